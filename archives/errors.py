@@ -1,0 +1,47 @@
+"""What can go wrong when an archive is asked.
+
+    ArchiveError      we do not know what the archive holds
+      Unreachable     no answer: DNS, connection, TLS, timeout      -> try another now
+      Refused         an answer that says go away (403, 429, 503)   -> come back later
+      Resting         we did not ask: breaker open, Retry-After     -> come back later
+      Misbehaved      an answer that breaks its protocol            -> tell its operator
+
+"We do not hold that page" is an answer, not an error: adapters return None, and only when
+the archive clearly said so. A timeout never becomes a 404.
+"""
+
+
+class ArchiveError(Exception):
+    """Asking an archive went wrong; carries who was asked, for what, and why it failed."""
+
+    def __init__(self, archive: str, url: str, why: str) -> None:
+        super().__init__(f"{archive}: {why} ({url})")
+        self.archive = archive
+        self.url = url
+        self.why = why
+
+
+class Unreachable(ArchiveError):
+    """No answer arrived."""
+
+
+class Refused(ArchiveError):
+    """The archive asks us to stay away, for *retry_after* seconds where it said so."""
+
+    def __init__(self, archive: str, url: str, status: int, retry_after: float | None) -> None:
+        wait = "" if retry_after is None else f", retry after {retry_after:g} s"
+        super().__init__(archive, url, f"refused with {status}{wait}")
+        self.status = status
+        self.retry_after = retry_after
+
+
+class Resting(ArchiveError):
+    """The archive was not asked, and will not be for *retry_after* seconds."""
+
+    def __init__(self, archive: str, url: str, why: str, retry_after: float) -> None:
+        super().__init__(archive, url, f"{why}, next try in {retry_after:.0f} s")
+        self.retry_after = retry_after
+
+
+class Misbehaved(ArchiveError):
+    """An answer arrived that breaks the protocol it claims to speak."""

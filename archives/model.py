@@ -1,0 +1,153 @@
+"""The nouns: what an archive is, what it holds, what it answered."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from archives.moment import Moment
+
+
+class Memento(NamedTuple):
+    """One capture of one original in one archive.
+
+    A tuple, and *stamp* first, because TimeMaps hold millions of them and merging is sorting.
+    """
+
+    stamp: str
+    """When it was captured: UTC digits as far as the archive proves them, at least 14."""
+    uri: str
+    """Where the capture is (URI-M)."""
+    original: str
+    """What was captured (URI-R), as the archive writes it."""
+    archive: str
+    """The id of the archive in the registry."""
+    status: int | None = None
+    """The archived HTTP status, where the archive tells."""
+    mime: str | None = None
+    digest: str | None = None
+
+    @property
+    def captured(self) -> Moment:
+        """The moment of capture."""
+        return Moment(self.stamp)
+
+
+Negotiation = Literal["timegate", "timemap", "cdx", "template"]
+Relation = Literal["first", "prev", "next", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class Closest:
+    """What one archive answered when asked for the capture closest to a moment."""
+
+    memento: Memento
+    via: Negotiation
+    doubts: tuple[str, ...] = ()
+    """Where the archive contradicts itself: header, link, digits of the URI-M (X-6)."""
+    neighbours: Mapping[Relation, Memento] = field(default_factory=dict)
+
+
+Kind = Literal["memento", "wayback", "cdx", "none"]
+Access = Literal["open", "partial", "onsite-only", "defunct"]
+Selection = Literal["nearest", "nearest-before"]
+Dialect = Literal["wayback-cdx", "pywb-cdxj", "arquivo", "outbackcdx"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most *requests* in *seconds*, at most *burst* of them at once."""
+
+    requests: float
+    seconds: float
+    burst: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How fast an archive may be asked, and who said so."""
+
+    memento: Rate
+    """TimeGates and mementos."""
+    index: Rate
+    """TimeMaps and CDX; some archives allow far fewer of these."""
+    at_once: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayForm:
+    """One shape of link into an archive: ``{host}/web/{time}{mod}/{uri}``."""
+
+    template: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """Links that begin with *dead* live on under *living*."""
+
+    dead: str
+    living: str
+    confidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Quirk:
+    """Something this archive does that others do not, and who saw it."""
+
+    fact: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveEntry:
+    """One archive, as its file in `archives/known` or the operator's configuration says."""
+
+    id: str
+    name: str
+    kind: Kind
+    """Which adapter asks it; ``none`` where programs cannot."""
+    use: bool
+    """Whether it is asked unless configured otherwise."""
+    because: str
+    """Why it is on or off."""
+    access: Access
+    limits: Limits
+    country: str | None = None
+    access_note: str = ""
+    apply: str = ""
+    """Whom to ask for access that is not open."""
+    status: str = ""
+    """State of the service, with the date of the statement."""
+    trust: str = ""
+    """How sure the facts are: confidence of endpoints, forms and status."""
+    pwid: tuple[str, ...] = ()
+    """Archive-ids in PWIDs that mean it; the first is the one we write."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that serve it now. Only these may be connected to, and those of the endpoints."""
+    former_hosts: tuple[str, ...] = ()
+    timegate: str | None = None
+    """Prefix to which the original URL is appended."""
+    timemaps: Mapping[str, str] = field(default_factory=dict)
+    """Prefix by format: ``link``, ``json``, ``cdxj``."""
+    cdx: str | None = None
+    """Address of the CDX service, without query."""
+    dialect: Dialect | None = None
+    replay: str | None = None
+    """Template with ``{time14}`` and ``{uri}``."""
+    raw: str | None = None
+    """Template of the unaltered bytes; None where the archive has no such view."""
+    selection: Selection = "nearest"
+    padded: bool = False
+    """Whether its stamps may end in zeros that were never measured (T-9)."""
+    gate: str = ""
+    """The bot gate that was seen in front of it, with the date."""
+    hosted_by: str | None = None
+    domains: tuple[str, ...] = ()
+    """Suffixes of the hosts it collects: ``.pt``."""
+    forms: tuple[ReplayForm, ...] = ()
+    relocations: tuple[Relocation, ...] = ()
+    quirks: tuple[Quirk, ...] = ()
+    sources: tuple[str, ...] = ()
+    origin: str = ""
+    """The file the entry was read from."""

@@ -1,0 +1,188 @@
+"""A time as precisely as somebody stated it: a half-open interval of UTC, with its granularity.
+
+"2013" means some time in 2013, not midnight on New Year's Day; padding it to fourteen digits
+would make a capture from August look eight months off. So nothing in this project pads. A
+`Moment` *is* the digits that were stated, in UTC, and everything else follows from them: four
+digits are a year, fourteen a second, every digit more is one of a fraction. Leap seconds and
+fractions of any length are digits like others, which no `datetime` could hold.
+"""
+
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from archives.reading import Malformed
+
+GRANULARITIES: Final = {4: "year", 6: "month", 8: "day", 10: "hour", 12: "minute", 14: "second"}
+MAX: Final = "max"
+"""The end of an interval that reaches past year 9999. Sorts behind every date."""
+
+_SECOND: Final = timedelta(seconds=1)
+_EARLIEST: Final = "00000101000000"
+
+# IERS, leap-seconds.list of 2025-07-07: days that ended with 23:59:60 UTC.
+_LEAP_DAYS: Final = frozenset(
+    {
+        *(f"{year}0630" for year in (1972, 1981, 1982, 1983, 1985, 1992, 1993, 1994, 1997)),
+        *("20120630", "20150630"),
+        *(f"{year}1231" for year in (*range(1972, 1980), 1987, 1989, 1990, 1995, 1998)),
+        *("20051231", "20081231", "20161231"),
+    }
+)
+_LEAP_TABLE_EXPIRES: Final = "20260628"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A stated time. Equal digits, equal moment: .5 and .500 are different statements."""
+
+    digits: str
+    """``YYYY[MM[DD[hh[mm[ss[f...]]]]]]`` in UTC, checked against the calendar."""
+
+    def __post_init__(self) -> None:
+        _check(self.digits)
+
+    @classmethod
+    def of(cls, instant: datetime) -> "Moment":
+        """Return the second that holds *instant*."""
+        at = instant.astimezone(UTC)
+        # Not strftime("%Y"): it writes the year 987 with three digits on Linux.
+        return cls(f"{at.year:04}{at:%m%d%H%M%S}")
+
+    @property
+    def granularity(self) -> str:
+        """``year`` to ``second``, then ``fraction1``, ``fraction2`` and so on."""
+        stated = len(self.digits)
+        return GRANULARITIES.get(stated) or f"fraction{stated - 14}"
+
+    @property
+    def leap_second_unconfirmed(self) -> bool:
+        """Whether this is a leap second after the table ends: possible, announced by nobody."""
+        return self.digits[12:14] == "60" and self.digits[:8] not in _LEAP_DAYS
+
+    @property
+    def start(self) -> str:
+        """The first instant, RFC 3339, without trailing zeros in the fraction."""
+        digits = self.digits
+        return _rfc3339(digits[:14] + _EARLIEST[len(digits) :], digits[14:])
+
+    @property
+    def end(self) -> str:
+        """The first instant that is no longer meant, RFC 3339, or `MAX`.
+
+        Start and end of any two moments compare as text, `MAX` included.
+        """
+        digits = self.digits
+        rising = digits[14:].rstrip("9")
+        if rising:
+            return _rfc3339(digits[:14], rising[:-1] + str(int(rising[-1]) + 1))
+        if digits[8:14] == "235959" and digits[:8] in _LEAP_DAYS:
+            return _rfc3339(digits[:12] + "60", "")
+        _, last = self.window
+        if last.year == 9999 and last.timetuple()[1:6] == (12, 31, 23, 59, 59):
+            return MAX
+        return _rfc3339(Moment.of(last + _SECOND).digits, "")
+
+    @property
+    def window(self) -> tuple[datetime, datetime]:
+        """The first and the last whole second this can mean, both included.
+
+        What Memento can express: a fraction becomes the second it lies in, a leap second the
+        one before it (RFC 7089 2.1.1.1 ends the minute at 59).
+        """
+        digits = self.digits
+        first = datetime(
+            int(digits[:4]),
+            int(digits[4:6] or 1),
+            int(digits[6:8] or 1),
+            int(digits[8:10] or 0),
+            int(digits[10:12] or 0),
+            min(int(digits[12:14] or 0), 59),
+            tzinfo=UTC,
+        )
+        return first, _LAST[min(len(digits), 14)](first)
+
+    @property
+    def negotiated(self) -> datetime:
+        """The second to ask a closest-match TimeGate for: the middle, rounded down.
+
+        From there a capture inside the interval is always nearer than one outside. Where the
+        end cannot be written, the start.
+        """
+        first, last = self.window
+        if self.end == MAX:
+            return first
+        return first + timedelta(seconds=int((last - first + _SECOND).total_seconds()) // 2)
+
+    def distance(self, captured: datetime) -> timedelta:
+        """How far *captured* lies outside: negative before the interval, zero inside."""
+        first, last = self.window
+        if captured < first:
+            return captured - first
+        return max(captured.replace(microsecond=0) - last, timedelta(0))
+
+    def __str__(self) -> str:
+        """Write what was stated in the manner of RFC 3339, with Z from the hour on."""
+        digits = self.digits
+        day = "-".join(filter(None, (digits[:4], digits[4:6], digits[6:8])))
+        if len(digits) <= 8:
+            return day
+        time = ":".join(filter(None, (digits[8:10], digits[10:12], digits[12:14])))
+        return f"{day}T{time}.{digits[14:]}Z" if digits[14:] else f"{day}T{time}Z"
+
+
+_LAST: Final = {
+    4: lambda first: first.replace(month=12, day=31, hour=23, minute=59, second=59),
+    6: lambda first: first.replace(
+        day=monthrange(first.year, first.month)[1], hour=23, minute=59, second=59
+    ),
+    8: lambda first: first.replace(hour=23, minute=59, second=59),
+    10: lambda first: first.replace(minute=59, second=59),
+    12: lambda first: first.replace(second=59),
+    14: lambda first: first,
+}
+
+
+def _rfc3339(digits: str, fraction: str) -> str:
+    day = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
+    time = f"{digits[8:10]}:{digits[10:12]}:{digits[12:14]}"
+    stated = fraction.rstrip("0")
+    return f"{day}T{time}.{stated}Z" if stated else f"{day}T{time}Z"
+
+
+def _check(digits: str) -> None:
+    """Raise Malformed unless *digits* are a time that exists; position = index of the digit."""
+    if not (digits.isascii() and digits.isdecimal()):
+        raise Malformed("bad-time-syntax", "a time is made of the digits 0 to 9", 0)
+    if len(digits) < 14 and len(digits) not in GRANULARITIES:
+        raise Malformed("bad-time-syntax", "a time has 4, 6, 8, 10, 12, 14 or more digits", 0)
+    if digits[:4] == "0000":
+        raise Malformed("bad-year", "years run from 0001 to 9999", 0)
+    try:
+        date(int(digits[:4]), int(digits[4:6] or 1), int(digits[6:8] or 1))
+    except ValueError:
+        raise _no_such_date(digits) from None
+    if digits[8:10] > "23":
+        raise Malformed("bad-time", "the hour runs from 00 to 23", 8)
+    if digits[10:12] > "59":
+        raise Malformed("bad-time", "the minute runs from 00 to 59", 10)
+    if digits[12:14] > "59":
+        _check_leap_second(digits)
+
+
+def _no_such_date(digits: str) -> Malformed:
+    if not "01" <= digits[4:6] <= "12":
+        return Malformed("bad-date", f"there is no month {digits[4:6]}", 4)
+    year, month = int(digits[:4]), int(digits[4:6])
+    last = monthrange(year, month)[1]
+    return Malformed("bad-date", f"{year:04}-{month:02} has the days 01 to {last}", 6)
+
+
+def _check_leap_second(digits: str) -> None:
+    if digits[12:14] != "60":
+        raise Malformed("bad-time", "the second runs from 00 to 59, or 60 in a leap second", 12)
+    confirmed = digits[:8] in _LEAP_DAYS
+    possible = digits[:8] > _LEAP_TABLE_EXPIRES and digits[4:8] in ("0630", "1231")
+    if digits[8:12] != "2359" or not (confirmed or possible):
+        raise Malformed("bad-leap-second", "there was no leap second then", 12)

@@ -1,0 +1,81 @@
+"""The two seams: `Fetcher` in front of the network, `Source` in front of a whole archive.
+
+They are the only places where a test replaces something.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from archives.model import ArchiveEntry, Closest, Memento
+from archives.moment import Moment
+
+Purpose = Literal["memento", "index"]
+"""What a request is for; archives limit look-ups in their index more than mementos."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to one archive. Only what is written here is sent."""
+
+    method: Literal["GET", "HEAD"]
+    url: str
+    purpose: Purpose
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Reply(Protocol):
+    """The part of an HTTP response that adapters may look at."""
+
+    @property
+    def url(self) -> str:
+        """What was asked."""
+        ...
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Names in lower case; repeated fields joined with a comma (RFC 9110 5.2)."""
+        ...
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body, content coding removed, as it arrives.
+
+        Raises Unreachable when it stalls, Misbehaved when it breaks off or grows too large:
+        who reads to the end has read all of it.
+        """
+        ...
+
+
+class Fetcher(Protocol):
+    """Sends one request to one archive, politely, and never follows a redirect.
+
+    Raises ArchiveError: also Refused for 403, 429 and 503 without Memento-Datetime, and
+    Misbehaved for an address the registry does not allow.
+    """
+
+    def __call__(self, request: Request) -> AbstractAsyncContextManager[Reply]: ...
+
+
+class Source(Protocol):
+    """An archive, whatever it speaks."""
+
+    @property
+    def entry(self) -> ArchiveEntry: ...
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        """Return the capture nearest to *at* (None: the newest); None if it clearly has none.
+
+        Raises ArchiveError where the answer does not say.
+        """
+        ...
+
+    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        """Yield every capture in batches, oldest first.
+
+        Raises ArchiveError, also after batches: then the list is not complete.
+        """
+        ...
