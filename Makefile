@@ -1,0 +1,59 @@
+# Everything is installed into this folder. `make run` and `make test` need Python 3.11+ and make.
+#
+# apt packages, asked for by name, here and nowhere else:
+#   python3-venv   Debian's python3 comes without the module that makes virtual environments
+APT_VENV := python3-venv
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := install --quiet --disable-pip-version-check
+WORKED_EXAMPLE := urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk
+
+.PHONY: run test check format bench lock clean
+
+run: .venv/run
+	$(BIN)/timegate parse '$(WORKED_EXAMPLE)'
+
+test: .venv/dev
+	$(BIN)/pytest -q
+
+check: .venv/dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/deptry .
+	$(BIN)/pytest -q --cov --cov-report=term
+
+format: .venv/dev
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: .venv/dev
+	$(BIN)/python -m tests.bench
+
+# The environment: created once, brought up to date when a lock changes.
+.venv/bin/python:
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || apt-get install -y $(APT_VENV)
+	$(PYTHON) -m venv .venv
+
+.venv/run: .venv/bin/python locks/run.txt pyproject.toml
+	$(BIN)/pip $(PIP_INSTALL) --require-hashes -r locks/run.txt
+	$(BIN)/pip $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	touch $@
+
+.venv/dev: .venv/run locks/dev.txt
+	$(BIN)/pip $(PIP_INSTALL) --require-hashes -r locks/dev.txt
+	touch $@
+
+# Locks are pinned by version and hash, never by address. Run after changing pyproject.toml.
+lock:
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/pip $(PIP_INSTALL) uv
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-emit-index-url pyproject.toml --group build -o locks/run.txt
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-emit-index-url pyproject.toml --group build --group dev -o locks/dev.txt
+
+clean:
+	rm -rf .venv .venv-lock
