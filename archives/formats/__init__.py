@@ -1,0 +1,1 @@
+"""Bytes or text to values and back; incremental, bounded, pure."""

@@ -1,0 +1,1 @@
+"""Sends requests to archives: politely, and only where the registry allows."""
