@@ -1,0 +1,127 @@
+"""Dates as HTTP and RFC 7089 write them: ``Thu, 31 May 2007 20:35:00 GMT`` and nothing else.
+
+RFC 7089 2.1.1.1 has a BNF of its own, narrower than that of HTTP: no obsolete forms, names
+case-sensitive, GMT only, the day ends at 23:59:59. The weekday need not fit the date: the RFC
+itself prints ``Tue, 15 Sep 2000``, which was a Friday.
+"""
+
+import re
+from datetime import date
+from functools import lru_cache
+from typing import Final
+
+from archives.moment import Moment
+from archives.reading import Diagnosis, Malformed
+
+WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS: Final = {
+    name: f"{number:02}"
+    for number, name in enumerate(
+        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
+    )
+}
+_NAMES: Final = {number: name for name, number in MONTHS.items()}
+
+_DATE: Final = re.compile(
+    rf"({'|'.join(WEEKDAYS)}), ([0-9]{{2}} (?:{'|'.join(MONTHS)}) [0-9]{{4}})"
+    r" ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) GMT"
+)
+# The same, character by character, to say where a text leaves the grammar.
+_DIGIT: Final = (re.compile("[0-9]"), "a digit")
+_TENS: Final = (re.compile("[0-5]"), "00 to 59")
+_STEPS: Final = (
+    (re.compile("|".join(WEEKDAYS)), "the weekday (Mon, Tue, ...)"),
+    *((re.compile(char), "a comma and a blank") for char in ", "),
+    *(_DIGIT, _DIGIT, (re.compile(" "), "a blank")),
+    (re.compile("|".join(MONTHS)), "the month (Jan, Feb, ...)"),
+    *(
+        (re.compile(" "), "a blank"),
+        _DIGIT,
+        _DIGIT,
+        _DIGIT,
+        _DIGIT,
+        (re.compile(" "), "a blank"),
+    ),
+    *(
+        (re.compile("[0-2]"), "the hour, 00 to 23"),
+        (re.compile("(?<!2)[0-9]|[0-3]"), "00 to 23"),
+    ),
+    *((re.compile(":"), "a colon"), _TENS, _DIGIT, (re.compile(":"), "a colon"), _TENS, _DIGIT),
+    *((re.compile(char), "GMT") for char in " GMT"),
+)
+_DAY_AT: Final = 5
+_YEAR_AT: Final = 12
+
+
+@lru_cache(maxsize=4096)
+def day_digits(day: str) -> str | None:
+    """Turn ``31 May 2007`` into ``20070531``; None if there was no such day."""
+    digits = day[7:] + MONTHS[day[3:6]] + day[:2]
+    try:
+        date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+    except ValueError:
+        return None
+    return digits
+
+
+def stamp_from_http_date(text: str) -> str:
+    """Return the 14 digits of *text*; Malformed says where it is no rfc1123-date."""
+    return _stamp(text, "bad-http-date")
+
+
+def read_http_date(text: str, diagnosis: Diagnosis) -> Moment:
+    """Read the value of ``Accept-Datetime`` (spec M-12), without the white space around it."""
+    date_text = text.strip(" \t")
+    skipped = len(text) - len(text.lstrip(" \t"))
+    try:
+        stamp = _stamp(date_text, "bad-accept-datetime")
+    except Malformed as complaint:
+        raise complaint.moved(skipped) from None
+    if date_text[:3] != _weekday(stamp):
+        diagnosis.note("weekday-mismatch", f"that day was a {_weekday(stamp)}", skipped)
+    return Moment(stamp)
+
+
+def http_date(stamp: str) -> str:
+    """Write *stamp*, at least 14 digits of UTC, with the weekday it really was.
+
+    HTTP has no fractions and no leap seconds: a fraction is dropped, 60 becomes 59.
+    """
+    if len(stamp) < 14:
+        raise Malformed("bad-time-syntax", "an HTTP date needs the whole second", len(stamp))
+    day = f"{stamp[6:8]} {_NAMES[stamp[4:6]]} {stamp[:4]}"
+    second = min(stamp[12:14], "59")
+    return f"{_weekday(stamp)}, {day} {stamp[8:10]}:{stamp[10:12]}:{second} GMT"
+
+
+def _stamp(text: str, code: str) -> str:
+    match = _DATE.fullmatch(text)
+    if not match:
+        raise _where_it_ends(text, code)
+    _, day, hour, minute, second = match.groups()
+    digits = day_digits(day)
+    if digits is None:
+        at = _YEAR_AT if day.endswith("0000") else _DAY_AT
+        raise Malformed("bad-date", f"there was no {day}", at)
+    return digits + hour + minute + second
+
+
+@lru_cache(maxsize=4096)
+def _weekday_of(day: str) -> str:
+    return WEEKDAYS[date(int(day[:4]), int(day[4:6]), int(day[6:])).weekday()]
+
+
+def _weekday(stamp: str) -> str:
+    return _weekday_of(stamp[:8])
+
+
+def _where_it_ends(text: str, code: str) -> Malformed:
+    at = 0
+    for pattern, expected in _STEPS:
+        match = pattern.match(text, at)
+        if not match:
+            cut_short = any(whole.startswith(text[at:]) for whole in (*WEEKDAYS, *MONTHS))
+            position = len(text) if cut_short else at
+            return Malformed(code, f"{expected} should stand here", position)
+        at = match.end()
+    return Malformed(code, "the date should end here", at)

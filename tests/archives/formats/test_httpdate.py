@@ -1,0 +1,122 @@
+"""Dates in headers and link attributes: what is read, what is refused, and where."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archives.formats.httpdate import http_date, read_http_date, stamp_from_http_date
+from archives.reading import Diagnosis, Malformed
+
+RFC_EXAMPLE = "Thu, 31 May 2007 20:35:00 GMT"
+
+
+def test_the_example_of_the_rfc_is_read() -> None:
+    assert stamp_from_http_date(RFC_EXAMPLE) == "20070531203500"
+
+
+def test_what_is_written_has_the_weekday_it_really_was() -> None:
+    stamp = stamp_from_http_date("Tue, 15 Sep 2000 11:28:26 GMT")
+
+    assert http_date(stamp) == "Fri, 15 Sep 2000 11:28:26 GMT"
+
+
+@pytest.mark.parametrize(
+    ("stamp", "expected"),
+    [
+        ("20161231235960", "Sat, 31 Dec 2016 23:59:59 GMT"),
+        ("20160122112029123", "Fri, 22 Jan 2016 11:20:29 GMT"),
+        ("00010101000000", "Mon, 01 Jan 0001 00:00:00 GMT"),
+    ],
+)
+def test_what_http_cannot_write_becomes_the_second_it_lies_in(
+    stamp: str, expected: str
+) -> None:
+    assert http_date(stamp) == expected
+
+
+def test_a_year_alone_is_not_padded_into_a_date() -> None:
+    with pytest.raises(Malformed):
+        http_date("2013")
+
+
+@given(st.datetimes(min_value=datetime(1, 1, 1)))  # noqa: DTZ001 (hypothesis adds the zone)
+def test_every_second_survives_being_written_and_read(instant: datetime) -> None:
+    stamp = f"{instant.year:04}{instant.replace(tzinfo=UTC):%m%d%H%M%S}"
+
+    assert stamp_from_http_date(http_date(stamp)) == stamp
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "position"),
+    [
+        ("", "bad-accept-datetime", 0),
+        ("   ", "bad-accept-datetime", 3),
+        ("Th", "bad-accept-datetime", 2),
+        ("thu, 31 May 2007 20:35:00 GMT", "bad-accept-datetime", 0),
+        ("Thursday, 31-May-07 20:35:00 GMT", "bad-accept-datetime", 3),
+        ("Thu May 31 20:35:00 2007", "bad-accept-datetime", 3),
+        ("2007-05-31T20:35:00Z", "bad-accept-datetime", 0),
+        ("Thu, 1 May 2007 20:35:00 GMT", "bad-accept-datetime", 6),
+        ("Thu, 31 may 2007 20:35:00 GMT", "bad-accept-datetime", 8),
+        ("Thu, 31 May 07 20:35:00 GMT", "bad-accept-datetime", 14),
+        ("Thu, 31 May 2007 24:00:00 GMT", "bad-accept-datetime", 18),
+        ("Thu, 31 May 2007 20:60:00 GMT", "bad-accept-datetime", 20),
+        ("Thu, 31 May 2007 20:35 GMT", "bad-accept-datetime", 22),
+        ("Sat, 31 Dec 2016 23:59:60 GMT", "bad-accept-datetime", 23),
+        ("Thu, 31 May 2007 20:35:00.5 GMT", "bad-accept-datetime", 25),
+        ("Thu, 31 May 2007 20:35:00 UTC", "bad-accept-datetime", 26),
+        ("Thu, 31 May 2007 20:35:00 +0000", "bad-accept-datetime", 26),
+        ("Thu, 31 May 2007 20:35:00", "bad-accept-datetime", 25),
+        (f"{RFC_EXAMPLE}, {RFC_EXAMPLE}", "bad-accept-datetime", 29),
+        (f"{RFC_EXAMPLE}; -P3DT5H;+P2DT6H", "bad-accept-datetime", 29),
+        (f"\n{RFC_EXAMPLE}", "bad-accept-datetime", 0),
+        ("Thu, 3\u0661 May 2007 20:35:00 GMT", "bad-accept-datetime", 6),
+        ("Thu, 31 Feb 2007 20:35:00 GMT", "bad-date", 5),
+        ("Thu, 00 Feb 2007 20:35:00 GMT", "bad-date", 5),
+        ("Thu, 29 Feb 1900 20:35:00 GMT", "bad-date", 5),
+        ("Thu, 01 Jan 0000 00:00:00 GMT", "bad-date", 12),
+        (" \tThu, 31 Feb 2007 20:35:00 GMT", "bad-date", 7),
+    ],
+)
+def test_what_is_no_rfc1123_date_is_refused_at_its_first_wrong_character(
+    text: str, code: str, position: int
+) -> None:
+    with pytest.raises(Malformed) as refusal:
+        read_http_date(text, Diagnosis())
+
+    assert (refusal.value.code, refusal.value.position) == (code, position)
+
+
+def test_blanks_and_tabs_around_the_value_are_dropped() -> None:
+    diagnosis = Diagnosis()
+
+    moment = read_http_date(f"  {RFC_EXAMPLE}\t", diagnosis)
+
+    assert moment.digits == "20070531203500"
+    assert not diagnosis.diagnostics
+
+
+def test_a_wrong_weekday_is_noted_and_still_conforms() -> None:
+    diagnosis = Diagnosis(strict=True)
+
+    moment = read_http_date(" Tue, 15 Sep 2000 11:28:26 GMT", diagnosis)
+
+    assert moment.digits == "20000915112826"
+    assert [(note.token, note.position) for note in diagnosis.diagnostics] == [
+        ("weekday-mismatch", 1)
+    ]
+
+
+@given(st.text(max_size=40) | st.text(alphabet="Thu, 31May20075:GM", max_size=40))
+def test_any_text_is_a_date_or_malformed_inside_the_text(text: str) -> None:
+    assert 0 <= _wrong_at(text) <= len(text)
+
+
+def _wrong_at(text: str) -> int:
+    try:
+        read_http_date(text, Diagnosis())
+    except Malformed as refusal:
+        return refusal.position
+    return 0
