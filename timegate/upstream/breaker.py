@@ -1,0 +1,177 @@
+"""Leaves an archive alone that fails again and again, and finds out when it is back.
+
+The circuit is a value: time and chance are passed in, nothing here waits or asks. Health is
+learned from real questions alone; an archive that nobody asks about is never polled (R14).
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple
+
+from archives.errors import ArchiveError, Refused, Resting
+from archives.source import Fetcher, Reply, Request
+
+Outcome = Literal["good", "bad", "neither"]
+"""What a request proved. A 429 or a cancelled request proves nothing: MemGator lets any HTTP
+answer reset its counter, so an archive that answers 429 and 500 in turn is never left alone."""
+
+Standing = Literal["closed", "open", "half-open"]
+
+FAILURES: Final = 5
+"""Envoy's consecutive_5xx; after it, 30 s times the number of ejections up to 300 s."""
+REST: Final = 30.0
+LONGEST_REST: Final = 300.0
+JITTER: Final = 0.2
+GIVEN_UP: Final = 3.0
+"""Seconds. Who asks gives up before our own timeouts do; an archive that had not answered by
+then has failed, one that was merely overtaken by another has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Circuit:
+    """What the last requests to one archive have shown."""
+
+    failures: int = 0
+    """How many in a row."""
+    openings: int = 0
+    """How often it was opened since the last good answer."""
+    opens_until: float | None = None
+    probing: bool = False
+
+    def standing(self, now: float) -> Standing:
+        """Whether requests may pass; half-open lets a single one through."""
+        if self.opens_until is None:
+            return "closed"
+        return "open" if now < self.opens_until else "half-open"
+
+    def admits(self, now: float) -> bool:
+        """Whether a request may be sent now."""
+        standing = self.standing(now)
+        return standing == "closed" or (standing == "half-open" and not self.probing)
+
+    def sent(self) -> "Circuit":
+        """Note a request that was admitted."""
+        return self if self.opens_until is None else replace(self, probing=True)
+
+    def learned(self, outcome: Outcome, now: float, chance: float) -> "Circuit":
+        """Draw the consequence; *chance* (0 to 1) spreads the end of the rest."""
+        if outcome == "good":
+            return Circuit()
+        if outcome == "neither":
+            return replace(self, probing=False)
+        if self.standing(now) == "open":
+            # Sent before it opened, or in spite of it: that rest is already running.
+            return replace(self, probing=False)
+        failures = self.failures + 1
+        if self.opens_until is None and failures < FAILURES:
+            return replace(self, failures=failures)
+        openings = self.openings + 1
+        rest = min(REST * openings, LONGEST_REST) * (1 + JITTER * chance)
+        return Circuit(failures, openings, now + rest)
+
+    def woken(self, now: float) -> "Circuit":
+        """End the rest early, so that the next request is the probe."""
+        return self if self.opens_until is None else replace(self, opens_until=now)
+
+
+class Admission(NamedTuple):
+    """Whether to ask, and if not, in how many seconds."""
+
+    admitted: bool
+    retry_after: float = 0.0
+    why: str = ""
+
+
+class Breakers:
+    """The circuits of all archives, which know each other for one reason.
+
+    When all of them are open, it is our own network that is down, and one is tried anyway
+    (CoreDNS's rule); as soon as that succeeds, nobody else has to sit out its rest.
+    """
+
+    def __init__(
+        self, archives: Iterable[str], clock: Callable[[], float], chance: Callable[[], float]
+    ) -> None:
+        self._circuits = dict.fromkeys(archives, Circuit())
+        self._clock = clock
+        self._chance = chance
+
+    def standing(self, archive: str) -> Standing:
+        """For the health page."""
+        return self._circuits[archive].standing(self._clock())
+
+    def admit(self, archive: str) -> Admission:
+        """Decide on one request; who is admitted must `report` how it went."""
+        now, circuit = self._clock(), self._circuits[archive]
+        if circuit.admits(now) or self._all_dead(now):
+            self._circuits[archive] = circuit.sent()
+            return Admission(admitted=True)
+        if circuit.standing(now) == "half-open":
+            return Admission(admitted=False, retry_after=1.0, why="it is being probed")
+        remaining = (circuit.opens_until or now) - now
+        why = f"{circuit.failures} failures in a row"
+        return Admission(admitted=False, retry_after=remaining, why=why)
+
+    def report(self, archive: str, outcome: Outcome) -> None:
+        """Say how an admitted request went."""
+        now = self._clock()
+        alone = all(circuit.opens_until is not None for circuit in self._circuits.values())
+        after = self._circuits[archive].learned(outcome, now, self._chance())
+        self._circuits[archive] = after
+        if alone and outcome == "good":
+            self._wake_all(now)
+
+    def _all_dead(self, now: float) -> bool:
+        """Whether nobody may be asked and nobody is just being tried."""
+        return all(
+            circuit.standing(now) == "open" and not circuit.probing
+            for circuit in self._circuits.values()
+        )
+
+    def _wake_all(self, now: float) -> None:
+        for archive, circuit in self._circuits.items():
+            self._circuits[archive] = circuit.woken(now)
+
+
+def breaking(
+    fetch: Fetcher, archive: str, breakers: Breakers, clock: Callable[[], float]
+) -> Fetcher:
+    """Return a `Fetcher` that raises Resting while the circuit of *archive* is open."""
+
+    @asynccontextmanager
+    async def guarded(request: Request) -> AsyncGenerator[Reply]:
+        admission = breakers.admit(archive)
+        if not admission.admitted:
+            raise Resting(archive, request.url, admission.why, admission.retry_after)
+        began, answered = clock(), False
+        outcome: Outcome = "neither"
+        try:
+            async with fetch(request) as reply:
+                answered = True
+                yield reply
+                # Only now: a body that breaks off makes the whole answer a bad one.
+                outcome = _shown_by(reply)
+        except ArchiveError as error:
+            outcome = _shown_by_error(error)
+            raise
+        except asyncio.CancelledError:
+            late = not answered and clock() - began >= GIVEN_UP
+            outcome = "bad" if late else "neither"
+            raise
+        finally:
+            breakers.report(archive, outcome)
+
+    return guarded
+
+
+def _shown_by(reply: Reply) -> Outcome:
+    # An archived 503 is a good answer; an archive's own is not.
+    return "bad" if reply.status >= 500 and "memento-datetime" not in reply.headers else "good"
+
+
+def _shown_by_error(error: ArchiveError) -> Outcome:
+    if isinstance(error, Refused):
+        return "bad" if error.status >= 500 else "neither"
+    return "neither" if isinstance(error, Resting) else "bad"

@@ -1,0 +1,225 @@
+"""Removes the content coding of a body piece by piece, and refuses bombs.
+
+Never expands more than one slice at a time, whatever the input claims: a megabyte of gzip can
+hold a gigabyte. Counts what comes out, not what goes in (R18), and knows at the end whether
+the end was there (R21).
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+from typing import Final, Protocol
+
+_SLICE: Final = 256 * 1024
+"""Some 0.5 ms of work for zlib; who reads may let others run between two slices."""
+_MEMBERS: Final = 1024
+_RATIO: Final = 200
+"""HTML shrinks to a tenth, long lists of links to a fiftieth."""
+_RATIO_FROM: Final = 1024 * 1024
+
+
+class BadCoding(ValueError):
+    """A body that is not in the coding it claims, breaks off, or grows too large."""
+
+
+class _Member(Protocol):
+    """One compressed stream; a body may be several of them in a row."""
+
+    @property
+    def finished(self) -> bool: ...
+
+    @property
+    def rest(self) -> bytes:
+        """What follows the end of the stream."""
+        ...
+
+    def expand(self, data: bytes) -> Iterator[bytes]: ...
+
+
+class _Zlib:
+    def __init__(self, wbits: int) -> None:
+        self._stream = zlib.decompressobj(wbits)
+
+    @property
+    def finished(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def rest(self) -> bytes:
+        return self._stream.unused_data
+
+    def expand(self, data: bytes) -> Iterator[bytes]:
+        while True:
+            piece = self._stream.decompress(data, _SLICE)
+            if piece:
+                yield piece
+            data = self._stream.unconsumed_tail
+            if self._stream.eof or (not data and len(piece) < _SLICE):
+                return
+
+
+class _Deflate:
+    """RFC 9110 8.4.1.2 means zlib by "deflate"; some servers send it without the wrapping."""
+
+    def __init__(self) -> None:
+        self._stream: _Zlib | None = None
+
+    @property
+    def finished(self) -> bool:
+        return self._stream is not None and self._stream.finished
+
+    @property
+    def rest(self) -> bytes:
+        return self._stream.rest if self._stream is not None else b""
+
+    def expand(self, data: bytes) -> Iterator[bytes]:
+        if self._stream is None:
+            wrapped = data[0] & 0x0F == 8 and data[0] >> 4 <= 7  # RFC 1950 2.2: CM, CINFO
+            self._stream = _Zlib(zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS)
+        yield from self._stream.expand(data)
+
+
+class _Brotli:
+    rest: Final = b""
+
+    def __init__(self, brotli: ModuleType) -> None:
+        self._stream = brotli.Decompressor()
+
+    @property
+    def finished(self) -> bool:
+        return bool(self._stream.is_finished())
+
+    def expand(self, data: bytes) -> Iterator[bytes]:
+        piece = self._stream.process(data, output_buffer_limit=_SLICE)
+        while piece:
+            yield piece
+            if self._stream.can_accept_more_data():
+                return
+            piece = self._stream.process(b"", output_buffer_limit=_SLICE)
+
+
+class _Zstd:
+    def __init__(self, zstd: ModuleType) -> None:
+        # RFC 9659: at most 8 MB of window (2 to the 23) for content codings; the default
+        # of the library is 128 MB.
+        window = {zstd.DecompressionParameter.window_log_max: 23}
+        self._stream = zstd.ZstdDecompressor(options=window)
+
+    @property
+    def finished(self) -> bool:
+        return bool(self._stream.eof)
+
+    @property
+    def rest(self) -> bytes:
+        return bytes(self._stream.unused_data)
+
+    def expand(self, data: bytes) -> Iterator[bytes]:
+        while True:
+            piece = self._stream.decompress(data, _SLICE)
+            if piece:
+                yield piece
+            if self._stream.eof or self._stream.needs_input:
+                return
+            data = b""
+
+
+def _first_of(*names: str) -> ModuleType | None:
+    for name in names:
+        try:
+            return import_module(name)
+        except ImportError:
+            continue
+    return None
+
+
+_brotli: Final = _first_of("brotli", "brotlicffi")
+_zstd: Final = _first_of("compression.zstd", "backports.zstd")
+
+_CODINGS: Final[dict[str, Callable[[], _Member]]] = {
+    "gzip": partial(_Zlib, zlib.MAX_WBITS | 16),
+    "x-gzip": partial(_Zlib, zlib.MAX_WBITS | 16),
+    "deflate": _Deflate,
+}
+if _brotli is not None:
+    _CODINGS["br"] = partial(_Brotli, _brotli)
+if _zstd is not None:
+    _CODINGS["zstd"] = partial(_Zstd, _zstd)
+
+# Each library has its own; brotli.error and ZstdError derive from Exception alone.
+_BROKEN: Final[tuple[type[Exception], ...]] = (
+    zlib.error,
+    *([_brotli.error] if _brotli is not None else []),
+    *([_zstd.ZstdError] if _zstd is not None else []),
+)
+_SEVERAL_MEMBERS: Final = ("gzip", "x-gzip", "zstd")
+
+
+def _coding(field: str) -> str:
+    """Return the one coding in a Content-Encoding field, "" for none."""
+    names = (name.strip().lower() for name in field.split(","))
+    codings = [name for name in names if name not in ("", "identity")]
+    if len(codings) > 1:
+        raise BadCoding(f"is packed {len(codings)} times")
+    if codings and codings[0] not in _CODINGS:
+        raise BadCoding(f"is packed in a way we cannot read: {codings[0][:40]!r}")
+    return codings[0] if codings else ""
+
+
+class Decoder:
+    """Turns the octets of one body, as received, into its content."""
+
+    def __init__(self, content_encoding: str, limit: int) -> None:
+        self._coding = _coding(content_encoding)
+        self._limit = limit
+        self._member = _CODINGS[self._coding]() if self._coding else None
+        self._members = 1
+        self._received = 0
+        self._decoded = 0
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        """Yield what *data* holds in slices; raise BadCoding as soon as something is wrong."""
+        self._received += len(data)
+        for piece in self._expanded(data) if self._member is not None else iter((data,)):
+            self._decoded += len(piece)
+            self._check_size()
+            yield piece
+
+    def finish(self) -> None:
+        """Raise BadCoding unless the coding came to its end. No octets at all are an end."""
+        if self._member is not None and self._received and not self._member.finished:
+            raise BadCoding(f"breaks off before the end of its {self._coding} coding")
+
+    def _expanded(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            member = self._current(data)
+            if member is None:
+                return
+            try:
+                yield from member.expand(data)
+            except _BROKEN as error:
+                raise BadCoding(f"is not {self._coding}, as it claims: {error}") from error
+            data = member.rest if member.finished else b""
+
+    def _current(self, data: bytes) -> _Member | None:
+        """Return the member that *data* belongs to; None for padding after the last one."""
+        member = self._member
+        if member is None or not member.finished:
+            return member
+        if self._coding not in _SEVERAL_MEMBERS:
+            raise BadCoding(f"goes on after the end of its {self._coding} coding")
+        if not data.strip(b"\0"):
+            # Blocks of gzip on tape are filled with zeros; gzip(1) skips them too.
+            return None
+        self._members += 1
+        if self._members > _MEMBERS:
+            raise BadCoding(f"has more than {_MEMBERS} {self._coding} members")
+        self._member = _CODINGS[self._coding]()
+        return self._member
+
+    def _check_size(self) -> None:
+        if self._decoded > self._limit:
+            raise BadCoding(f"is larger than {self._limit:,} bytes")
+        if self._decoded > max(_RATIO_FROM, self._received * _RATIO):
+            raise BadCoding(f"unpacks to more than {_RATIO} times its size")

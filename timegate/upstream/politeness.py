@@ -1,0 +1,174 @@
+"""Asks an archive no faster than it allows, and not at all while it has asked us to wait.
+
+Archives ban those who do not: MemGator lost four of them on a single day. What has been sent
+and until when to rest is kept in a `Ledger`, so that several workers can share one; who waits
+in this process queues at the archive's `Door`, first come, first served.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Final, Protocol
+
+from archives.errors import Refused, Resting
+from archives.model import Limits, Rate
+from archives.source import Fetcher, Purpose, Reply, Request
+
+_PURPOSES: Final[tuple[Purpose, ...]] = ("memento", "index")
+# 403 is not among them: it is about one page far more often than about us.
+_RESTS_ALL: Final = (429, 503)
+_TICK: Final = 0.1
+"""Timers fire a little late; who was promised a token in time shall get it."""
+
+
+class Bucket:
+    """Tokens that drip in at a rate and are taken one by one. Pure: the time is passed in."""
+
+    __slots__ = ("_burst", "_per_second", "_tokens", "_updated")
+
+    def __init__(self, rate: Rate, now: float) -> None:
+        self._per_second = rate.requests / rate.seconds
+        self._burst = float(rate.burst)
+        self._tokens = self._burst
+        self._updated = now
+
+    def wait(self, now: float, ahead: int = 0) -> float:
+        """Return the seconds until there is a token for somebody with *ahead* before them."""
+        self._drip(now)
+        return max(0.0, (ahead + 1 - self._tokens) / self._per_second)
+
+    def take(self, now: float) -> float:
+        """Take a token and return 0, or take nothing and return how long to wait."""
+        wait = self.wait(now)
+        if wait > 0:
+            return wait
+        self._tokens -= 1
+        return 0.0
+
+    def _drip(self, now: float) -> None:
+        elapsed = max(0.0, now - self._updated)
+        self._tokens = min(self._burst, self._tokens + elapsed * self._per_second)
+        self._updated = now
+
+
+class Ledger(Protocol):
+    """What an archive has been asked, and until when it wants to be left alone."""
+
+    async def outlook(self, purpose: Purpose, ahead: int) -> float:
+        """Return the seconds until one more may be sent, with *ahead* others before it."""
+        ...
+
+    async def take(self, purpose: Purpose) -> float:
+        """Take the right to send one and return 0, or take nothing and return the wait."""
+        ...
+
+    async def rest(self, seconds: float) -> None:
+        """Note that nothing may be sent for so long."""
+        ...
+
+    async def resting(self) -> float:
+        """Return for how many seconds nothing may be sent."""
+        ...
+
+
+class LocalLedger:
+    """A ledger for one process."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+        now = clock()
+        self._buckets: dict[Purpose, Bucket] = {
+            "memento": Bucket(limits.memento, now),
+            "index": Bucket(limits.index, now),
+        }
+        self._rests_until = now
+        self._clock = clock
+
+    async def outlook(self, purpose: Purpose, ahead: int) -> float:
+        return self._buckets[purpose].wait(self._clock(), ahead)
+
+    async def take(self, purpose: Purpose) -> float:
+        return self._buckets[purpose].take(self._clock())
+
+    async def rest(self, seconds: float) -> None:
+        self._rests_until = max(self._rests_until, self._clock() + seconds)
+
+    async def resting(self) -> float:
+        return max(0.0, self._rests_until - self._clock())
+
+
+class Door:
+    """Where requests to one host wait their turn; archives with the same host share it."""
+
+    def __init__(self, ledger: Ledger, at_once: int) -> None:
+        self.ledger = ledger
+        self._slots = asyncio.Semaphore(at_once)
+        self._turns = {purpose: asyncio.Lock() for purpose in _PURPOSES}
+        self._line = dict.fromkeys(_PURPOSES, 0)
+
+    @asynccontextmanager
+    async def entered(
+        self, archive: str, request: Request, patience: float
+    ) -> AsyncGenerator[None]:
+        """Wait for a token and a slot; raise Resting where that takes more than *patience*."""
+        await self._check_rest(archive, request)
+        wait = await self.ledger.outlook(request.purpose, self._line[request.purpose])
+        if wait > patience:
+            raise Resting(archive, request.url, "our share of requests is used up", wait)
+        try:
+            async with asyncio.timeout(patience + _TICK):
+                await self._queue(request.purpose)
+        except TimeoutError:
+            why = "too many requests of ours are under way"
+            raise Resting(archive, request.url, why, patience) from None
+        try:
+            # The answer to an earlier request may have been a 429 meanwhile.
+            await self._check_rest(archive, request)
+            yield
+        finally:
+            self._slots.release()
+
+    async def _check_rest(self, archive: str, request: Request) -> None:
+        resting = await self.ledger.resting()
+        if resting > 0:
+            raise Resting(archive, request.url, "it asked us to wait", resting)
+
+    async def _queue(self, purpose: Purpose) -> None:
+        self._line[purpose] += 1
+        try:
+            async with self._turns[purpose]:
+                while not await self._got_slot_and_token(purpose):
+                    pass
+        finally:
+            self._line[purpose] -= 1
+
+    async def _got_slot_and_token(self, purpose: Purpose) -> bool:
+        # Nothing is reserved in advance: who is cancelled while waiting leaves no gap, and no
+        # token is ever handed back, which would let two leave in the place of one. The slot
+        # comes before the token, so that tokens are not hoarded and spent all at once; and
+        # after the wait, so that look-ups in the index do not hold up mementos.
+        await asyncio.sleep(await self.ledger.outlook(purpose, 0))
+        await self._slots.acquire()
+        got = False
+        try:
+            got = await self.ledger.take(purpose) == 0
+        finally:
+            if not got:
+                self._slots.release()
+        return got
+
+
+def polite(fetch: Fetcher, archive: str, door: Door, patience: float) -> Fetcher:
+    """Return a `Fetcher` that sends through *door* what *fetch* would send at once."""
+
+    @asynccontextmanager
+    async def politely(request: Request) -> AsyncGenerator[Reply]:
+        async with door.entered(archive, request, patience):
+            try:
+                async with fetch(request) as reply:
+                    yield reply
+            except Refused as refusal:
+                if refusal.status in _RESTS_ALL and refusal.retry_after is not None:
+                    await door.ledger.rest(refusal.retry_after)
+                raise
+
+    return politely
