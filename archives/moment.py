@@ -10,13 +10,14 @@ fractions of any length are digits like others, which no `datetime` could hold.
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from archives.reading import Malformed
 
 GRANULARITIES: Final = {4: "year", 6: "month", 8: "day", 10: "hour", 12: "minute", 14: "second"}
 MAX: Final = "max"
-"""The end of an interval that reaches past year 9999. Sorts behind every date."""
+"""The end of an interval that reaches past year 9999."""
 
 _SECOND: Final = timedelta(seconds=1)
 _EARLIEST: Final = "00000101000000"
@@ -50,6 +51,18 @@ class Moment:
         # Not strftime("%Y"): it writes the year 987 with three digits on Linux.
         return cls(f"{at.year:04}{at:%m%d%H%M%S}")
 
+    @classmethod
+    def stated(cls, digits: str, text: str, start: int = 0) -> "Moment":
+        """Return the moment of *digits*, which stand in *text* from *start* on, punctuated.
+
+        A complaint about the nth digit points to where that digit stands in *text*.
+        """
+        try:
+            return cls(digits)
+        except Malformed as complaint:
+            places = [i for i in range(start, len(text)) if "0" <= text[i] <= "9"]
+            raise Malformed(complaint.code, complaint.why, places[complaint.position]) from None
+
     @property
     def granularity(self) -> str:
         """``year`` to ``second``, then ``fraction1``, ``fraction2`` and so on."""
@@ -71,7 +84,7 @@ class Moment:
     def end(self) -> str:
         """The first instant that is no longer meant, RFC 3339, or `MAX`.
 
-        Start and end of any two moments compare as text, `MAX` included.
+        Starts and ends compare as text once their Z is gone, `MAX` included.
         """
         digits = self.digits
         rising = digits[14:].rstrip("9")
@@ -159,16 +172,23 @@ def _check(digits: str) -> None:
         raise Malformed("bad-time-syntax", "a time has 4, 6, 8, 10, 12, 14 or more digits", 0)
     if digits[:4] == "0000":
         raise Malformed("bad-year", "years run from 0001 to 9999", 0)
-    try:
-        date(int(digits[:4]), int(digits[4:6] or 1), int(digits[6:8] or 1))
-    except ValueError:
-        raise _no_such_date(digits) from None
+    if not _day_exists(digits[:8]):
+        raise _no_such_date(digits)
     if digits[8:10] > "23":
         raise Malformed("bad-time", "the hour runs from 00 to 23", 8)
     if digits[10:12] > "59":
         raise Malformed("bad-time", "the minute runs from 00 to 59", 10)
     if digits[12:14] > "59":
         _check_leap_second(digits)
+
+
+@lru_cache(maxsize=4096)
+def _day_exists(digits: str) -> bool:
+    try:
+        date(int(digits[:4]), int(digits[4:6] or 1), int(digits[6:8] or 1))
+    except ValueError:
+        return False
+    return True
 
 
 def _no_such_date(digits: str) -> Malformed:

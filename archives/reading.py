@@ -19,10 +19,10 @@ class Malformed(ValueError):
         self.code = code
         self.why = why
         self.position = position
-        """Index of the first character that is wrong; the length of the text if it ended too soon."""
+        """Index of the first wrong character; the length of the text if it ended too soon."""
 
     def moved(self, by: int) -> "Malformed":
-        """Return the same complaint about a longer text that has *by* more characters in front."""
+        """Return the complaint for a text that has *by* more characters in front."""
         return Malformed(self.code, self.why, self.position + by)
 
 

@@ -1,0 +1,219 @@
+"""An absolute URI as archives key it: scheme and host folded, the rest octet by octet.
+
+No dot segments are removed, no default port, no slash added, no triplet decoded: the string
+is the key under which an archive holds the page (N-7). What browsers put right silently
+(letters outside ASCII, braces) is put right here too, and said.
+"""
+
+import re
+from ipaddress import AddressValueError, IPv6Address
+from typing import Final
+
+import idna
+
+from archives.reading import Diagnosis, Malformed
+
+MAX_OCTETS: Final = 8192
+"""RFC 9110 4.1 asks servers to take targets of at least 8000 octets."""
+
+# What nearly every URL on the web looks like; needs neither folding nor repair.
+_COMMON: Final = re.compile(
+    r"https?+://[a-z0-9.-]++(?::[0-9]{1,4})?+(?:[/?](?:[!$&-;=?-Z_a-z~]++|%[0-9A-Fa-f]{2})*+)?+"
+)
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*+):")
+# A port behind a dotted name: no scheme that archives meet looks like that.
+_HOST_FIRST: Final = re.compile(r"[\w-]++(?:\.[\w-]++)++\.?+(?::[0-9]++)?+(?=[/?#]|\Z)")
+_AUTHORITY: Final = re.compile(r"//([^/?#]*+)")
+_PORT: Final = re.compile(r"(?::[0-9]{0,5})?")
+_FUTURE_ADDRESS: Final = re.compile(r"v[0-9A-Fa-f]++\.[!$&-.0-;=A-Z_a-z~]++", re.IGNORECASE)
+_TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+_NO_TRIPLET: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_UNSAFE: Final = re.compile(r"[\^`{|}]")
+_SPACE_OR_CONTROL: Final = (
+    r"\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f"
+    r"\u205f-\u206f\u3000\ufeff"
+)
+_FORBIDDEN: Final = re.compile(rf'[{_SPACE_OR_CONTROL}\ud800-\udfff<>"\\]')
+_CLEAN: Final = re.compile(r"[!#$&-;=?-\[\]^-~]*+")
+_BLANK: Final = re.compile(rf"[{_SPACE_OR_CONTROL}]")
+
+
+def check_text(text: str) -> None:
+    """Refuse what may stand in no identifier: bad characters, lone percent signs, excess."""
+    if len(text) <= MAX_OCTETS and _CLEAN.fullmatch(text):
+        return
+    check_length(text)
+    check_characters(text)
+    check_percent(text)
+
+
+def check_characters(text: str) -> None:
+    """Refuse blanks, controls, quotes and what would break a Link header (G-5)."""
+    bad = _FORBIDDEN.search(text)
+    if bad is None:
+        return
+    if _BLANK.match(bad[0]):
+        why = f"U+{ord(bad[0]):04X}, a blank or control character, stands in no identifier"
+        raise Malformed("control-or-space", why, bad.start())
+    shown = bad[0] if bad[0].isprintable() else f"U+{ord(bad[0]):04X}"
+    raise Malformed("bad-char", f"the character {shown} cannot be part of a URI", bad.start())
+
+
+def check_length(text: str) -> None:
+    """Refuse what is longer than `MAX_OCTETS` (G-6)."""
+    if len(text) > MAX_OCTETS or (
+        len(text) * 4 > MAX_OCTETS and len(text.encode(errors="surrogatepass")) > MAX_OCTETS
+    ):
+        why = f"longer than {MAX_OCTETS} octets"
+        raise Malformed("too-long", why, min(len(text), MAX_OCTETS))
+
+
+def check_percent(text: str) -> None:
+    """Refuse a percent sign that begins no triplet (RFC 3986 2.1)."""
+    lone = lone_percent(text)
+    if lone is not None:
+        why = "a percent sign is followed by two hexadecimal digits"
+        raise Malformed("bad-percent", why, lone)
+
+
+def lone_percent(text: str) -> int | None:
+    """Return where a percent sign stands that begins no triplet; None if there is none."""
+    lone = _NO_TRIPLET.search(text) if "%" in text else None
+    return lone and lone.start()
+
+
+def scheme_of(text: str) -> str | None:
+    """Return the scheme that *text* begins with, in lower case; None if it has none."""
+    if text[:7] == "http://" or text[:8] == "https://":
+        return text.partition(":")[0]
+    scheme = _SCHEME.match(text)
+    if scheme is None or begins_with_host(text):
+        return None
+    return scheme[1].lower()
+
+
+def begins_with_host(text: str) -> bool:
+    """Whether scheme-less *text* begins with a host name: a dot in its first segment."""
+    host = _HOST_FIRST.match(text)
+    if host is None:
+        return False
+    labels = host[0].partition(":")[0].rstrip(".").split(".")
+    return not labels[-1].isdecimal() or len(labels) == 4
+
+
+def read_uri(text: str, diagnosis: Diagnosis, offset: int = 0) -> str:
+    """Return the absolute URI in *text* with scheme and host folded.
+
+    *text* has passed `check_characters` and `check_percent`, or it was decoded from text that
+    has. Positions in complaints are counted from *offset*.
+    """
+    if _COMMON.fullmatch(text):
+        return text
+    scheme = _SCHEME.match(text)
+    if scheme is None:
+        raise Malformed(
+            "item-not-absolute", "a URI begins with a scheme, such as http:", offset
+        )
+    return scheme[1].lower() + ":" + _read_rest(text, scheme.end(), diagnosis, offset)
+
+
+def _read_rest(text: str, start: int, diagnosis: Diagnosis, offset: int) -> str:
+    authority = _AUTHORITY.match(text, start)
+    if authority is None:
+        return _read_path(text, start, diagnosis, offset)
+    folded = _fold_authority(authority[1], diagnosis, offset + start + 2)
+    return f"//{folded}{_read_path(text, authority.end(), diagnosis, offset)}"
+
+
+def _fold_authority(authority: str, diagnosis: Diagnosis, offset: int) -> str:
+    userinfo, at, hostport = authority.rpartition("@")
+    where = offset + len(userinfo) + len(at)
+    if hostport.startswith("["):
+        host, bracket, port = hostport.partition("]")
+        host += bracket
+        _check_ip_literal(host, where)
+    else:
+        host, _, port = hostport.partition(":")
+        port = hostport[len(host) :]
+        if "[" in host or "]" in host:
+            raise Malformed(
+                "bad-item", "brackets in a host stand around an IPv6 address", where
+            )
+    _check_port(port, where + len(host))
+    return _quoted(userinfo, diagnosis, offset) + at + _fold_host(host, diagnosis, where) + port
+
+
+def _check_ip_literal(host: str, offset: int) -> None:
+    literal = host[1:-1] if host.endswith("]") else ""
+    if _FUTURE_ADDRESS.fullmatch(literal):
+        return
+    try:
+        IPv6Address(literal.encode("ascii", "replace").decode())
+    except AddressValueError:
+        raise Malformed("bad-item", "between brackets stands an IPv6 address", offset) from None
+
+
+def _check_port(port: str, offset: int) -> None:
+    if not _PORT.fullmatch(port):
+        raise Malformed("bad-item", "a port is a number up to 65535", offset)
+    if int(port[1:] or 0) > 65535:
+        raise Malformed("bad-item", "a port is at most 65535", offset)
+
+
+def _fold_host(host: str, diagnosis: Diagnosis, offset: int) -> str:
+    if host.isascii():
+        return _quoted(host, diagnosis, offset).lower()
+    diagnosis.repair("iri", "a host outside ASCII is written in its ASCII form", offset)
+    try:
+        return idna.encode(host, uts46=True).decode().lower()
+    except idna.IDNAError as error:
+        raise Malformed("bad-item", f"not a host name: {error}", offset) from error
+
+
+def _read_path(text: str, start: int, diagnosis: Diagnosis, offset: int) -> str:
+    path = text[start:]
+    for bracket in "[]":
+        if bracket in path:
+            where = offset + start + path.index(bracket)
+            diagnosis.repair("brackets", "brackets are legal only around an IPv6 host", where)
+            break
+    return _quoted(path, diagnosis, offset + start)
+
+
+def _quoted(text: str, diagnosis: Diagnosis, offset: int) -> str:
+    """Write as triplets what crawled URLs hold and RFC 3986 does not."""
+    unsafe = _UNSAFE.search(text)
+    if unsafe:
+        why = f"{unsafe[0]} is written as a triplet"
+        diagnosis.repair("encoded-unsafe", why, offset + unsafe.start())
+        text = _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", text)
+    if text.isascii():
+        return text
+    first = next(i for i, character in enumerate(text) if character > "\x7f")
+    diagnosis.repair("iri", "characters outside ASCII are written as triplets", offset + first)
+    return "".join(
+        c if c <= "\x7f" else "".join(f"%{octet:02X}" for octet in c.encode()) for c in text
+    )
+
+
+def canonical_uri(uri: str) -> str:
+    """Return *uri*, already folded, with the hex of its triplets in upper case."""
+    if "%" not in uri:
+        return uri
+    return _TRIPLET.sub(lambda triplet: triplet[0].upper(), uri)
+
+
+def host_of(uri: str) -> str:
+    """Return the host of *uri* without user and port; empty where it has none."""
+    authority = _AUTHORITY.match(uri, uri.find(":") + 1)
+    if authority is None:
+        return ""
+    hostport = authority[1].rpartition("@")[2]
+    if hostport.startswith("["):
+        return hostport.partition("]")[0] + "]"
+    return hostport.partition(":")[0]
+
+
+def negotiable(uri: str) -> bool:
+    """Whether Memento can negotiate *uri*: http or https with a host (M-1)."""
+    return uri.startswith(("http://", "https://")) and host_of(uri) != ""

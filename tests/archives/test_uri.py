@@ -1,0 +1,116 @@
+"""Examples of `archives.uri`: what is folded, what is kept, what is put right (spec N-7, G-5)."""
+
+import pytest
+
+from archives.reading import Diagnosis, Malformed
+from archives.uri import (
+    begins_with_host,
+    canonical_uri,
+    check_text,
+    host_of,
+    negotiable,
+    read_uri,
+    scheme_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "uri"),
+    [
+        ("http://www.dr.dk", "http://www.dr.dk"),
+        ("HTTP://WWW.DR.DK/Path", "http://www.dr.dk/Path"),
+        ("http://User:Pw@WWW.dr.dk:80/", "http://User:Pw@www.dr.dk:80/"),
+        ("http://[2001:DB8::1]:8080/x", "http://[2001:db8::1]:8080/x"),
+        ("http://[v1.A:b]/", "http://[v1.a:b]/"),
+        ("http://x/a/../b//c%2fd?q=%7e", "http://x/a/../b//c%2fd?q=%7e"),
+        ("MAILTO:Elzi@kb.dk", "mailto:Elzi@kb.dk"),
+        ("ftp://FTP.example.org/Pub", "ftp://ftp.example.org/Pub"),
+        ("http://www.dr.dk:/", "http://www.dr.dk:/"),
+    ],
+)
+def test_scheme_and_host_are_folded_and_nothing_else(text: str, uri: str) -> None:
+    diagnosis = Diagnosis(strict=True)
+
+    assert read_uri(text, diagnosis) == uri
+
+
+@pytest.mark.parametrize(
+    ("text", "uri", "token"),
+    [
+        ("http://bücher.example/æ", "http://xn--bcher-kva.example/%C3%A6", "iri"),
+        ("http://æ@x/", "http://%C3%A6@x/", "iri"),
+        ("http://x/{a|b}", "http://x/%7Ba%7Cb%7D", "encoded-unsafe"),
+        ("http://x/?a[]=1", "http://x/?a[]=1", "brackets"),
+    ],
+)
+def test_what_crawled_urls_get_wrong_is_put_right_and_said(
+    text: str, uri: str, token: str
+) -> None:
+    diagnosis = Diagnosis()
+
+    assert read_uri(text, diagnosis) == uri
+    assert {d.token for d in diagnosis.diagnostics} == {token}
+    with pytest.raises(Malformed):
+        read_uri(text, Diagnosis(strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("//www.dr.dk", 0),
+        ("http://[zz]/", 7),
+        ("http://[::1/", 7),
+        ("http://a]b/", 7),
+        ("http://x:8o/", 8),
+        ("http://x:65536/", 8),
+        ("http://x:" + "0" * 5000, 8),
+        ("http://xn--\u2028.example/", 7),
+        ("http://" + "ü" * 64 + ".example/", 7),
+    ],
+)
+def test_what_is_no_uri_is_refused_at_its_place(text: str, position: int) -> None:
+    with pytest.raises(Malformed) as caught:
+        read_uri(text, Diagnosis())
+
+    assert caught.value.position == position
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "position"),
+    [
+        ("a b", "control-or-space", 1),
+        ("a\u200bb", "control-or-space", 1),
+        ("a\ud800b", "bad-char", 1),
+        ("a<b", "bad-char", 1),
+        ("a%2", "bad-percent", 1),
+        ("a" * 8193, "too-long", 8192),
+        ("æ" * 4097, "too-long", 4097),
+    ],
+)
+def test_some_characters_stand_in_no_identifier(text: str, code: str, position: int) -> None:
+    with pytest.raises(Malformed) as caught:
+        check_text(text)
+
+    assert (caught.value.code, caught.value.position) == (code, position)
+
+
+def test_a_name_with_a_dot_in_front_is_a_host_even_before_a_port() -> None:
+    assert begins_with_host("www.dr.dk/x")
+    assert begins_with_host("www.dr.dk:8080/x")
+    assert begins_with_host("127.0.0.1")
+    assert not begins_with_host("1.2")
+    assert not begins_with_host("item")
+    assert scheme_of("www.dr.dk:8080/x") is None
+    assert scheme_of("mailto:x") == "mailto"
+
+
+def test_the_hex_of_triplets_is_folded_for_comparison_only() -> None:
+    assert canonical_uri("http://x/%c3%a6") == "http://x/%C3%A6"
+
+
+def test_only_http_with_a_host_can_be_negotiated() -> None:
+    assert negotiable("https://u@[::1]:80/")
+    assert host_of("https://u@[::1]:80/") == "[::1]"
+    assert not negotiable("http://:80/")
+    assert not negotiable("http:x")
+    assert not negotiable("ftp://x/")

@@ -1,0 +1,141 @@
+"""`timegate parse`, as people and programs call it."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from timegate.cli import main
+
+WORKED_EXAMPLE = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
+
+
+def test_a_person_sees_what_it_says() -> None:
+    result = CliRunner().invoke(main, ["parse", WORKED_EXAMPLE])
+
+    assert result.exit_code == 0
+    assert "PWID, as a URN" in result.output
+    assert "from 2016-01-22T11:20:29Z to before 2016-01-22T11:20:30Z (second)" in result.output
+
+
+def test_a_refusal_shows_the_character_and_exits_with_2() -> None:
+    result = CliRunner().invoke(main, ["parse", "duri:2001-02-29:http://example.com/"])
+
+    assert result.exit_code == 2
+    assert result.output.splitlines()[1] == " " * 13 + "^"
+    assert "2001-02 has the days 01 to 28 (bad-date, at character 14)" in result.output
+
+
+def test_a_repair_is_named_and_placed() -> None:
+    result = CliRunner().invoke(main, ["parse", "www.dr.dk#x", "duri::http://x.org/"])
+
+    assert (
+        "repaired   scheme-assumed: no scheme: http:// is assumed (at character 1)"
+        in result.output
+    )
+    assert "fragment   #x (stays with the client)" in result.output
+    assert "time       none said: the newest copy" in result.output
+
+
+def test_json_has_one_line_for_each_input_with_every_member() -> None:
+    result = CliRunner().invoke(main, ["parse", "--json", WORKED_EXAMPLE, "urn:pwid:x"])
+
+    read, refused = map(json.loads, result.output.splitlines())
+    assert read == {
+        "input": WORKED_EXAMPLE,
+        "valid": True,
+        "accepted": True,
+        "scheme": "urn:pwid",
+        "archive": "archive.org",
+        "entry": read["entry"],
+        "time": {
+            "start": "2016-01-22T11:20:29Z",
+            "end": "2016-01-22T11:20:30Z",
+            "granularity": "second",
+        },
+        "precision": "page",
+        "item": "http://www.dr.dk",
+        "canonical": WORKED_EXAMPLE,
+        "diagnostics": [],
+        "error": None,
+        "position": None,
+        "status": None,
+    }
+    assert list(refused) == list(read)
+    assert (refused["accepted"], refused["error"], refused["position"], refused["status"]) == (
+        False,
+        "bad-structure",
+        10,
+        400,
+    )
+
+
+def test_lines_come_from_standard_input_as_text_or_as_json_strings() -> None:
+    lines = 'http://x.org/\r\n"http://y.org/\\n"\n\n"not closed\n\xff\nhttp://z.org/'
+
+    result = CliRunner().invoke(main, ["parse", "--json", "-"], input=lines.encode("latin-1"))
+
+    reports = [json.loads(line) for line in result.output.splitlines()]
+    assert [report["input"] for report in reports] == [
+        "http://x.org/",
+        "http://y.org/\n",
+        "",
+        '"not closed',
+        "\udcff",
+        "http://z.org/",
+    ]
+    assert [report["accepted"] for report in reports] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_a_line_without_end_is_refused_in_bounded_memory() -> None:
+    endless = b"http://x.org/" + b"a" * 1_000_000 + b"\nhttp://y.org/\n"
+
+    result = CliRunner().invoke(main, ["parse", "--json", "-"], input=endless)
+
+    too_long, next_one = map(json.loads, result.output.splitlines())
+    assert (too_long["error"], too_long["status"]) == ("too-long", 414)
+    assert next_one["accepted"]
+
+
+def test_wrapped_text_is_joined_only_when_asked() -> None:
+    wrapped = "urn:pwid:archive.org:2018-07-\n   16Z:page:http://x.org/NAS-\n   research"
+
+    refused = CliRunner().invoke(main, ["parse", "--json", wrapped])
+    joined = CliRunner().invoke(main, ["parse", "--json", "--unwrap", wrapped])
+
+    assert json.loads(refused.output)["error"] == "control-or-space"
+    assert json.loads(joined.output)["item"] == "http://x.org/NAS-research"
+
+
+def test_strict_refuses_what_would_be_repaired() -> None:
+    result = CliRunner().invoke(main, ["parse", "--json", "--strict", "www.dr.dk"])
+
+    assert json.loads(result.output)["error"] == "scheme-assumed"
+
+
+def test_json_tells_the_parts_of_a_pdi() -> None:
+    cited = "pdi://a.us/1997/11/03/4.text.1@103=pdi://a.us/1997/09/01/1.text.1#37,51"
+
+    result = CliRunner().invoke(main, ["parse", "--json", cited])
+
+    assert json.loads(result.output)["pdi"] == {
+        "format": "text",
+        "version": 1,
+        "origin": "103",
+        "cites": "pdi://a.us/1997/09/01/1.text.1#37,51",
+    }
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[31mred", "a\u202eb", "\ud800"])
+def test_nothing_that_a_terminal_acts_upon_is_printed(hostile: str) -> None:
+    result = CliRunner().invoke(main, ["parse", hostile])
+
+    assert result.exit_code == 2
+    assert hostile not in result.output

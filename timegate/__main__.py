@@ -1,0 +1,5 @@
+"""``python -m timegate``."""
+
+from timegate.cli import main
+
+main()

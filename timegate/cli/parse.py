@@ -1,0 +1,162 @@
+"""``timegate parse``: what an identifier says, its canonical form, every complaint."""
+
+import json
+import sys
+from collections.abc import Iterator
+
+import click
+
+from archives.moment import Moment
+from archives.reading import Malformed
+from timegate.cli.lines import inputs
+from timegate.identifier import Reading
+from timegate.identifiers import parse, parse_wrapped
+from timegate.identifiers.pdi import Pdi
+from timegate.problem import status_of_reading, status_of_refusal
+
+_MEANINGS = {
+    "urn:pwid": "PWID, as a URN",
+    "pwid": "PWID, as a pwid: URI",
+    "pwid-http": "PWID, as an HTTP address",
+    "duri": "dated URI",
+    "tdb": "the thing described by a dated URI",
+    "pdi": "persistent document identifier",
+    "replay": "link into an archive",
+    "uri": "plain URL",
+    "http-date": "value of Accept-Datetime",
+}
+
+
+@click.command("parse")
+@click.argument("identifiers", nargs=-1, required=True, metavar="ID...")
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON for each input.")
+@click.option("--strict", is_flag=True, help="Refuse what would otherwise be repaired.")
+@click.option("--unwrap", is_flag=True, help="Join identifiers that are broken over lines.")
+def parse_command(
+    identifiers: tuple[str, ...], *, as_json: bool, strict: bool, unwrap: bool
+) -> None:
+    r"""Say what each ID means, its canonical form, and every complaint with its position.
+
+    An ID is a PWID, duri, tdb, PDI, archive link, URL or the value of Accept-Datetime. With -
+    they are read from standard input, one a line; a line that begins with a double quote is a
+    JSON string.
+
+    \b
+    Examples:
+      timegate parse urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk
+      timegate parse --json - < identifiers.txt
+    """
+    read = parse_wrapped if unwrap else parse
+    refused = False
+    for text in inputs(identifiers):
+        try:
+            reading = read(text, strict=strict)
+        except Malformed as complaint:
+            refused = True
+            answer = _refusal(text, complaint) if as_json else _shown_refusal(text, complaint)
+        else:
+            answer = _report(text, reading) if as_json else _shown(text, reading)
+        click.echo(answer)
+    sys.exit(2 if refused else 0)
+
+
+def _report(text: str, reading: Reading) -> str:
+    identifier = reading.identifier
+    report: dict[str, object] = {
+        "input": text,
+        "valid": reading.conforming,
+        "accepted": True,
+        "scheme": reading.scheme,
+        "archive": identifier.archive,
+        "entry": reading.entry,
+        "time": _interval(identifier.time, identifier.granularity),
+        "precision": identifier.precision,
+        "item": identifier.item,
+        "canonical": identifier.canonical,
+        "diagnostics": sorted({diagnostic.token for diagnostic in reading.diagnostics}),
+        "error": None,
+        "position": None,
+        "status": status_of_reading(reading),
+    }
+    if reading.fragment is not None:
+        report["f"] = reading.fragment
+    if isinstance(identifier, Pdi):
+        report["pdi"] = _pdi_members(identifier)
+    return json.dumps(report)
+
+
+def _interval(time: Moment | None, granularity: str) -> dict[str, str | None]:
+    return {
+        "start": time.start if time else None,
+        "end": time.end if time else None,
+        "granularity": granularity,
+    }
+
+
+def _pdi_members(pdi: Pdi) -> dict[str, object]:
+    version = int(pdi.version) if pdi.version and pdi.version != "*" else pdi.version
+    members: dict[str, object] = {"format": pdi.format, "version": version}
+    if pdi.fragment is not None:
+        members["fragment"] = pdi.fragment
+    if pdi.cites is not None:
+        members |= {"origin": pdi.origin, "cites": pdi.cites.canonical}
+    return members
+
+
+def _refusal(text: str, complaint: Malformed) -> str:
+    nothing = ("scheme", "archive", "entry", "time", "precision", "item", "canonical")
+    return json.dumps(
+        {
+            "input": text,
+            "valid": False,
+            "accepted": False,
+            **dict.fromkeys(nothing),
+            "diagnostics": [],
+            "error": complaint.code,
+            "position": complaint.position,
+            "status": status_of_refusal(complaint),
+        }
+    )
+
+
+def _shown(text: str, reading: Reading) -> str:
+    return "\n".join([_printable(text), *(f"  {line}" for line in _facts(reading))])
+
+
+def _facts(reading: Reading) -> Iterator[str]:
+    identifier = reading.identifier
+    kind = _MEANINGS[reading.scheme]
+    yield kind if reading.conforming else f"{kind}, repaired"
+    if identifier.archive is not None:
+        yield f"archive    {identifier.archive}"
+    yield f"time       {_time_in_words(identifier.time, identifier.granularity)}"
+    if identifier.precision is not None:
+        yield f"precision  {identifier.precision}"
+    if identifier.item is not None:
+        yield f"item       {identifier.item}"
+    if reading.fragment is not None:
+        yield f"fragment   #{reading.fragment} (stays with the client)"
+    yield f"canonical  {identifier.canonical or 'none: no notation can say this time'}"
+    for diagnostic in reading.diagnostics:
+        kind = "repaired" if diagnostic.repair else "note"
+        where = f"at character {diagnostic.position + 1}"
+        yield f"{kind:<10} {diagnostic.token}: {diagnostic.why} ({where})"
+
+
+def _time_in_words(time: Moment | None, granularity: str) -> str:
+    if time is None:
+        return "any" if granularity == "any" else "none said: the newest copy"
+    return f"from {time.start} to before {time.end} ({granularity})"
+
+
+def _shown_refusal(text: str, complaint: Malformed) -> str:
+    before = _printable(text[: complaint.position])
+    shown = _printable(text)
+    lines = [shown, " " * len(before) + "^"] if len(shown) <= 500 else [shown[:500] + " ..."]
+    where = f"{complaint.code}, at character {complaint.position + 1}"
+    return "\n".join([*lines, f"  refused: {complaint.why} ({where})"])
+
+
+def _printable(text: str) -> str:
+    """Return *text* with what a terminal would act upon written out."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)

@@ -1,0 +1,103 @@
+"""Text to identifier: which notation it is, and what it says.
+
+A text is tried as each kind in turn (G-9); the first that knows its prefix reads or refuses it.
+"""
+
+import re
+from bisect import bisect_right
+from typing import Final
+
+from archives.reading import Diagnosis, Diagnostic, Malformed
+from archives.uri import check_length, check_text
+from timegate.identifier import Reader, Reading
+from timegate.identifiers.accept_datetime import read_accept_datetime
+from timegate.identifiers.duri import read_common_duri, read_duri
+from timegate.identifiers.pdi import read_pdi
+from timegate.identifiers.pwid import (
+    read_common_urn,
+    read_pwid_http,
+    read_pwid_uri,
+    read_pwid_urn,
+)
+from timegate.identifiers.url import read_url
+
+_READERS: Final[tuple[Reader, ...]] = (
+    read_pwid_urn,
+    read_pwid_uri,
+    read_duri,
+    read_pdi,
+    read_pwid_http,
+)
+_WRAP: Final = re.compile(r"\s++")
+_LINE_BREAKS: Final = frozenset("\n\r\v\f\x85\u2028\u2029")
+
+
+def parse(text: str, *, strict: bool = False) -> Reading:
+    """Return what *text* says. Raises Malformed: what is wrong, and at which character."""
+    check_length(text)
+    common = read_common_urn(text) or read_common_duri(text)
+    if common:
+        return common
+    diagnosis = Diagnosis(strict=strict)
+    date = read_accept_datetime(text, diagnosis)
+    if date:
+        return date
+    check_text(text)
+    for read in _READERS:
+        reading = read(text, diagnosis)
+        if reading:
+            return reading
+    _refuse_nearly_pwid(text)
+    return read_url(text, diagnosis)
+
+
+def _refuse_nearly_pwid(text: str) -> None:
+    head = text[:16].lower()
+    if head.startswith(("urn", "pwid", "wpid")) and ("pwid" in head or "wpid" in head):
+        raise Malformed("not-pwid", "a PWID begins with urn:pwid: or pwid:", 0)
+
+
+def parse_wrapped(text: str, *, strict: bool = False) -> Reading:
+    """Like `parse`, for text pasted from print: what is broken over lines is joined (G-8).
+
+    Blanks around a line break go, a hyphen before it stays: drafts break after real hyphens.
+    """
+    joined, cuts = _joined(text)
+    if not cuts:
+        return parse(text, strict=strict)
+    try:
+        reading = parse(joined, strict=strict)
+    except Malformed as complaint:
+        where = _position_in(cuts, complaint.position)
+        raise Malformed(complaint.code, complaint.why, where) from complaint
+    placed = [
+        Diagnostic(d.token, d.why, _position_in(cuts, d.position), d.repair)
+        for d in reading.diagnostics
+    ]
+    note = Diagnostic("unwrapped", "joined over line breaks", cuts[0][0], repair=False)
+    return Reading(
+        reading.identifier, reading.scheme, (note, *placed), reading.fragment, reading.entry
+    )
+
+
+def _joined(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return *text* without line breaks, and for each cut where it is and how much is gone."""
+    kept: list[str] = []
+    cuts: list[tuple[int, int]] = []
+    end = length = removed = 0
+    for run in _WRAP.finditer(text):
+        if _LINE_BREAKS.isdisjoint(run[0]):
+            continue
+        kept.append(text[end : run.start()])
+        length += run.start() - end
+        end = run.end()
+        removed += len(run[0])
+        cuts.append((length, removed))
+    kept.append(text[end:])
+    return "".join(kept), cuts
+
+
+def _position_in(cuts: list[tuple[int, int]], position: int) -> int:
+    """Return where the character at *position* of the joined text stood before."""
+    before = bisect_right(cuts, position, key=lambda cut: cut[0])
+    return position + (cuts[before - 1][1] if before else 0)

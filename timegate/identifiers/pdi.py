@@ -1,0 +1,273 @@
+"""Persistent Document Identifiers (draft-mallery-urn-pdi-00, 1997).
+
+    pdi:// series / year / month / day / unique-id [ . format [ . version ]] [ suffix ]
+    suffix = "#" [ scheme "=" ] position *( "," position )  /  "@" position "=" pdi
+
+The series looks like a domain and ends in a country code. ``*`` in a place of the name asks
+for a list. A unique-id that decodes to a URI encapsulates it, and the day is then the day of
+its content (I-13). The printed ABNF is broken in places; read as I-1 to I-14 settle it.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from archives.moment import Moment
+from archives.reading import Diagnosis, Malformed
+from archives.uri import canonical_uri, check_characters, lone_percent, negotiable, read_uri
+from timegate.identifier import Named, Reading
+
+_PREFIX: Final = re.compile(r"(?:urn:)?pdi:", re.IGNORECASE)
+_SUFFIX: Final = re.compile(r"[#@]")
+_SERIES: Final = re.compile(r"(?:[a-z0-9-]++\.)++", re.IGNORECASE)
+_UNIQUE: Final = r"A-Za-z0-9()\-:;$_!'"
+_UNIQUE_ID: Final = re.compile(rf"(?:[{_UNIQUE}]++|%[0-9A-Fa-f]{{2}})++|\*")
+_FORMAT: Final = re.compile(r"(?:[A-Za-z0-9+-]++|%2[Bb])++|\*")
+_VERSION: Final = re.compile(r"[1-9][0-9]{0,8}|\*")
+_POSITION: Final = rf"(?:\([^(),]++,[^(),]++\)|(?:[{_UNIQUE}.]++|%[0-9A-Fa-f]{{2}})++)"
+_ONE_POSITION: Final = re.compile(_POSITION)
+_FRAGMENT: Final = re.compile(rf"(?:([A-Za-z][A-Za-z0-9-]*+)=)?+{_POSITION}(?:,{_POSITION})*+")
+_TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+_BARE: Final = re.compile(rf"[{_UNIQUE}]")
+_FOREIGN: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:(?=.)")
+_FOREIGN_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+://.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pdi(Named):
+    """One PDI, or with ``*`` a query for many."""
+
+    series: str
+    date: tuple[str, str, str]
+    """Year, month and day as written; ``*`` where any will do."""
+    unique_id: str
+    """As written: triplets are decoded in `foreign` only."""
+    format: str | None = None
+    version: str | None = None
+    fragment: str | None = None
+    origin: str | None = None
+    cites: "Pdi | None" = None
+    foreign: str | None = None
+    """The URI that the unique-id encapsulates."""
+
+    @property
+    def archive(self) -> str:
+        return self.series
+
+    @property
+    def precision(self) -> None:
+        return None
+
+    @property
+    def time(self) -> Moment | None:
+        """The smallest interval that holds every day meant; None where the year is open."""
+        year, month, day = self.date
+        if year == "*":
+            return None
+        if month == "*":
+            return Moment(year)
+        return Moment(year + month) if day == "*" else Moment(year + month + day)
+
+    @property
+    def granularity(self) -> str:
+        return "any" if self.time is None else self.time.granularity
+
+    @property
+    def item(self) -> str:
+        return self.foreign or self.unique_id
+
+    @property
+    def negotiable(self) -> bool:
+        return self.foreign is not None and negotiable(self.foreign)
+
+    @property
+    def canonical(self) -> str:
+        if self.foreign is None:
+            unique = _TRIPLET.sub(_bare_if_allowed, self.unique_id)
+        else:
+            unique = _escaped(canonical_uri(self.foreign))
+        parts = [unique, self.format, self.version]
+        specifier = ".".join(part for part in parts if part is not None)
+        return f"pdi://{self.series}/{'/'.join(self.date)}/{specifier}{self._suffix}"
+
+    @property
+    def _suffix(self) -> str:
+        if self.cites is not None:
+            return f"@{self.origin}={self.cites.canonical}"
+        return "" if self.fragment is None else f"#{self.fragment}"
+
+    def __str__(self) -> str:
+        return self.canonical
+
+
+def read_pdi(text: str, diagnosis: Diagnosis) -> Reading | None:
+    """Read ``pdi://...`` and ``urn:pdi://...``."""
+    if not _PREFIX.match(text):
+        return None
+    pdi = _read_name(text, 0, diagnosis, citing=True)
+    return Reading(pdi, "pdi", tuple(diagnosis.diagnostics))
+
+
+def _read_name(text: str, start: int, diagnosis: Diagnosis, *, citing: bool) -> Pdi:
+    prefix = _PREFIX.match(text, start)
+    if prefix is None:
+        raise Malformed("not-pdi", "a PDI begins with pdi://", start)
+    if not text.startswith("//", prefix.end()):
+        raise Malformed("pdi-syntax", "after pdi: stands //", prefix.end())
+    mark = _SUFFIX.search(text, prefix.end())
+    end = mark.start() if mark else len(text)
+    resource = _read_resource(text, prefix.end() + 2, end, diagnosis)
+    if mark is None:
+        return resource
+    _check_may_be_quoted(resource, text, mark.start(), diagnosis)
+    if mark[0] == "#":
+        return _with_fragment(resource, text, mark.end())
+    if not citing:
+        raise Malformed("pdi-citation", "what is cited cites nothing itself", mark.start())
+    return _with_citation(resource, text, mark.end(), diagnosis)
+
+
+def _read_resource(text: str, start: int, end: int, diagnosis: Diagnosis) -> Pdi:
+    parts = text[start:end].split("/")
+    if len(parts) != 5:
+        why = "a PDI is written pdi://series.country/YYYY/MM/DD/id.format.version"
+        raise Malformed("pdi-syntax", why, end)
+    series, year, month, day, specifier = parts
+    date = (year, month, day)
+    _check_series(series, start)
+    _check_date(date, start + len(series) + 1)
+    where = end - len(specifier)
+    unique_id, form, version = _read_specifier(specifier, where)
+    pdi = Pdi(
+        series.lower(),
+        date,
+        unique_id,
+        form,
+        version,
+        foreign=_read_foreign(unique_id, form, diagnosis, where),
+    )
+    _note_wildcards(pdi, diagnosis, start)
+    return pdi
+
+
+def _check_series(series: str, offset: int) -> None:
+    components = _SERIES.match(series)
+    country = series[components.end() :] if components else ""
+    if not (len(country) == 2 and country.isascii() and country.isalpha()):
+        why = "a series is labels of letters, digits and hyphens, and a two-letter country last"
+        raise Malformed("pdi-syntax", why, offset + (components.end() if components else 0))
+
+
+def _check_date(date: tuple[str, str, str], offset: int) -> None:
+    year, month, day = date
+    for part, digits in zip(date, (4, 2, 2), strict=True):
+        if part != "*" and not (len(part) == digits and part.isascii() and part.isdecimal()):
+            why = f"the date has {digits} digits or * here"
+            raise Malformed("pdi-syntax", why, offset)
+        offset += len(part) + 1
+    # 2000 has every day that any year has, January every day that any month has.
+    known = [year if year != "*" else "2000", month if month != "*" else "01", day]
+    digits_stated = "".join(known[:2] if day == "*" else known)
+    try:
+        Moment(digits_stated)
+    except Malformed as complaint:
+        raise Malformed(
+            complaint.code, complaint.why, offset - sum(map(len, date)) - 3
+        ) from None
+
+
+def _read_specifier(text: str, offset: int) -> tuple[str, str | None, str | None]:
+    unique_id, dot, rest = text.partition(".")
+    if not _UNIQUE_ID.fullmatch(unique_id):
+        why = "a unique-id is letters, digits, ( ) - : ; $ _ ! ' and triplets, or *"
+        raise Malformed("pdi-syntax", why, offset)
+    if not dot:
+        return unique_id, None, None
+    form, dot, version = rest.partition(".")
+    offset += len(unique_id) + 1
+    if not _FORMAT.fullmatch(form):
+        raise Malformed("pdi-syntax", "a format is a word such as html or text, or *", offset)
+    if dot and not _VERSION.fullmatch(version):
+        raise Malformed("pdi-version", "versions count from 1", offset + len(form) + 1)
+    plain = _TRIPLET.sub("+", form).lower()
+    return unique_id, plain, version if dot else None
+
+
+def _read_foreign(
+    unique_id: str, form: str | None, diagnosis: Diagnosis, offset: int
+) -> str | None:
+    """Return the URI that *unique_id* encapsulates, checked again after decoding (G-5)."""
+    try:
+        decoded = unquote_to_bytes(unique_id).decode()
+    except UnicodeDecodeError:
+        return None
+    if form is None:
+        if _FOREIGN_URL.match(decoded):
+            why = "an encapsulated URL needs a format behind it: taken as an opaque id"
+            diagnosis.repair("format-missing", why, offset + len(unique_id))
+        return None
+    if not _FOREIGN.match(decoded):
+        return None
+    diagnosis.note("encapsulated", "the id encapsulates a URI", offset)
+    if lone_percent(decoded) is not None:
+        why = "the encapsulated URI has a percent sign that begins no triplet: kept as it is"
+        diagnosis.repair("bad-inner-percent", why, offset)
+    try:
+        check_characters(decoded)
+        return read_uri(decoded, diagnosis, offset)
+    except Malformed as complaint:
+        why = f"in the encapsulated URI: {complaint.why}"
+        raise Malformed("bad-item", why, offset) from complaint
+
+
+def _note_wildcards(pdi: Pdi, diagnosis: Diagnosis, offset: int) -> None:
+    if "*" not in (*pdi.date, pdi.unique_id, pdi.format, pdi.version):
+        return
+    diagnosis.note("wildcard", "asks for a list, names no single document", offset)
+    open_places = [part == "*" for part in pdi.date]
+    if open_places != sorted(open_places):
+        why = "the days meant do not follow each other: the interval only encloses them"
+        diagnosis.note("non-contiguous", why, offset)
+
+
+def _check_may_be_quoted(pdi: Pdi, text: str, where: int, diagnosis: Diagnosis) -> None:
+    if "*" in (*pdi.date, pdi.unique_id, pdi.format, pdi.version):
+        why = "a query for many documents has no fragment and cites nothing"
+        raise Malformed("pdi-wildcard-fragment", why, where)
+    if pdi.format is None and text[where] == "#":
+        why = "a fragment needs a format: where it lies depends on it"
+        raise Malformed("pdi-fragment-needs-format", why, where)
+    if pdi.version is None:
+        why = "fragments and citations name the version they were taken from"
+        diagnosis.repair("version-missing", why, where)
+
+
+def _with_fragment(pdi: Pdi, text: str, start: int) -> Pdi:
+    stated = _FRAGMENT.fullmatch(text, start)
+    if stated is None:
+        why = "a fragment is written like 37,51 or char=37,51 or (5,10),(25,30)"
+        raise Malformed("pdi-fragment", why, start)
+    scheme = stated[1] or ""
+    return replace(pdi, fragment=scheme.lower() + text[start + len(scheme) :])
+
+
+def _with_citation(pdi: Pdi, text: str, start: int, diagnosis: Diagnosis) -> Pdi:
+    equals = text.find("=", start)
+    if equals < 0 or not _ONE_POSITION.fullmatch(text, start, equals):
+        why = "a citation is written @position=pdi://..."
+        raise Malformed("pdi-citation", why, start)
+    cited = _read_name(text, equals + 1, diagnosis, citing=False)
+    return replace(pdi, origin=text[start:equals], cites=cited)
+
+
+def _bare_if_allowed(triplet: re.Match[str]) -> str:
+    character = chr(int(triplet[0][1:], 16))
+    return character if _BARE.fullmatch(character) else triplet[0].lower()
+
+
+def _escaped(uri: str) -> str:
+    return "".join(
+        c if _BARE.fullmatch(c) else "".join(f"%{octet:02x}" for octet in c.encode())
+        for c in uri
+    )

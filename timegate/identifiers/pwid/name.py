@@ -1,0 +1,82 @@
+"""The parts of a PWID that its notations share."""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from archives.reading import Diagnosis, Malformed
+from archives.uri import begins_with_host, read_uri, scheme_of
+from timegate.identifier import UNRESERVED
+
+_REGISTERED: Final = re.compile(rf"~[{UNRESERVED}]++")
+_UNRESERVED: Final = re.compile(rf"[{UNRESERVED}]++")
+_SPLIT: Final = re.compile(r"([^:]*+):((?:[^:]++|:(?=[0-9]))*+):([^:]*+):")
+_LABEL: Final = re.compile(r"[a-z0-9-]{1,63}")
+
+
+@lru_cache(maxsize=1024)
+def is_domain(archive: str) -> bool:
+    """Whether *archive*, in lower case, is a host name by RFC 1123: no address, no port."""
+    labels = archive.split(".")
+    return (
+        len(archive) <= 253
+        and not labels[-1].isdecimal()
+        and all(
+            _LABEL.fullmatch(label) and label[0] != "-" and label[-1] != "-" for label in labels
+        )
+    )
+
+
+def read_archive(text: str, offset: int) -> str:
+    """Return the archive-id, a domain or ``~`` and a registered id, in lower case (P-2)."""
+    archive = text.lower()
+    if archive.isascii() and (
+        _REGISTERED.fullmatch(archive) if archive[:1] == "~" else is_domain(archive)
+    ):
+        return archive
+    why = "an archive-id is a domain name such as archive.org, or ~ and a registered id"
+    raise Malformed("bad-archive", why, offset)
+
+
+def read_precision(text: str, offset: int) -> str:
+    """Return the precision-spec in lower case; any word of letters is one (P-6)."""
+    if text.isascii() and text.isalpha():
+        return text.lower()
+    why = "a precision is a word of letters such as page or part"
+    raise Malformed("bad-precision", why, offset)
+
+
+def read_item_id(text: str, diagnosis: Diagnosis, offset: int) -> str | None:
+    """Return ``~id`` where the item is an id that the archive assigned, else None."""
+    if not text:
+        raise Malformed("empty-item", "the archived item is missing", offset)
+    if text.startswith("~"):
+        if _REGISTERED.fullmatch(text):
+            return text.lower()
+        why = "a registered item id is ~ followed by letters, digits, - . _ ~"
+        raise Malformed("bad-item", why, offset)
+    if _UNRESERVED.fullmatch(text) and not begins_with_host(text):
+        why = "an item id without ~ is how draft-02 wrote it"
+        diagnosis.repair("legacy-item-id", why, offset)
+        return "~" + text.lower()
+    return None
+
+
+def read_item_uri(text: str, diagnosis: Diagnosis, offset: int) -> str:
+    """Return the archived URI; one that begins with a host name is taken as http (P-22)."""
+    if scheme_of(text) is None and begins_with_host(text):
+        diagnosis.repair("scheme-assumed", "no scheme: http:// is assumed", offset)
+        return read_uri("http://" + text, diagnosis, offset - len("http://"))
+    return read_uri(text, diagnosis, offset)
+
+
+def split(text: str, start: int) -> tuple[int, int, int]:
+    """Return where archive-id, time and precision end (G-10).
+
+    The archive-id ends at the first colon, the time at the first colon that no digit follows.
+    """
+    ends = _SPLIT.match(text, start)
+    if ends is None:
+        why = "a PWID has four parts: archive, time, precision, item"
+        raise Malformed("bad-structure", why, len(text))
+    return ends.end(1), ends.end(2), ends.end(3)

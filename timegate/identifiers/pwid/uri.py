@@ -1,0 +1,91 @@
+"""The PWID as a URI of the scheme ``pwid`` (draft-pwid-uri-specification-02).
+
+    pwid: archive-id : YYYY-MM-DD ("_" / "T") hh ["."] mm ["."] ss "Z" : coverage : item
+
+The item is a plain URI in which nothing was encoded, so nothing is decoded (U-3).
+"""
+
+import re
+from typing import Final
+
+from archives.moment import Moment
+from archives.reading import Diagnosis, Malformed
+from timegate.identifier import UNRESERVED, Reading
+from timegate.identifiers.pwid.name import (
+    is_domain,
+    read_archive,
+    read_item_id,
+    read_item_uri,
+    read_precision,
+    split,
+)
+from timegate.pwid import PRECISIONS, Pwid
+
+_PREFIX: Final = "pwid:"
+_COVERAGES: Final = PRECISIONS | {"other"}
+_ARCHIVE: Final = re.compile(rf"[{UNRESERVED}]++")
+_DATE: Final = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+_TIME: Final = re.compile(rf"{_DATE}[_Tt]([0-9]{{2}})\.?([0-9]{{2}})\.?([0-9]{{2}})([Zz]?)")
+_URN_TIME: Final = re.compile(rf"{_DATE}[_Tt]([0-9]{{2}}):([0-9]{{2}}):([0-9]{{2}})([Zz]?)")
+_DAY: Final = re.compile(rf"{_DATE}([Zz]?)")
+
+
+def read_pwid_uri(text: str, diagnosis: Diagnosis) -> Reading | None:
+    """Read ``pwid:...``."""
+    if text[:5].lower() != _PREFIX:
+        return None
+    name, hash_sign, fragment = text.partition("#")
+    archive_end, time_end, precision_end = split(name, len(_PREFIX))
+    pwid = Pwid(
+        _read_archive(name[5:archive_end], diagnosis),
+        read_time(name, archive_end + 1, time_end, diagnosis),
+        _read_coverage(name[time_end + 1 : precision_end], diagnosis, time_end + 1),
+        read_plain_item(name[precision_end + 1 :], diagnosis, precision_end + 1),
+    )
+    return Reading(pwid, "pwid", tuple(diagnosis.diagnostics), fragment if hash_sign else None)
+
+
+def _read_archive(text: str, diagnosis: Diagnosis) -> str:
+    offset = len(_PREFIX)
+    if not _ARCHIVE.fullmatch(text) or text.startswith("~") or is_domain(text.lower()):
+        return read_archive(text, offset)
+    why = "an archive-id that is no domain counts as a registered id"
+    diagnosis.note("legacy-archive-id", why, offset)
+    return "~" + text.lower()
+
+
+def read_time(text: str, start: int, end: int, diagnosis: Diagnosis) -> Moment:
+    """Read the time of a ``pwid:`` URI; seconds are mandatory in its grammar."""
+    stated = _TIME.fullmatch(text, start, end)
+    if stated is None:
+        stated = _read_other_time(text, start, end, diagnosis)
+    *digits, zone = stated.groups()
+    if not zone:
+        diagnosis.repair("missing-zone", "Z is missing: read as UTC", end)
+    return Moment.stated("".join(digits), text, start)
+
+
+def _read_other_time(text: str, start: int, end: int, diagnosis: Diagnosis) -> re.Match[str]:
+    stated = _URN_TIME.fullmatch(text, start, end)
+    if stated:
+        diagnosis.repair("urn-style-time", "colons in the time belong to the URN", start)
+        return stated
+    stated = _DAY.fullmatch(text, start, end)
+    if stated:
+        diagnosis.repair("coarse-time", "a time in a pwid URI has seconds", start)
+        return stated
+    why = "the time in a pwid URI is written like 2016-01-22_11.20.29Z"
+    raise Malformed("bad-time-syntax", why, start)
+
+
+def _read_coverage(text: str, diagnosis: Diagnosis, offset: int) -> str:
+    coverage = read_precision(text, offset)
+    if coverage not in _COVERAGES:
+        why = f"extensions such as {coverage} came with the URN"
+        diagnosis.repair("extension", why, offset)
+    return coverage
+
+
+def read_plain_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
+    """Read an item in which nothing is encoded."""
+    return read_item_id(text, diagnosis, offset) or read_item_uri(text, diagnosis, offset)

@@ -1,0 +1,172 @@
+"""The PWID as a URN: draft-08, and leniently draft-02.
+
+    archival-time  = YYYY-MM-DD [ "T" hh ":" mm [ ":" ss [ "." 1*9DIGIT ] ] ] "Z"
+    precision-spec = 1*ALPHA
+    item           = "~" 1*unreserved / URI with  [ ] ? # %  written as triplets
+
+Around it stands RFC 8141: ``?+``, ``?=`` and ``#`` begin components that are not part of the
+name (section 2.3), so a ``?`` of the archived URL must have been written ``%3F``.
+"""
+
+import re
+from binascii import Error, a2b_base64
+from typing import Final
+
+from archives.moment import Moment
+from archives.reading import Diagnosis, Malformed
+from archives.uri import check_text, lone_percent
+from timegate.identifier import Reading
+from timegate.identifiers.pwid.name import (
+    is_domain,
+    read_archive,
+    read_item_id,
+    read_item_uri,
+    read_precision,
+    split,
+)
+from timegate.pwid import PRECISIONS, Pwid
+
+_PREFIX: Final = "urn:pwid:"
+# "urn:pwid:" in Base64: ukwa-access-api puts PWIDs into paths that way (A-9).
+_PREFIX_BASE64: Final = "dXJuOnB3aWQ6"
+_COMMON: Final = re.compile(
+    r"urn:pwid:([a-z0-9.-]++):([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-5][0-9])Z"
+    rf":({'|'.join(sorted(PRECISIONS))}):(https?+://[a-z0-9.-]++(?:/[!$&-;=@-Z_a-z~]*+)?+)"
+)
+_TIME: Final = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+    r"(?:[Tt]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?)?([Zz]?)"
+)
+_TIME_DRAFT_02: Final = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):?([0-9]{2}):?([0-9]{2})([Zz]?)"
+)
+# RFC 8141: a component has at least one pchar.
+_COMPONENT: Final = re.compile(r"\?[+=](?=[A-Za-z0-9._~!$&'()*+,;=:@%-])")
+_FIVE: Final = {"%25": "%", "%5B": "[", "%5D": "]", "%3F": "?", "%23": "#"}
+_TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+_RAW: Final = re.compile(r"[][?]")
+
+
+def read_common_urn(text: str) -> Reading | None:
+    """Read the PWID that nearly everybody writes in one step; None where it is another.
+
+    Says what `read_pwid_urn` says, in a third of the time.
+    """
+    common = _COMMON.fullmatch(text)
+    if common is None or not is_domain(common[1]):
+        return None
+    archive, *time, precision, item = common.groups()
+    digits = "".join(time)
+    return Reading(
+        Pwid(archive, Moment.stated(digits, text, common.start(2)), precision, item), "urn:pwid"
+    )
+
+
+def read_pwid_urn(text: str, diagnosis: Diagnosis) -> Reading | None:
+    """Read ``urn:pwid:...``."""
+    if text[:9].lower() != _PREFIX:
+        return _read_base64(text, diagnosis)
+    name, fragment = _without_components(text, diagnosis)
+    archive_end, time_end, precision_end = split(name, len(_PREFIX))
+    pwid = Pwid(
+        read_archive(name[9:archive_end], 9),
+        _read_time(name, archive_end + 1, time_end, diagnosis),
+        _read_precision(name[time_end + 1 : precision_end], diagnosis, time_end + 1),
+        _read_item(name[precision_end + 1 :], diagnosis, precision_end + 1),
+    )
+    return Reading(pwid, "urn:pwid", tuple(diagnosis.diagnostics), fragment)
+
+
+def _read_base64(text: str, diagnosis: Diagnosis) -> Reading | None:
+    if not text.startswith(_PREFIX_BASE64):
+        return None
+    diagnosis.repair("base64", "a PWID in Base64, as some archives put it into paths", 0)
+    try:
+        padded = text.translate(str.maketrans("-_", "+/")).rstrip("=")
+        decoded = a2b_base64(padded + "=" * (-len(padded) % 4), strict_mode=True).decode()
+    except (Error, ValueError) as error:
+        raise Malformed("not-pwid", f"Base64 that does not decode: {error}", 0) from error
+    try:
+        check_text(decoded)
+        return read_pwid_urn(decoded, diagnosis)
+    except Malformed as complaint:
+        why = f"in the decoded {decoded[:80]!r}: {complaint.why}"
+        raise Malformed(complaint.code, why, 0) from complaint
+
+
+def _without_components(text: str, diagnosis: Diagnosis) -> tuple[str, str | None]:
+    """Cut off what RFC 8141 keeps outside the name (N-3)."""
+    name, hash_sign, fragment = text.partition("#")
+    mark = name.find("?")
+    component = _COMPONENT.match(name, mark) if mark >= 0 else None
+    if component:
+        name = name[:mark]
+    if component or hash_sign:
+        why = "what follows is outside the name by RFC 8141 and is ignored"
+        diagnosis.note("rqf-ignored", why, len(name))
+    return name, fragment if hash_sign else None
+
+
+def _read_time(name: str, start: int, end: int, diagnosis: Diagnosis) -> Moment:
+    stated = _TIME.fullmatch(name, start, end)
+    if stated is None:
+        stated = _TIME_DRAFT_02.fullmatch(name, start, end)
+        if stated is None:
+            why = "a PWID's time is written like 2016-01-22T11:20:29Z or 2016-01-22Z"
+            raise Malformed("bad-time-syntax", why, _first_fault(name, start, end))
+        why = "a time without colons is how draft-02 wrote it"
+        diagnosis.repair("legacy-time", why, start)
+    *digits, zone = stated.groups()
+    if not zone:
+        diagnosis.repair("missing-zone", "Z is missing: read as UTC", end)
+    moment = Moment.stated("".join(filter(None, digits)), name, start)
+    if moment.leap_second_unconfirmed:
+        why = "a leap second that nobody has announced yet"
+        diagnosis.note("leap-second-unconfirmed", why, start)
+    return moment
+
+
+_SHAPE: Final = "dddd-dd-ddTdd:dd:dd.ddddddddd"
+
+
+def _first_fault(name: str, start: int, end: int) -> int:
+    """Return where *name* stops looking like a time."""
+    for i, expected in zip(range(start, end), _SHAPE, strict=False):
+        found = name[i].upper()
+        if not ("0" <= found <= "9" if expected == "d" else found == expected):
+            return i
+    return min(start + len(_SHAPE), end)
+
+
+def _read_precision(text: str, diagnosis: Diagnosis, offset: int) -> str:
+    precision = read_precision(text, offset)
+    if precision not in PRECISIONS:
+        why = f"{precision} is an extension: not one of {', '.join(sorted(PRECISIONS))}"
+        diagnosis.note("extension", why, offset)
+    return precision
+
+
+def _read_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
+    item = read_item_id(text, diagnosis, offset)
+    return item or read_item_uri(_decoded(text, diagnosis, offset), diagnosis, offset)
+
+
+def _decoded(text: str, diagnosis: Diagnosis, offset: int) -> str:
+    """Decode the five triplets once, unless the text proves that nobody encoded it (P-21)."""
+    raw = _RAW.search(text)
+    if raw is None and "%" not in text:
+        return text
+    if raw:
+        why = f"a raw {raw[0]} shows that the URL was not encoded: taken literally"
+        diagnosis.repair("raw-reserved", why, offset + raw.start())
+        return text
+    for triplet in _TRIPLET.finditer(text):
+        if triplet[0].upper() not in _FIVE:
+            why = f"{triplet[0]} shows that the URL was not encoded: taken literally"
+            diagnosis.repair("raw-percent", why, offset + triplet.start())
+            return text
+    decoded = _TRIPLET.sub(lambda triplet: _FIVE[triplet[0].upper()], text)
+    if lone_percent(decoded) is not None:
+        why = "the archived URL has a percent sign that begins no triplet: kept as it is"
+        diagnosis.repair("bad-inner-percent", why, offset)
+    return decoded

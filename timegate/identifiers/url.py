@@ -1,0 +1,67 @@
+"""A plain URL: any archive, any time."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from archives.reading import Diagnosis, Malformed
+from archives.uri import begins_with_host, canonical_uri, host_of, read_uri, scheme_of
+from timegate.identifier import Named, Reading
+
+_ONE_SLASH: Final = re.compile(r"(https?+):/(?=[^/])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Url(Named):
+    """The URL of an original."""
+
+    item: str
+
+    @property
+    def archive(self) -> None:
+        return None
+
+    @property
+    def time(self) -> None:
+        return None
+
+    @property
+    def precision(self) -> None:
+        return None
+
+    @property
+    def canonical(self) -> str:
+        return canonical_uri(self.item)
+
+
+def read_url(text: str, diagnosis: Diagnosis) -> Reading:
+    """Read what is left when no other notation fits: a URL, or nothing we can use."""
+    name, hash_sign, fragment = text.partition("#")
+    url = Url(_read_http(name, diagnosis))
+    return Reading(url, "uri", tuple(diagnosis.diagnostics), fragment if hash_sign else None)
+
+
+def _read_http(text: str, diagnosis: Diagnosis) -> str:
+    scheme = scheme_of(text)
+    if scheme is None:
+        return _with_scheme(text, diagnosis)
+    if scheme not in ("http", "https"):
+        why = f"archives of the web hold http and https, not {scheme}"
+        raise Malformed("not-negotiable", why, 0)
+    merged = _ONE_SLASH.match(text)
+    if merged:
+        why = "one slash behind the scheme: two were meant"
+        diagnosis.repair("slash-collapsed", why, merged.end())
+        text = f"{text[: merged.end()]}/{text[merged.end() :]}"
+    uri = read_uri(text, diagnosis)
+    if not host_of(uri):
+        raise Malformed("bad-item", "the URL has no host", len(scheme) + 1)
+    return uri
+
+
+def _with_scheme(text: str, diagnosis: Diagnosis) -> str:
+    if not begins_with_host(text):
+        why = "not an identifier: expected a PWID, duri, tdb, PDI, archive link or URL"
+        raise Malformed("item-not-absolute", why, 0)
+    diagnosis.repair("scheme-assumed", "no scheme: http:// is assumed", 0)
+    return read_uri("http://" + text, diagnosis, -len("http://"))
