@@ -1,0 +1,239 @@
+"""From a table of TOML to an `ArchiveEntry`, with complaints that name the file and the key.
+
+The same rules hold for the files in `archives/known` and for an operator's own archives; what
+may be left out has its default here.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Final, Literal, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
+
+import msgspec
+
+from archives.model import ArchiveEntry, Kind, Limits, Rate
+from archives.registry.forms import compiled
+
+DEFAULT_LIMITS: Final = Limits(
+    memento=Rate(1, 1, burst=5),
+    index=Rate(1, 1, burst=5),
+    at_once=8,
+    source="default until agreed",
+)
+FORMATS: Final = ("link", "json", "cdxj")
+_NEEDED: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "memento": ("timegate",),
+    "cdx": ("cdx", "dialect", "replay"),
+    "wayback": ("replay",),
+    "none": (),
+}
+_NEEDED_IN_FILES: Final = ("id", "name", "kind", "use", "because", "access")
+_ID_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-_")
+
+
+class BadEntry(ValueError):
+    """An entry that cannot be used: which file, which key, and what would be right."""
+
+    def __init__(self, origin: str, key: str, why: str) -> None:
+        super().__init__(f"{origin}: {key}: {why}" if key else f"{origin}: {why}")
+        self.origin = origin
+        self.key = key
+        self.why = why
+
+
+def load_file(path: Path) -> ArchiveEntry:
+    """Read one file; its id must be its name."""
+    return entry_of_file(path.read_text("utf-8"), str(path), path.stem)
+
+
+def entry_of_file(text: str, origin: str, stem: str) -> ArchiveEntry:
+    """Read a file that is called *stem*, which must say more than an operator has to."""
+    table = _parsed(text, origin)
+    for key in _NEEDED_IN_FILES:
+        if key not in table:
+            raise BadEntry(origin, key, "is missing")
+    entry = entry_from(table, origin)
+    if entry.id != stem:
+        raise BadEntry(origin, "id", f"{entry.id!r} is not the name of the file")
+    return entry
+
+
+def read_entry(text: str, origin: str) -> ArchiveEntry:
+    """Read one archive from TOML."""
+    return entry_from(_parsed(text, origin), origin)
+
+
+def entry_from(table: Mapping[str, object], origin: str) -> ArchiveEntry:
+    """Read one archive from a table that needs only ``id``, ``kind`` and its endpoint.
+
+    ``timemap = "..."`` is short for ``timemaps.link``.
+    """
+    for key in ("id", "kind"):
+        if key not in table:
+            raise BadEntry(origin, key, "is missing")
+    entry = _converted(_completed(table), origin)
+    for key, why in _objections(entry):
+        raise BadEntry(origin, key, why)
+    return entry if entry.hosts else replace(entry, hosts=_hosts_of(entry))
+
+
+def endpoints(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
+    """Yield key and address of everything that is asked at *entry*, templates included."""
+    for key in ("timegate", "cdx", "replay", "raw"):
+        address: str | None = getattr(entry, key)
+        if address is not None:
+            yield key, address
+    for form, address in entry.timemaps.items():
+        yield f"timemaps.{form}", address
+
+
+def _parsed(text: str, origin: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadEntry(origin, "", str(error)) from None
+
+
+def _completed(table: Mapping[str, object]) -> dict[str, object]:
+    filled: dict[str, object] = {
+        "name": table["id"],
+        "use": True,
+        "because": "configured",
+        "access": "open",
+        "limits": DEFAULT_LIMITS,
+        **table,
+    }
+    if "timemap" in filled and "timemaps" not in filled:
+        filled["timemaps"] = {"link": filled.pop("timemap")}
+    return filled
+
+
+def _converted(table: Mapping[str, object], origin: str) -> ArchiveEntry:
+    for key, allowed in _unknown_keys(table, ArchiveEntry, ""):
+        raise BadEntry(origin, key, f"no such key; allowed: {', '.join(allowed)}")
+    try:
+        entry = msgspec.convert({**table, "origin": origin}, ArchiveEntry)
+    except msgspec.ValidationError as error:
+        why, _, place = str(error).partition(" - at `$")
+        key = place.rstrip("`").lstrip(".")
+        raise BadEntry(origin, key, why + _allowed_values(key)) from None
+    return entry
+
+
+def _unknown_keys(
+    value: object, expected: type[object], path: str
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the path of every key that *expected* has no field for, with those it has."""
+    if not isinstance(value, Mapping) or not is_dataclass(expected):
+        return
+    hints = get_type_hints(expected)
+    known = [field.name for field in fields(expected) if field.name != "origin"]
+    for key, held in value.items():
+        if key not in known:
+            yield f"{path}{key}", known
+            continue
+        nested = next(filter(is_dataclass, (hints[key], *get_args(hints[key]))), None)
+        many = isinstance(held, Sequence) and not isinstance(held, str)
+        if isinstance(nested, type):
+            for index, each in enumerate(held if many else [held]):
+                place = f"{path}{key}[{index}]." if many else f"{path}{key}."
+                yield from _unknown_keys(each, nested, place)
+
+
+def _allowed_values(key: str) -> str:
+    hint = get_type_hints(ArchiveEntry).get(key)
+    for choice in (hint, *get_args(hint)):
+        if get_origin(choice) is Literal:
+            return f"; allowed: {', '.join(get_args(choice))}"
+    return ""
+
+
+def _objections(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
+    if not entry.id or not _ID_CHARACTERS.issuperset(entry.id):
+        yield "id", f"{entry.id!r} is not made of a to z, 0 to 9, dot, hyphen and underscore"
+    for key in _NEEDED[entry.kind]:
+        if getattr(entry, key) is None:
+            yield key, f'is missing; kind = "{entry.kind}" needs it'
+    if entry.cdx is not None and entry.dialect is None:
+        yield "dialect", "is missing; cdx needs it"
+    yield from _bad_endpoints(entry)
+    yield from _bad_relocations(entry)
+    yield from _bad_limits(entry.limits)
+    yield from _bad_names(entry)
+    for index, form in enumerate(entry.forms):
+        try:
+            compiled(form.template)
+        except ValueError as error:
+            yield f"forms[{index}].template", str(error)
+
+
+def _bad_endpoints(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
+    for key, address in endpoints(entry):
+        if _origin_of(address) is None:
+            yield key, f"{address!r} is no http or https address"
+    for key in ("replay", "raw"):
+        template: str | None = getattr(entry, key)
+        for field in ("{uri}", "{time14}"):
+            if template is not None and field not in template:
+                yield key, f"{template!r} has no {field}"
+    for form in entry.timemaps:
+        if form not in FORMATS:
+            yield f"timemaps.{form}", f"no such format; allowed: {', '.join(FORMATS)}"
+
+
+def _bad_relocations(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
+    for index, move in enumerate(entry.relocations):
+        for key in ("dead", "living"):
+            if _origin_of(getattr(move, key)) is None:
+                yield f"relocations[{index}].{key}", "is no http or https address"
+
+
+def _bad_limits(limits: Limits) -> Iterator[tuple[str, str]]:
+    for key in ("memento", "index"):
+        rate: Rate = getattr(limits, key)
+        # Not `<= 0`, which NaN passes.
+        if not (0 < rate.requests < float("inf") and 0 < rate.seconds < float("inf")):
+            yield f"limits.{key}", "requests and seconds must be more than 0"
+        if rate.burst < 1:
+            yield f"limits.{key}.burst", "must be at least 1"
+    if limits.at_once < 1:
+        yield "limits.at_once", "must be at least 1"
+
+
+def _bad_names(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
+    for key in ("hosts", "former_hosts"):
+        for host in getattr(entry, key):
+            if not host or host != host.lower() or set(host) & set("/:?#@ "):
+                yield key, f"{host!r} is no host in lower case without a port"
+    for name in entry.pwid:
+        if not name or name != name.lower() or set(name) & set("/: "):
+            yield "pwid", f"{name!r} is no archive-id in lower case"
+
+
+def _hosts_of(entry: ArchiveEntry) -> tuple[str, ...]:
+    """Return the hosts of the endpoints; none for a tenant, whose host is the landlord's."""
+    if entry.hosted_by is not None:
+        return ()
+    origins = (_origin_of(address) for _, address in endpoints(entry))
+    return tuple(dict.fromkeys(origin[1] for origin in origins if origin is not None))
+
+
+def origin_of(address: str) -> tuple[str, str, int]:
+    """Return scheme, host and port of an endpoint that has passed the checks here."""
+    origin = _origin_of(address)
+    if origin is None:
+        raise ValueError(f"{address!r} is no http or https address")
+    return origin
+
+
+def _origin_of(address: str) -> tuple[str, str, int] | None:
+    try:
+        split = urlsplit(address)
+        port = split.port
+    except ValueError:
+        return None
+    if split.scheme not in ("http", "https") or not split.hostname:
+        return None
+    return split.scheme, split.hostname, port or (443 if split.scheme == "https" else 80)
