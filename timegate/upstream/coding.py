@@ -186,9 +186,10 @@ class Decoder:
             self._check_size()
             yield piece
 
-    def finish(self) -> None:
-        """Raise BadCoding unless the coding came to its end. No octets at all are an end."""
-        if self._member is not None and self._received and not self._member.finished:
+    def finish(self, *, empty_is_whole: bool = True) -> None:
+        """Raise BadCoding unless the coding came to its end, or there was nothing to decode."""
+        empty = not self._received and empty_is_whole
+        if self._member is not None and not empty and not self._member.finished:
             raise BadCoding(f"breaks off before the end of its {self._coding} coding")
 
     def _expanded(self, data: bytes) -> Iterator[bytes]:

@@ -68,7 +68,12 @@ class AiohttpReply:
         self._archive = archive
         self._purpose: Purpose = request.purpose
         self._response = response
-        self._protocol = response.connection.protocol if response.connection else None
+        self._ends_with_connection = not (
+            request.method == "HEAD"
+            or self.status in (204, 304)
+            or self.headers.keys() & {"content-length", "transfer-encoding"}
+        )
+        self._watch_connection()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body, content coding removed; see `Reply`."""
@@ -79,22 +84,41 @@ class AiohttpReply:
                     yield piece
                     # A piece may hold much: let others run before it is unpacked further.
                     await asyncio.sleep(0)
-            decoder.finish()
+            decoder.finish(empty_is_whole=not self._ends_with_connection)
         except BadCoding as error:
             raise Misbehaved(self._archive, self.url, f"body {error}") from error
 
     async def _read(self) -> bytes:
+        content = self._response.content
         with translated_body(self._archive, self.url):
-            data = await self._response.content.read(_PIECE)
-        if not data and self._protocol is not None and self._protocol.exception() is not None:
-            # A reset ends a body without stated length like a proper end does.
-            raise Misbehaved(self._archive, self.url, "body breaks off: connection reset")
+            data = await content.read(_PIECE)
+            lost = content.exception()
+            if not data and lost is not None:
+                raise lost
         return data
 
     def _limit(self) -> int:
         if self.status >= 400 and "memento-datetime" not in self.headers:
             return _ERROR_BODY_LIMIT
         return _BODY_LIMITS[self._purpose]
+
+    def _watch_connection(self) -> None:
+        """Have the end of the connection end the body, where aiohttp 3.14.5 does not tell.
+
+        After garbage between two chunks it closes the connection and leaves the reader waiting
+        until the total timeout; and to a body without stated length, a reset is a proper end.
+        """
+        connection = self._response.connection
+        protocol = connection.protocol if connection is not None else None
+        closed = protocol.closed if protocol is not None else None
+        if closed is not None:
+            closed.add_done_callback(self._connection_lost)
+
+    def _connection_lost(self, closed: asyncio.Future[None]) -> None:
+        content = self._response.content
+        reset = closed.exception() is not None and self._ends_with_connection
+        if content.exception() is None and (reset or not content.is_eof()):
+            content.set_exception(aiohttp.ClientPayloadError("connection lost"))
 
 
 class AiohttpFetcher:
