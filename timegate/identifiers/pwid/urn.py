@@ -31,7 +31,8 @@ _PREFIX: Final = "urn:pwid:"
 _PREFIX_BASE64: Final = "dXJuOnB3aWQ6"
 _COMMON: Final = re.compile(
     r"urn:pwid:([a-z0-9.-]++):([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-5][0-9])Z"
-    rf":({'|'.join(sorted(PRECISIONS))}):(https?+://[a-z0-9.-]++(?:/[!$&-;=@-Z_a-z~]*+)?+)"
+    rf":({'|'.join(sorted(PRECISIONS))}):"
+    r"(https?+://[a-z0-9.-]++(?:/(?:[!$&-;=@-Z_a-z~]++|%3F|%25[0-9A-Fa-f]{2})*+)?+)"
 )
 _TIME: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
@@ -56,10 +57,11 @@ def read_common_urn(text: str) -> Reading | None:
     if common is None or not is_domain(common[1]):
         return None
     archive, *time, precision, item = common.groups()
-    digits = "".join(time)
-    return Reading(
-        Pwid(archive, Moment.stated(digits, text, common.start(2)), precision, item), "urn:pwid"
-    )
+    if "%" in item:
+        # In this order: %253F is a written %3F, no question mark.
+        item = item.replace("%3F", "?").replace("%25", "%")
+    moment = Moment.stated("".join(time), text, common.start(2))
+    return Reading(Pwid(archive, moment, precision, item), "urn:pwid")
 
 
 def read_pwid_urn(text: str, diagnosis: Diagnosis) -> Reading | None:
