@@ -1,0 +1,117 @@
+"""Where things are in this archive, and what a request asks for.
+
+/timegate/{URI-R}                          TimeGate
+/timemap/{link,json,cdxj}/{URI-R}          TimeMap
+/timemap/{link,json}/page{n}/{URI-R}       one page of it, where the archive pages
+/web/{stamp}{modifier}/{URI-R}             replay; modifier is nothing or ``id_``
+/cdx?url=...                               CDX in pywb's dialect
+/cdx/search/cdx?url=...                    CDX in the Wayback Machine's dialect
+/hop/{n}/{URI-R}                           where redirect faults lead
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+from urllib.parse import parse_qsl
+
+from tests.hostile.captures import Capture
+
+Form = Literal["link", "json", "cdxj"]
+FORMS: Final[tuple[Form, ...]] = ("link", "json", "cdxj")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeGate:
+    """Which capture is nearest?"""
+
+    original: str
+    hop: int = 0
+    """How often the client was sent on, in archives that do."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeMap:
+    """Which captures are there?"""
+
+    original: str
+    form: Form
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One capture, please."""
+
+    original: str
+    stamp: str
+    modifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cdx:
+    """A look into the index."""
+
+    dialect: Literal["pywb", "wayback"]
+    parameters: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Something this archive does not have."""
+
+
+Question = TimeGate | TimeMap | Replay | Cdx | Elsewhere
+
+_REPLAY: Final = re.compile(r"/web/([0-9]{4,14})(|id_)/(.+)", re.DOTALL)
+_TIMEMAP: Final = re.compile(r"/timemap/(link|json|cdxj)/(?:page([0-9]{1,9})/)?(.+)", re.DOTALL)
+_HOP: Final = re.compile(r"/hop/([0-9]{1,9})/(.+)", re.DOTALL)
+_TIMEGATE: Final = re.compile(r"/timegate/(.+)", re.DOTALL)
+
+
+def read_question(target: str) -> Question:
+    """Read a request's target; the URI-R at its end stays as it was written."""
+    if found := _TIMEGATE.fullmatch(target):
+        return TimeGate(found[1])
+    if found := _HOP.fullmatch(target):
+        return TimeGate(found[2], int(found[1]))
+    if found := _TIMEMAP.fullmatch(target):
+        form = next(form for form in FORMS if form == found[1])
+        return TimeMap(found[3], form, int(found[2]) if found[2] else None)
+    if found := _REPLAY.fullmatch(target):
+        return Replay(found[3], found[1], found[2])
+    return _read_cdx(target)
+
+
+def _read_cdx(target: str) -> Cdx | Elsewhere:
+    path, _, query = target.partition("?")
+    parameters = dict(parse_qsl(query, keep_blank_values=True))
+    if path == "/cdx":
+        return Cdx("pywb", parameters)
+    if path == "/cdx/search/cdx":
+        return Cdx("wayback", parameters)
+    return Elsewhere()
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Writes the archive's own URLs."""
+
+    base: str
+    """Scheme, host and port, without a slash at the end."""
+
+    def timegate(self, original: str) -> str:
+        """Write the TimeGate's URL (URI-G)."""
+        return f"{self.base}/timegate/{original}"
+
+    def timemap(self, form: Form, original: str, page: int | None = None) -> str:
+        """Write a TimeMap's URL (URI-T)."""
+        part = "" if page is None else f"page{page}/"
+        return f"{self.base}/timemap/{form}/{part}{original}"
+
+    def memento(self, capture: Capture, modifier: str = "") -> str:
+        """Write a capture's URL (URI-M)."""
+        return f"{self.base}/web/{capture.stamp}{modifier}/{capture.original}"
+
+    def hop(self, number: int, original: str) -> str:
+        """Write the URL of a station on the way to nowhere."""
+        return f"{self.base}/hop/{number}/{original}"

@@ -1,0 +1,110 @@
+"""Right answers: what RFC 7089 asks of TimeGates and mementos, rule by rule."""
+
+from datetime import datetime
+from typing import Final, assert_never
+
+from tests.hostile.addresses import Cdx, Elsewhere, Question, Replay, TimeGate, TimeMap
+from tests.hostile.captures import Capture, http_date, read_http_date, read_stamp
+from tests.hostile.cdx import cdx
+from tests.hostile.links import Link, header, neighbour_links, original_link, service_links
+from tests.hostile.site import Site
+from tests.hostile.timemaps import timemap
+from tests.hostile.wire import Answer, Fields, Request
+
+VARY: Final = ("Vary", "accept-datetime")
+PLAIN: Final = ("Content-Type", "text/plain; charset=utf-8")
+
+
+class NoDate(ValueError):
+    """An Accept-Datetime that RFC 7089 does not allow."""
+
+
+def right_answer(site: Site, request: Request, question: Question) -> Answer:
+    """Answer as a right archive does."""
+    if request.method not in ("GET", "HEAD"):
+        return Answer(405, (("Allow", "GET, HEAD"), PLAIN), b"only GET and HEAD\n")
+    match question:
+        case TimeGate():
+            return _timegate(site, request, question.original)
+        case TimeMap():
+            return timemap(site, question)
+        case Replay():
+            return _replay(site, question)
+        case Cdx():
+            return cdx(site, question)
+        case Elsewhere():
+            return Answer(404, (PLAIN,), b"nothing here\n")
+        case _:
+            assert_never(question)
+
+
+def asked_date(request: Request) -> datetime | None:
+    """Read Accept-Datetime; None if there is none. Raises NoDate (M-12)."""
+    values = request.values("Accept-Datetime")
+    if not values:
+        return None
+    at = read_http_date(values[0]) if len(values) == 1 else None
+    if at is None:
+        raise NoDate(f"Accept-Datetime cannot be read: {values}")
+    return at
+
+
+def _timegate(site: Site, request: Request, original: str) -> Answer:
+    services = ("Link", header([original_link(original), *service_links(site, original)]))
+    try:
+        chosen = site.holdings.closest(original, asked_date(request))
+    except NoDate as error:
+        return Answer(400, (VARY, services, PLAIN), f"{error}\n".encode())
+    if chosen is None:
+        return Answer(404, (VARY, services, PLAIN), b"no capture of this page\n")
+    return timegate_to(site, chosen)
+
+
+def timegate_to(site: Site, chosen: Capture) -> Answer:
+    """Lead from the TimeGate to the *chosen* capture: M-10, or M-11 in the 200 style."""
+    address = site.addresses.memento(chosen)
+    if site.manner.timegate == "302":
+        links = ("Link", header(_links(site, chosen)))
+        return Answer(302, (("Location", address), VARY, links))
+    answer = replay_of(site, chosen)
+    return answer.having(*VARY).having("Content-Location", address)
+
+
+def _links(site: Site, chosen: Capture) -> list[Link]:
+    original = chosen.original
+    return [
+        original_link(original),
+        *service_links(site, original),
+        *neighbour_links(site, chosen),
+    ]
+
+
+def _replay(site: Site, question: Replay) -> Answer:
+    at = read_stamp(question.stamp)
+    chosen = None if at is None else site.holdings.closest(question.original, at)
+    if chosen is None:
+        return Answer(404, (PLAIN,), b"no capture of this page\n")
+    if chosen.stamp != question.stamp or chosen.original != question.original:
+        return _to_the_exact_one(site, chosen, question.modifier)
+    return replay_of(site, chosen)
+
+
+def _to_the_exact_one(site: Site, chosen: Capture, modifier: str) -> Answer:
+    """Redirect as an intermediate resource does: an original link, nothing else (M-22)."""
+    fields: Fields = (
+        ("Location", site.addresses.memento(chosen, modifier)),
+        ("Link", header([original_link(chosen.original)])),
+    )
+    return Answer(302, fields)
+
+
+def replay_of(site: Site, capture: Capture) -> Answer:
+    """Play a capture back with its own status and the headers of a memento (M-20, M-21)."""
+    fields: Fields = (
+        ("Content-Type", capture.mime),
+        ("Memento-Datetime", http_date(capture.at)),
+        ("Link", header(_links(site, capture))),
+    )
+    if capture.location is not None:
+        fields = (*fields, ("Location", capture.location))
+    return Answer(capture.status, fields, capture.content)

@@ -1,0 +1,140 @@
+"""What the archive holds, and which capture it chooses for an asked time.
+
+Written apart from the product on purpose: an archive that shared its date reader or its URL
+keys with the code under test would agree with every mistake in it.
+"""
+
+import hashlib
+import re
+from calendar import month_abbr
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Final
+from urllib.parse import urlsplit
+
+_MONTHS: Final = dict(zip(month_abbr[1:], range(1, 13), strict=True))
+# RFC 7089 2.1.1.1: one form, names in this case, GMT. The weekday need not fit (M-3).
+_HTTP_DATE: Final = re.compile(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4})"
+    r" ([0-9]{2}):([0-9]{2}):([0-9]{2}) GMT"
+)
+
+
+def http_date(at: datetime) -> str:
+    """Write *at* as Memento writes dates."""
+    return format_datetime(at, usegmt=True)
+
+
+def read_http_date(text: str) -> datetime | None:
+    """Read a date of RFC 7089; None if it has any other form, or was never in a calendar."""
+    found = _HTTP_DATE.fullmatch(text)
+    if not found or found[2] not in _MONTHS:
+        return None
+    return read_stamp(
+        f"{found[3]}{_MONTHS[found[2]]:02}{found[1]}{found[4]}{found[5]}{found[6]}"
+    )
+
+
+def read_stamp(digits: str) -> datetime | None:
+    """Read 4 to 14 digits, missing ones as the earliest; None if that is no time."""
+    earliest = "00000101000000"
+    full = digits + earliest[len(digits) :]
+    try:
+        return datetime.strptime(f"{full}+0000", "%Y%m%d%H%M%S%z").astimezone(UTC)
+    except ValueError:
+        return None
+
+
+def stamp(at: datetime) -> str:
+    """Write *at* as 14 digits."""
+    return f"{at.year:04}{at:%m%d%H%M%S}"
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One copy of one page."""
+
+    original: str
+    at: datetime
+    status: int = 200
+    mime: str = "text/html"
+    body: bytes = b""
+    location: str | None = None
+    """Where an archived redirect led, as the site wrote it."""
+
+    @property
+    def stamp(self) -> str:
+        """The time as the digits in its address."""
+        return stamp(self.at)
+
+    @property
+    def content(self) -> bytes:
+        """The archived bytes; a sentence about itself where none were given."""
+        return self.body or f"<p>{self.original} at {self.stamp}</p>".encode()
+
+    @property
+    def digest(self) -> str:
+        """What CDX lines tell copies apart by."""
+        return hashlib.sha256(self.content).hexdigest()[:32].upper()
+
+
+def captures_of(original: str, *stamps: str) -> tuple[Capture, ...]:
+    """Return one capture of *original* for each of *stamps*; ValueError if one is no time."""
+    times = [(digits, read_stamp(digits)) for digits in stamps]
+    wrong = [digits for digits, at in times if at is None]
+    if wrong:
+        raise ValueError(f"no times of 4 to 14 digits: {wrong}")
+    return tuple(Capture(original, at) for _, at in times if at is not None)
+
+
+EXAMPLE: Final = captures_of(
+    "http://example.org/",
+    "20100101120000",
+    "20130615083000",
+    "20150630235958",
+    "20150630235959",
+    "20200202020202",
+)
+"""What an archive holds unless told otherwise; two of them are one second apart."""
+
+
+def urlkey(url: str) -> str:
+    """Return what spellings of one page have in common: ``org,example)/path?query``.
+
+    As in every archive, http and https, ``www.``, case of the host and its port fall together.
+    """
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    host = (parts.hostname or "").removeprefix("www.")
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{','.join(reversed(host.split('.')))}){parts.path or '/'}{query}"
+
+
+class Holdings:
+    """All captures, found by page."""
+
+    def __init__(self, captures: Iterable[Capture]) -> None:
+        self._pages: dict[str, list[Capture]] = {}
+        for capture in sorted(captures, key=lambda capture: capture.at):
+            self._pages.setdefault(urlkey(capture.original), []).append(capture)
+
+    def of(self, original: str) -> list[Capture]:
+        """Return the captures of a page, oldest first; empty if there are none."""
+        return self._pages.get(urlkey(original), [])
+
+    def everything(self) -> list[Capture]:
+        """Return every capture of every page."""
+        return [capture for page in self._pages.values() for capture in page]
+
+    def closest(self, original: str, at: datetime | None) -> Capture | None:
+        """Return the capture nearest to *at*, or the newest (M-14); the earlier of two."""
+        held = self.of(original)
+        if not held or at is None:
+            return held[-1] if held else None
+        return min(held, key=lambda capture: (distance(capture, at), capture.at))
+
+
+def distance(capture: Capture, at: datetime) -> timedelta:
+    """How far apart two times are, in either direction."""
+    return abs(capture.at - at)

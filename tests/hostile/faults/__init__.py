@@ -1,0 +1,40 @@
+"""Every way this archive can be wrong, by name."""
+
+from typing import Final
+
+from tests.hostile.faults import (
+    codings,
+    connections,
+    dates,
+    heads,
+    lists,
+    redirects,
+    refusals,
+    trickles,
+)
+from tests.hostile.faults.fault import Fault
+
+NONE: Final = Fault("none", "A right archive.")
+
+FAULTS: Final[dict[str, Fault]] = {NONE.name: NONE} | {
+    value.name: value
+    for module in (
+        refusals,
+        redirects,
+        dates,
+        lists,
+        heads,
+        codings,
+        trickles,
+        connections,
+    )
+    for value in vars(module).values()
+    if isinstance(value, Fault)
+}
+
+
+def fault_named(name: str) -> Fault:
+    """Return a fault; ValueError with all names if there is none called that."""
+    if name not in FAULTS:
+        raise ValueError(f"no fault {name!r}; there are {', '.join(sorted(FAULTS))}")
+    return FAULTS[name]

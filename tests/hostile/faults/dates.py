@@ -1,0 +1,156 @@
+"""Archives that err or lie about time: HU-06, HU-20, and choices that are no choice."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from tests.hostile.addresses import Addresses, Replay, TimeGate, TimeMap
+from tests.hostile.answers import timegate_to
+from tests.hostile.captures import Capture, distance, http_date, read_stamp, stamp
+from tests.hostile.faults.fault import Exchange, fault
+from tests.hostile.wire import Answer
+
+_DATETIME: Final = re.compile(r'; datetime="[^"]*+"')
+_DAY: Final = timedelta(days=1)
+
+
+def _redated(answer: Answer, date: str | None) -> Answer:
+    """Put *date* wherever the answer dates a memento; None: take the dates away."""
+    written = "" if date is None else f'; datetime="{date}"'
+    body = answer.body
+    if answer.value("Content-Type") == "application/link-format":
+        body = _DATETIME.sub(written, body.decode()).encode()
+    changed = replace(answer, body=body)
+    if (link := changed.value("Link")) is not None:
+        changed = changed.having("Link", _DATETIME.sub(written, link))
+    if changed.value("Memento-Datetime") is None:
+        return changed
+    if date is None:
+        return changed.without("Memento-Datetime")
+    return changed.having("Memento-Datetime", date)
+
+
+@fault(TimeGate, Replay)
+def datetime_missing(exchange: Exchange) -> Answer:
+    """Memento-Datetime is missing, and no link has a date."""
+    return _redated(exchange.right, None)
+
+
+@fault(TimeGate, Replay)
+def datetime_wrong(exchange: Exchange) -> Answer:
+    """Memento-Datetime is a year too early; links and URI-M are right."""
+    held = exchange.right.value("Memento-Datetime")
+    chosen = exchange.chosen
+    if held is None or chosen is None:
+        return exchange.right
+    return exchange.right.having("Memento-Datetime", http_date(chosen.at - 365 * _DAY))
+
+
+@fault(TimeGate, TimeMap, Replay)
+def datetime_future(exchange: Exchange) -> Answer:
+    """Every date is in the year 2150."""
+    return _redated(exchange.right, "Thu, 01 Jan 2150 00:00:00 GMT")
+
+
+@fault(TimeGate, TimeMap, Replay)
+def datetime_ancient(exchange: Exchange) -> Answer:
+    """Every date is in the year 1901, before there was a web."""
+    return _redated(exchange.right, "Tue, 01 Jan 1901 00:00:00 GMT")
+
+
+@fault(TimeGate, TimeMap, Replay)
+def datetime_unparsable(exchange: Exchange) -> Answer:
+    """Every date is a phrase."""
+    return _redated(exchange.right, "sometime in 2013")
+
+
+@dataclass(frozen=True, slots=True)
+class _OneDayLate(Addresses):
+    def memento(self, capture: Capture, modifier: str = "") -> str:
+        later = replace(capture, at=capture.at + _DAY)
+        return f"{self.base}/web/{later.stamp}{modifier}/{capture.original}"
+
+
+@fault(TimeGate, TimeMap, Replay)
+def stamp_differs(exchange: Exchange) -> Answer:
+    """The digits in every URI-M are one day later than its date."""
+    question = exchange.question
+    at = read_stamp(question.stamp) if isinstance(question, Replay) else None
+    if isinstance(question, Replay) and at is not None:
+        question = replace(question, stamp=stamp(at - _DAY))
+    late = _OneDayLate(exchange.site.addresses.base)
+    site = replace(exchange.site, addresses=late)
+    return replace(exchange, site=site, question=question).right
+
+
+@fault(TimeGate)
+def echo_asked(exchange: Exchange) -> Answer:
+    """The asked time comes back as the capture's, whatever the capture's is."""
+    asked, chosen = exchange.asked, exchange.chosen
+    if asked is None or chosen is None:
+        return exchange.right
+    true, claimed = http_date(chosen.at), http_date(asked)
+    fields = ((name, value.replace(true, claimed)) for name, value in exchange.right.headers)
+    return replace(exchange.right, headers=tuple(fields))
+
+
+@fault(TimeGate)
+def wrong_closest(exchange: Exchange) -> Answer:
+    """The TimeGate chooses the capture that is farthest away."""
+    held, asked = exchange.site.holdings.of(exchange.original), exchange.asked
+    if not held or exchange.right.status == 400:
+        return exchange.right
+    at = asked or held[-1].at
+    return timegate_to(exchange.site, max(held, key=lambda capture: distance(capture, at)))
+
+
+@fault(TimeGate, Replay)
+def first_last_chosen(exchange: Exchange) -> Answer:
+    """The first and last links lead to the chosen capture (as LANL's server has it)."""
+    link, chosen = exchange.right.value("Link"), _answered(exchange)
+    if link is None or chosen is None:
+        return exchange.right
+    target = exchange.site.addresses.memento(chosen)
+    bent = re.sub(r'<[^>]*+>(?=; rel="(?:first|last) )', f"<{target}>", link)
+    return exchange.right.having("Link", bent)
+
+
+def _answered(exchange: Exchange) -> Capture | None:
+    if isinstance(exchange.question, Replay):
+        at = read_stamp(exchange.question.stamp)
+        return exchange.site.holdings.closest(exchange.original, at)
+    return exchange.chosen
+
+
+@fault(TimeGate, TimeMap, Replay)
+def claims_everything(exchange: Exchange) -> Answer:
+    """Every page is held, captured at whatever second one asks for."""
+    at = read_stamp(exchange.asked_stamp() or "2013")
+    if at is None:
+        return exchange.right
+    return exchange.holding(Capture(exchange.original, at)).right
+
+
+def _archived(exchange: Exchange, status: int, location: str | None = None) -> Answer:
+    held = exchange.site.holdings.everything()
+    changed = [replace(capture, status=status, location=location) for capture in held]
+    return exchange.holding(*changed).right
+
+
+@fault(TimeGate, Replay)
+def archived_301(exchange: Exchange) -> Answer:
+    """No fault: every capture is of a redirect, and is replayed as one."""
+    return _archived(exchange, 301, "http://example.org/moved")
+
+
+@fault(TimeGate, Replay)
+def archived_404(exchange: Exchange) -> Answer:
+    """No fault: every capture is of a 404, and is replayed as one."""
+    return _archived(exchange, 404)
+
+
+@fault(TimeGate, Replay)
+def archived_429(exchange: Exchange) -> Answer:
+    """No fault: every capture is of a 429, and is replayed as one."""
+    return _archived(exchange, 429)

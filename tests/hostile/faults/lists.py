@@ -1,0 +1,231 @@
+"""TimeMaps that are hard to read: HU-08, HU-09, wrong orders, pages without end."""
+
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from tests.hostile.addresses import Cdx, TimeMap
+from tests.hostile.cdx import resume_key
+from tests.hostile.faults.fault import Exchange, fault
+from tests.hostile.links import Link, link
+from tests.hostile.timemaps import link_body, timemap_links
+from tests.hostile.wire import Answer, Raw, chunk, head
+
+PIECE: Final = 65_536
+
+
+def _links(exchange: Exchange) -> list[Link]:
+    """Return what the TimeMap lists; nothing for other questions and other forms."""
+    question = exchange.question
+    if exchange.right.status != 200 or not isinstance(question, TimeMap):
+        return []
+    return timemap_links(exchange.site, question) if question.form == "link" else []
+
+
+def _rewritten(exchange: Exchange, write: Callable[[Link], str]) -> Answer:
+    links = _links(exchange)
+    if not links:
+        return exchange.right
+    body = ",\n".join(map(write, links)) + "\n"
+    return replace(exchange.right, body=body.encode())
+
+
+def _reordered(exchange: Exchange, order: Callable[[Sequence[Link]], Sequence[Link]]) -> Answer:
+    links = _links(exchange)
+    if not links:
+        return exchange.right
+    mementos = [link for link in links if "memento" in link.relations]
+    others = [link for link in links if "memento" not in link.relations]
+    return replace(exchange.right, body=link_body([*others, *order(mementos)]))
+
+
+# How a link may be written (HU-08): all of these list what the right TimeMap lists.
+
+
+@fault(TimeMap)
+def rel_reordered(exchange: Exchange) -> Answer:
+    """Right: rel stands last, and its words in another order (``memento first``)."""
+
+    def write(link: Link) -> str:
+        turned = link.having("rel", " ".join(reversed(link.relations)))
+        return str(replace(turned, attributes=tuple(reversed(turned.attributes))))
+
+    return _rewritten(exchange, write)
+
+
+@fault(TimeMap)
+def rel_unquoted(exchange: Exchange) -> Answer:
+    """Right: a rel of one word has no quotes."""
+
+    def write(link: Link) -> str:
+        word = " ".join(link.relations)
+        return str(link) if " " in word else str(link).replace(f'"{word}"', word, 1)
+
+    return _rewritten(exchange, write)
+
+
+@fault(TimeMap)
+def single_quotes(exchange: Exchange) -> Answer:
+    """Attribute values stand in single quotes, which RFC 8288 does not know."""
+    return _rewritten(exchange, lambda link: str(link).replace('"', "'"))
+
+
+@fault(TimeMap)
+def extra_parameters(exchange: Exchange) -> Answer:
+    """Right: links have more attributes, with commas, semicolons and brackets in them."""
+    more = '; title="a, b; <c> \\"d\\""; license="http://example.org/l"; alone'
+    return _rewritten(exchange, lambda link: f"{link}{more}")
+
+
+@fault(TimeMap)
+def no_final_newline(exchange: Exchange) -> Answer:
+    """Right: the last line has no end."""
+    return replace(exchange.right, body=exchange.right.body.rstrip(b"\n"))
+
+
+@fault(TimeMap)
+def no_commas(exchange: Exchange) -> Answer:
+    """Links stand on lines of their own, without commas (as figure 30 of RFC 7089 has one)."""
+    return replace(exchange.right, body=exchange.right.body.replace(b",\n", b"\n"))
+
+
+@fault(TimeMap)
+def latin_1(exchange: Exchange) -> Answer:
+    """Titles hold bytes of Latin-1, which are no UTF-8."""
+    answer = _rewritten(exchange, lambda link: f'{link}; title="Café"')
+    return replace(answer, body=answer.body.decode().encode("latin-1"))
+
+
+@fault(TimeMap)
+def byte_order_mark(exchange: Exchange) -> Answer:
+    """The body begins with a byte order mark."""
+    return replace(exchange.right, body=b"\xef\xbb\xbf" + exchange.right.body)
+
+
+# What no reader can read to its end (HU-09).
+
+
+def _in_the_middle(exchange: Exchange, bad: bytes) -> Answer:
+    lines = exchange.right.body.splitlines(keepends=True)
+    middle = len(lines) - 1
+    return replace(exchange.right, body=b"".join([*lines[:middle], bad, *lines[middle:]]))
+
+
+@fault(TimeMap)
+def unbalanced_quote(exchange: Exchange) -> Answer:
+    """Before the last link stands one with a quote that is never closed."""
+    return _in_the_middle(exchange, b'<http://x.example/>; rel="memento,\n')
+
+
+@fault(TimeMap)
+def unbalanced_bracket(exchange: Exchange) -> Answer:
+    """Before the last link stands one whose address has no end."""
+    return _in_the_middle(exchange, b'<http://x.example/; rel="memento",\n')
+
+
+async def _padded(
+    answer: Answer, before: bytes, filling: bytes, size: int
+) -> AsyncIterator[bytes]:
+    """Yield the right answer, then *before*, then about *size* bytes of *filling*, chunked."""
+    yield head(answer.status, answer.having("Transfer-Encoding", "chunked").headers)
+    yield chunk(answer.body.rstrip(b"\n") + before)
+    piece = filling * (PIECE // len(filling))
+    for _ in range(max(1, size // len(piece))):
+        yield chunk(piece)
+    yield b"0\r\n\r\n"
+
+
+@fault(TimeMap)
+def endless_link(exchange: Exchange) -> Raw:
+    """After the right links stands one whose address is `Manner.bulk` bytes long."""
+    bulk = exchange.site.manner.bulk
+    return Raw(_padded(exchange.right, b",\n<http://x.example/", b"a", bulk))
+
+
+@fault(TimeMap)
+def comma_flood(exchange: Exchange) -> Raw:
+    """After the right links stand `Manner.bulk` commas."""
+    return Raw(_padded(exchange.right, b",", b",", exchange.site.manner.bulk))
+
+
+@fault(TimeMap)
+def huge_attribute(exchange: Exchange) -> Raw:
+    """The last link has a title of a tenth of `Manner.bulk` bytes."""
+    bulk = exchange.site.manner.bulk // 10
+    return Raw(_padded(exchange.right, b'; title="', b"a", bulk))
+
+
+# Which links stand where.
+
+
+@fault(TimeMap)
+def newest_first(exchange: Exchange) -> Answer:
+    """Mementos stand newest first."""
+    return _reordered(exchange, lambda mementos: mementos[::-1])
+
+
+@fault(TimeMap)
+def shuffled(exchange: Exchange) -> Answer:
+    """Mementos stand in no order, the same one each time."""
+
+    def order(mementos: Sequence[Link]) -> Sequence[Link]:
+        return random.Random(7089).sample(mementos, len(mementos))  # noqa: S311 -- no secret
+
+    return _reordered(exchange, order)
+
+
+@fault(TimeMap)
+def duplicates(exchange: Exchange) -> Answer:
+    """Every memento is listed twice."""
+    return _reordered(exchange, lambda mementos: [m for m in mementos for _ in range(2)])
+
+
+@fault(TimeMap)
+def page_ring(exchange: Exchange) -> Answer:
+    """Page 1 leads to page 2, and page 2 to page 1."""
+    return _leading_to(exchange, lambda page: 2 if page == 1 else 1)
+
+
+@fault(TimeMap)
+def page_endless(exchange: Exchange) -> Answer:
+    """Every page leads to one more, with the same mementos on it."""
+    return _leading_to(exchange, lambda page: page + 1)
+
+
+def _leading_to(exchange: Exchange, following: Callable[[int], int]) -> Answer:
+    links, question = _links(exchange), exchange.question
+    if not links or not isinstance(question, TimeMap):
+        return exchange.right
+    address = exchange.site.addresses.timemap(
+        "link", question.original, following(question.page or 1)
+    )
+    onward = link(address, "timemap", type="application/link-format")
+    return replace(exchange.right, body=link_body([*links, onward]))
+
+
+@fault(TimeMap)
+def index_of_itself(exchange: Exchange) -> Answer:
+    """An index TimeMap that lists itself alone."""
+    links = _links(exchange)
+    if not links:
+        return exchange.right
+    address = exchange.site.addresses.timemap("link", exchange.original)
+    itself = link(address, "timemap", type="application/link-format")
+    return replace(exchange.right, body=link_body([links[0], itself]))
+
+
+@fault(Cdx)
+def resume_ring(exchange: Exchange) -> Answer:
+    """The Wayback Machine's resume key leads back to the first rows, for ever."""
+    held, question = exchange.site.holdings.of(exchange.original), exchange.question
+    if not held or not isinstance(question, Cdx) or question.dialect == "pywb":
+        return exchange.right
+    unasked = ("resumeKey", "showResumeKey")
+    first = {name: v for name, v in question.parameters.items() if name not in unasked}
+    rows = replace(exchange, question=Cdx("wayback", first)).right
+    key = resume_key(held[0])
+    if first.get("output") == "json":
+        return replace(rows, body=json.dumps([*json.loads(rows.body), [], [key]]).encode())
+    return replace(rows, body=rows.body + f"\n{key}\n".encode())

@@ -1,0 +1,63 @@
+"""Too slow, and too short: one byte at a time (HU-17), and answers that break off."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from itertools import cycle
+
+from tests.hostile.addresses import Replay
+from tests.hostile.faults.fault import EVERYTHING, LISTS, Exchange, fault
+from tests.hostile.site import Manner
+from tests.hostile.wire import Raw, chunk, head, once, written
+
+
+async def silence(manner: Manner) -> AsyncIterator[bytes]:
+    """Say nothing, for as long as the server lets it, while the client is there."""
+    while True:
+        yield b""
+        await asyncio.sleep(manner.interval)
+
+
+async def _trickle(first: bytes, text: bytes, manner: Manner) -> AsyncIterator[bytes]:
+    """Yield *first* at once, then *text* over and over, a byte every `Manner.interval`."""
+    yield first
+    for byte in cycle(text):
+        await asyncio.sleep(manner.interval)
+        yield bytes([byte])
+
+
+@fault(*EVERYTHING)
+def drip_head(exchange: Exchange) -> Raw:
+    """The header comes one byte at a time and never ends."""
+    start = b"HTTP/1.1 200 OK\r\nContent-Type: application/link-format\r\nX-Slow: "
+    return Raw(_trickle(start, b"z", exchange.site.manner))
+
+
+@fault(*EVERYTHING)
+def drip_body(exchange: Exchange) -> Raw:
+    """The right header comes at once, the body one byte at a time and never ends."""
+    answer = exchange.right.having("Connection", "close")
+    start = head(answer.status, answer.headers)
+    return Raw(_trickle(start, answer.body or b"z", exchange.site.manner))
+
+
+@fault(*LISTS, Replay)
+def truncated_length(exchange: Exchange) -> Raw:
+    """The body ends in its middle, short of its Content-Length."""
+    whole = written(exchange.right, exchange.request.method)
+    return Raw(once(whole[: len(whole) - len(exchange.right.body) // 2]))
+
+
+@fault(*LISTS, Replay)
+def truncated_chunks(exchange: Exchange) -> Raw:
+    """A chunked body ends in its middle, without the last chunk."""
+    answer = exchange.right.having("Transfer-Encoding", "chunked")
+    half = answer.body[: len(answer.body) // 2 + 1]
+    return Raw(once(head(answer.status, answer.headers), chunk(half)))
+
+
+@fault(*LISTS, Replay)
+def truncated_close(exchange: Exchange) -> Raw:
+    """A body without a stated length ends in its middle: nobody can tell."""
+    answer = exchange.right.having("Connection", "close")
+    half = answer.body[: len(answer.body) // 2 + 1]
+    return Raw(once(head(answer.status, answer.headers) + half))

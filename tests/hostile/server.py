@@ -1,0 +1,205 @@
+"""The archive on a socket: reads requests, writes replies right or wrong, and always ends.
+
+Every connection, every silence and every answer ends after `Manner.patience` seconds at the
+latest; connections, requests on one of them and bytes of a request are limited.
+"""
+
+import asyncio
+import socket
+import ssl
+import struct
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from tests.hostile.addresses import Addresses, read_question
+from tests.hostile.captures import EXAMPLE, Capture, Holdings
+from tests.hostile.faults import fault_named
+from tests.hostile.faults.fault import Exchange
+from tests.hostile.journal import Ending, Journal
+from tests.hostile.site import Manner, Site
+from tests.hostile.tls import HOST, Authority
+from tests.hostile.wire import MAX_HEAD, Answer, Raw, Reply, Request, read_request, written
+
+MAX_CONNECTIONS: Final = 256
+MAX_REQUESTS: Final = 10_000
+"""On one connection."""
+
+
+class Archive:
+    """An archive without a socket: what it holds, what is wrong with it, what it saw."""
+
+    def __init__(
+        self,
+        captures: Iterable[Capture] = EXAMPLE,
+        fault: str = "none",
+        manner: Manner | None = None,
+    ) -> None:
+        self.fault = fault_named(fault)
+        self.manner = manner or Manner()
+        self.holdings = Holdings(captures)
+        self.journal = Journal()
+        self.authority = Authority()
+        self.url = ""
+        """Scheme, host and port, once it is being served."""
+
+    @property
+    def addresses(self) -> Addresses:
+        """Where its TimeGate, TimeMaps and captures are."""
+        return Addresses(self.url)
+
+    def client_tls(self) -> ssl.SSLContext:
+        """Return TLS settings of a client that trusts this archive's authority."""
+        return self.authority.client()
+
+    def reply(self, request: Request) -> Reply:
+        """Answer a request, rightly or wrongly."""
+        site = Site(self.holdings, self.addresses, self.manner)
+        return self.fault.reply(Exchange(site, request, read_question(request.target)))
+
+
+@asynccontextmanager
+async def hostile_archive(
+    captures: Iterable[Capture] = EXAMPLE,
+    fault: str = "none",
+    manner: Manner | None = None,
+    *,
+    port: int = 0,
+) -> AsyncIterator[Archive]:
+    """Serve an archive on 127.0.0.1 (port 0: any free one) until the block ends.
+
+    Raises ValueError for a fault that does not exist.
+    """
+    archive = Archive(captures, fault, manner)
+    async with served(archive, port):
+        yield archive
+
+
+@asynccontextmanager
+async def served(archive: Archive, port: int = 0) -> AsyncIterator[None]:
+    """Put *archive* on a socket; at the end of the block nothing of it is left."""
+    tls = archive.fault.tls
+    context = None if tls is None or archive.fault.silent else tls(archive.authority)
+    service = _Service(archive)
+    server = await asyncio.start_server(
+        service.connected, HOST, port, ssl=context, limit=MAX_HEAD
+    )
+    scheme = "http" if tls is None else "https"
+    archive.url = f"{scheme}://{HOST}:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield
+    finally:
+        server.close()
+        await service.ended()
+
+
+class _Service:
+    """The connections of one archive."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self.tasks: set[asyncio.Task[object]] = set()
+
+    async def ended(self) -> None:
+        """End every connection."""
+        for task in self.tasks:
+            task.cancel()
+        if self.tasks:
+            await asyncio.wait(self.tasks)
+
+    async def connected(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Talk on one connection until it ends, and note by whom it was ended."""
+        task = asyncio.current_task()
+        if task is None or len(self.tasks) >= MAX_CONNECTIONS:
+            writer.transport.abort()
+            return
+        self.tasks.add(task)
+        number = self.archive.journal.opened()
+        ending: Ending = "archive"
+        try:
+            ending = await self._converse(number, reader, writer)
+        except (ConnectionError, ssl.SSLError):
+            ending = "client"
+        except (TimeoutError, asyncio.LimitOverrunError):
+            writer.transport.abort()
+        except asyncio.CancelledError:
+            # The archive is being taken down; whoever did that is waiting for this task.
+            writer.transport.abort()
+        finally:
+            self.tasks.discard(task)
+            self.archive.journal.closed(number, ending)
+            writer.close()
+
+    async def _converse(
+        self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> Ending:
+        fault, manner = self.archive.fault, self.archive.manner
+        if fault.hangs_up:
+            return "archive"
+        if fault.silent:
+            return await _ignore(reader, manner)
+        for _ in range(MAX_REQUESTS):
+            async with asyncio.timeout(manner.patience):
+                request = await read_request(reader)
+                if request is None:
+                    return "client" if reader.at_eof() else "archive"
+                self.archive.journal.asked(number, request)
+                reply = self.archive.reply(request)
+                ending = await _send(reply, request, reader, writer)
+            if ending is not None:
+                return ending
+        return "archive"
+
+
+async def _ignore(reader: asyncio.StreamReader, manner: Manner) -> Ending:
+    """Read without a word until the client leaves or patience ends."""
+    async with asyncio.timeout(manner.patience):
+        while await reader.read(MAX_HEAD):
+            pass
+    return "client"
+
+
+async def _send(
+    reply: Reply,
+    request: Request,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+) -> Ending | None:
+    """Write a reply; return who ends the connection, None if it goes on."""
+    if isinstance(reply, Raw):
+        ending = await _send_raw(reply, reader, writer)
+        return "archive" if ending is None and _wants_close(request) else ending
+    await asyncio.sleep(reply.delay)
+    writer.write(written(_whole(reply, request), request.method))
+    await writer.drain()
+    return "archive" if _wants_close(request) else None
+
+
+def _whole(answer: Answer, request: Request) -> Answer:
+    return answer.having("Connection", "close") if _wants_close(request) else answer
+
+
+def _wants_close(request: Request) -> bool:
+    return "close" in (value.lower() for value in request.values("Connection"))
+
+
+async def _send_raw(
+    raw: Raw, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> Ending | None:
+    async for piece in raw.pieces:
+        if reader.at_eof():
+            return "client"
+        writer.write(piece)
+        await writer.drain()
+    if raw.resets:
+        _reset(writer)
+    return None if raw.stays else "archive"
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Close with a TCP reset: what a socket does that may not linger at all."""
+    socket_of = writer.get_extra_info("socket")
+    socket_of.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()

@@ -1,0 +1,51 @@
+"""Certificates of an authority of our own: a right one, and every wrong one of HU-19."""
+
+import ssl
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Final
+
+import trustme
+
+HOST: Final = "127.0.0.1"
+
+
+class Authority:
+    """Issues certificates that only `client` trusts."""
+
+    @cached_property
+    def _ca(self) -> trustme.CA:
+        return trustme.CA()
+
+    def client(self) -> ssl.SSLContext:
+        """Return the settings of a client that trusts this authority."""
+        context = ssl.create_default_context()
+        self._ca.configure_trust(context)
+        return context
+
+    def right(self) -> ssl.SSLContext:
+        """Return the settings of a server with a good certificate."""
+        return _server(self._ca.issue_cert(HOST))
+
+    def expired(self) -> ssl.SSLContext:
+        """Return those of one whose certificate ran out in 2001."""
+        old, end = datetime(2000, 1, 1, tzinfo=UTC), datetime(2001, 1, 1, tzinfo=UTC)
+        return _server(self._ca.issue_cert(HOST, not_before=old, not_after=end))
+
+    def wrong_host(self) -> ssl.SSLContext:
+        """Return those of one whose certificate is for another host."""
+        return _server(self._ca.issue_cert("archive.example"))
+
+    def self_signed(self) -> ssl.SSLContext:
+        """Return those of one that vouches for itself: the certificate of an unknown root."""
+        root = trustme.CA()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        with root.cert_pem.tempfile() as certificate, root.private_key_pem.tempfile() as key:
+            context.load_cert_chain(certificate, key)
+        return context
+
+
+def _server(certificate: trustme.LeafCert) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate.configure_cert(context)
+    return context

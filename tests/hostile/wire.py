@@ -1,0 +1,111 @@
+"""HTTP/1.1 as bytes: just enough to be right, and open enough to be wrong on purpose."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Final
+
+MAX_HEAD: Final = 65_536
+Fields = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a client asked, as it wrote it."""
+
+    method: str
+    target: str
+    """Path and query, not decoded."""
+    headers: Fields = ()
+    """Names in lower case, in the order sent, repeated where they were."""
+
+    def values(self, name: str) -> list[str]:
+        """Return the value of every field line called *name*."""
+        return [value for field, value in self.headers if field == name.lower()]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer, which the server writes rightly: length, HEAD, keep-alive."""
+
+    status: int
+    headers: Fields = ()
+    body: bytes = b""
+    delay: float = 0.0
+    """Seconds before the first byte."""
+
+    def value(self, name: str) -> str | None:
+        """Return the first field called *name*."""
+        return next((v for field, v in self.headers if field.lower() == name.lower()), None)
+
+    def without(self, name: str) -> "Answer":
+        """Return the same answer with no field called *name*."""
+        kept = tuple(pair for pair in self.headers if pair[0].lower() != name.lower())
+        return replace(self, headers=kept)
+
+    def having(self, name: str, value: str) -> "Answer":
+        """Return the same answer with one field called *name*."""
+        gone = self.without(name)
+        return replace(gone, headers=(*gone.headers, (name, value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Bytes that go out as they are; an empty piece only asks whether the client is there."""
+
+    pieces: AsyncIterator[bytes]
+    stays: bool = False
+    """Whether the connection is kept for another request."""
+    resets: bool = False
+    """Whether it ends with a TCP reset."""
+
+
+Reply = Answer | Raw
+
+
+def head(status: int, fields: Fields) -> bytes:
+    """Write a status line and header fields, ended by the empty line."""
+    try:
+        reason = HTTPStatus(status).phrase
+    except ValueError:
+        reason = "Whatever"
+    lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in fields)]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def written(answer: Answer, method: str) -> bytes:
+    """Write a whole answer to a request with *method*."""
+    fields = answer.headers
+    if answer.status not in (204, 304):
+        fields = (*fields, ("Content-Length", str(len(answer.body))))
+    return head(answer.status, fields) + (b"" if method == "HEAD" else answer.body)
+
+
+async def once(*pieces: bytes) -> AsyncIterator[bytes]:
+    """Yield *pieces*, one after the other."""
+    for piece in pieces:
+        yield piece
+
+
+def chunk(data: bytes) -> bytes:
+    """Write *data* as one chunk of a chunked body."""
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+async def read_request(reader: asyncio.StreamReader) -> Request | None:
+    """Read one request head; None if the client left, or sent no HTTP.
+
+    Raises LimitOverrunError past `MAX_HEAD` bytes.
+    """
+    try:
+        text = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    except asyncio.IncompleteReadError:
+        return None
+    request_line, *lines = text[:-4].split("\r\n")
+    words = request_line.split(" ")
+    if len(words) != 3:
+        return None
+    pairs = (line.partition(":") for line in lines)
+    fields = tuple((name.strip().lower(), value.strip()) for name, _, value in pairs)
+    return Request(words[0], words[1], fields)
