@@ -37,8 +37,8 @@ class Page(NamedTuple):
     """Not to be trusted: RFC 7089 figure 28 has one older than its last memento (M-53)."""
 
 
-class NoSuchDay(LookupError):
-    """A date that fits the grammar and not the calendar, or not even the grammar."""
+class Unreadable(LookupError):
+    """An item that makes no row. It never leaves a decoder, which counts it as skipped."""
 
 
 class _Days(dict[str, str]):
@@ -47,7 +47,7 @@ class _Days(dict[str, str]):
     def __missing__(self, day: str) -> str:
         digits = day_digits(day[5:]) if _DAY.fullmatch(day) else None
         if digits is None:
-            raise NoSuchDay(day)
+            raise Unreadable(day)
         if len(self) >= _MOST_DAYS:
             self.clear()
         self[day] = digits

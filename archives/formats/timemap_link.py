@@ -1,0 +1,244 @@
+"""TimeMaps in link-format (RFC 7089 5): a million links a second, any link at all.
+
+Three readings of the same grammar, each for what the one before it leaves over, all with the
+same result: whole runs of lines exactly as the usual software writes them; memento links in
+any form that is short and free of escapes; and `linkformat`, which reads everything.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from archives.formats.decoder import LONGEST_ITEM, Decoder, plain
+from archives.formats.httpdate import WEEKDAYS, stamp_from_http_date
+from archives.formats.linkformat import (
+    BLANK,
+    DAY_COMMA,
+    ENDS,
+    LINK,
+    NAME_CHARACTER,
+    Link,
+    LinkSplitter,
+    link,
+    resolved,
+)
+from archives.formats.rows import DAYS, Page, Row, Unreadable
+from archives.model import Relation
+from archives.reading import Malformed
+
+# One link a line, as the Internet Archive, OpenWayback, MemGator and pywb (with its collection)
+# write it. `[^>]` is much faster than a larger set; the line breaks and angle brackets that it
+# lets through are counted afterwards, and DAYS looks at the date.
+_USUAL: Final = re.compile(
+    r'^<(https?://[^>]{1,7000}+)>; rel="(?:first |last |prev |next ){0,4}+memento"; '
+    r'datetime="(..., .. ... ....) ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) GMT"'
+    r'(?:; collection="[^"\\]{0,200}+")?+,\n',
+    re.MULTILINE,
+)
+
+
+def _any_case(*words: str) -> str:
+    """Match *words* in any case, faster than with a flag."""
+    return "|".join("".join(f"[{c}{c.upper()}]" for c in word) for word in words)
+
+
+# Any order, any case, any quotes, other parameters in between. Everything is bounded, so that
+# all of it stays below LONGEST_ITEM: 3500 for the target, 9 other parameters of 470 at most.
+_GAP: Final = BLANK + "{0,6}+"
+_BARE: Final = rf"""(?!["']){DAY_COMMA}[^;,<>"\r\n]{{0,400}}+"""
+_ESCAPES: Final = r'(?:\\[^\r\n][^"\\\r\n]{0,40}+){0,5}+'
+_VALUE: Final = rf"""(?:"[^"\\\r\n]{{0,200}}+{_ESCAPES}"|'[^'\r\n]{{0,400}}+'|{_BARE})"""
+_OTHERS: Final = (
+    rf"(?:{_GAP};{_GAP}(?!(?:{_any_case('rel', 'datetime', 'anchor')})(?!{NAME_CHARACTER}))"
+    rf"{NAME_CHARACTER}{{1,40}}+(?:{_GAP}={_GAP}{_VALUE})?+){{0,3}}+"
+)
+_ORDER: Final = f"(?:{_any_case('first', 'last', 'prev', 'next')})"
+_MEMENTO: Final = (
+    rf"[ \t]{{0,6}}+(?:{_ORDER}[ \t]{{1,6}}+){{0,4}}+{_any_case('memento')}"
+    rf"(?:[ \t]{{1,6}}+{_ORDER}){{0,4}}+[ \t]{{0,6}}+"
+)
+_REL: Final = (
+    rf"{_GAP};{_GAP}{_any_case('rel')}{_GAP}={_GAP}"
+    rf"""(?:"{_MEMENTO}"|'{_MEMENTO}'|{_MEMENTO}(?=[;,<\r\n]))"""
+)
+_BARE_DATE: Final = rf"(?:{'|'.join(WEEKDAYS)}), [0-9][^\"';,<>\r\n]{{23}}"
+_DATETIME: Final = (
+    rf"{_GAP};{_GAP}{_any_case('datetime')}{_GAP}={_GAP}"
+    rf"""(?:"(?=[^"]{{29}}")|'(?=[^']{{29}}')|(?={_BARE_DATE}[ \t]{{0,6}}+[;,<\r\n]))"""
+    r"(.{16} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]) GMT[\"']?+"
+)
+_ANY: Final = re.compile(
+    rf"[ \t\r\n,;]*+(?:<([^<>\r\n]{{1,3500}}+)>{_OTHERS}"
+    rf"(?:{_REL}{_OTHERS}{_DATETIME}|{_DATETIME}{_OTHERS}{_REL}){_OTHERS}{_GAP}{ENDS}"
+    rf"|({LINK}{ENDS}))"
+    # No link at all: everything up to the next line that begins with one.
+    r"|([\s\S][^\n]*+(?:\n(?![ \t]*+<)[^\n]*+)*+\n?+)"
+)
+
+_new: Final = tuple.__new__  # half the price of Row(...), which goes through Python
+_ABSOLUTE: Final = ("http://", "https://")
+_LINK_FORMAT: Final = "application/link-format"
+_RELATIONS: Final[tuple[Relation, ...]] = ("first", "prev", "next", "last")
+
+
+class LinkTimeMap(Decoder):
+    """Reads a TimeMap in link-format."""
+
+    def __init__(self, base_url: str) -> None:
+        super().__init__(base_url)
+        self._splitter = LinkSplitter()
+
+    def _take(self, text: str, *, last: bool) -> tuple[list[Row], str]:
+        # A line that begins with "<" begins a link, so all before the last such line is whole.
+        end = text.rfind("\n<") + 1
+        start = _first_usual(text, end)
+        usual = _usual_rows(text[start:end]) if start < end else None
+        if usual is None:
+            return self._take_any(text, last=last)
+        rows, _ = self._take_any(text[:start], last=False, whole=True)
+        rows += usual
+        self._splitter.recover()
+        rest = text[end:]
+        if last or len(rest) > LONGEST_ITEM:
+            more, rest = self._take_any(rest, last=last)
+            rows += more
+        return rows, rest
+
+    def _take_any(self, text: str, *, last: bool, whole: bool = False) -> tuple[list[Row], str]:
+        """Read links in any form; *whole* means that another link follows *text*."""
+        found = _ANY.findall(text)
+        if any(len(other) > LONGEST_ITEM for _, _, _, other, _, _, _ in found):
+            # Somewhere in it, after the first 8 kB, more links may begin.
+            return self._take_links(text, last=last, whole=whole)
+        rows: list[Row] = []
+        rest = ""
+        for number, (target, early, late, _, other, params, wreck) in enumerate(found, 1):
+            if target:
+                self._read_memento(rows, target, early or late)
+            elif not wreck:
+                self._read_link(rows, link(other, params))
+            else:
+                if number > 1:
+                    self._splitter.recover()
+                followed = whole or number < len(found)
+                more, rest = self._take_links(wreck, last=last, whole=followed)
+                rows += more
+        if found and not found[-1][-1]:
+            self._splitter.recover()
+        return rows, rest
+
+    def _take_links(self, text: str, *, last: bool, whole: bool) -> tuple[list[Row], str]:
+        splitter = self._splitter
+        found, rest = splitter.split(text, last=last or whole)
+        rows: list[Row] = []
+        cut = False
+        for target, params in found:
+            cut = not self._read_link(rows, link(target, params))
+        self.skipped += splitter.skipped
+        splitter.skipped = 0
+        if splitter.oversized:
+            self.falls_short(f"an item of more than {LONGEST_ITEM} bytes")
+        if last and not whole and (splitter.unfinished or cut):
+            self.falls_short("it ends inside a link")
+        splitter.unfinished = False
+        return rows, rest
+
+    def _read_memento(self, rows: list[Row], target: str, when: str) -> None:
+        """Add the row of a link; *when* is like ``Tue, 31 Dec 1996 23:58:47``."""
+        try:
+            stamp = f"{DAYS[when[:16]]}{when[17:19]}{when[20:22]}{when[23:]}"
+            if not (target.startswith(_ABSOLUTE) and target.isascii()):
+                target = self._absolute(plain(target))
+        except Unreadable:
+            self.skipped += 1
+        else:
+            rows.append(_new(Row, (stamp, target, None, None, None, None)))
+
+    def _read_link(self, rows: list[Row], found: Link) -> bool:
+        """Take from any link what it says about captures; False if it should say more."""
+        rels = found.rels
+        try:
+            uri = self._absolute(found.target)
+            if self._about_something_else(found):
+                return True
+            self._note_relations(uri, found)
+            if "memento" in rels:
+                rows.append(Row(_stamp(found, "datetime"), uri))
+        except Unreadable:
+            self.skipped += 1
+            return False
+        return bool(rels)
+
+    def _absolute(self, target: str) -> str:
+        uri = resolved(target, self.base_url)
+        if not uri:
+            raise Unreadable(target)
+        return uri
+
+    def _note_relations(self, uri: str, found: Link) -> None:
+        if "original" in found.rels:
+            self.original = self.original or uri
+        if "timegate" in found.rels:
+            self.timegate = self.timegate or uri
+        # MemGator lists its JSON and CDXJ forms as timemap links too: no pages of this one.
+        same_format = found.params.get("type", _LINK_FORMAT).startswith(_LINK_FORMAT)
+        if "timemap" in found.rels and "self" not in found.rels and same_format:
+            self._refer_to(Page(uri, _optional(found, "from"), _optional(found, "until")))
+
+    def _about_something_else(self, found: Link) -> bool:
+        if found.anchor is None or self.original is None:
+            return False
+        context = resolved(found.anchor, self.base_url) or ""
+        return context.rstrip("/") != self.original.rstrip("/")
+
+
+def neighbours(links: Iterable[Link], base_url: str) -> dict[Relation, Row]:
+    """Return the mementos that a ``Link`` header calls first, prev, next and last."""
+    found: dict[Relation, Row] = {}
+    for each in links:
+        named = [relation for relation in _RELATIONS if relation in each.rels]
+        uri, stamp = resolved(each.target, base_url), _optional(each, "datetime")
+        if named and "memento" in each.rels and uri and stamp:
+            found = dict.fromkeys(named, Row(stamp, uri)) | found
+    return found
+
+
+def _stamp(found: Link, name: str) -> str:
+    try:
+        return stamp_from_http_date(found.params.get(name, "").strip(" \t"))
+    except Malformed as complaint:
+        raise Unreadable(name) from complaint
+
+
+def _optional(found: Link, name: str) -> str | None:
+    try:
+        return _stamp(found, name)
+    except Unreadable:
+        return None
+
+
+def _first_usual(text: str, end: int) -> int:
+    """Return where the first line in the usual form begins; *end* if the last one is not."""
+    last_line = text.rfind("\n", 0, max(end - 1, 0)) + 1
+    if not _USUAL.match(text, last_line, end):
+        return end
+    match = _USUAL.search(text, 0, end)
+    return match.start() if match else end
+
+
+def _usual_rows(text: str) -> list[Row] | None:
+    """Read lines that are all in the usual form; None if a single one is not."""
+    lines = text.count("\n")
+    if text.count("<") != lines or "\r" in text or not text.isascii():
+        return None
+    found = _USUAL.findall(text)
+    if len(found) != lines:
+        return None
+    days, new = DAYS, _new
+    try:
+        return [
+            new(Row, (f"{days[day]}{hour}{minute}{second}", uri, None, None, None, None))
+            for uri, day, hour, minute, second in found
+        ]
+    except Unreadable:
+        return None
