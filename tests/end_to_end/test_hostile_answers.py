@@ -7,6 +7,7 @@ import re
 import ssl
 import subprocess
 import sys
+import warnings
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -655,7 +656,9 @@ def test_datetime_missing_leaves_no_date_at_all(manner: Manner) -> None:
 
 def test_datetime_wrong_contradicts_links_and_address() -> None:
     answer = dated("datetime-wrong", STYLES[1])
+    replay = pure("datetime-wrong", REPLAY)
 
+    assert replay.value("Memento-Datetime") == "Fri, 15 Jun 2012 08:30:00 GMT"
     assert answer.value("Memento-Datetime") == "Mon, 30 Jun 2014 23:59:59 GMT"
     assert relations(answer)["memento"][1] == PAIR_LATER
 
@@ -1020,6 +1023,19 @@ async def handshake(archive: Archive, context: ssl.SSLContext) -> None:
 async def test_a_bad_certificate_fails_for_its_own_reason(fault: str, complaint: str) -> None:
     async with hostile_archive(fault=fault) as archive:
         with pytest.raises(ssl.SSLCertVerificationError, match=complaint):
+            await handshake(archive, archive.client_tls())
+
+
+async def test_an_outdated_archive_speaks_with_outdated_clients_alone() -> None:
+    async with hostile_archive(fault="tls-outdated") as archive:
+        old = archive.client_tls()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            old.minimum_version = ssl.TLSVersion.TLSv1
+        old.set_ciphers("ALL:@SECLEVEL=0")
+
+        await handshake(archive, old)
+        with pytest.raises((ssl.SSLError, ConnectionError)):
             await handshake(archive, archive.client_tls())
 
 

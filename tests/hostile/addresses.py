@@ -62,10 +62,12 @@ class Elsewhere:
 
 Question = TimeGate | TimeMap | Replay | Cdx | Elsewhere
 
-_REPLAY: Final = re.compile(r"/web/([0-9]{4,14})(|id_)/(.+)", re.DOTALL)
-_TIMEMAP: Final = re.compile(r"/timemap/(link|json|cdxj)/(?:page([0-9]{1,9})/)?(.+)", re.DOTALL)
-_HOP: Final = re.compile(r"/hop/([0-9]{1,9})/(.+)", re.DOTALL)
-_TIMEGATE: Final = re.compile(r"/timegate/(.+)", re.DOTALL)
+_REPLAY: Final = re.compile(r"/web/([0-9]{4,14})(|id_)/(.++)", re.DOTALL)
+_TIMEMAP: Final = re.compile(
+    r"/timemap/(link|json|cdxj)/(?:page([0-9]{1,9})/)?(.++)", re.DOTALL
+)
+_HOP: Final = re.compile(r"/hop/([0-9]{1,9})/(.++)", re.DOTALL)
+_TIMEGATE: Final = re.compile(r"/timegate/(.++)", re.DOTALL)
 
 
 def read_question(target: str) -> Question:

@@ -1,6 +1,7 @@
 """Certificates of an authority of our own: a right one, and every wrong one of HU-19."""
 
 import ssl
+import warnings
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
@@ -35,6 +36,17 @@ class Authority:
     def wrong_host(self) -> ssl.SSLContext:
         """Return those of one whose certificate is for another host."""
         return _server(self._ca.issue_cert("archive.example"))
+
+    def outdated(self) -> ssl.SSLContext:
+        """Return those of one that knows nothing newer than TLS 1.0."""
+        context = self.right()
+        with warnings.catch_warnings():
+            # Python warns of this version, rightly; it is the point.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.set_ciphers("ALL:@SECLEVEL=0")
+            context.minimum_version = ssl.TLSVersion.TLSv1
+            context.maximum_version = ssl.TLSVersion.TLSv1
+        return context
 
     def self_signed(self) -> ssl.SSLContext:
         """Return those of one that vouches for itself: the certificate of an unknown root."""

@@ -75,7 +75,7 @@ async def _coded(answer: Answer, coding: str, pieces: Iterator[bytes]) -> AsyncI
 
 @fault(*LISTS, Replay)
 def gzip_bomb(exchange: Exchange) -> Raw:
-    """The body unpacks to `Manner.bomb` bytes, a thousand times what is sent."""
+    """The body unpacks to `Manner.bomb` bytes, 300 times what is sent."""
     return Raw(_coded(exchange.right, "gzip", gzip_stream(exchange.site.manner.bomb)))
 
 

@@ -17,6 +17,9 @@ tls_self_signed: Final = Fault(
 tls_wrong_host: Final = Fault(
     "tls-wrong-host", "The certificate is for archive.example.", tls=Authority.wrong_host
 )
+tls_outdated: Final = Fault(
+    "tls-outdated", "The archive knows nothing newer than TLS 1.0.", tls=Authority.outdated
+)
 tls_hung: Final = Fault(
     "tls-hung", "The TLS handshake is never answered.", tls=Authority.right, silent=True
 )

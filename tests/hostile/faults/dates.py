@@ -7,7 +7,14 @@ from typing import Final
 
 from tests.hostile.addresses import Addresses, Replay, TimeGate, TimeMap
 from tests.hostile.answers import timegate_to
-from tests.hostile.captures import Capture, distance, http_date, read_stamp, stamp
+from tests.hostile.captures import (
+    Capture,
+    distance,
+    http_date,
+    read_http_date,
+    read_stamp,
+    stamp,
+)
 from tests.hostile.faults.fault import Exchange, fault
 from tests.hostile.wire import Answer
 
@@ -40,11 +47,10 @@ def datetime_missing(exchange: Exchange) -> Answer:
 @fault(TimeGate, Replay)
 def datetime_wrong(exchange: Exchange) -> Answer:
     """Memento-Datetime is a year too early; links and URI-M are right."""
-    held = exchange.right.value("Memento-Datetime")
-    chosen = exchange.chosen
-    if held is None or chosen is None:
+    stated = read_http_date(exchange.right.value("Memento-Datetime") or "")
+    if stated is None:
         return exchange.right
-    return exchange.right.having("Memento-Datetime", http_date(chosen.at - 365 * _DAY))
+    return exchange.right.having("Memento-Datetime", http_date(stated - 365 * _DAY))
 
 
 @fault(TimeGate, TimeMap, Replay)
