@@ -54,6 +54,7 @@ def read_link(url: str, registry: Registry, diagnosis: Diagnosis) -> ReplayLink:
     entry = registry.by_host(address.host)
     if entry is None:
         return ReplayLink("unknown-host")
+    _complain_of_the_beginning(url, diagnosis)
     for form in forms_of(entry):
         match = matched(form, address)
         if match is not None:
@@ -85,6 +86,16 @@ def _address(url: str) -> Address:
         path=path,
         path_end=min(query, default=len(url)),
     )
+
+
+def _complain_of_the_beginning(url: str, diagnosis: Diagnosis) -> None:
+    scheme, colon, rest = url.partition(":")
+    if not colon or scheme.lower() not in ("http", "https"):
+        diagnosis.repair("scheme-assumed", "the link has no scheme", 0)
+    elif not rest.startswith("//"):
+        diagnosis.repair(
+            "slash-collapsed", "// after the scheme was merged to /", len(scheme) + 1
+        )
 
 
 def _link(kind: LinkKind, archive: str, match: Match, diagnosis: Diagnosis) -> ReplayLink:

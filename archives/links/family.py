@@ -12,6 +12,15 @@ from archives.model import ArchiveEntry
 from archives.registry.forms import Form, compiled
 
 _DATED: Final = ("{time}{mod}/{uri}", "{time}/{uri}")
+_WAYBACK: Final = (
+    "{time}{mod}/{uri}",
+    "timemap: timemap/{any}/{uri}",
+    "timemap: timemap/{uri}",
+    "index-query: timemap/cdx?url={uri}",
+    "index-query: cdx?url={uri}",
+    "timegate/{uri}",
+    "{uri}",
+)
 _USUAL_PLACES: Final = ("{host}/", "{host}/web/", "{host}/wayback/")
 # Seeds 001 and 002 imagine this at every archive (U-7).
 _PWID: Final = "{host}/pwid?time={time:iso}&coverage={mod}&item={uri}"
@@ -25,17 +34,23 @@ def forms_of(entry: ArchiveEntry) -> tuple[Form, ...]:
 
 @lru_cache(maxsize=512)
 def _forms(listed: tuple[str, ...], endpoints: tuple[str, ...]) -> tuple[Form, ...]:
-    places = list(dict.fromkeys(filter(None, map(_place, (*listed, *endpoints)))))
-    if places and not any(place.startswith("{host}/{coll}") for place in places):
-        places += [place for place in _USUAL_PLACES if place not in places]
-    derived = [
-        *(f"{place}{{time}}{{mod}}/{{uri}}" for place in places),
-        *(f"timemap: {place}timemap/{{any}}/{{uri}}" for place in places),
-        *(f"timemap: {place}timemap/{{uri}}" for place in places),
-        *(f"{place}{{uri}}" for place in places),
-    ]
-    templates = dict.fromkeys((*listed, *endpoints, *derived, _PWID))
-    return tuple(map(compiled, templates))
+    # What is listed knows of collections, which the address of an endpoint does not show.
+    own, asked = _places(listed), _places(endpoints)
+    crowded = any(place.startswith("{host}/{coll}") for place in own)
+    usual = () if crowded or not (own or asked) else _USUAL_PLACES
+    templates = (*listed, *_derived(own), *endpoints, *_derived((*asked, *usual)), _PWID)
+    return tuple(map(compiled, dict.fromkeys(templates)))
+
+
+def _derived(places: tuple[str, ...]) -> Iterator[str]:
+    for shape in _WAYBACK:
+        kind, colon, rest = shape.rpartition(": ")
+        for place in places:
+            yield f"{kind}{colon}{place}{rest}"
+
+
+def _places(templates: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(_place, templates))))
 
 
 def _place(template: str) -> str | None:

@@ -137,7 +137,10 @@ def _parameters(form: Form, address: Address, found: Match) -> bool:
             if not _word(segment, value, at, found):
                 return False
             continue
-        end = _end_of_target(given, place, names)
+        end = at + len(value)
+        # Programs encode what they ask an index; people paste.
+        if form.kind != "index-query":
+            end = _end_of_target(given, place, names)
         if not _target(segment, address.text[at:end], at, found):
             return False
     return True
@@ -146,12 +149,12 @@ def _parameters(form: Form, address: Address, found: Match) -> bool:
 def _end_of_target(given: list[tuple[str, str, int]], place: int, names: set[str]) -> int:
     """Return where a target in a parameter ends.
 
-    An encoded one at the next ``&``; one pasted raw goes on, with its own parameters, to the
-    next that the form knows.
+    At the next ``&``, unless it was pasted raw and has parameters of its own: then at the next
+    parameter that the form knows.
     """
     _, value, at = given[place]
     end = at + len(value)
-    if is_encoded(value):
+    if is_encoded(value) or "?" not in value:
         return end
     for name, following, start in given[place + 1 :]:
         if name in names:

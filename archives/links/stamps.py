@@ -1,7 +1,7 @@
 """The time in a link into an archive, in every notation that archives have used.
 
-A stamp is a claim, not a fact: Wayback software leads from any time to the nearest capture. What
-is read here is what the link says, no finer: ``2013`` stays a year, and nothing is padded.
+A stamp is a claim, not a fact: Wayback software leads from any time to the nearest capture.
+What is read here is what the link says, no finer: ``2013`` stays a year, nothing is padded.
 """
 
 from collections.abc import Callable, Mapping

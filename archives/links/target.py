@@ -25,7 +25,7 @@ def plausible(text: str, *, bare: bool) -> bool:
     """Whether *text* can be a target; *bare* if it may lack its scheme.
 
     Without a scheme, its first segment must look like a host: it has a dot (P-22). Schemes
-    other than the web's count only where a target is sure to stand: ``Special:Search`` is a page.
+    other than the web's count only where a target must stand: ``Special:Search`` is a page.
     """
     scheme = _scheme(text)
     if scheme and (bare or scheme.lower() in _WEB):

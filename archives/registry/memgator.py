@@ -40,7 +40,7 @@ def from_memgator(text: str, origin: str) -> tuple[ArchiveEntry, ...]:
 
 
 def to_memgator(entries: Iterable[ArchiveEntry]) -> str:
-    """Write the entries that have a TimeGate and a TimeMap in link format; others do not fit."""
+    """Write the entries that have a TimeGate and a TimeMap in link format; no others fit."""
     rows = [
         {
             "id": entry.id,
@@ -101,7 +101,7 @@ def _refuse_repeated_ids(entries: Sequence[ArchiveEntry], origin: str) -> None:
 
 
 def _answering_to_shorter_names(entries: Sequence[ArchiveEntry]) -> tuple[ArchiveEntry, ...]:
-    """Let a PWID's ``archive.org`` find the id ``web.archive.org``, where that is the only one."""
+    """Let a PWID's ``archive.org`` find the id ``web.archive.org``, if it is the only one."""
     claims = Counter(name for entry in entries for name in {entry.id, *_shorter(entry.id)})
     return tuple(
         replace(
