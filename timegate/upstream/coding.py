@@ -92,10 +92,11 @@ class _Brotli:
         return bool(self._stream.is_finished())
 
     def expand(self, data: bytes) -> Iterator[bytes]:
+        # Not until can_accept_more_data(): that is True while output is still held back.
         piece = self._stream.process(data, output_buffer_limit=_SLICE)
         while piece:
             yield piece
-            if self._stream.can_accept_more_data():
+            if self._stream.is_finished():
                 return
             piece = self._stream.process(b"", output_buffer_limit=_SLICE)
 

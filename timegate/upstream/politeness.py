@@ -17,6 +17,8 @@ from archives.source import Fetcher, Purpose, Reply, Request
 _PURPOSES: Final[tuple[Purpose, ...]] = ("memento", "index")
 # 403 is not among them: it is about one page far more often than about us.
 _RESTS_ALL: Final = (429, 503)
+_DUST: Final = 1e-6
+"""Tokens. What rounding leaves over would mean waits too short to move the clock."""
 _TICK: Final = 0.1
 """Timers fire a little late; who was promised a token in time shall get it."""
 
@@ -35,7 +37,8 @@ class Bucket:
     def wait(self, now: float, ahead: int = 0) -> float:
         """Return the seconds until there is a token for somebody with *ahead* before them."""
         self._drip(now)
-        return max(0.0, (ahead + 1 - self._tokens) / self._per_second)
+        missing = ahead + 1 - self._tokens
+        return missing / self._per_second if missing > _DUST else 0.0
 
     def take(self, now: float) -> float:
         """Take a token and return 0, or take nothing and return how long to wait."""

@@ -1,0 +1,284 @@
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archives.errors import ArchiveError, Misbehaved, Refused, Resting, Unreachable
+from archives.source import Reply, Request
+from tests.clock import Clock, in_virtual_time
+from tests.timegate.upstream.replies import FakeReply
+from timegate.upstream.breaker import Breakers, Circuit, Outcome, breaking
+
+REQUEST = Request("GET", "https://a.example/", "memento")
+
+
+BAD: Outcome = "bad"
+FIVE = (BAD,) * 5
+FOUR = (BAD,) * 4
+
+
+def after(*outcomes: Outcome, now: float = 0.0, chance: float = 0.0) -> Circuit:
+    circuit = Circuit()
+    for outcome in outcomes:
+        circuit = circuit.sent().learned(outcome, now, chance)
+    return circuit
+
+
+def opened(times: int) -> Circuit:
+    """Return a circuit that was opened *times* in a row, each time as soon as it could be."""
+    circuit = after(*FIVE)
+    for _ in range(times - 1):
+        assert circuit.opens_until is not None
+        circuit = circuit.sent().learned("bad", circuit.opens_until, 0.0)
+    return circuit
+
+
+def test_four_failures_do_not_open_it() -> None:
+    assert after("bad", "bad", "bad", "bad").standing(0) == "closed"
+
+
+def test_the_fifth_failure_in_a_row_opens_it_for_thirty_seconds() -> None:
+    circuit = after("bad", "bad", "bad", "bad", "bad")
+
+    assert circuit.standing(0) == "open"
+    assert circuit.standing(29.9) == "open"
+    assert circuit.standing(30) == "half-open"
+
+
+def test_a_good_answer_starts_the_count_anew() -> None:
+    assert after(*FOUR, "good", *FOUR).standing(0) == "closed"
+
+
+def test_an_answer_that_proves_nothing_does_not() -> None:
+    assert after(*FOUR, "neither", "bad").standing(0) == "open"
+
+
+@pytest.mark.parametrize(("times", "rest"), [(1, 30), (2, 60), (3, 90), (10, 300), (20, 300)])
+def test_it_rests_longer_each_time_up_to_five_minutes(times: int, rest: float) -> None:
+    before, last = opened(times - 1) if times > 1 else Circuit(), opened(times)
+
+    assert (last.opens_until or 0) - (before.opens_until or 0) == rest
+
+
+def test_chance_adds_up_to_a_fifth() -> None:
+    assert after(*FIVE, chance=1.0).opens_until == 36
+
+
+def test_half_open_lets_a_single_probe_through() -> None:
+    circuit = opened(1)
+
+    assert circuit.admits(30)
+    assert not circuit.sent().admits(30)
+    assert circuit.sent().learned("neither", 30, 0).admits(30)
+    assert circuit.sent().learned("good", 30, 0) == Circuit()
+    assert circuit.sent().learned("bad", 30, 0).standing(89) == "open"
+
+
+def test_failures_of_requests_that_were_under_way_do_not_prolong_the_rest() -> None:
+    assert opened(1).learned("bad", 10, 0).opens_until == 30
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["good", "bad", "neither"]), st.floats(0, 100)), max_size=80
+)
+
+
+@given(steps)
+def test_no_more_than_five_requests_in_a_row_fail_before_a_rest_of_30_seconds(
+    story: list[tuple[Outcome, float]],
+) -> None:
+    circuit, now, row, opened_at = Circuit(), 0.0, 0, float("-inf")
+
+    for outcome, passed in story:
+        now += passed
+        if not circuit.admits(now):
+            continue
+        assert now - opened_at >= 30 or circuit.standing(now) == "closed"
+        circuit = circuit.sent().learned(outcome, now, 0.5)
+        row = 0 if outcome == "good" else row + (outcome == "bad")
+        opened_at = now if outcome == "bad" and row >= 5 else opened_at
+        assert (circuit.standing(now) == "open") == (row >= 5 and outcome == "bad") or (
+            outcome == "neither"
+        )
+
+
+@given(steps)
+def test_whatever_happened_it_is_tried_again_within_six_minutes(
+    story: list[tuple[Outcome, float]],
+) -> None:
+    circuit, now = Circuit(), 0.0
+
+    for outcome, passed in story:
+        now += passed
+        circuit = circuit.sent().learned(outcome, now, 1.0)
+
+    assert circuit.admits(now + 360)
+
+
+def broken(breakers: Breakers, *archives: str) -> None:
+    for archive in archives:
+        for _ in range(5):
+            breakers.report(archive, "bad")
+
+
+def test_an_archive_that_rests_is_not_admitted_while_others_live() -> None:
+    breakers = Breakers(["a", "b"], Clock(), lambda: 0.0)
+
+    broken(breakers, "a")
+
+    assert breakers.admit("a") == (False, 30.0, "5 failures in a row")
+    assert breakers.admit("b").admitted
+    assert (breakers.standing("a"), breakers.standing("b")) == ("open", "closed")
+
+
+def test_when_all_look_dead_one_is_tried_anyway() -> None:
+    breakers = Breakers(["a", "b", "c"], Clock(), lambda: 0.0)
+
+    broken(breakers, "a", "b", "c")
+
+    assert [breakers.admit(archive).admitted for archive in "bac"] == [True, False, False]
+
+
+def test_when_that_one_is_dead_indeed_the_next_may_be_tried() -> None:
+    breakers = Breakers(["a", "b"], Clock(), lambda: 0.0)
+    broken(breakers, "a", "b")
+    breakers.admit("a")
+
+    breakers.report("a", "bad")
+
+    assert breakers.admit("b").admitted
+
+
+def test_when_that_one_answers_all_others_are_woken() -> None:
+    breakers = Breakers(["a", "b", "c"], Clock(), lambda: 0.0)
+    broken(breakers, "a", "b", "c")
+    breakers.admit("a")
+
+    breakers.report("a", "good")
+
+    assert [breakers.standing(archive) for archive in "abc"] == [
+        "closed",
+        "half-open",
+        "half-open",
+    ]
+
+
+def test_a_second_question_during_the_probe_is_told_to_come_back() -> None:
+    clock = Clock()
+    breakers = Breakers(["a", "b"], clock, lambda: 0.0)
+    broken(breakers, "a")
+    clock.advance(30)
+
+    assert breakers.admit("a").admitted
+    assert breakers.admit("a") == (False, 1.0, "it is being probed")
+
+
+class Archive:
+    """A fetcher that answers with whatever stands in *says*, and counts."""
+
+    def __init__(self, says: Reply | ArchiveError) -> None:
+        self.says = says
+        self.asked = 0
+
+    def __call__(self, request: Request) -> AbstractAsyncContextManager[Reply]:
+        del request
+        return self._answer()
+
+    @asynccontextmanager
+    async def _answer(self) -> AsyncGenerator[Reply]:
+        self.asked += 1
+        if isinstance(self.says, ArchiveError):
+            raise self.says
+        yield self.says
+
+
+@pytest.mark.parametrize(
+    ("says", "asked"),
+    [
+        (Unreachable("a", "", "timeout"), 5),
+        (Misbehaved("a", "", "gibberish"), 5),
+        (Refused("a", "", 503, None), 5),
+        (FakeReply(500), 5),
+        (Refused("a", "", 429, 60), 9),
+        (Refused("a", "", 403, None), 9),
+        (FakeReply(200), 9),
+        (FakeReply(404), 9),
+        (FakeReply(503, {"memento-datetime": "then"}), 9),
+    ],
+)
+async def test_only_failures_count(says: Reply | ArchiveError, asked: int) -> None:
+    archive = Archive(says)
+    clock = Clock()
+    fetch = breaking(archive, "a", Breakers(["a", "b"], clock, lambda: 0.0), clock)
+
+    for _ in range(9):
+        with suppress(ArchiveError):
+            async with fetch(REQUEST):
+                pass
+
+    assert archive.asked == asked
+
+
+async def test_who_is_not_asked_rests() -> None:
+    clock = Clock()
+    breakers = Breakers(["a", "b"], clock, lambda: 0.0)
+    broken(breakers, "a")
+    fetch = breaking(Archive(FakeReply(200)), "a", breakers, clock)
+
+    with pytest.raises(Resting, match="5 failures in a row, next try in 30 s") as caught:
+        async with fetch(REQUEST):
+            pass
+
+    assert caught.value.retry_after == 30
+
+
+async def test_an_answer_that_turns_out_bad_while_it_is_read_is_a_failure() -> None:
+    archive, clock = Archive(FakeReply(200)), Clock()
+    fetch = breaking(archive, "a", Breakers(["a", "b"], clock, lambda: 0.0), clock)
+
+    for _ in range(9):
+        with suppress(ArchiveError):
+            async with fetch(REQUEST):
+                raise Misbehaved("a", "", "body breaks off")
+
+    assert archive.asked == 5
+
+
+async def test_a_bug_of_ours_proves_nothing_and_frees_the_probe() -> None:
+    clock = Clock()
+    breakers = Breakers(["a", "b"], clock, lambda: 0.0)
+    broken(breakers, "a")
+    clock.advance(30)
+    fetch = breaking(Archive(FakeReply(200)), "a", breakers, clock)
+
+    with pytest.raises(KeyError):
+        async with fetch(REQUEST):
+            raise KeyError
+
+    assert breakers.admit("a").admitted
+
+
+@pytest.mark.parametrize(("given_up_after", "standing"), [(1.0, "closed"), (4.0, "open")])
+def test_an_archive_that_is_given_up_on_has_failed_if_it_had_its_time(
+    given_up_after: float, standing: str
+) -> None:
+    @asynccontextmanager
+    async def hang(request: Request) -> AsyncGenerator[Reply]:
+        del request
+        await asyncio.sleep(60)
+        yield FakeReply(200)
+
+    async def story() -> str:
+        clock = asyncio.get_running_loop().time
+        breakers = Breakers(["a", "b"], clock, lambda: 0.0)
+        fetch = breaking(hang, "a", breakers, clock)
+        for _ in range(5):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(given_up_after), fetch(REQUEST):
+                    pass
+        return breakers.standing("a")
+
+    assert in_virtual_time(story()) == standing
