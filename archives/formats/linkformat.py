@@ -28,14 +28,14 @@ _BARE: Final = rf"""(?!["']){DAY_COMMA}[^;,<>"\r\n]*+"""
 _NAME: Final = NAME_CHARACTER + "++"
 _VALUE: Final = rf"(?:{_QUOTED}\"|{_SINGLE}'|{_BARE})"
 _PARAMETER: Final = rf"{_GAP};{_GAP}(?:{_NAME}(?:{_GAP}={_GAP}{_VALUE})?+)?+"
-LINK: Final = rf"<([^<>\r\n]*+)>((?:{_PARAMETER})*+){_GAP}"
+_LINK: Final = rf"<([^<>\r\n]*+)>((?:{_PARAMETER})*+){_GAP}"
 # The comma between links is often missing (RFC 7089 figure 30). A comma is the end only if
 # no digit follows, so two more characters have to be there before a link is known to be over.
 ENDS: Final = r"(?:,(?=[\s\S]{2})|(?=<))"
 _LOOK_AHEAD: Final = 2
 
-_ITEM: Final = re.compile(LINK + ENDS)
-_LAST_ITEM: Final = re.compile(LINK + r"(?:,|(?=<)|\Z)")
+_ITEM: Final = re.compile(_LINK + ENDS)
+_LAST_ITEM: Final = re.compile(_LINK + r"(?:,|(?=<)|\Z)")
 # As far as a link that goes wrong can be followed.
 _DAMAGE: Final = re.compile(
     rf"<[^<>\r\n]*+(?:>(?:{_PARAMETER})*+(?:{_GAP};{_GAP}{_NAME}{_GAP}={_GAP}"
@@ -170,24 +170,30 @@ def resolved(target: str, base_url: str) -> str | None:
 
     Not by `urljoin` alone: it makes ``http:/`` of the ``http://`` inside a URI-M.
     """
+    if target.startswith("/"):  # UKWA wrote <//www.webarchive.org.uk/...>
+        scheme, origin = _origin(base_url)
+        return (scheme if target.startswith("//") else origin) + target
     if _SCHEME.match(target):
         return target
-    origin = _ORIGIN.match(base_url)
-    if origin and target.startswith("//"):  # UKWA wrote <//www.webarchive.org.uk/...>
-        return origin[1] + target
-    if origin and target.startswith("/"):
-        return origin[0] + target
     try:
         return urljoin(base_url, target)
     except ValueError:
         return None
 
 
+@lru_cache(maxsize=64)
+def _origin(base_url: str) -> tuple[str, str]:
+    match = _ORIGIN.match(base_url)
+    return (match[1], match[0]) if match else ("", "")
+
+
 def link(target: str, parameters: str) -> Link:
-    """Build a link from the two parts that `LINK` captures."""
+    """Build a link from the two parts that `LinkSplitter` finds."""
     params: dict[str, str] = {}
     for name, quoted, single, bare in _NAMED_VALUE.findall(parameters):
-        value = _ESCAPE.sub(r"\1", quoted) or single or bare.rstrip(" \t")
+        if "\\" in quoted:
+            quoted = _ESCAPE.sub(r"\1", quoted)  # noqa: PLW2901 (it is the same value)
+        value = quoted or single or bare.rstrip(" \t")
         params.setdefault(name.lower(), plain(value))
     params.pop("", None)
     if "title*" in params:

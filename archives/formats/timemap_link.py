@@ -15,7 +15,6 @@ from archives.formats.linkformat import (
     BLANK,
     DAY_COMMA,
     ENDS,
-    LINK,
     NAME_CHARACTER,
     Link,
     LinkSplitter,
@@ -43,14 +42,15 @@ def _any_case(*words: str) -> str:
 
 
 # Any order, any case, any quotes, other parameters in between. Everything is bounded, so that
-# all of it stays below LONGEST_ITEM: 3500 for the target, 9 other parameters of 470 at most.
+# all of it stays below LONGEST_ITEM: 3500 for the target, 9 parameters of 470 at most.
 _GAP: Final = BLANK + "{0,6}+"
 _BARE: Final = rf"""(?!["']){DAY_COMMA}[^;,<>"\r\n]{{0,400}}+"""
 _ESCAPES: Final = r'(?:\\[^\r\n][^"\\\r\n]{0,40}+){0,5}+'
 _VALUE: Final = rf"""(?:"[^"\\\r\n]{{0,200}}+{_ESCAPES}"|'[^'\r\n]{{0,400}}+'|{_BARE})"""
+_PARAMETER: Final = rf"{NAME_CHARACTER}{{1,40}}+(?:{_GAP}={_GAP}{_VALUE})?+"
 _OTHERS: Final = (
     rf"(?:{_GAP};{_GAP}(?!(?:{_any_case('rel', 'datetime', 'anchor')})(?!{NAME_CHARACTER}))"
-    rf"{NAME_CHARACTER}{{1,40}}+(?:{_GAP}={_GAP}{_VALUE})?+){{0,3}}+"
+    rf"{_PARAMETER}){{0,3}}+"
 )
 _ORDER: Final = f"(?:{_any_case('first', 'last', 'prev', 'next')})"
 _MEMENTO: Final = (
@@ -65,13 +65,14 @@ _BARE_DATE: Final = rf"(?:{'|'.join(WEEKDAYS)}), [0-9][^\"';,<>\r\n]{{23}}"
 _DATETIME: Final = (
     rf"{_GAP};{_GAP}{_any_case('datetime')}{_GAP}={_GAP}"
     rf"""(?:"(?=[^"]{{29}}")|'(?=[^']{{29}}')|(?={_BARE_DATE}[ \t]{{0,6}}+[;,<\r\n]))"""
-    r"(.{16} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]) GMT[\"']?+"
+    r"(.{16}) ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) GMT[\"']?+"
 )
 _ANY: Final = re.compile(
     rf"[ \t\r\n,;]*+(?:<([^<>\r\n]{{1,3500}}+)>{_OTHERS}"
     rf"(?:{_REL}{_OTHERS}{_DATETIME}|{_DATETIME}{_OTHERS}{_REL}){_OTHERS}{_GAP}{ENDS}"
-    rf"|({LINK}{ENDS}))"
-    # No link at all: everything up to the next line that begins with one.
+    # Some other link.
+    rf"|<([^<>\r\n]{{0,3500}}+)>((?:{_GAP};{_GAP}(?:{_PARAMETER})?+){{0,9}}+){_GAP}{ENDS})"
+    # Neither, or too long: everything up to the next line that begins with one.
     r"|([\s\S][^\n]*+(?:\n(?![ \t]*+<)[^\n]*+)*+\n?+)"
 )
 
@@ -106,24 +107,30 @@ class LinkTimeMap(Decoder):
 
     def _take_any(self, text: str, *, last: bool, whole: bool = False) -> tuple[list[Row], str]:
         """Read links in any form; *whole* means that another link follows *text*."""
-        found = _ANY.findall(text)
-        if any(len(other) > LONGEST_ITEM for _, _, _, other, _, _, _ in found):
-            # Somewhere in it, after the first 8 kB, more links may begin.
-            return self._take_links(text, last=last, whole=whole)
         rows: list[Row] = []
-        rest = ""
-        for number, (target, early, late, _, other, params, wreck) in enumerate(found, 1):
-            if target:
-                self._read_memento(rows, target, early or late)
+        rest = wreck = ""
+        # Bytes beyond ASCII have to be decoded: then no target is ready as it stands.
+        ready = _ABSOLUTE if text.isascii() else ()
+        found = _ANY.findall(text)
+        for number, item in enumerate(found, 1):
+            uri, day, h, m, s, late, late_h, late_m, late_s, target, params, wreck = item
+            if uri:
+                try:
+                    stamp = f"{DAYS[day or late]}{h or late_h}{m or late_m}{s or late_s}"
+                    if not uri.startswith(ready):
+                        uri = self._absolute(plain(uri))
+                    rows.append(_new(Row, (stamp, uri, None, None, None, None)))
+                except Unreadable:
+                    self.skipped += 1
             elif not wreck:
-                self._read_link(rows, link(other, params))
+                self._read_link(rows, link(target, params))
             else:
                 if number > 1:
                     self._splitter.recover()
                 followed = whole or number < len(found)
                 more, rest = self._take_links(wreck, last=last, whole=followed)
                 rows += more
-        if found and not found[-1][-1]:
+        if not wreck:
             self._splitter.recover()
         return rows, rest
 
@@ -142,17 +149,6 @@ class LinkTimeMap(Decoder):
             self.falls_short("it ends inside a link")
         splitter.unfinished = False
         return rows, rest
-
-    def _read_memento(self, rows: list[Row], target: str, when: str) -> None:
-        """Add the row of a link; *when* is like ``Tue, 31 Dec 1996 23:58:47``."""
-        try:
-            stamp = f"{DAYS[when[:16]]}{when[17:19]}{when[20:22]}{when[23:]}"
-            if not (target.startswith(_ABSOLUTE) and target.isascii()):
-                target = self._absolute(plain(target))
-        except Unreadable:
-            self.skipped += 1
-        else:
-            rows.append(_new(Row, (stamp, target, None, None, None, None)))
 
     def _read_link(self, rows: list[Row], found: Link) -> bool:
         """Take from any link what it says about captures; False if it should say more."""
