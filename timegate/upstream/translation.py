@@ -63,7 +63,8 @@ def _explained(archive: str, url: str, error: Exception) -> ArchiveError:
 def _why_unreachable(error: Exception) -> str:
     match error:
         case aiohttp.ClientConnectorDNSError():
-            return f"its name cannot be resolved: {_first_line(error.os_error)}"
+            cause = error.os_error.strerror or error.os_error
+            return f"its name cannot be resolved: {_first_line(cause)}"
         case ssl.SSLError() | aiohttp.ServerFingerprintMismatch():
             return f"TLS: {_why_untrusted(error)}"
         case TimeoutError():

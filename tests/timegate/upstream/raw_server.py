@@ -38,9 +38,12 @@ CLOSE = b"<close>"
 
 
 class _Scripted(RawServer):
-    def __init__(self, answers: tuple[bytes | Script, ...]) -> None:
+    def __init__(
+        self, answers: tuple[bytes | Script, ...], greeting: Script | None = None
+    ) -> None:
         super().__init__()
         self.answers = answers
+        self.greeting = greeting
         self.open_now: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def __call__(
@@ -61,6 +64,9 @@ class _Scripted(RawServer):
     async def converse(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        if self.greeting is not None:
+            await self.greeting(reader, writer)
+            return
         while True:
             self.heads.append(await reader.readuntil(b"\r\n\r\n"))
             answer = self.answers[min(len(self.heads), len(self.answers)) - 1]
@@ -81,13 +87,16 @@ class _Scripted(RawServer):
 
 @asynccontextmanager
 async def serving(
-    *answers: bytes | Script, tls: ssl.SSLContext | None = None
+    *answers: bytes | Script,
+    tls: ssl.SSLContext | None = None,
+    greeting: Script | None = None,
 ) -> AsyncGenerator[RawServer]:
     """Serve *answers* in turn, one for each request, the last one again and again.
 
-    Octets are sent as they are; after ``CLOSE`` at their end the connection is closed.
+    Octets are sent as they are; after ``CLOSE`` at their end the connection is closed. With a
+    *greeting*, that is all that happens, and no request is read.
     """
-    scripted = _Scripted(answers)
+    scripted = _Scripted(answers, greeting)
     server = await asyncio.start_server(scripted, "127.0.0.1", 0, ssl=tls)
     scripted.port = server.sockets[0].getsockname()[1]
     try:

@@ -343,6 +343,23 @@ async def test_an_archived_refusal_is_an_answer(status: int) -> None:
         assert (reply.status, await read(reply)) == (status, b"busy")
 
 
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (gzip.compress(bytes(20 * 1024**2)), "unpacks to more than 200 times its size"),
+        (gzip.compress(b"") * 100_000, "more than 1024 gzip members"),
+    ],
+    ids=["bomb", "members"],
+)
+async def test_a_bomb_is_stopped_and_the_next_request_works(content: bytes, why: str) -> None:
+    bomb = framed(content, b"Content-Encoding: gzip")
+    async with serving(bomb, OK) as server, fetching(entry(server)) as fetch:
+        with pytest.raises(Misbehaved, match=why):
+            await body(fetch, get(server.url()))
+
+        assert await body(fetch, get(server.url())) == b"ok"
+
+
 async def test_an_error_page_is_read_up_to_64_kb() -> None:
     answer = b"HTTP/1.1 404 No\r\nContent-Length: 70000\r\n\r\n" + b"x" * 70_000
     async with serving(answer) as server, fetching(entry(server)) as fetch:
