@@ -8,6 +8,7 @@ import click
 
 from archives.moment import Moment
 from archives.reading import Malformed
+from archives.registry import load_known
 from timegate.cli.lines import inputs
 from timegate.identifier import Reading
 from timegate.identifiers import parse, parse_wrapped
@@ -47,10 +48,11 @@ def parse_command(
       timegate parse --json - < identifiers.txt
     """
     read = parse_wrapped if unwrap else parse
+    registry = load_known()
     refused = False
     for text in inputs(identifiers):
         try:
-            reading = read(text, strict=strict)
+            reading = read(text, registry, strict=strict)
         except Malformed as complaint:
             refused = True
             answer = _refusal(text, complaint) if as_json else _shown_refusal(text, complaint)

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from typing import Final
 
 from archives.reading import Diagnosis, Diagnostic, Malformed
+from archives.registry import Registry
 from archives.uri import check_length, check_text
 from timegate.identifier import Reader, Reading
 from timegate.identifiers.accept_datetime import read_accept_datetime
@@ -19,6 +20,7 @@ from timegate.identifiers.pwid import (
     read_pwid_uri,
     read_pwid_urn,
 )
+from timegate.identifiers.replay import read_replay
 from timegate.identifiers.url import read_url
 
 _READERS: Final[tuple[Reader, ...]] = (
@@ -32,13 +34,19 @@ _WRAP: Final = re.compile(r"\s++")
 _LINE_BREAKS: Final = frozenset("\n\r\v\f\x85\u2028\u2029")
 
 
-def parse(text: str, *, strict: bool = False) -> Reading:
-    """Return what *text* says. Raises Malformed: what is wrong, and at which character."""
+def parse(text: str, registry: Registry | None = None, *, strict: bool = False) -> Reading:
+    """Return what *text* says. Raises Malformed: what is wrong, and at which character.
+
+    With a *registry*, links into its archives are read as such, and the archive that a PWID
+    names is looked up in it.
+    """
     check_length(text)
     common = read_common_urn(text) or read_common_duri(text)
-    if common:
-        return common
-    diagnosis = Diagnosis(strict=strict)
+    reading = common or _parse(text, registry, Diagnosis(strict=strict))
+    return reading if registry is None else _with_entry(reading, registry)
+
+
+def _parse(text: str, registry: Registry | None, diagnosis: Diagnosis) -> Reading:
     date = read_accept_datetime(text, diagnosis)
     if date:
         return date
@@ -48,7 +56,16 @@ def parse(text: str, *, strict: bool = False) -> Reading:
         if reading:
             return reading
     _refuse_nearly_pwid(text)
-    return read_url(text, diagnosis)
+    replay = None if registry is None else read_replay(text, registry, diagnosis)
+    return replay or read_url(text, diagnosis)
+
+
+def _with_entry(reading: Reading, registry: Registry) -> Reading:
+    archive = reading.identifier.archive
+    if reading.entry or archive is None or "pwid" not in reading.scheme:
+        return reading
+    entry = registry.by_pwid(archive)
+    return reading if entry is None else reading._replace(entry=entry.id)
 
 
 def _refuse_nearly_pwid(text: str) -> None:
@@ -57,16 +74,18 @@ def _refuse_nearly_pwid(text: str) -> None:
         raise Malformed("not-pwid", "a PWID begins with urn:pwid: or pwid:", 0)
 
 
-def parse_wrapped(text: str, *, strict: bool = False) -> Reading:
+def parse_wrapped(
+    text: str, registry: Registry | None = None, *, strict: bool = False
+) -> Reading:
     """Like `parse`, for text pasted from print: what is broken over lines is joined (G-8).
 
     Blanks around a line break go, a hyphen before it stays: drafts break after real hyphens.
     """
     joined, cuts = _joined(text)
     if not cuts:
-        return parse(text, strict=strict)
+        return parse(text, registry, strict=strict)
     try:
-        reading = parse(joined, strict=strict)
+        reading = parse(joined, registry, strict=strict)
     except Malformed as complaint:
         where = _position_in(cuts, complaint.position)
         raise Malformed(complaint.code, complaint.why, where) from complaint
@@ -75,9 +94,7 @@ def parse_wrapped(text: str, *, strict: bool = False) -> Reading:
         for d in reading.diagnostics
     ]
     note = Diagnostic("unwrapped", "joined over line breaks", cuts[0][0], repair=False)
-    return Reading(
-        reading.identifier, reading.scheme, (note, *placed), reading.fragment, reading.entry
-    )
+    return reading._replace(diagnostics=(note, *placed))
 
 
 def _joined(text: str) -> tuple[str, list[tuple[int, int]]]:

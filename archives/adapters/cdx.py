@@ -1,0 +1,81 @@
+"""Archives that are asked through their index: CDX servers in four dialects.
+
+| dialect | near a time | newest | answer |
+|---|---|---|---|
+| wayback-cdx | ``sort=closest&closest=`` | ``limit=-1`` | JSON, an array of arrays |
+| pywb-cdxj, arquivo | ``sort=closest&closest=`` | ``sort=reverse`` | JSON lines |
+| outbackcdx | ``sort=closest&closest=`` | ``sort=reverse`` | CDX lines |
+
+The index knows no address of a capture; the replay template makes it.
+"""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Final
+
+from archives.choice import nearest, second_of
+from archives.listing import cdx_query, list_captures, read_captures
+from archives.model import ArchiveEntry, Closest, Dialect, Memento
+from archives.moment import Moment
+from archives.negotiation import Clock
+from archives.source import Fetcher
+
+# More than one, so that a row with an impossible date costs no second request.
+_FEW: Final = "5"
+_NEAR: Final[Mapping[Dialect, Mapping[str, str]]] = {
+    "wayback-cdx": {"output": "json", "sort": "closest", "limit": _FEW},
+    "pywb-cdxj": {"output": "json", "sort": "closest", "limit": _FEW},
+    "arquivo": {"output": "json", "sort": "closest", "limit": _FEW},
+    "outbackcdx": {"sort": "closest", "limit": _FEW},
+}
+_NEWEST: Final[Mapping[Dialect, Mapping[str, str]]] = {
+    "wayback-cdx": {"output": "json", "limit": "-" + _FEW},
+    "pywb-cdxj": {"output": "json", "sort": "reverse", "limit": _FEW},
+    "arquivo": {"output": "json", "sort": "reverse", "limit": _FEW},
+    "outbackcdx": {"sort": "reverse", "limit": _FEW},
+}
+
+
+class CdxArchive:
+    """A `Source` over a CDX server and a replay template."""
+
+    def __init__(self, entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> None:
+        if entry.cdx is None or entry.dialect is None or entry.replay is None:
+            raise ValueError(f"{entry.id}: a cdx archive needs cdx, dialect and replay")
+        self.entry = entry
+        self._endpoint = entry.cdx
+        self._dialect: Dialect = entry.dialect
+        self._fetch = fetch
+        self._clock = clock
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        """Ask the index for the rows nearest to *at*, and look at all it gives."""
+        options = _NEWEST[self._dialect] if at is None else self._near(at)
+        url = cdx_query(self._endpoint, original.partition("#")[0], options)
+        rows = await read_captures(self.entry, self._fetch, self._clock, original, url)
+        if at is not None and not _by_nearness(rows, at):
+            return await self._search(original, at)
+        best = nearest(rows, at)
+        return None if best is None else Closest(best, "cdx")
+
+    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        """Read the whole index of *original*."""
+        return list_captures(self.entry, self._fetch, self._clock, original)
+
+    def _near(self, at: Moment) -> Mapping[str, str]:
+        return {**_NEAR[self._dialect], "closest": Moment.of(at.negotiated).digits}
+
+    async def _search(self, original: str, at: Moment) -> Closest | None:
+        """Read everything: rows that are not sorted by nearness prove nothing."""
+        best: Memento | None = None
+        async with aclosing(self.mementos(original)) as batches:
+            async for batch in batches:
+                candidates = batch if best is None else [best, *batch]
+                best = nearest(candidates, at)
+        doubt = "ignores sort=closest: its whole index was read"
+        return None if best is None else Closest(best, "cdx", (doubt,))
+
+
+def _by_nearness(rows: Sequence[Memento], at: Moment) -> bool:
+    away = [abs(second_of(row.stamp) - at.negotiated) for row in rows]
+    return away == sorted(away)

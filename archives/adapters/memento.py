@@ -1,0 +1,40 @@
+"""Archives that speak Memento: a TimeGate, and TimeMaps (RFC 7089)."""
+
+from collections.abc import AsyncGenerator, Sequence
+from datetime import datetime
+
+from archives.formats.httpdate import http_date
+from archives.listing import list_captures
+from archives.model import ArchiveEntry, Closest, Memento
+from archives.moment import Moment
+from archives.negotiation import Clock, Negotiator, Question
+from archives.source import Fetcher
+
+
+class MementoArchive:
+    """A `Source` over a TimeGate of either style."""
+
+    def __init__(self, entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> None:
+        if entry.timegate is None:
+            raise ValueError(f"{entry.id}: a memento archive needs a TimeGate")
+        self.entry = entry
+        self._timegate = entry.timegate
+        self._fetch = fetch
+        self._clock = clock
+        self._negotiator = Negotiator(entry, fetch, clock)
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        """Ask the TimeGate; without a time it gives the newest (M-14)."""
+        asked = None if at is None else Moment.of(self._instant(at)).digits
+        headers = {} if asked is None else {"accept-datetime": http_date(asked)}
+        url = self._timegate + original.partition("#")[0]
+        question = Question(url, original, at, "timegate", headers, asked)
+        return await self._negotiator.closest(question)
+
+    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        """Read the TimeMap. Accept-Datetime is never sent: pywb takes it for ``from=``."""
+        return list_captures(self.entry, self._fetch, self._clock, original)
+
+    def _instant(self, at: Moment) -> datetime:
+        """Return the second to ask for: T-11, by how the archive chooses."""
+        return at.window[1] if self.entry.selection == "nearest-before" else at.negotiated
