@@ -82,8 +82,9 @@ class AiohttpReply:
             while data := await self._read():
                 for piece in decoder.decode(data):
                     yield piece
-                    # A piece may hold much: let others run before it is unpacked further.
-                    await asyncio.sleep(0)
+                    if len(piece) > _PIECE:
+                        # There may be much more in it: let others run before it is unpacked.
+                        await asyncio.sleep(0)
             decoder.finish(empty_is_whole=not self._ends_with_connection)
         except BadCoding as error:
             raise Misbehaved(self._archive, self.url, f"body {error}") from error

@@ -149,7 +149,9 @@ class Door:
         # token is ever handed back, which would let two leave in the place of one. The slot
         # comes before the token, so that tokens are not hoarded and spent all at once; and
         # after the wait, so that look-ups in the index do not hold up mementos.
-        await asyncio.sleep(await self.ledger.outlook(purpose, 0))
+        wait = await self.ledger.outlook(purpose, 0)
+        if wait > 0:
+            await asyncio.sleep(wait)
         await self._slots.acquire()
         got = False
         try:

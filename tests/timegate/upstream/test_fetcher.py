@@ -312,6 +312,26 @@ async def test_a_new_connection_that_is_dropped_is_not_tried_again() -> None:
     assert len(server.heads) == 1
 
 
+async def test_a_new_connection_that_is_reset_is_not_tried_again() -> None:
+    async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del reader
+        connection = writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    async with serving(reset) as server, fetching(entry(server)) as fetch:
+        with pytest.raises(Unreachable, match="connection lost"):
+            await body(fetch, get(server.url()))
+
+    assert len(server.heads) == 1
+
+
+async def test_an_offer_to_change_the_protocol_is_misbehaviour() -> None:
+    offer = b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"
+    async with serving(offer) as server, fetching(entry(server)) as fetch:
+        with pytest.raises(Misbehaved, match="answered with 101"):
+            await body(fetch, get(server.url()))
+
+
 async def test_a_kept_connection_that_was_closed_meanwhile_costs_nothing() -> None:
     async with serving(OK, CLOSE, OK) as server, fetching(entry(server)) as fetch:
         await body(fetch, get(server.url("/1")))
