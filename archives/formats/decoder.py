@@ -7,7 +7,7 @@ never changes what comes out. It does no I/O and follows no link.
 from abc import ABC, abstractmethod
 from typing import Final
 
-from archives.formats.rows import Page, Row
+from archives.formats.rows import Page, Row, Unreadable, mended_stamp
 
 # The limits of one TimeMap: a million mementos are about 141 MB, so these leave room.
 LONGEST_ITEM: Final = 8192
@@ -131,6 +131,22 @@ class Decoder(ABC):
             self.pages.append(page)
         else:
             self.falls_short(f"more than {MOST_PAGES} pages")
+
+    def _bounded(self, item: str) -> str:
+        """Return *item*, unless it is too long to be looked at."""
+        if len(item) > LONGEST_ITEM:
+            self.falls_short(f"an item of more than {LONGEST_ITEM} bytes")
+            raise Unreadable("too long")
+        return item
+
+    def _sound(self, stamp: str | None, stated: str) -> str:
+        """Return *stamp*, or what can be made of the digits that were *stated*."""
+        if stamp is None:
+            stamp = mended_stamp(stated)
+            self.repaired += stamp is not None
+        if stamp is None:
+            raise Unreadable("no such time")
+        return stamp
 
     @abstractmethod
     def _take(self, text: str, *, last: bool) -> tuple[list[Row], str]:

@@ -1,0 +1,102 @@
+"""Lists of captures with one on each line: CDX, CDXJ, and JSON objects (pywb, arquivo.pt).
+
+Every line says itself what it is, so one decoder reads them all::
+
+    com,example)/ 20020120142510 http://example.com:80/ text/html 200 HT2D... 1792
+    com,example)/ 20140126200624 {"url": "http://example.com/", "status": "200", ...}
+    20160122112029 {"uri": "http://web.archive.org/web/2016.../", "rel": "memento", ...}
+    {"urlkey": "com,example)/", "timestamp": "20140126200624", "url": ..., ...}
+    !meta {"original_uri": "http://example.com/"}
+
+The Internet Archive puts its resume key behind an empty line at the end.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from archives.formats.decoder import LONGEST_ITEM, Decoder, plain
+from archives.formats.json_items import json_value, text_fields
+from archives.formats.rows import Row, Unreadable, row_from_fields, stamp_from_digits
+
+# The first six are the same in CDX of 6, 7, 9 and 11 fields (IA, OpenWayback, OutbackCDX).
+FIELDS: Final = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest")
+_CDXJ: Final = re.compile(r"(?:[^ ]++ )?([0-9]{4,23}) (\{.*+)")
+_HEADERS: Final = ("!", "@", " CDX ")
+_BOM: Final = "\xef\xbb\xbf"
+
+
+class CdxLines(Decoder):
+    """Reads one capture a line."""
+
+    def __init__(self, base_url: str, fields: tuple[str, ...] = FIELDS) -> None:
+        """*fields* names the columns of plain CDX, where the server was asked for others."""
+        super().__init__(base_url)
+        self._fields = fields
+        self._amid_long_line = False
+        self._after_blank = False
+
+    def _take(self, text: str, *, last: bool) -> tuple[list[Row], str]:
+        rows: list[Row] = []
+        *lines, rest = self._after_long_line(text).split("\n")
+        for line in lines:
+            self._take_line(rows, line)
+        if last and rest and not self._take_line(rows, rest):
+            self.falls_short("it ends inside a line")
+        if len(rest) > LONGEST_ITEM and not last:
+            self._take_line(rows, rest)
+            self._amid_long_line = True
+        return rows, "" if last or self._amid_long_line else rest
+
+    def _after_long_line(self, text: str) -> str:
+        if not self._amid_long_line:
+            return text
+        _, newline, rest = text.partition("\n")
+        self._amid_long_line = not newline
+        return rest
+
+    def _take_line(self, rows: list[Row], line: str) -> bool:
+        """Read one line; False if it makes no sense."""
+        if not line.strip("\r \t"):
+            self._after_blank = True
+            return True
+        try:
+            rows += self._captures(self._bounded(line).strip("\r").removeprefix(_BOM))
+        except Unreadable:
+            return self._take_resume_key(line.strip("\r"))
+        self._after_blank = False
+        return True
+
+    def _take_resume_key(self, line: str) -> bool:
+        sound = len(line) <= LONGEST_ITEM and " " not in line and not line.startswith("{")
+        if sound and self._after_blank:
+            self.resume_key = plain(line)
+            return True
+        self.skipped += 1
+        return False
+
+    def _captures(self, line: str) -> list[Row]:
+        if line.startswith("{"):
+            fields = text_fields(json_value(line))
+            return [self._capture(fields.get("timestamp", ""), fields)]
+        if line.startswith(_HEADERS):
+            self._note_header(line)
+            return []
+        if match := _CDXJ.fullmatch(line):
+            return [self._capture(match[1], text_fields(json_value(match[2])))]
+        values = plain(line).split(" ")
+        if len(values) < len(self._fields):
+            raise Unreadable("fields are missing")
+        fields = dict(zip(self._fields, values, strict=False))
+        return [self._capture(fields.get("timestamp", ""), fields)]
+
+    def _capture(self, digits: str, fields: Mapping[str, str]) -> Row:
+        return row_from_fields(self._sound(stamp_from_digits(digits), digits), fields)
+
+    def _note_header(self, line: str) -> None:
+        """MemGator tells the original and its TimeGate in ``!meta`` lines of their own."""
+        _, brace, rest = line.partition("{")
+        if brace and line.startswith("!meta"):
+            fields = text_fields(json_value(brace + rest))
+            self.original = self.original or fields.get("original_uri")
+            self.timegate = self.timegate or fields.get("timegate_uri")
