@@ -468,6 +468,16 @@ async def comes_to_an_end(reader: asyncio.StreamReader) -> None:
             await reader.read()
 
 
+async def test_hang_reads_the_request_and_says_nothing() -> None:
+    manner = Manner(interval=0.001, patience=0.05)
+
+    async with hostile_archive(fault="hang", manner=manner) as archive:
+        raw = await ask_raw(archive, TIMEGATE)
+
+        assert raw == b""
+        assert len(archive.journal.requests) == 1
+
+
 async def test_leaving_the_block_ends_open_connections() -> None:
     async with hostile_archive(fault="hang", manner=SMALL) as archive:
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(archive.url).port)
