@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from archives.errors import Misbehaved, Refused, Unreachable
 from archives.evidence import address_of, plausible
-from archives.formats import decoder_for
 from archives.formats.decoder import Decoder
+from archives.formats.detection import decoder_for
 from archives.formats.rows import Page, Row
 from archives.model import ArchiveEntry, Dialect, Memento
 from archives.negotiation import Clock, latest_stamp
@@ -24,6 +24,7 @@ MOST_DOCUMENTS: Final = 50
 MOST_UNSORTED: Final = 250_000
 """A list that is not in order of time is sorted in memory; a million captures are 240 MB."""
 _ENOUGH_TO_TELL: Final = 512
+_ENOUGH_TO_SNIFF: Final = 512
 _FORMATS: Final = ("link", "cdxj", "json")
 _CLEAR_NO: Final = (404, 410)
 _GO_AWAY: Final = (401, 451)
@@ -144,13 +145,16 @@ class _Document:
         return self._decoder.resume_key if self._decoder else None
 
     async def batches(self) -> AsyncGenerator[list[Memento], None]:
+        """Yield the captures as they arrive; nothing where there is no list, or an empty one."""
         async with self._fetch(Request("GET", self._url, "index")) as reply:
             if not self._is_list(reply.status):
                 return
-            async for chunk in reply.chunks():
+            async for piece in _with_whole_beginning(reply.chunks()):
                 if self._decoder is None:
-                    self._decoder = self._sniffed(chunk)
-                captures = self._captures(self._decoder.feed(chunk))
+                    if not piece.strip():
+                        continue
+                    self._decoder = self._sniffed(piece)
+                captures = self._captures(self._decoder.feed(piece))
                 if captures:
                     yield captures
         if self._decoder is None:
@@ -182,6 +186,20 @@ class _Document:
 
     def _misbehaved(self, why: str) -> Misbehaved:
         return Misbehaved(self._entry.id, self._url, why)
+
+
+async def _with_whole_beginning(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield *chunks*, joined at the beginning until the format can be told from it."""
+    beginning = b""
+    async for chunk in chunks:
+        if len(beginning) >= _ENOUGH_TO_SNIFF:
+            yield chunk
+            continue
+        beginning += chunk
+        if len(beginning) >= _ENOUGH_TO_SNIFF:
+            yield beginning
+    if 0 < len(beginning) < _ENOUGH_TO_SNIFF:
+        yield beginning
 
 
 def capture_of(row: Row, entry: ArchiveEntry, original: str) -> Memento:

@@ -116,7 +116,8 @@ class Negotiator:
         uri = self._address(statement)
         linked = statement.mementos.get(uri)
         if statement.datetime is None and not (linked and statement.negotiates):
-            return self._no_memento(statement)
+            self._check_clear_no(statement)
+            return None
         now = latest_stamp(self._clock)
         dated = weigh(statement.datetime, linked, uri, question.asked, now)
         if dated.stamp is None:
@@ -155,7 +156,8 @@ class Negotiator:
             memento = best
         return Closest(memento, question.via, doubts, neighbours)
 
-    def _no_memento(self, statement: Statement) -> None:
+    def _check_clear_no(self, statement: Statement) -> None:
+        """Return if the reply says that there is no capture; raise if it says anything else."""
         if statement.status in _CLEAR_NO:
             return
         if statement.status in _GO_AWAY:

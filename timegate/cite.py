@@ -32,4 +32,6 @@ def citation(original: str, captured: Moment, archive: str, *, raw: bool = False
     check_text(url)
     item = read_uri(url, Diagnosis())
     precision = "part" if raw else "page"
-    return Citation(Pwid(read_archive(archive, 0), captured, precision, item), Duri(captured, item))
+    return Citation(
+        Pwid(read_archive(archive, 0), captured, precision, item), Duri(captured, item)
+    )

@@ -1,5 +1,7 @@
 """How to ask each kind of archive. `source_for` gives the adapter that an entry names."""
 
+from collections.abc import Callable, Mapping
+
 from archives.adapters.cdx import CdxArchive
 from archives.adapters.memento import MementoArchive
 from archives.adapters.wayback import WaybackArchive
@@ -7,7 +9,11 @@ from archives.model import ArchiveEntry
 from archives.negotiation import Clock
 from archives.source import Fetcher, Source
 
-KINDS = {"memento": MementoArchive, "wayback": WaybackArchive, "cdx": CdxArchive}
+KINDS: Mapping[str, Callable[[ArchiveEntry, Fetcher, Clock], Source]] = {
+    "memento": MementoArchive,
+    "wayback": WaybackArchive,
+    "cdx": CdxArchive,
+}
 
 
 def source_for(entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> Source:

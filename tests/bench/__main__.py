@@ -1,4 +1,4 @@
-"""``make bench``: every benchmark, or those named. Prints ratios within one run and CPU seconds."""
+"""``make bench``: every benchmark, or those named. Ratios within one run, and CPU seconds."""
 
 import sys
 from importlib import import_module

@@ -6,6 +6,7 @@ results helps nobody.
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 from archives.reading import Malformed
@@ -29,8 +30,10 @@ def main() -> None:
         "\nhostile text of 1, 2, 4, 8 KiB: growth of the time for each doubling (2 is linear)"
     )
     for name, text in hostile().items():
-        seconds = [best(parse_or_refuse, [text * (size // len(text))] * 50) for size in SIZES]
-        growth = " ".join(f"{b / a:5.2f}" for a, b in zip(seconds, seconds[1:], strict=False))
+        seconds = [
+            best(parse_or_refuse, [text * (size // len(text.encode()))] * 50) for size in SIZES
+        ]
+        growth = " ".join(f"{b / a:5.2f}" for a, b in pairwise(seconds))
         print(f"{name:<34}{growth}   {seconds[-1] / 50 * 1e6:,.0f} us at 8 KiB")
 
 

@@ -6,6 +6,9 @@ Exit codes: 0 as asked, 1 found but less precise than asked, 2 bad usage or iden
 
 import click
 
+from timegate.cli.archives import archives_command
+from timegate.cli.cite import cite_command
+from timegate.cli.closest import closest_command
 from timegate.cli.parse import parse_command
 
 
@@ -15,4 +18,5 @@ def main() -> None:
     """Follow a reference into the archived web, and know how good the copy is."""
 
 
-main.add_command(parse_command)
+for _command in (parse_command, cite_command, archives_command, closest_command):
+    main.add_command(_command)

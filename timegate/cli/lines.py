@@ -1,4 +1,4 @@
-"""Inputs of a command: its arguments, or with ``-`` the lines of standard input."""
+"""Foreign text into and out of a command: arguments, lines of standard input, the terminal."""
 
 import json
 import sys
@@ -39,3 +39,8 @@ def _unquoted(text: str) -> str:
     except ValueError:
         return text
     return value if isinstance(value, str) else text
+
+
+def printable(text: str) -> str:
+    """Return *text* with what a terminal would act upon written out."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)

@@ -9,7 +9,7 @@ import click
 from archives.moment import Moment
 from archives.reading import Malformed
 from archives.registry import load_known
-from timegate.cli.lines import inputs
+from timegate.cli.lines import inputs, printable
 from timegate.identifier import Reading
 from timegate.identifiers import parse, parse_wrapped
 from timegate.identifiers.pdi import Pdi
@@ -122,7 +122,7 @@ def _refusal(text: str, complaint: Malformed) -> str:
 
 
 def _shown(text: str, reading: Reading) -> str:
-    return "\n".join([_printable(text), *(f"  {line}" for line in _facts(reading))])
+    return "\n".join([printable(text), *(f"  {line}" for line in _facts(reading))])
 
 
 def _facts(reading: Reading) -> Iterator[str]:
@@ -152,13 +152,8 @@ def _time_in_words(time: Moment | None, granularity: str) -> str:
 
 
 def _shown_refusal(text: str, complaint: Malformed) -> str:
-    before = _printable(text[: complaint.position])
-    shown = _printable(text)
+    before = printable(text[: complaint.position])
+    shown = printable(text)
     lines = [shown, " " * len(before) + "^"] if len(shown) <= 500 else [shown[:500] + " ..."]
     where = f"{complaint.code}, at character {complaint.position + 1}"
     return "\n".join([*lines, f"  refused: {complaint.why} ({where})"])
-
-
-def _printable(text: str) -> str:
-    """Return *text* with what a terminal would act upon written out."""
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)

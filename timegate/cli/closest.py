@@ -1,0 +1,103 @@
+"""``timegate closest``: ask one archive, and see hop by hop what it said."""
+
+import asyncio
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from archives.adapters import source_for
+from archives.errors import ArchiveError
+from archives.model import ArchiveEntry
+from archives.moment import Moment
+from archives.reading import Diagnosis, Malformed
+from archives.uri import check_text
+from timegate.cli.inquiry import Inquiry, as_json, as_text
+from timegate.cli.options import archives_option, config_option, loaded
+from timegate.cli.times import read_time
+from timegate.config import Config
+from timegate.identifiers.url import read_url
+from timegate.upstream.pool import Settings, Surroundings, open_fetchers
+
+
+@click.command("closest")
+@click.argument("archive")
+@click.argument("url")
+@click.argument("when", default="latest", metavar="[TIME]")
+@config_option
+@archives_option
+@click.option("--contact", envvar="TIMEGATE_CONTACT", help="Who asks; sent as User-Agent.")
+@click.option("--json", is_flag=True, help="One JSON object.")
+def closest_command(  # noqa: PLR0913 -- one parameter for each option
+    archive: str,
+    url: str,
+    when: str,
+    *,
+    config: Path | None,
+    archives: Path | None,
+    contact: str | None,
+    json: bool,
+) -> None:
+    r"""Ask ARCHIVE for its copy of URL closest to TIME, and show hop by hop what it said.
+
+    ARCHIVE is an id of `timegate archives` or of the configuration. TIME is digits, ISO 8601,
+    an HTTP date or free text; without it the newest copy is asked for. Exit code 3: it has
+    none. Exit code 4: it did not say.
+
+    \b
+    Examples:
+      timegate closest arquivo-pt http://www.sapo.pt/ 2005-06
+      timegate closest internet-archive http://www.dr.dk 20160122112029 --json
+    """
+    settings = loaded(config, archives)
+    entry = _entry(settings, archive)
+    inquiry = Inquiry(entry.id, _url(url), _time(when))
+    asyncio.run(_ask(settings, entry, _contact(settings, entry, contact), inquiry))
+    click.echo(as_json(inquiry) if json else as_text(inquiry))
+    sys.exit(inquiry.exit_code)
+
+
+def _entry(config: Config, archive: str) -> ArchiveEntry:
+    entry = config.registry.by_id(archive) or config.registry.by_pwid(archive)
+    if entry is None:
+        why = f"no archive {archive!r}; `timegate archives` lists those that are known"
+        raise click.UsageError(why)
+    if entry.kind == "none":
+        raise click.UsageError(f"{entry.id} cannot be asked by programs: {entry.because}")
+    return entry
+
+
+def _url(text: str) -> str:
+    try:
+        check_text(text)
+        return read_url(text, Diagnosis()).identifier.item or text
+    except Malformed as complaint:
+        raise click.UsageError(f"{text}: {complaint}") from complaint
+
+
+def _time(text: str) -> Moment | None:
+    try:
+        return read_time(text)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _contact(config: Config, entry: ArchiveEntry, contact: str | None) -> str:
+    """Public archives are asked only by those who say who they are (R14)."""
+    who = contact or config.contact
+    if who is None and entry.id not in config.private:
+        why = "public archives want to know who asks: give --contact mailto:you@example.org"
+        raise click.UsageError(why)
+    return who or "no contact given"
+
+
+async def _ask(config: Config, entry: ArchiveEntry, contact: str, inquiry: Inquiry) -> None:
+    settings = Settings(contact, allow_private=config.private, patience=30.0)
+    around = Surroundings(record=inquiry.trail.append)
+    async with open_fetchers([entry], settings, around) as fetchers:
+        source = source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
+        try:
+            inquiry.outcome = await source.closest(inquiry.original, inquiry.at)
+        except ArchiveError as error:
+            inquiry.outcome = error

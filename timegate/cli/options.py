@@ -1,0 +1,27 @@
+"""Options that several commands share, and the configuration they lead to."""
+
+from pathlib import Path
+
+import click
+
+from timegate.config import BadConfig, Config, load_config
+
+config_option = click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="TIMEGATE_CONFIG",
+    help="Configuration file, timegate.toml.",
+)
+archives_option = click.option(
+    "--archives",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="More archives, in MemGator's archives.json.",
+)
+
+
+def loaded(config: Path | None, archives: Path | None) -> Config:
+    """Return the configuration; end with 2 and a sentence where it cannot be used."""
+    try:
+        return load_config(config, archives)
+    except BadConfig as error:
+        raise click.UsageError(str(error)) from error
