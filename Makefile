@@ -9,15 +9,20 @@ BIN := .venv/bin
 PIP_INSTALL := install --quiet --disable-pip-version-check
 WORKED_EXAMPLE := urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk
 
+# What does not need pywb gives its verdict first, within a minute.
+QUICK := --ignore=tests/end_to_end
+
 .PHONY: run test check format bench lock clean
 
 run: .venv/run
 	$(BIN)/timegate parse '$(WORKED_EXAMPLE)'
 
 test: .venv/dev
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q $(QUICK)
+	$(MAKE) .venv-pywb/ready
+	$(BIN)/pytest -q tests/end_to_end
 
-check: .venv/dev
+check: .venv/dev .venv-pywb/ready
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -46,6 +51,12 @@ bench: .venv/dev
 	$(BIN)/pip $(PIP_INSTALL) --require-hashes -r locks/dev.txt
 	touch $@
 
+# pywb is GPL and pins old libraries: it has an environment of its own and runs as a process.
+.venv-pywb/ready: locks/pywb.txt
+	$(PYTHON) -m venv .venv-pywb
+	.venv-pywb/bin/pip $(PIP_INSTALL) --require-hashes -r locks/pywb.txt
+	touch $@
+
 # Locks are pinned by version and hash, never by address. Run after changing pyproject.toml.
 lock:
 	$(PYTHON) -m venv .venv-lock
@@ -54,6 +65,8 @@ lock:
 	  --no-header --no-emit-index-url pyproject.toml --group build -o locks/run.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url pyproject.toml --group build --group dev -o locks/dev.txt
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-emit-index-url locks/pywb.in -o locks/pywb.txt
 
 clean:
-	rm -rf .venv .venv-lock
+	rm -rf .venv .venv-lock .venv-pywb

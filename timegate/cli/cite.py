@@ -8,7 +8,7 @@ import click
 from archives.reading import Malformed
 from archives.registry import Registry, load_known
 from timegate.cite import Citation, citation
-from timegate.cli.lines import inputs
+from timegate.cli.lines import inputs, printable
 from timegate.identifiers import parse
 from timegate.identifiers.replay import ReplayUrl
 
@@ -40,7 +40,7 @@ def cite_command(links: tuple[str, ...], *, as_json: bool) -> None:
                     )
                 )
             else:
-                click.echo(f"{link}: {complaint}", err=True)
+                click.echo(f"{printable(link)}: {complaint.why}", err=True)
             continue
         if as_json:
             named = {"pwid": str(names.pwid), "duri": str(names.duri), "error": None}

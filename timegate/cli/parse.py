@@ -8,7 +8,7 @@ import click
 
 from archives.moment import Moment
 from archives.reading import Malformed
-from archives.registry import load_known
+from archives.registry import Registry, load_known
 from timegate.cli.lines import inputs, printable
 from timegate.identifier import Reading
 from timegate.identifiers import parse, parse_wrapped
@@ -57,7 +57,7 @@ def parse_command(
             refused = True
             answer = _refusal(text, complaint) if as_json else _shown_refusal(text, complaint)
         else:
-            answer = _report(text, reading) if as_json else _shown(text, reading)
+            answer = _report(text, reading) if as_json else _shown(text, reading, registry)
         click.echo(answer)
     sys.exit(2 if refused else 0)
 
@@ -121,15 +121,18 @@ def _refusal(text: str, complaint: Malformed) -> str:
     )
 
 
-def _shown(text: str, reading: Reading) -> str:
-    return "\n".join([printable(text), *(f"  {line}" for line in _facts(reading))])
+def _shown(text: str, reading: Reading, registry: Registry) -> str:
+    return "\n".join([printable(text), *(f"  {line}" for line in _facts(reading, registry))])
 
 
-def _facts(reading: Reading) -> Iterator[str]:
+def _facts(reading: Reading, registry: Registry) -> Iterator[str]:
     identifier = reading.identifier
     kind = _MEANINGS[reading.scheme]
     yield kind if reading.conforming else f"{kind}, repaired"
-    if identifier.archive is not None:
+    entry = registry.by_id(reading.entry) if reading.entry else None
+    if entry is not None:
+        yield f"archive    {identifier.archive or entry.id} ({entry.name})"
+    elif identifier.archive is not None:
         yield f"archive    {identifier.archive}"
     yield f"time       {_time_in_words(identifier.time, identifier.granularity)}"
     if identifier.precision is not None:

@@ -1,0 +1,96 @@
+"""The README says what is: every console block is run, every table is what the code knows."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from archives.registry import load_known
+from timegate.cli import main
+from timegate.config import load_config
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```console\n\$ (.+)\n((?:.*\n)*?)```", README)
+
+
+@pytest.mark.parametrize(("command", "shown"), BLOCKS, ids=[c for c, _ in BLOCKS])
+def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> None:
+    words = shlex.split(command)
+    given = None
+    if "|" in words:
+        given = " ".join(words[1 : words.index("|")]) + "\n"
+        words = words[words.index("|") + 1 :]
+
+    result = CliRunner().invoke(main, words[1:], input=given)
+
+    assert words[0] == "timegate"
+    assert result.output == shown
+
+
+def test_the_table_of_archives_is_what_the_registry_says() -> None:
+    rows = [f"| `{e.id}` | {e.name} | {e.because} |" for e in load_known().used]
+    table = "\n".join(["| id | archive | why |", "|---|---|---|", *rows])
+
+    shown = README.partition("<!-- archives -->\n")[2].partition("\n<!-- /archives -->")[0]
+
+    assert shown == table, f"README.md should have:\n{table}"
+
+
+def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
+    config = tmp_path / "timegate.toml"
+    config.write_text(README.partition("```toml\n")[2].partition("```")[0])
+
+    loaded = load_config(config)
+
+    assert loaded.contact == "mailto:web@example.org"
+    assert [entry.id for entry in loaded.registry.used if entry.id != "intranet"] == [
+        "arquivo-pt",
+        "internet-archive",
+    ]
+
+
+def test_the_make_targets_named_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    named = set(
+        re.findall(r"(?:`|    )make ([a-z]+)", README + (ROOT / "CONTRIBUTING.md").read_text())
+    )
+
+    assert {f"\n{target}:" in makefile for target in named} == {True}
+
+
+def test_every_rule_that_the_code_cites_is_explained() -> None:
+    rules = set(re.findall(r"\*\*([A-Z]-?[0-9]+)\*\*", (ROOT / "docs/rules.md").read_text()))
+    cited = {
+        rule
+        for package in ("archives", "timegate")
+        for path in (ROOT / package).rglob("*.py")
+        for rule in re.findall(
+            r"\b(?:[GNTPUDIRMLAEFXSVHQ]-[0-9]{1,2}|R[0-9]{1,2})\b", path.read_text()
+        )
+    }
+
+    assert cited <= rules, f"docs/rules.md lacks {sorted(cited - rules)}"
+
+
+def test_links_in_the_documents_lead_somewhere() -> None:
+    for document in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").rglob("*.md"),
+    ]:
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+            if "://" not in target:
+                assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_the_module_runs_as_a_command() -> None:
+    command = [sys.executable, "-m", "timegate", "parse", "http://example.org/"]
+
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
+
+    assert "plain URL" in printed

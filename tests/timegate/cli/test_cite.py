@@ -1,0 +1,39 @@
+"""`timegate cite`: names for a copy at hand."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from timegate.cli import main
+
+
+def test_a_raw_view_is_a_part_and_a_query_is_kept() -> None:
+    link = "https://web.archive.org/web/20160122112029id_/http://www.dr.dk/a?b=c"
+
+    result = CliRunner().invoke(main, ["cite", "--json", link])
+
+    assert json.loads(result.output) == {
+        "input": link,
+        "pwid": "urn:pwid:archive.org:2016-01-22T11:20:29Z:part:http://www.dr.dk/a%3Fb=c",
+        "duri": "duri:2016-01-22T11:20:29Z:http://www.dr.dk/a?b=c",
+        "error": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("link", "why"),
+    [
+        ("https://web.archive.org/web/2016/http://www.dr.dk", "does not name the second"),
+        ("https://archive.ph/abcde", "does not say of what"),
+        ("http://www.dr.dk", "not a link to a copy"),
+        ("https://web.archive.org/web/*/http://www.dr.dk", "lists captures"),
+    ],
+)
+def test_what_cannot_be_cited_says_why_and_exits_with_2(link: str, why: str) -> None:
+    plain = CliRunner().invoke(main, ["cite", link])
+    machine = CliRunner().invoke(main, ["cite", "--json", link])
+
+    assert plain.exit_code == machine.exit_code == 2
+    assert why in plain.stderr
+    assert why in json.loads(machine.output)["error"]

@@ -1,0 +1,43 @@
+"""Times as people type them."""
+
+import pytest
+
+from timegate.cli.times import read_time
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("2016", "2016"),
+        ("20160122112029", "2016-01-22T11:20:29Z"),
+        ("2016-01", "2016-01"),
+        ("2016-01-22T11:20:29.5Z", "2016-01-22T11:20:29.5Z"),
+        ("2016-01-22 11:20:29+01:00", "2016-01-22T10:20:29Z"),
+        ("Fri, 22 Jan 2016 11:20:29 GMT", "2016-01-22T11:20:29Z"),
+        ("March 2016", "2016-03"),
+        ("22 January 2016", "2016-01-22"),
+        ("Jan 22 2016, 11:20", "2016-01-22T11:20Z"),
+    ],
+)
+def test_only_what_was_said_counts(typed: str, meant: str) -> None:
+    assert str(read_time(typed)) == meant
+
+
+@pytest.mark.parametrize("typed", ["latest", "now", ""])
+def test_no_time_is_the_newest(typed: str) -> None:
+    assert read_time(typed) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ("01/02/2016", "ambiguous"),
+        ("yesterday", "no time"),
+        ("22 January", "names no year"),
+        ("20161301", "no month 13"),
+        ("20160", "4, 6, 8"),
+    ],
+)
+def test_what_cannot_be_known_is_refused(typed: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        read_time(typed)

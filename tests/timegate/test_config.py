@@ -1,0 +1,86 @@
+"""What an operator writes, and what is said when it is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from timegate.config import BadConfig, load_config
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "timegate.toml"
+    path.write_text(text)
+    return path
+
+
+def test_without_a_file_the_known_archives_are_used() -> None:
+    config = load_config(None)
+
+    assert config.registry.by_id("internet-archive") is not None
+    assert config.contact is None
+    assert config.private == frozenset()
+
+
+def test_own_archives_join_the_known_ones_and_may_be_private(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        '[[archive]]\nid = "mine"\nkind = "memento"\ntimegate = "http://127.0.0.1:8080/all/"\n',
+    )
+
+    config = load_config(path)
+
+    assert config.registry.by_id("mine") is not None
+    assert config.private == frozenset({"mine"})
+
+
+def test_an_own_archive_takes_the_place_of_a_known_one(tmp_path: Path) -> None:
+    text = '[[archive]]\nid = "banq"\nkind = "memento"\ntimegate = "https://banq.example/"\n'
+
+    config = load_config(written(tmp_path, text))
+
+    entry = config.registry.by_id("banq")
+    assert entry is not None
+    assert entry.timegate == "https://banq.example/"
+
+
+def test_the_environment_names_the_contact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIMEGATE_CONTACT", "mailto:env@example.org")
+
+    config = load_config(written(tmp_path, 'contact = "mailto:file@example.org"\n'))
+
+    assert config.contact == "mailto:env@example.org"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("contact = 3", "contact: must be"),
+        ('contact = "a\\nb"', "contact: must be"),
+        ("contacts = 3", "contacts: unknown; allowed are"),
+        ("archives = 3", "archives: must be"),
+        ("[archives]\nuse = 3", "archives.use: must be"),
+        ('[archives]\nuse = ["nope"]', "archives.use: 'nope' is no archive"),
+        ("archive = 3", "archive: must be written as [[archive]]"),
+        ('[[archive]]\nid = "x"\nkind = "memento"', "archive[1]: timegate"),
+        ("not toml", "not TOML"),
+    ],
+)
+def test_a_complaint_names_the_file_and_the_key(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
+    path = written(tmp_path, text)
+
+    with pytest.raises(BadConfig) as caught:
+        load_config(path)
+
+    assert str(caught.value).startswith(str(path))
+    assert complaint in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadConfig, match=r"nowhere\.toml: cannot be read"):
+        load_config(tmp_path / "nowhere.toml")
+    with pytest.raises(BadConfig, match=r"nowhere\.json: cannot be read"):
+        load_config(None, tmp_path / "nowhere.json")
