@@ -145,25 +145,22 @@ class _Document:
         return self._decoder.resume_key if self._decoder else None
 
     async def batches(self) -> AsyncGenerator[list[Memento], None]:
-        """Yield the captures as they arrive; nothing where there is no list, or an empty one."""
+        """Yield the captures as they arrive; none where there is no list, or an empty one."""
         async with self._fetch(Request("GET", self._url, "index")) as reply:
-            if not self._is_list(reply.status):
-                return
-            async for piece in _with_whole_beginning(reply.chunks()):
-                if self._decoder is None:
-                    if not piece.strip():
-                        continue
-                    self._decoder = self._sniffed(piece)
-                captures = self._captures(self._decoder.feed(piece))
-                if captures:
-                    yield captures
+            if self._is_list(reply.status):
+                async for piece in _with_whole_beginning(reply.chunks()):
+                    yield self._captures(self._read(piece))
+        if self._decoder is not None:
+            yield self._captures(self._decoder.close())
+            if not self._decoder.complete:
+                raise self._misbehaved(f"the list is not whole: {self._decoder.shortfall}")
+
+    def _read(self, piece: bytes) -> Sequence[Row]:
         if self._decoder is None:
-            return
-        captures = self._captures(self._decoder.close())
-        if captures:
-            yield captures
-        if not self._decoder.complete:
-            raise self._misbehaved(f"the list is not whole: {self._decoder.shortfall}")
+            if not piece.strip():
+                return ()
+            self._decoder = self._sniffed(piece)
+        return self._decoder.feed(piece)
 
     def _is_list(self, status: int) -> bool:
         if status in _CLEAR_NO:
@@ -236,6 +233,8 @@ async def in_order(
             yield head
         last = head[-1].stamp if head else ""
         async for captures in batches:
+            if not captures:
+                continue
             if captures[0].stamp < last or not _ascending(captures):
                 raise Misbehaved(archive, url, "lists captures out of the order it began with")
             yield captures
