@@ -59,6 +59,7 @@ class CdxLines(Decoder):
         """Read one line; False if it makes no sense."""
         if not line.strip("\r \t"):
             self._after_blank = True
+            self._passed += 1
             return True
         try:
             rows += self._captures(self._bounded(line).strip("\r").removeprefix(_BOM))
@@ -81,6 +82,7 @@ class CdxLines(Decoder):
             return [self._capture(fields.get("timestamp", ""), fields)]
         if line.startswith(_HEADERS):
             self._note_header(line)
+            self._passed += 1
             return []
         if match := _CDXJ.fullmatch(line):
             return [self._capture(match[1], text_fields(json_value(match[2])))]

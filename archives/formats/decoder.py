@@ -11,7 +11,7 @@ from archives.formats.rows import Page, Row, Unreadable, mended_stamp
 
 # The limits of one TimeMap: a million mementos are about 141 MB, so these leave room.
 LONGEST_ITEM: Final = 8192
-MOST_ROWS: Final = 2_000_000
+MOST_ITEMS: Final = 2_000_000
 MOST_BYTES: Final = 256 * 1024 * 1024
 MOST_PAGES: Final = 1000
 
@@ -85,7 +85,8 @@ class Decoder(ABC):
         self._closed = False
         self._backlog = Backlog()
         self._room_bytes = MOST_BYTES
-        self._room_rows = MOST_ROWS
+        self._room_items = MOST_ITEMS
+        self._passed = 0
 
     @property
     def complete(self) -> bool:
@@ -112,10 +113,12 @@ class Decoder(ABC):
     def _read(self, text: str, *, last: bool) -> list[Row]:
         rows, rest = self._take(text, last=last)
         self._backlog.keep(rest)
-        if len(rows) > self._room_rows:
-            self._stop(f"more than {MOST_ROWS} captures")
-            del rows[self._room_rows :]
-        self._room_rows -= len(rows)
+        # Also what makes no row takes time: two million times "<a>," would be eight megabytes.
+        room = self._room_items - self.skipped - self._passed
+        if len(rows) > room:
+            self._stop(f"more than {MOST_ITEMS} items")
+            del rows[max(room, 0) :]
+        self._room_items -= len(rows)
         return rows
 
     def _stop(self, why: str) -> None:

@@ -19,7 +19,9 @@ _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 # "<http://...", "</web/...", or whatever is closed and followed by parameters.
 _LINK: Final = re.compile(rb"<(?:https?://|/{1,2}[^/>]|[^<>\s!?]*+>\s*+[;,])", re.IGNORECASE)
-_OBJECT: Final = re.compile(rb'\{\s*+(?:\n|"(?:original_uri|mementos|self|time(?:map|gate)_))')
+_OBJECT: Final = re.compile(
+    rb'\{(?:[ \t\r]*+\n|\s*+"(?:original_uri|mementos|self|time(?:map|gate)_))'
+)
 _LINES: Final = re.compile(
     rb"![a-z]++ |@[a-z]++ |CDX [A-Za-z ]++|[0-9]{14} \{|\S++ [0-9]{4,23} "
 )

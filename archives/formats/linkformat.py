@@ -38,8 +38,7 @@ _ITEM: Final = re.compile(_LINK + ENDS)
 _LAST_ITEM: Final = re.compile(_LINK + r"(?:,|(?=<)|\Z)")
 # As far as a link that goes wrong can be followed.
 _DAMAGE: Final = re.compile(
-    rf"<[^<>\r\n]*+(?:>(?:{_PARAMETER})*+(?:{_GAP};{_GAP}{_NAME}{_GAP}={_GAP}"
-    rf"(?:{_QUOTED}|{_SINGLE}))?+)?+"
+    rf"<[^<>\r\n]*+(?:>(?:{_PARAMETER})*+(?:{_GAP}={_GAP}(?:{_QUOTED}|{_SINGLE}))?+)?+"
 )
 # The optional groups are not possessive: with captures inside, CPython 3.11 may crash
 # (gh-101955). They repeat nothing, so there is nothing to backtrack into.

@@ -71,15 +71,16 @@ class JsonTimeMap(Decoder):
         return rows, ""
 
     def _unfinished(self, text: str, at: int, *, last: bool) -> str:
-        if last:
-            self.falls_short("it ends inside a value")
-        elif len(text) - at > _LONGEST_TOKEN:
+        if len(text) - at > _LONGEST_TOKEN:
             self._stop(f"a value of more than {_LONGEST_TOKEN} bytes")
+        elif last:
+            self.falls_short("it ends inside a value")
         else:
             return text[at:]
         return ""
 
     def _take_token(self, rows: list[Row], token: str) -> None:
+        self._passed += 1
         match token:
             case ":":
                 self._key = self._text
@@ -111,7 +112,9 @@ class JsonTimeMap(Decoder):
         if self._key:
             return
         try:
-            rows += self._rows_of(self._bounded(token))
+            found = self._rows_of(self._bounded(token))
+            self._passed -= len(found)
+            rows += found
         except Unreadable:
             self.skipped += 1
 

@@ -93,11 +93,13 @@ class LinkTimeMap(Decoder):
         # A line that begins with "<" begins a link, so all before the last such line is whole.
         end = text.rfind("\n<") + 1
         start = _first_usual(text, end)
-        usual = _usual_rows(text[start:end]) if start < end else None
+        usual = _usual_rows(text, start, end) if start < end else None
         if usual is None:
             return self._take_any(text, last=last)
-        rows, _ = self._take_any(text[:start], last=False, whole=True)
-        rows += usual
+        rows = usual
+        if start:
+            rows, _ = self._take_any(text[:start], last=False, whole=True)
+            rows += usual
         self._splitter.recover()
         rest = text[end:]
         if last or len(rest) > LONGEST_ITEM:
@@ -156,10 +158,13 @@ class LinkTimeMap(Decoder):
         try:
             uri = self._absolute(found.target)
             if self._about_something_else(found):
+                self._passed += 1
                 return True
             self._note_relations(uri, found)
             if "memento" in rels:
                 rows.append(Row(_stamp(found, "datetime"), uri))
+            else:
+                self._passed += 1
         except Unreadable:
             self.skipped += 1
             return False
@@ -222,18 +227,18 @@ def _first_usual(text: str, end: int) -> int:
     return match.start() if match else end
 
 
-def _usual_rows(text: str) -> list[Row] | None:
+def _usual_rows(text: str, start: int, end: int) -> list[Row] | None:
     """Read lines that are all in the usual form; None if a single one is not."""
-    lines = text.count("\n")
-    if text.count("<") != lines or "\r" in text or not text.isascii():
+    lines = text.count("\n", start, end)
+    if text.count("<", start, end) != lines or "\r" in text or not text.isascii():
         return None
-    found = _USUAL.findall(text)
+    found = _USUAL.findall(text, start, end)
     if len(found) != lines:
         return None
-    days, new = DAYS, _new
+    days, new, row = DAYS, _new, Row
     try:
         return [
-            new(Row, (f"{days[day]}{hour}{minute}{second}", uri, None, None, None, None))
+            new(row, (f"{days[day]}{hour}{minute}{second}", uri, None, None, None, None))
             for uri, day, hour, minute, second in found
         ]
     except Unreadable:

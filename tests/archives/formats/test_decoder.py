@@ -1,0 +1,187 @@
+"""Laws that every decoder obeys."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from archives.formats.cdx import CdxLines
+from archives.formats.decoder import LONGEST_ITEM, Backlog, Decoder
+from archives.formats.linkformat import LinkSplitter, link
+from archives.formats.rows import Row
+from archives.formats.timemap_json import JsonTimeMap
+from archives.formats.timemap_link import LinkTimeMap
+from archives.moment import Moment
+
+DECODERS: list[Callable[[str], Decoder]] = [LinkTimeMap, CdxLines, JsonTimeMap]
+DATE = b"Tue, 31 Dec 1996 23:58:47 GMT"
+# Pieces of all formats, sound and broken, so that random documents get somewhere.
+PIECES = [
+    b'<http://a/%d>; rel="memento"; datetime="%s",\n' % (number, DATE) for number in range(2)
+] + [
+    *(
+        b"<a>",
+        b"<",
+        b">",
+        b";",
+        b",",
+        b'"',
+        b"'",
+        b"\\",
+        b"\n",
+        b"\r\n",
+        b" ",
+        b"=",
+        b"\xef\xbb\xbf",
+    ),
+    *(
+        b"rel=memento",
+        b'rel="first memento"',
+        b'; datetime="' + DATE + b'"',
+        b"datetime=",
+        DATE,
+    ),
+    *(b"; anchor='b'", b'title="', b"\xe9", b"x" * 50, b"Tue,", b'<o>;rel="original",'),
+    *(b"{", b"}", b"[", b"]", b":", b'"uri"', b'"datetime":"2016-01-22T11:20:29Z"', b'"a\\"b"'),
+    *(b'["urlkey","timestamp","original"]', b'["k","20160122112029","o"]', b"[]", b'["key"]'),
+    *(b'{"datetime":"2016-01-22T11:20:29Z","uri":"http://x/"}', b'"list":', b"null", b"12"),
+    *(
+        b"com,a)/ 20160122112029 http://a/ text/html 200 D 12\n",
+        b"k 20160122112029 {",
+        b"!meta {",
+    ),
+    *(
+        b'{"timestamp":"20000008241731","url":"u"}\n',
+        b"20160122112029 ",
+        b" CDX N b a\n",
+        b"-\n",
+    ),
+    *(
+        b"x" * LONGEST_ITEM,
+        b'"' + b"x<" * (LONGEST_ITEM // 2),
+        b" " * LONGEST_ITEM,
+        b"y" * 60000,
+    ),
+]
+
+
+class Document(bytes):
+    """Bytes with a short repr: hypothesis refuses to print tens of kilobytes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(bytes(self[:200]))
+
+
+documents = st.lists(st.sampled_from(PIECES), max_size=25).map(
+    lambda all_: Document(b"".join(all_))
+)
+
+
+def summary(decoder: Decoder, rows: list[Row]) -> tuple[object, ...]:
+    return (
+        rows,
+        decoder.pages,
+        decoder.original,
+        decoder.timegate,
+        decoder.resume_key,
+        decoder.skipped,
+        decoder.repaired,
+        decoder.shortfall,
+        decoder.complete,
+    )
+
+
+def read(decoder: Decoder, chunks: list[bytes]) -> tuple[object, ...]:
+    rows = [row for chunk in chunks for row in decoder.feed(chunk)]
+    return summary(decoder, rows + decoder.close())
+
+
+def cut(document: bytes, places: list[int]) -> list[bytes]:
+    edges = sorted({min(place, len(document)) for place in places} | {0, len(document)})
+    return [document[start:end] for start, end in pairwise(edges)]
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@settings(deadline=None)
+@given(document=documents, places=st.lists(st.integers(0, 400) | st.integers(0, 70000)))
+@example(document=b"<a>; rel=memento; datetime=" + DATE, places=[31])
+@example(document=b"<a>; x='b, c'; rel=memento", places=[10])
+def test_how_a_document_is_cut_into_chunks_changes_nothing(
+    decoder: Callable[[str], Decoder], document: bytes, places: list[int]
+) -> None:
+    whole = read(decoder("http://base/"), [document])
+
+    pieces = read(decoder("http://base/"), cut(document, places))
+
+    assert pieces == whole
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@settings(deadline=None)
+@given(document=documents.map(lambda document: document[:400]))
+def test_a_document_may_arrive_byte_by_byte(
+    decoder: Callable[[str], Decoder], document: bytes
+) -> None:
+    whole = read(decoder("http://base/"), [document])
+
+    single_bytes = read(decoder("http://base/"), [bytes([byte]) for byte in document])
+
+    assert single_bytes == whole
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@settings(deadline=None)
+@given(document=st.binary(max_size=200) | documents)
+def test_any_bytes_give_rows_and_nothing_else(
+    decoder: Callable[[str], Decoder], document: bytes
+) -> None:
+    reader = decoder("http://base/")
+
+    rows = reader.feed(document) + reader.close()
+
+    assert all(Moment(row.stamp) for row in rows)
+
+
+@settings(deadline=None)
+@given(document=documents)
+def test_the_fast_readings_of_links_agree_with_the_slow_one(document: bytes) -> None:
+    slow = LinkTimeMap("http://base/")
+    text = document.decode("latin-1")
+    found, _ = LinkSplitter().split(text, last=True)
+    slow_rows: list[Row] = []
+    for target, params in found:
+        slow._read_link(slow_rows, link(target, params))  # noqa: SLF001
+
+    fast = LinkTimeMap("http://base/")
+    rows = fast.feed(document) + fast.close()
+
+    assert rows == slow_rows
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize(
+    "filler", [b"<", b'"', b"[", b"{", b'{"', b",", b" ", b"x", b"\n", b'<a>; "']
+)
+def test_nonsense_without_end_stays_in_bounded_memory(
+    decoder: Callable[[str], Decoder], filler: bytes
+) -> None:
+    reader = decoder("http://base/")
+    chunk = filler * (65536 // len(filler))
+
+    for _ in range(8):
+        assert reader.feed(chunk) == []
+
+    assert len(reader._backlog.drain()) <= 2 * 65536  # noqa: SLF001
+
+
+def test_a_backlog_is_read_again_only_when_it_has_doubled() -> None:
+    backlog = Backlog()
+    backlog.keep("x" * 1000)
+
+    attempts = sum(bool(backlog.add(b"y")) for _ in range(1000))
+
+    assert attempts == 1
