@@ -146,20 +146,45 @@ def test_any_bytes_give_rows_and_nothing_else(
     assert all(Moment(row.stamp) for row in rows)
 
 
+def slow_rows(document: bytes) -> list[Row]:
+    """Read a TimeMap with the general tokenizer alone."""
+    decoder = LinkTimeMap("http://base/")
+    rows: list[Row] = []
+    found, _ = LinkSplitter().split(document.decode("latin-1"), last=True)
+    for target, params in found:
+        decoder._read_link(rows, link(target, params))  # noqa: SLF001
+    return rows
+
+
+def fast_rows(document: bytes) -> list[Row]:
+    decoder = LinkTimeMap("http://base/")
+    return decoder.feed(document) + decoder.close()
+
+
 @settings(deadline=None)
 @given(document=documents)
 def test_the_fast_readings_of_links_agree_with_the_slow_one(document: bytes) -> None:
-    slow = LinkTimeMap("http://base/")
-    text = document.decode("latin-1")
-    found, _ = LinkSplitter().split(text, last=True)
-    slow_rows: list[Row] = []
-    for target, params in found:
-        slow._read_link(slow_rows, link(target, params))  # noqa: SLF001
+    assert fast_rows(document) == slow_rows(document)
 
-    fast = LinkTimeMap("http://base/")
-    rows = fast.feed(document) + fast.close()
 
-    assert rows == slow_rows
+@pytest.mark.parametrize("inside", [b"<", b"\r", b"\n", b"\n<", b"\xe9", b" ", b'"', b"\\"])
+def test_they_agree_on_odd_characters_amid_usual_lines(inside: bytes) -> None:
+    odd = PIECES[0].replace(b"http://a/", b"http://a/" + inside)
+    document = PIECES[0] + odd + PIECES[1] * 3
+
+    assert fast_rows(document) == slow_rows(document)
+
+
+@pytest.mark.parametrize("more", range(-4, 5))
+@pytest.mark.parametrize("end", [b",", b",\n", b" ,x", b"", b"\n<b>; rel=original"])
+def test_the_limit_of_an_item_is_the_same_wherever_a_chunk_ends(more: int, end: bytes) -> None:
+    start = b'<a>; rel=memento; datetime="' + DATE + b'"; x='
+    document = start + b"y" * (LONGEST_ITEM - len(start) + more) + end
+    whole = read(LinkTimeMap("http://base/"), [document])
+
+    for place in range(LONGEST_ITEM - 8, len(document)):
+        chunks = [document[:1], document[1:place], document[place:]]
+        assert read(LinkTimeMap("http://base/"), chunks) == whole
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
