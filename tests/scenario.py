@@ -1,0 +1,115 @@
+"""A small world of archives as a table: who holds what, answers when, and fails how."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+
+from archives.choice import nearest
+from archives.errors import ArchiveError, Unreachable
+from archives.model import ArchiveEntry, Closest, Limits, Memento, Rate
+from archives.moment import Moment
+from timegate.desk import Desk
+from timegate.resolution import Attempt, Policy, Query, Remembered
+from timegate.resolver import Deadlines, Plan, Resolver
+
+LIMITS = Limits(Rate(1, 1, 5), Rate(1, 1, 5), 8, "a test")
+NEVER = 1_000.0
+
+
+def entry(archive: str) -> ArchiveEntry:
+    return ArchiveEntry(
+        id=archive,
+        name=archive,
+        kind="memento",
+        use=True,
+        because="a test",
+        access="open",
+        limits=LIMITS,
+    )
+
+
+@dataclass
+class FakeArchive:
+    """A `Source` that answers after *delay* seconds with the nearest of *stamps*, or fails."""
+
+    name: str
+    delay: float = 0.1
+    stamps: tuple[str, ...] = ()
+    error: bool = False
+    doubts: tuple[str, ...] = ()
+    holds: str = "http://example.org/"
+    status: int | None = 200
+    asked: list[tuple[str, Moment | None]] = field(default_factory=list)
+
+    @property
+    def entry(self) -> ArchiveEntry:
+        return entry(self.name)
+
+    def captures(self, original: str) -> list[Memento]:
+        if original != self.holds:
+            return []
+        return [
+            Memento(
+                stamp,
+                f"http://{self.name}/{stamp}/{original}",
+                original,
+                self.name,
+                self.status,
+            )
+            for stamp in self.stamps
+        ]
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        self.asked.append((original, at))
+        await asyncio.sleep(self.delay)
+        if self.error:
+            raise Unreachable(self.name, original, "it is down")
+        best = nearest(self.captures(original), at)
+        return None if best is None else Closest(best, "timegate", self.doubts)
+
+    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        await asyncio.sleep(self.delay)
+        yield sorted(self.captures(original))
+
+
+class FakeMemory:
+    """A memory that forgets nothing."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str, Moment | None], Remembered] = {}
+
+    async def recall(self, archive: str, original: str, at: Moment | None) -> Remembered | None:
+        return self.kept.get((archive, original, at))
+
+    async def remember(
+        self, archive: str, original: str, at: Moment | None, outcome: Closest | None
+    ) -> None:
+        self.kept[archive, original, at] = Remembered(outcome, fresh=True, age=0.0)
+
+
+class World:
+    """A resolver over fake archives; in use inside ``async with``."""
+
+    def __init__(self, *archives: FakeArchive, deadlines: Deadlines | None = None) -> None:
+        self.archives = {archive.name: archive for archive in archives}
+        self.memory = FakeMemory()
+        self.observed: list[Attempt] = []
+        self.desk = Desk(self.archives, self.memory, self.observed.append)
+        self.resolver = Resolver(self.desk, self.memory, self.route, deadlines)
+
+    def route(self, query: Query, policy: Policy) -> Plan:
+        names = [
+            name
+            for name in self.archives
+            if name not in policy.exclude
+            and (policy.archives is None or name in policy.archives)
+        ]
+        first = tuple(name for name in names if name == query.archive)
+        return Plan(first, tuple(name for name in names if name not in first))
+
+    def requests(self) -> int:
+        return sum(len(archive.asked) for archive in self.archives.values())
+
+
+def unknown(attempt: Attempt) -> bool:
+    return isinstance(attempt.outcome, ArchiveError)

@@ -1,0 +1,388 @@
+"""The resolver under a virtual clock: scenario tables, and a brute-force oracle."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archives.choice import second_of
+from archives.model import Closest, Memento
+from archives.moment import Moment
+from tests.clock import in_virtual_time
+from tests.scenario import NEVER, FakeArchive, World
+from timegate.resolution import Policy, Query, Remembered, Resolution
+from timegate.resolver import Deadlines
+
+T = TypeVar("T")
+URL = "http://example.org/"
+AT = Moment("20160122112029")
+EXACT = "20160122112029"
+DAY_LATER = "20160123112029"
+WEEK_LATER = "20160129112029"
+NAMED = Query(URL, AT, archive="named", archive_id="named.example")
+ANY = Query(URL, AT)
+
+
+def story(world: World, tell: Callable[[World], Awaitable[T]]) -> T:
+    async def told() -> T:
+        async with world.desk:
+            return await tell(world)
+
+    return in_virtual_time(told())
+
+
+def resolved(world: World, query: Query, policy: Policy | None = None) -> Resolution:
+    return story(world, lambda w: w.resolver.resolve(query, policy))
+
+
+def timed(world: World, query: Query) -> tuple[Resolution, float]:
+    async def tell(w: World) -> tuple[Resolution, float]:
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        return await w.resolver.resolve(query), clock() - began
+
+    return story(world, tell)
+
+
+def test_an_exact_copy_in_the_named_archive_needs_one_request() -> None:
+    world = World(FakeArchive("named", 0.3, (EXACT,)), FakeArchive("other", 0.0, (EXACT,)))
+
+    resolution = resolved(world, NAMED)
+
+    assert resolution.memento is not None
+    assert resolution.memento.archive == "named"
+    assert world.requests() == 1
+    assert resolution.complete
+
+
+def test_without_an_exact_copy_there_the_others_are_asked_at_once() -> None:
+    world = World(
+        FakeArchive("named", 0.3, (WEEK_LATER,)),
+        FakeArchive("one", 0.4, (DAY_LATER,)),
+        FakeArchive("two", 0.4, (EXACT,)),
+    )
+
+    resolution, seconds = timed(world, NAMED)
+
+    assert resolution.memento is not None
+    assert (resolution.memento.archive, resolution.memento.stamp) == ("two", EXACT)
+    assert [a.archive for a in resolution.alternatives] == ["one", "named"]
+    assert abs(seconds - 0.7) < 1e-6
+
+
+def test_a_slow_named_archive_is_waited_for_while_others_start_one_by_one() -> None:
+    others = [FakeArchive(f"other{n}", 0.2, (DAY_LATER,)) for n in range(5)]
+    world = World(FakeArchive("named", 1.45, (EXACT,)), *others)
+
+    resolution, seconds = timed(world, NAMED)
+
+    assert resolution.memento is not None
+    assert resolution.memento.archive == "named"
+    assert abs(seconds - 1.45) < 1e-6
+    assert sum(len(other.asked) for other in others) == 2
+
+
+def test_at_the_soft_deadline_the_best_so_far_is_the_answer() -> None:
+    world = World(FakeArchive("named", NEVER), FakeArchive("other", 0.2, (DAY_LATER,)))
+
+    resolution, seconds = timed(world, NAMED)
+
+    assert resolution.memento is not None
+    assert resolution.memento.archive == "other"
+    assert resolution.failed == ("named",)
+    assert abs(seconds - 2.0) < 1e-6
+
+
+def test_with_nothing_yet_the_answer_waits_for_the_hard_deadline() -> None:
+    world = World(FakeArchive("named", NEVER), FakeArchive("other", 4.0 - 1.3, (DAY_LATER,)))
+
+    resolution, seconds = timed(world, NAMED)
+
+    assert resolution.memento is not None
+    assert abs(seconds - 4.0) < 1e-6
+
+
+def test_when_all_hang_the_answer_is_unknown_not_absent() -> None:
+    world = World(FakeArchive("a", NEVER), FakeArchive("b", NEVER))
+
+    resolution, seconds = timed(world, ANY)
+
+    assert resolution.memento is None
+    assert resolution.failed == ("a", "b")
+    assert abs(seconds - 5.0) < 1e-6
+
+
+def test_an_error_is_kept_with_its_cause() -> None:
+    world = World(FakeArchive("a", error=True), FakeArchive("b"))
+
+    resolution = resolved(world, ANY)
+
+    assert resolution.memento is None
+    assert resolution.failed == ("a",)
+    assert "it is down" in str(next(a.outcome for a in resolution.attempts if a.archive == "a"))
+
+
+def test_where_none_is_named_an_exact_copy_anywhere_ends_the_search() -> None:
+    world = World(FakeArchive("slow", 1.0, (EXACT,)), FakeArchive("fast", 0.1, (EXACT,)))
+
+    resolution, seconds = timed(world, ANY)
+
+    assert resolution.memento is not None
+    assert resolution.memento.archive == "fast"
+    assert abs(seconds - 0.1) < 1e-6
+
+
+def test_a_copy_in_doubt_does_not_end_the_search() -> None:
+    liar = FakeArchive("liar", 0.1, (EXACT,), doubts=("it echoes",))
+    world = World(liar, FakeArchive("honest", 0.5, (EXACT,)))
+
+    resolution = resolved(world, ANY)
+
+    assert resolution.memento is not None
+    assert resolution.memento.archive == "honest"
+
+
+def test_the_newest_over_all_archives_where_no_time_is_asked() -> None:
+    world = World(FakeArchive("a", 0.1, ("20100101000000",)), FakeArchive("b", 0.5, (EXACT,)))
+
+    resolution = resolved(world, Query(URL, None))
+
+    assert resolution.memento is not None
+    assert resolution.memento.stamp == EXACT
+
+
+def test_late_answers_are_remembered() -> None:
+    late = FakeArchive("late", 3.0, (EXACT,))
+    world = World(FakeArchive("named", 2.5, ()), late, FakeArchive("other", 0.1, (DAY_LATER,)))
+
+    async def tell(w: World) -> bool:
+        first = await w.resolver.resolve(ANY)
+        assert first.memento is not None
+        assert first.memento.archive == "other"
+        await asyncio.sleep(2.0)
+        second = await w.resolver.resolve(ANY)
+        assert second.memento is not None
+        return second.memento.archive == "late"
+
+    assert story(world, tell)
+    assert len(late.asked) == 1
+
+
+def test_identical_questions_under_way_are_asked_once() -> None:
+    archives = [FakeArchive(f"a{n}", 0.5, (DAY_LATER,)) for n in range(3)]
+    world = World(*archives)
+
+    async def tell(w: World) -> list[Resolution]:
+        return await asyncio.gather(*(w.resolver.resolve(ANY) for _ in range(1_000)))
+
+    resolutions = story(world, tell)
+
+    assert [len(archive.asked) for archive in archives] == [1, 1, 1]
+    assert {r.memento for r in resolutions if r.memento} == {resolutions[0].memento}
+
+
+def test_followers_survive_the_leader() -> None:
+    world = World(FakeArchive("a", 0.5, (EXACT,)))
+
+    async def tell(w: World) -> Resolution:
+        async with asyncio.TaskGroup() as group:
+            leader = group.create_task(w.resolver.resolve(ANY))
+            await asyncio.sleep(0.1)
+            follower = group.create_task(w.resolver.resolve(ANY))
+            await asyncio.sleep(0.1)
+            leader.cancel()
+        return follower.result()
+
+    assert story(world, tell).memento is not None
+    assert world.requests() == 1
+
+
+def test_a_repeated_question_asks_nobody() -> None:
+    world = World(FakeArchive("a", 0.1, (DAY_LATER,)), FakeArchive("b", 0.1))
+
+    async def tell(w: World) -> Resolution:
+        await w.resolver.resolve(ANY)
+        return await w.resolver.resolve(ANY)
+
+    resolution = story(world, tell)
+
+    assert world.requests() == 2
+    assert {a.age for a in resolution.attempts} == {0.0}
+
+
+def test_no_cache_asks_again_and_only_if_cached_never_asks() -> None:
+    world = World(FakeArchive("a", 0.1, (EXACT,)))
+
+    async def tell(w: World) -> tuple[Resolution, Resolution]:
+        nothing = await w.resolver.resolve(ANY, Policy(only_if_cached=True))
+        await w.resolver.resolve(ANY)
+        return nothing, await w.resolver.resolve(ANY, Policy(no_cache=True))
+
+    nothing, again = story(world, tell)
+
+    assert nothing.memento is None
+    assert again.memento is not None
+    assert world.requests() == 2
+
+
+def test_a_stale_answer_is_better_than_none() -> None:
+    world = World(FakeArchive("a", error=True))
+    old = Closest(Memento(DAY_LATER, "http://a/m", URL, "a"), "timegate")
+    world.memory.kept["a", URL, AT] = Remembered(old, fresh=False, age=90_000.0)
+
+    resolution = resolved(world, ANY)
+
+    assert resolution.memento == old.memento
+    assert resolution.best is not None
+    assert resolution.best.age == 90_000.0
+    assert resolution.failed == ("a",)
+
+
+def test_other_spellings_are_tried_after_the_url_itself_and_said() -> None:
+    world = World(
+        FakeArchive("named", 0.1, (EXACT,), holds="https://example.org/"),
+        FakeArchive("other", 0.1, (DAY_LATER,), holds="http://www.example.org/"),
+    )
+
+    in_named = resolved(world, NAMED)
+    elsewhere = resolved(World(world.archives["other"]), ANY)
+
+    assert in_named.best is not None
+    assert (in_named.best.archive, in_named.best.variant) == ("named", "scheme")
+    assert elsewhere.best is not None
+    assert (elsewhere.best.archive, elsewhere.best.variant) == ("other", "www")
+
+
+def test_other_spellings_are_not_asked_of_who_did_not_answer() -> None:
+    world = World(FakeArchive("down", error=True))
+
+    resolved(world, ANY)
+
+    assert world.requests() == 1
+
+
+def test_only_the_named_archive_is_asked_when_only_that_will_do() -> None:
+    world = World(FakeArchive("named", 0.1, (WEEK_LATER,)), FakeArchive("other", 0.1, (EXACT,)))
+
+    resolution = resolved(world, NAMED, Policy(precision="archive"))
+
+    assert resolution.memento is not None
+    assert resolution.memento.archive == "named"
+    assert world.archives["other"].asked == []
+
+
+def test_a_direction_is_kept_even_if_the_archive_prefers_the_other_side() -> None:
+    stamps = ("20160101000000", "20160122112030")
+    world = World(FakeArchive("a", 0.1, stamps))
+
+    before = resolved(world, ANY, Policy(direction="before"))
+    after = resolved(world, ANY, Policy(direction="after"))
+
+    assert before.memento is not None
+    assert before.memento.stamp == stamps[0]
+    assert after.memento is not None
+    assert after.memento.stamp == stamps[1]
+
+
+def test_a_client_may_want_to_wait_less() -> None:
+    world = World(FakeArchive("a", 1.0, (EXACT,)))
+
+    resolution = resolved(world, ANY, Policy(wait=0.5))
+
+    assert resolution.memento is None
+    assert resolution.failed == ("a",)
+
+
+def test_a_page_is_preferred_to_an_archived_error_of_the_same_second() -> None:
+    gone = FakeArchive("gone", 0.1, (DAY_LATER,), status=404)
+    world = World(gone, FakeArchive("good", 0.5, (DAY_LATER,)))
+
+    page = resolved(world, ANY)
+    part = resolved(world, Query(URL, AT, precision="part"))
+
+    assert page.memento is not None
+    assert page.memento.archive == "good"
+    assert part.memento is not None
+    assert part.memento.archive == "gone"
+
+
+stamps = st.integers(0, 400).map(
+    lambda hours: Moment.of(second_of(EXACT) + timedelta(hours=hours - 200)).digits
+)
+archives = st.builds(
+    FakeArchive,
+    name=st.just(""),
+    delay=st.sampled_from([0.05, 0.3, 0.9, 1.7, 2.4, 4.0, NEVER]),
+    stamps=st.lists(stamps, max_size=4).map(tuple),
+    error=st.sampled_from([False, False, False, True]),
+    doubts=st.sampled_from([(), (), (), ("it lies",)]),
+)
+moments = st.sampled_from([EXACT, EXACT[:8], EXACT[:6], EXACT[:4]]).map(Moment)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(archives, min_size=2, max_size=35), moments, st.sampled_from(["a0", None]))
+def test_the_choice_is_that_of_an_oracle_over_what_answered_in_time(
+    world_of: list[FakeArchive], at: Moment, archive: str | None
+) -> None:
+    named = [
+        FakeArchive(f"a{n}", a.delay, a.stamps, a.error, a.doubts)
+        for n, a in enumerate(world_of)
+    ]
+    query = Query(URL, at, archive=archive)
+    world = World(*named)
+
+    resolution, seconds = timed(world, query)
+
+    assert seconds <= 5.0 + 1e-6
+    in_time = [a for a in resolution.attempts if isinstance(a.outcome, Closest)]
+    if not in_time:
+        assert resolution.memento is None
+    else:
+        assert resolution.memento == min(
+            (a.outcome.memento for a in in_time if isinstance(a.outcome, Closest)),
+            key=lambda m: oracle(m, at, query.archive, world),
+        )
+    # Nobody is taken for a no who did not say so.
+    silent = {a.name for a in named if a.error or a.delay > seconds + 1e-6}
+    said_no = {a.archive for a in resolution.attempts if a.outcome is None}
+    assert not said_no & silent
+    exact_ended = any(
+        isinstance(a.outcome, Closest)
+        and at.distance(second_of(a.outcome.memento.stamp)) == timedelta(0)
+        for a in in_time
+    )
+    if resolution.memento is None or not exact_ended:
+        answered = {a.archive for a in resolution.attempts}
+        assert answered | set(resolution.unanswered) == set(world.archives)
+    # No 404 while an archive is unknown.
+    if resolution.memento is None and resolution.complete:
+        assert all(not a.error and a.delay <= 5.0 for a in named)
+
+
+def oracle(memento: Memento, at: Moment, name: str | None, world: World) -> tuple[object, ...]:
+    """The order of S-2, written down a second time and from scratch."""
+    captured = second_of(memento.stamp)
+    first, last = at.window
+    away = max(first - captured, captured - last, timedelta(0))
+    return (
+        0 if not away and memento.archive == name else 1 if not away else 2,
+        away or abs(captured - at.negotiated),
+        bool(world.archives[memento.archive].doubts),
+        memento.archive != name,
+        memento.stamp,
+        int(memento.archive[1:]),
+    )
+
+
+def test_deadlines_that_make_no_sense_are_refused() -> None:
+    for soft, hard in [(0.0, 1.0), (2.0, 1.0)]:
+        try:
+            Deadlines(soft, hard)
+        except ValueError as error:
+            assert "0 < soft <= hard" in str(error)
+        else:
+            raise AssertionError

@@ -1,0 +1,129 @@
+"""Asks archives, each question once, however many clients wait for the answer.
+
+A question under way belongs to the desk, not to the client that asked first: clients come and
+go, the answer is remembered. A question ends by itself after `patience` seconds.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from archives.choice import nearest
+from archives.errors import ArchiveError, Unreachable
+from archives.model import Closest, Memento
+from archives.moment import Moment
+from archives.source import Source
+from timegate.ranking import in_direction
+from timegate.resolution import Attempt, Direction, Remembered, Rule
+
+Question = tuple[str, str, Moment | None, Direction]
+_PATIENCE: Final = 15.0
+
+
+class Memory(Protocol):
+    """What archives said before."""
+
+    async def recall(
+        self, archive: str, original: str, at: Moment | None
+    ) -> Remembered | None: ...
+
+    async def remember(
+        self, archive: str, original: str, at: Moment | None, outcome: Closest | None
+    ) -> None: ...
+
+
+class Desk:
+    """Where questions are handed in. Use as a context manager: it ends what is under way."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        memory: Memory,
+        observe: Callable[[Attempt], None] = lambda _: None,
+        patience: float = _PATIENCE,
+    ) -> None:
+        self._sources = sources
+        self._memory = memory
+        self._observe = observe
+        self._patience = patience
+        self._under_way: dict[Question, asyncio.Task[Attempt]] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def ask(
+        self,
+        archive: str,
+        original: str,
+        at: Moment | None,
+        *,
+        direction: Direction = "closest",
+        variant: Rule | None = None,
+    ) -> "asyncio.Task[Attempt]":
+        """Return the answer to come; wait for it with `asyncio.wait`, never cancel it."""
+        question = (archive, original, at, direction)
+        task = self._under_way.get(question)
+        if task is None:
+            loop = asyncio.get_running_loop()
+            task = loop.create_task(self._answer(question, variant), name=f"ask {archive}")
+            self._under_way[question] = task
+            task.add_done_callback(lambda _: self._under_way.pop(question, None))
+        return task
+
+    async def _answer(self, question: Question, variant: Rule | None) -> Attempt:
+        archive, original, at, direction = question
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        outcome: Closest | ArchiveError | None
+        try:
+            async with asyncio.timeout(self._patience):
+                outcome = await self._outcome(question)
+        except ArchiveError as error:
+            outcome = error
+        except TimeoutError:
+            why = f"no answer within {self._patience:g} s"
+            outcome = Unreachable(archive, original, why)
+        attempt = Attempt(archive, outcome, clock() - began, original, variant)
+        self._observe(attempt)
+        if not isinstance(outcome, ArchiveError) and direction == "closest":
+            await self._memory.remember(archive, original, at, outcome)
+        return attempt
+
+    async def _outcome(self, question: Question) -> Closest | None:
+        archive, original, at, direction = question
+        source = self._sources[archive]
+        closest = await source.closest(original, at)
+        if closest is None or at is None:
+            return closest
+        return in_direction(closest, at, direction) or await _listed(
+            source, original, at, direction
+        )
+
+
+async def _listed(
+    source: Source, original: str, at: Moment, direction: Direction
+) -> Closest | None:
+    """Look in the archive's list: its own choice was on the other side."""
+    best: Memento | None = None
+    async with aclosing(source.mementos(original)) as batches:
+        async for batch in batches:
+            fitting = [
+                memento
+                for memento in batch
+                if in_direction(Closest(memento, "timemap"), at, direction) is not None
+            ]
+            best = nearest(fitting if best is None else [best, *fitting], at)
+    return None if best is None else Closest(best, "timemap")

@@ -1,0 +1,263 @@
+"""The heart: a reference comes in, the best copy that any archive holds goes out, in time.
+
+The archive that the reference names is asked first, alone. When it has no exact copy, or is
+slower than usual, the others follow: at once, or one after the other while it may still answer.
+An exact copy ends the search. At the soft deadline the best so far is the answer, at the hard
+one whatever there is. What is still under way goes on and is remembered by the `Desk`.
+
+No I/O in here: archives are behind the desk, time is the event loop's.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from archives.model import Closest
+from timegate.desk import Desk, Memory
+from timegate.ranking import ends_search, found, in_direction, ranked
+from timegate.resolution import Attempt, Policy, Query, Remembered, Resolution, Rule
+from timegate.variants import variants
+
+# The named archive alone for so long, then one more at a time: with answers at a median of
+# 300 ms (lognormal, sigma 0.8) that is 1.14 requests on average where it holds the copy.
+PATIENCE: Final = 1.3
+STAGGER: Final = 0.1
+_VARIANTS_OF_THE_NAMED: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds after which an answer is given: with what there is, and in any case."""
+
+    soft: float = 2.0
+    hard: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.soft <= self.hard:
+            raise ValueError("deadlines: 0 < soft <= hard")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Whom to ask: *first* alone, *then* the others, in this order."""
+
+    first: tuple[str, ...]
+    then: tuple[str, ...]
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Everyone who may be asked."""
+        return (*self.first, *self.then)
+
+
+Router = Callable[[Query, Policy], Plan]
+
+
+class Resolver:
+    """Answers queries from as many archives as it takes."""
+
+    def __init__(
+        self, desk: Desk, memory: Memory, route: Router, deadlines: Deadlines | None = None
+    ) -> None:
+        self._desk = desk
+        self._memory = memory
+        self._route = route
+        self._deadlines = deadlines or Deadlines()
+
+    async def resolve(self, query: Query, policy: Policy | None = None) -> Resolution:
+        """Return the best answer in time. Never raises for what archives do."""
+        wishes = policy or Policy()
+        plan = self._narrowed(self._route(query, wishes), query, wishes)
+        remembered = {} if wishes.no_cache else await self._recalled(query, plan)
+        search = _Search(query, wishes, plan, self._desk, _fresh(query, wishes, remembered))
+        if not wishes.only_if_cached:
+            await search.run(self._hurried(wishes))
+        return search.conclusion(_stale(query, wishes, remembered))
+
+    def _narrowed(self, plan: Plan, query: Query, policy: Policy) -> Plan:
+        """Leave out the others where only the named archive will do (S-8)."""
+        if policy.precision in ("exact", "archive") and query.archive is not None:
+            return Plan(plan.first, ())
+        return plan
+
+    async def _recalled(self, query: Query, plan: Plan) -> dict[str, Remembered]:
+        recalled = {}
+        for archive in plan.order:
+            known = await self._memory.recall(archive, query.original, query.at)
+            if known is not None:
+                recalled[archive] = known
+        return recalled
+
+    def _hurried(self, policy: Policy) -> Deadlines:
+        if policy.wait is None:
+            return self._deadlines
+        return Deadlines(min(self._deadlines.soft, policy.wait), policy.wait)
+
+
+def _fresh(query: Query, policy: Policy, remembered: dict[str, Remembered]) -> list[Attempt]:
+    return [_attempt(query, policy, a, r) for a, r in remembered.items() if r.fresh]
+
+
+def _stale(query: Query, policy: Policy, remembered: dict[str, Remembered]) -> list[Attempt]:
+    return [
+        _attempt(query, policy, a, r)
+        for a, r in remembered.items()
+        if not r.fresh and r.outcome is not None
+    ]
+
+
+def _attempt(query: Query, policy: Policy, archive: str, known: Remembered) -> Attempt:
+    outcome = known.outcome
+    if outcome is not None:
+        outcome = in_direction(outcome, query.at, policy.direction)
+    return Attempt(archive, outcome, 0.0, query.original, None, known.age)
+
+
+class _Search:
+    """One search: who was asked, who answered, what is the best so far."""
+
+    def __init__(
+        self,
+        query: Query,
+        policy: Policy,
+        plan: Plan,
+        desk: Desk,
+        known: Iterable[Attempt],
+    ) -> None:
+        self._query = query
+        self._policy = policy
+        self._plan = plan
+        self._desk = desk
+        self._attempts: list[Attempt] = list(known)
+        answered = {attempt.archive for attempt in self._attempts}
+        self._first = [archive for archive in plan.first if archive not in answered]
+        self._then = [archive for archive in plan.then if archive not in answered]
+        self._pending: dict[asyncio.Task[Attempt], tuple[str, Rule | None]] = {}
+        self._next_start = 0.0
+
+    async def run(self, deadlines: Deadlines) -> None:
+        """Ask until nothing better can come, everyone has answered, or time is up."""
+        if self._ended():
+            return
+        began = self._now()
+        self._next_start = began + PATIENCE
+        self._start(self._first)
+        self._first = []
+        while not self._ended():
+            self._start_more()
+            if not self._pending and not self._start_variants():
+                return
+            give_up = began + (deadlines.soft if self._has_copy() else deadlines.hard)
+            if self._now() >= give_up:
+                return
+            await self._wait(give_up)
+
+    def conclusion(self, stale: Sequence[Attempt]) -> Resolution:
+        """Return what there is now; *stale* answers only where there is nothing better."""
+        unanswered = self._unanswered()
+        attempts = list(self._attempts)
+        if not found(attempts):
+            silent = {*unanswered, *self._failed()}
+            attempts += [attempt for attempt in stale if attempt.archive in silent]
+        copies = _one_for_each(ranked(self._query, attempts, self._plan.order))
+        return Resolution(
+            self._query,
+            self._policy,
+            copies[0] if copies else None,
+            tuple(copies[1:]),
+            tuple(attempts),
+            tuple(unanswered),
+        )
+
+    def _ended(self) -> bool:
+        return any(ends_search(self._query, attempt) for attempt in self._attempts)
+
+    def _has_copy(self) -> bool:
+        return bool(found(self._attempts))
+
+    def _start_more(self) -> None:
+        """Start the others: all once the first have answered, before that one at a time."""
+        if not self._then:
+            return
+        waiting_for_first = any(
+            archive in self._plan.first for archive, _ in self._pending.values()
+        )
+        if not waiting_for_first:
+            self._start(self._then)
+            self._then = []
+        elif self._now() >= self._next_start:
+            self._start(self._then[:1])
+            self._then = self._then[1:]
+            self._next_start = self._now() + STAGGER
+
+    def _start_variants(self) -> bool:
+        """Ask everyone for other spellings once the URL itself is nowhere (S-7)."""
+        if self._has_copy():
+            return False
+        for rule, url in variants(self._query):
+            asked = {attempt.archive for attempt in self._attempts if attempt.original == url}
+            willing = [a.archive for a in self._attempts if a.outcome is None]
+            left = [a for a in dict.fromkeys(willing) if a not in asked]
+            if left:
+                self._start(left, url, rule)
+                return True
+        return False
+
+    def _start(
+        self, archives: Sequence[str], url: str | None = None, rule: Rule | None = None
+    ) -> None:
+        for archive in archives:
+            task = self._desk.ask(
+                archive,
+                url or self._query.original,
+                self._query.at,
+                direction=self._policy.direction,
+                variant=rule,
+            )
+            self._pending[task] = (archive, rule)
+
+    async def _wait(self, give_up: float) -> None:
+        until = min(give_up, self._next_start) if self._then else give_up
+        patience = max(until - self._now(), 0.0)
+        done, _ = await asyncio.wait(
+            self._pending, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in done:
+            _, rule = self._pending.pop(task)
+            self._take(replace(task.result(), variant=rule))
+
+    def _take(self, attempt: Attempt) -> None:
+        self._attempts.append(attempt)
+        named = attempt.archive == self._query.archive
+        if named and attempt.outcome is None and attempt.variant is None:
+            rules = list(variants(self._query))[:_VARIANTS_OF_THE_NAMED]
+            for rule, url in rules:
+                self._start([attempt.archive], url, rule)
+
+    def _unanswered(self) -> list[str]:
+        """Return who did not answer, or was not even asked for want of time."""
+        if self._ended() or self._policy.only_if_cached:
+            # Nobody else was needed; they are not missing.
+            return []
+        pending = [archive for archive, rule in self._pending.values() if rule is None]
+        return [*pending, *self._first, *self._then]
+
+    def _failed(self) -> set[str]:
+        return {
+            a.archive
+            for a in self._attempts
+            if a.outcome is not None and not isinstance(a.outcome, Closest)
+        }
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+
+def _one_for_each(copies: Sequence[Attempt]) -> list[Attempt]:
+    """Return the best copy of each archive, in the order of *copies*."""
+    best: dict[str, Attempt] = {}
+    for attempt in copies:
+        best.setdefault(attempt.archive, attempt)
+    return list(best.values())
