@@ -1,10 +1,18 @@
-"""``timegate.toml``: what an operator decides. Every complaint names the file and the key."""
+"""``timegate.toml``: what an operator decides. Every complaint names the file and the key.
+
+Each value can also come from the environment: ``TIMEGATE_CONTACT``, ``TIMEGATE_LISTEN_PORT``.
+"""
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import msgspec
 
 from archives.model import ArchiveEntry
 from archives.registry import BadEntry, Registry, entry_from, from_memgator, load_known
@@ -14,6 +22,48 @@ class BadConfig(ValueError):
     """A configuration that cannot be used; says which file, which key, and what is allowed."""
 
 
+class Listen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the server listens."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 1208
+    """MemGator's port, so that we can take its place. 0 picks a free one."""
+    workers: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
+
+
+class Deadline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When an answer is given with what there is, and when in any case."""
+
+    soft: str = "2s"
+    hard: str = "5s"
+
+
+class CacheSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where answers are remembered: ``memory:`` or ``sqlite:PATH``."""
+
+    url: str = "memory:"
+
+
+class ArchivesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which of the known archives are asked."""
+
+    use: list[str] | None = None
+    mementomaps: dict[str, str] = {}
+    """Files that say what an archive holds, by archive id."""
+
+
+class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file as it is written."""
+
+    contact: str | None = None
+    base_url: str | None = None
+    listen: Listen = Listen()
+    deadline: Deadline = Deadline()
+    cache: CacheSection = CacheSection()
+    archives: ArchivesSection = ArchivesSection()
+    archive: list[dict[str, object]] = []
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """What is known before the first request."""
@@ -21,8 +71,20 @@ class Config:
     registry: Registry
     contact: str | None = None
     """In the User-Agent; needed before public archives are asked."""
-    private: frozenset[str] = field(default_factory=frozenset)
+    base_url: str | None = None
+    """What links in answers are built from; None for where the server listens."""
+    listen: Listen = field(default_factory=Listen)
+    soft: float = 2.0
+    hard: float = 5.0
+    cache: str = "memory:"
+    mementomaps: Mapping[str, str] = field(default_factory=dict)
+    private: frozenset[str] = frozenset()
     """Ids of the operator's own archives: only these may be at private addresses."""
+
+
+_DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_PATH: Final = re.compile(r"`\$\.?([^`]*+)`")
 
 
 def load_config(path: Path | None, archives: Path | None = None) -> Config:
@@ -30,17 +92,19 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
 
     Raises BadConfig.
     """
-    table = {} if path is None else _table(path)
-    unknown = table.keys() - {"contact", "archives", "archive"}
-    if unknown:
-        raise _bad(path, min(unknown), "unknown; allowed are contact, archives, archive")
-    own = (*_own_archives(table, path), *_memgator(archives))
-    known = _used(table, path)
-    try:
-        registry = Registry((*(e for e in known if e.id not in {o.id for o in own}), *own))
-    except BadEntry as error:
-        raise BadConfig(str(error)) from error
-    return Config(registry, _contact(table, path), frozenset(entry.id for entry in own))
+    where = "the environment" if path is None else str(path)
+    file = _converted(_overlaid({} if path is None else _table(path)), where)
+    own = (*_own_archives(file, where), *_memgator(archives))
+    return Config(
+        _registry(_used(file, where), own),
+        _contact(file, where),
+        _base_url(file, where),
+        file.listen,
+        *_deadlines(file, where),
+        file.cache.url,
+        file.archives.mementomaps,
+        frozenset(entry.id for entry in own),
+    )
 
 
 def _table(path: Path) -> dict[str, object]:
@@ -52,30 +116,105 @@ def _table(path: Path) -> dict[str, object]:
         raise BadConfig(f"{path}: not TOML: {error}") from error
 
 
-def _contact(table: Mapping[str, object], path: Path | None) -> str | None:
-    contact = os.environ.get("TIMEGATE_CONTACT", table.get("contact"))
-    if contact is None:
-        return None
-    if not isinstance(contact, str) or not (contact.isascii() and contact.isprintable()):
-        raise _bad(path, "contact", "must be a URL or address in printable ASCII")
+def _overlaid(table: dict[str, object]) -> dict[str, object]:
+    """Put the environment over the file: TIMEGATE_LISTEN_PORT is listen.port."""
+    sections = {"listen": Listen, "deadline": Deadline, "cache": CacheSection}
+    for name in ("contact", "base_url"):
+        if value := os.environ.get(f"TIMEGATE_{name.upper()}"):
+            table[name] = value
+    for section, struct in sections.items():
+        for key in struct.__struct_fields__:
+            if value := os.environ.get(f"TIMEGATE_{section}_{key}".upper()):
+                inner = table.setdefault(section, {})
+                if isinstance(inner, dict):
+                    inner[key] = int(value) if value.isdecimal() else value
+    return table
+
+
+def _converted(table: dict[str, object], where: str) -> File:
+    try:
+        return msgspec.convert(table, File)
+    except msgspec.ValidationError as error:
+        raise _bad(where, *_key_and_reason(str(error))) from error
+
+
+def _key_and_reason(message: str) -> tuple[str, str]:
+    """Take ``Expected `int`, got `str` - at `$.listen.port``` apart."""
+    reason, _, place = message.partition(" - at ")
+    path = _PATH.search(place)
+    key = path[1] if path else ""
+    unknown = re.search(r"contains unknown field `([^`]*+)`", reason)
+    if unknown:
+        allowed = ", ".join(_fields_at(key))
+        return ".".join(filter(None, (key, unknown[1]))), f"unknown; allowed are {allowed}"
+    return key or "the file", reason.replace("`", "")
+
+
+def _fields_at(key: str) -> tuple[str, ...]:
+    sections: dict[str, type[msgspec.Struct]] = {
+        "listen": Listen,
+        "deadline": Deadline,
+        "cache": CacheSection,
+        "archives": ArchivesSection,
+    }
+    return sections.get(key, File).__struct_fields__
+
+
+def _contact(file: File, where: str) -> str | None:
+    contact = file.contact
+    if contact is not None and not (contact.isascii() and contact.isprintable()):
+        raise _bad(where, "contact", "must be a URL or address in printable ASCII")
     return contact or None
 
 
-def _used(table: Mapping[str, object], path: Path | None) -> tuple[ArchiveEntry, ...]:
+def _base_url(file: File, where: str) -> str | None:
+    if file.base_url is None:
+        return None
+    parts = urlsplit(file.base_url)
+    sound = parts.scheme in ("http", "https") and parts.hostname and file.base_url.isascii()
+    if not sound or parts.query or parts.fragment or not file.base_url.isprintable():
+        raise _bad(
+            where, "base_url", "must be an http(s) URL without query, such as https://t.org"
+        )
+    return file.base_url.rstrip("/")
+
+
+def _deadlines(file: File, where: str) -> tuple[float, float]:
+    soft = _seconds(file.deadline.soft, where, "deadline.soft")
+    hard = _seconds(file.deadline.hard, where, "deadline.hard")
+    if soft > hard:
+        raise _bad(where, "deadline.soft", f"must not be later than deadline.hard ({hard:g} s)")
+    return soft, hard
+
+
+def _seconds(text: str, where: str, key: str) -> float:
+    stated = _DURATION.fullmatch(text)
+    seconds = float(stated[1]) * _SECONDS[stated[2]] if stated else 0.0
+    # pywb #310: a timeout of 0 made every archive time out.
+    if not 0 < seconds <= 120:
+        raise _bad(where, key, f"{text!r} must be like 2s, 500ms or 1m, over 0 and up to 2m")
+    return seconds
+
+
+def _registry(known: tuple[ArchiveEntry, ...], own: tuple[ArchiveEntry, ...]) -> Registry:
+    ours = {entry.id for entry in own}
+    try:
+        return Registry((*(entry for entry in known if entry.id not in ours), *own))
+    except BadEntry as error:
+        raise BadConfig(str(error)) from error
+
+
+def _used(file: File, where: str) -> tuple[ArchiveEntry, ...]:
     """Return the known archives; ``archives.use`` says which are asked."""
     known = load_known()
-    section = table.get("archives", {})
-    if not isinstance(section, dict) or section.keys() - {"use"}:
-        raise _bad(path, "archives", "must be a table with the one key use")
-    use = section.get("use")
+    use = file.archives.use
     if use is None:
         return known.entries
-    if not isinstance(use, list) or not all(isinstance(name, str) for name in use):
-        raise _bad(path, "archives.use", "must be a list of archive ids")
+    own = {str(one.get("id")) for one in file.archive}
     for name in use:
-        if known.by_id(name) is None:
+        if known.by_id(name) is None and name not in own:
             why = f"{name!r} is no archive; `timegate archives` lists them"
-            raise _bad(path, "archives.use", why)
+            raise _bad(where, "archives.use", why)
     return tuple(_switched(entry, on=entry.id in use) for entry in known.entries)
 
 
@@ -86,14 +225,11 @@ def _switched(entry: ArchiveEntry, *, on: bool) -> ArchiveEntry:
     return replace(entry, use=on, because=because)
 
 
-def _own_archives(table: Mapping[str, object], path: Path | None) -> tuple[ArchiveEntry, ...]:
-    archives = table.get("archive", [])
-    if not isinstance(archives, list) or not all(isinstance(one, dict) for one in archives):
-        raise _bad(path, "archive", "must be written as [[archive]]")
+def _own_archives(file: File, where: str) -> tuple[ArchiveEntry, ...]:
     try:
         return tuple(
-            entry_from(one, f"{path}: archive[{number}]")
-            for number, one in enumerate(archives, start=1)
+            entry_from(one, f"{where}: archive[{number}]")
+            for number, one in enumerate(file.archive, start=1)
         )
     except BadEntry as error:
         raise BadConfig(str(error)) from error
@@ -110,5 +246,5 @@ def _memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
         raise BadConfig(str(error)) from error
 
 
-def _bad(path: Path | None, key: str, why: str) -> BadConfig:
-    return BadConfig(f"{path or 'TIMEGATE_' + key.upper()}: {key}: {why}")
+def _bad(where: str, key: str, why: str) -> BadConfig:
+    return BadConfig(f"{where}: {key}: {why}")

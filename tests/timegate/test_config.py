@@ -43,6 +43,34 @@ def test_an_own_archive_takes_the_place_of_a_known_one(tmp_path: Path) -> None:
     assert entry.timegate == "https://banq.example/"
 
 
+def test_the_whole_configuration_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIMEGATE_LISTEN_PORT", "8080")
+    text = """
+        base_url = "https://timegate.example.org/"
+        [listen]
+        host = "127.0.0.2"
+        port = 1
+        workers = 2
+        [deadline]
+        soft = "500ms"
+        hard = "3s"
+        [cache]
+        url = "sqlite:cache.db"
+    """
+
+    config = load_config(written(tmp_path, text))
+
+    assert config.base_url == "https://timegate.example.org"
+    assert (config.listen.host, config.listen.port, config.listen.workers) == (
+        "127.0.0.2",
+        8080,
+        2,
+    )
+    assert (config.soft, config.hard, config.cache) == (0.5, 3.0, "sqlite:cache.db")
+
+
 def test_the_environment_names_the_contact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,13 +84,21 @@ def test_the_environment_names_the_contact(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("contact = 3", "contact: must be"),
+        ("contact = 3", "contact: Expected str | null, got int"),
         ('contact = "a\\nb"', "contact: must be"),
-        ("contacts = 3", "contacts: unknown; allowed are"),
-        ("archives = 3", "archives: must be"),
-        ("[archives]\nuse = 3", "archives.use: must be"),
+        ("contacts = 3", "contacts: unknown; allowed are contact, base_url, listen"),
+        ("[listen]\nports = 3", "listen.ports: unknown; allowed are host, port, workers"),
+        ("[listen]\nport = 70000", "listen.port: Expected int <= 65535"),
+        ('[listen]\nport = "x"', "listen.port: Expected int, got str"),
+        ("[listen]\nworkers = 0", "listen.workers: Expected int >= 1"),
+        ('[deadline]\nsoft = "0s"', "deadline.soft: '0s' must be like 2s"),
+        ('[deadline]\nhard = "soon"', "deadline.hard: 'soon' must be like 2s"),
+        ('[deadline]\nsoft = "9s"', "deadline.soft: must not be later than deadline.hard"),
+        ('base_url = "ftp://x"', "base_url: must be an http(s) URL"),
+        ("archives = 3", "archives: Expected object, got int"),
+        ("[archives]\nuse = 3", "archives.use: Expected array | null, got int"),
         ('[archives]\nuse = ["nope"]', "archives.use: 'nope' is no archive"),
-        ("archive = 3", "archive: must be written as [[archive]]"),
+        ("archive = 3", "archive: Expected array, got int"),
         ('[[archive]]\nid = "x"\nkind = "memento"', "archive[1]: timegate"),
         ("not toml", "not TOML"),
     ],
