@@ -3,12 +3,12 @@
 An archive states the time of a capture up to three times: in ``Memento-Datetime``, in the
 ``datetime`` of a link to it, in the digits of its address. The header counts, unless it cannot
 be true: a date that does not exist, in the future, before the web, or an echo of what was asked
-while the address says otherwise. Then the digits count, then the link. Each disagreement is
-kept as a doubt.
+while the address or the link says otherwise. Then the digits count, then the link. Each
+disagreement is kept as a doubt.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -25,6 +25,8 @@ _ADDRESS: Final = re.compile(
     r"/([0-9]{14,17})(?:[a-z]{2}_)?/((?:https?:|[a-z0-9-]++\.).*+)", re.IGNORECASE
 )
 _RELATIONS: Final[tuple[Relation, ...]] = ("first", "prev", "next", "last")
+WEB: Final = ("http://", "https://")
+"""How every address of a memento begins that people may be led to."""
 
 
 class Address(NamedTuple):
@@ -37,10 +39,26 @@ class Address(NamedTuple):
 def address_of(uri: str) -> Address | None:
     """Return the stamp and the original that *uri* spells out; None where it does not."""
     found = _ADDRESS.search(uri)
-    if found is None:
+    # Digits that follow another URL belong to it: a capture of a link into an archive.
+    if found is None or "://" in uri[uri.find("://") + 3 : found.start()]:
         return None
     stamp = stamp_from_digits(found[1])
     return None if stamp is None else Address(stamp, found[2])
+
+
+def same_page(one: str, other: str) -> bool:
+    """Whether two URLs differ in nothing but what archives fold."""
+    return _page_key(one) == _page_key(other)
+
+
+def _page_key(url: str) -> str:
+    """Return *url* without what archives fold: scheme, www, usual port, the last slash."""
+    scheme, separator, rest = url.partition("://")
+    # An address may name its original without a scheme; what follows then may hold another.
+    rest = rest if separator and scheme.isalpha() else url
+    host, slash, path = rest.partition("/")
+    host = host.lower().removeprefix("www.").removesuffix(":80").removesuffix(":443")
+    return (host + slash + path).rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +73,18 @@ class Statement:
     content_location: str | None
     negotiates: bool
     """Whether ``Vary`` names accept-datetime: this is a TimeGate speaking."""
-    links: tuple[Link, ...]
+    originals: tuple[str, ...]
+    """What was captured: one, if the archive keeps to M-6."""
+    links: tuple["DatedLink", ...]
+    """The links to mementos."""
 
     @classmethod
     def of(cls, reply: Reply) -> "Statement":
         """Read what *reply* states."""
         headers = reply.headers
         vary = {token.strip().lower() for token in headers.get("vary", "").split(",")}
+        links = parse_header(headers.get("link", ""))
+        originals = _originals(links, reply.url)
         return cls(
             reply.url,
             reply.status,
@@ -69,53 +92,124 @@ class Statement:
             _absolute(headers.get("location"), reply.url),
             _absolute(headers.get("content-location"), reply.url),
             "accept-datetime" in vary,
-            tuple(parse_header(headers.get("link", ""))),
+            originals,
+            tuple(_dated_links(links, reply.url, (reply.url, *originals))),
         )
 
     @property
-    def original(self) -> str | None:
-        """What was captured; L-2: a link about something else does not count."""
-        for link in self.links:
-            if "original" in link.rels and link.anchor is None:
-                return resolved(link.target, self.url)
+    def is_frame(self) -> bool:
+        """Whether this is the page around a memento that its links alone name (pywb)."""
+        framed = self.status == 200 and self.datetime is None and self.negotiates
+        return framed and self.linked_address is not None
+
+    @property
+    def linked_address(self) -> str | None:
+        """The one memento that the links can mean; None where they name several."""
+        plain = {link.uri for link in self.links if not link.relations}
+        dated = {link.uri for link in self.links if link.date == self.datetime}
+        for uris in (plain, dated, {link.uri for link in self.links}):
+            if len(uris) == 1:
+                return next(iter(uris))
         return None
 
     @property
-    def mementos(self) -> Mapping[str, str]:
-        """The address of each memento linked, and the date stated there."""
-        return {
-            uri: link.params["datetime"]
-            for link in self.links
-            if "memento" in link.rels and "datetime" in link.params
-            if (uri := resolved(link.target, self.url)) is not None
-        }
+    def quarrels(self) -> tuple[str, ...]:
+        """Doubts about what was captured: M-6 allows one original."""
+        pages = {_page_key(original) for original in self.originals}
+        return ("links several originals",) if len(pages) > 1 else ()
 
-    def neighbours(self, archive: str, original: str, now: str) -> dict[Relation, Memento]:
+    def original(self, uri: str | None, asked: str) -> str:
+        """Return what the memento at *uri* is a capture of: as linked, or as its address says.
+
+        Of several links the one that fits what was *asked* counts.
+        """
+        if asked in self.originals:
+            return asked
+        fitting = [page for page in self.originals if same_page(page, asked)]
+        address = address_of(uri) if uri else None
+        spelled = (address.original,) if address and address.original.startswith(WEB) else ()
+        return next(iter((*fitting, *self.originals, *spelled)), asked)
+
+    def date_of(self, uri: str) -> str | None:
+        """Return the date that the links give to the memento at *uri*, as written.
+
+        LANL's server links the chosen memento as ``first`` and ``last`` too, with their dates
+        (A-8). So of several dates the one in the address counts, then that of a link which is
+        called nothing else; where neither tells, none. The raw view of a memento links the
+        memento under its other address: then the one link that is called nothing else counts.
+        """
+        plain = [link for link in self.links if not link.relations]
+        links = [link for link in self.links if link.uri == uri] or plain
+        address = address_of(uri)
+        if address is not None:
+            agreeing = [link for link in links if _stamp(link.date) == address.stamp[:14]]
+            links = agreeing or links
+        links = [link for link in links if not link.relations] or links
+        dates = {link.date for link in links}
+        return dates.pop() if len(dates) == 1 else None
+
+    def neighbours(self, chosen: Memento, now: str) -> dict[Relation, Memento]:
         """Return the first, prev, next and last capture linked, those with believable dates.
 
-        The date decides, not the target alone: LANL's server links the chosen memento as
-        ``first`` and ``last`` (A-8), so a target whose digits deny the date is left out.
+        The date decides, not the target alone (A-8): a target whose digits deny the date, or
+        which is the *chosen* memento under another date, or of another page, is left out.
         """
         found: dict[Relation, Memento] = {}
         for link in self.links:
-            uri = resolved(link.target, self.url)
-            stamp = believable(link.params.get("datetime", ""), now)
-            if "memento" not in link.rels or uri is None or stamp is None:
-                continue
-            address = address_of(uri)
-            if address is None or address.stamp[:14] == stamp:
-                memento = Memento(stamp, uri, original, archive)
-                found.update((name, memento) for name in _RELATIONS if name in link.rels)
+            stamp = believable(link.date, now)
+            if stamp is not None and _fits(link.uri, stamp, chosen):
+                memento = Memento(stamp, link.uri, chosen.original, chosen.archive)
+                found.update(dict.fromkeys(link.relations, memento))
         return found
+
+
+class DatedLink(NamedTuple):
+    """A link to a memento, with the date that it states."""
+
+    uri: str
+    date: str
+    relations: tuple[Relation, ...]
+
+
+def _fits(uri: str, stamp: str, chosen: Memento) -> bool:
+    address = address_of(uri)
+    if address is None:
+        return uri != chosen.uri or stamp == chosen.stamp[:14]
+    return address.stamp[:14] == stamp and same_page(address.original, chosen.original)
+
+
+def _originals(links: Sequence[Link], url: str) -> tuple[str, ...]:
+    """Return what the reply says was captured; L-2: not what something else was."""
+    targets = (
+        resolved(link.target, url)
+        for link in links
+        if "original" in link.rels and link.anchor in (None, url)
+    )
+    return tuple(dict.fromkeys(target for target in targets if target))
+
+
+def _dated_links(
+    links: Sequence[Link], url: str, contexts: Sequence[str]
+) -> Iterator[DatedLink]:
+    """Yield the links to mementos whose context is one of *contexts* (L-2)."""
+    for link in links:
+        uri, date = resolved(link.target, url), link.params.get("datetime")
+        about_this = link.anchor is None or resolved(link.anchor, url) in contexts
+        if "memento" in link.rels and date and uri and uri.startswith(WEB) and about_this:
+            yield DatedLink(uri, date, tuple(name for name in _RELATIONS if name in link.rels))
 
 
 def believable(date: str, now: str) -> str | None:
     """Return the stamp of an HTTP date that a capture can have; None where it cannot be."""
+    stamp = _stamp(date)
+    return stamp if stamp is not None and plausible(stamp, now) else None
+
+
+def _stamp(date: str) -> str | None:
     try:
-        stamp = stamp_from_http_date(date)
+        return stamp_from_http_date(date)
     except Malformed:
         return None
-    return stamp if plausible(stamp, now) else None
 
 
 def plausible(stamp: str, now: str) -> bool:
@@ -139,15 +233,17 @@ def weigh(header: str | None, link: str | None, uri: str, asked: str | None, now
     doubts: list[str] = []
     stated = _stated("Memento-Datetime", header, now, doubts)
     linked = _stated("the link to it", link, now, doubts)
-    address = address_of(uri)
-    digits = address.stamp if address and plausible(address.stamp, now) else None
-    if digits and stated and stated != digits[:14]:
-        doubts.append(f"Memento-Datetime says {stated}, the address says {digits}")
-        if stated == asked:
+    digits = _digits(uri, now, doubts)
+    claims = {
+        "Memento-Datetime": stated,
+        "the address": digits and digits[:14],
+        "the link to it": linked,
+    }
+    if len(set(filter(None, claims.values()))) > 1:
+        doubts.append(", ".join(f"{where} says {t}" for where, t in claims.items() if t))
+        if stated is not None and stated == asked:
             doubts.append("Memento-Datetime echoes the time that was asked for")
             stated = None
-    if stated and linked and stated != linked:
-        doubts.append(f"Memento-Datetime says {stated}, the link to it says {linked}")
     return Dated(_finer(stated, digits) or digits or linked, tuple(doubts))
 
 
@@ -158,6 +254,14 @@ def _stated(where: str, date: str | None, now: str, doubts: list[str]) -> str | 
     if stamp is None:
         doubts.append(f"{where} gives an impossible date: {date[:60]!r}")
     return stamp
+
+
+def _digits(uri: str, now: str, doubts: list[str]) -> str | None:
+    address = address_of(uri)
+    if address is None or plausible(address.stamp, now):
+        return address and address.stamp
+    doubts.append(f"the address gives an impossible date: {address.stamp}")
+    return None
 
 
 def _finer(stated: str | None, digits: str | None) -> str | None:

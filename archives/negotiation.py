@@ -5,32 +5,42 @@ memento itself. Redirects on the way are followed by hand, at most `MOST_HOPS`, 
 the `Fetcher`. No body is read.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Literal
+from urllib.parse import urlsplit
 
-from archives.choice import nearest
+from archives.choice import nearest, second_of
 from archives.errors import Misbehaved, Refused
-from archives.evidence import Statement, address_of, weigh
+from archives.evidence import WEB, Statement, address_of, same_page, weigh
 from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Relation
 from archives.moment import Moment
 from archives.source import Fetcher, Request
 
 MOST_HOPS: Final = 5
-_REDIRECTS: Final = (301, 302, 303, 307, 308)
-_CLEAR_NO: Final = (404, 410)
-_GO_AWAY: Final = (401, 451)
+CLEAR_NO: Final = (404, 410)
+GO_AWAY: Final = (401, 451)
+REDIRECTS: Final = (301, 302, 303, 307, 308)
 _NO_HEAD: Final = (405, 501)
+# Nobody asked for a part, or whether something has changed.
+_UNASKED: Final = (206, 304, 416)
 # Clocks differ; a capture from tomorrow is a wrong date all the same.
 _CLOCK_DRIFT: Final = timedelta(hours=1)
 
 Clock = Callable[[], datetime]
+_Method = Literal["GET", "HEAD"]
 
 
 def latest_stamp(clock: Clock) -> str:
     """Return the last stamp that a capture can have now."""
     return Moment.of(clock().astimezone(UTC) + _CLOCK_DRIFT).digits
+
+
+def instant_for(at: Moment, entry: ArchiveEntry) -> str:
+    """Return the second to ask *entry* for: T-11, by how it chooses."""
+    before = entry.selection == "nearest-before"
+    return Moment.of(at.window[1] if before else at.negotiated).digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +63,16 @@ class Negotiator:
         self._entry = entry
         self._fetch = fetch
         self._clock = clock
+        self._hosts = frozenset(_hosts(entry))
         self._takes_head = True
+        self._may_mistake_head = True
 
     async def closest(self, question: Question) -> Closest | None:
         """Return what the archive answers; None for a clear no. Raises ArchiveError."""
         url = question.url
         seen = {url}
-        for _ in range(MOST_HOPS + 1):
-            statement = await self._ask(url, question.headers)
+        for hop in range(MOST_HOPS + 1):
+            statement = await self._ask(url, question.headers, sent_on=hop > 0)
             following = self._next_hop(statement, question)
             if following is None:
                 return self._conclude(statement, question)
@@ -72,24 +84,51 @@ class Negotiator:
             url = following
         raise self._misbehaved(url, f"more than {MOST_HOPS} redirects")
 
-    async def _ask(self, url: str, headers: Mapping[str, str]) -> Statement:
-        if self._takes_head:
-            async with self._fetch(Request("HEAD", url, "memento", headers)) as reply:
-                if reply.status not in _NO_HEAD or "memento-datetime" in reply.headers:
-                    return Statement.of(reply)
-            self._takes_head = False
-        async with self._fetch(Request("GET", url, "memento", headers)) as reply:
+    async def _ask(self, url: str, headers: Mapping[str, str], *, sent_on: bool) -> Statement:
+        """Ask with HEAD, and with GET where the answer to HEAD cannot be what GET would say.
+
+        Whoever does not know HEAD says 405, or anything at all. A 404 to HEAD is believed,
+        because asking every archive twice for every page it lacks is more than they allow
+        (S7), but not where the archive itself has just sent us. Other nonsense is looked into
+        once.
+        """
+        if not self._takes_head:
+            return await self._said("GET", url, headers)
+        try:
+            told = await self._said("HEAD", url, headers)
+        except Misbehaved:
+            # Some send the body along, which breaks HTTP.
+            if not self._may_mistake_head:
+                raise
+        else:
+            if not self._is_suspect(told, sent_on=sent_on):
+                return told
+            self._takes_head = told.status not in _NO_HEAD
+        self._may_mistake_head = False
+        again = await self._said("GET", url, headers)
+        self._takes_head = self._takes_head and not _is_answer(again)
+        return again
+
+    async def _said(self, method: _Method, url: str, headers: Mapping[str, str]) -> Statement:
+        async with self._fetch(Request(method, url, "memento", headers)) as reply:
             return Statement.of(reply)
+
+    def _is_suspect(self, told: Statement, *, sent_on: bool) -> bool:
+        if _is_answer(told):
+            return False
+        if told.status in CLEAR_NO:
+            return sent_on
+        return told.status in _NO_HEAD or self._may_mistake_head
 
     def _next_hop(self, statement: Statement, question: Question) -> str | Closest | None:
         """Return where to ask next, or the answer if the redirect gives it; None at the end."""
-        if statement.status not in _REDIRECTS:
+        if statement.status not in REDIRECTS:
             return None
         if statement.datetime is not None and not _leads_to_itself(statement, question):
             return None
         if statement.location is None:
             raise self._misbehaved(statement.url, f"{statement.status} without Location")
-        if statement.url.startswith("https:") and statement.location.startswith("http:"):
+        if downgrades(statement.url, statement.location):
             raise self._misbehaved(statement.location, "redirects from https to http")
         return self._settled(statement, question) or statement.location
 
@@ -97,101 +136,155 @@ class Negotiator:
         """Return the answer where a redirect already proves when its target was captured.
 
         It does where its own link to the target dates it and the digits of the address agree:
-        then a second request would bring nothing new.
+        then a second request would bring nothing new. A target at some other host is left to
+        the `Fetcher` to judge.
         """
-        target = statement.location
-        linked = statement.mementos.get(target or "")
-        address = address_of(target or "")
-        if target is None or linked is None or address is None:
+        target = statement.location or ""
+        linked = statement.date_of(target)
+        address = address_of(target)
+        if linked is None or address is None or not self._is_ours(target):
             return None
         dated = weigh(None, linked, target, None, latest_stamp(self._clock))
-        if dated.doubts or dated.stamp is None or dated.stamp != address.stamp:
+        if dated.doubts or dated.stamp is None:
             return None
-        original = statement.original or question.original
-        memento = Memento(dated.stamp, target, original, self._entry.id)
-        return self._best(memento, statement, question, ())
+        original = statement.original(target, question.original)
+        chosen = Memento(dated.stamp, target, original, self._entry.id)
+        return self._best(chosen, statement, question)
 
     def _conclude(self, statement: Statement, question: Question) -> Closest | None:
         """Return what the last reply says about the capture."""
-        uri = self._address(statement)
-        linked = statement.mementos.get(uri)
-        if statement.datetime is None and not (linked and statement.negotiates):
+        uri, doubts = self._address(statement, question)
+        linked = statement.date_of(uri)
+        if statement.datetime is None and not (linked and statement.is_frame):
             self._check_clear_no(statement)
             return None
-        now = latest_stamp(self._clock)
-        dated = weigh(statement.datetime, linked, uri, question.asked, now)
+        # Digits that we wrote ourselves say nothing: some archives serve the nearest there.
+        spoken = "" if uri == question.url else uri
+        # Only who was told the time can echo it.
+        asked = question.asked if statement.url == question.url else None
+        dated = weigh(statement.datetime, linked, spoken, asked, latest_stamp(self._clock))
         if dated.stamp is None:
             raise self._misbehaved(uri, "; ".join(dated.doubts))
-        original = statement.original or question.original
+        doubts += dated.doubts
         # Without Memento-Datetime this is the frame around a memento, and so is its status.
         status = statement.status if statement.datetime else None
-        memento = Memento(dated.stamp, uri, original, self._entry.id, status)
-        return self._best(memento, statement, question, dated.doubts)
+        if status in _UNASKED:
+            doubts += (f"answers {status}, which nobody asked for",)
+        original = statement.original(uri, question.original)
+        chosen = Memento(dated.stamp, uri, original, self._entry.id, status)
+        return self._best(chosen, statement, question, doubts)
 
-    def _address(self, statement: Statement) -> str:
+    def _address(self, statement: Statement, question: Question) -> tuple[str, tuple[str, ...]]:
         """Return where the memento is: as stated, as linked, or else where we asked."""
-        if statement.content_location:
-            return statement.content_location
-        linked = statement.mementos
-        if statement.negotiates and len(linked) == 1:
-            return next(iter(linked))
-        dates = [uri for uri, date in linked.items() if date == statement.datetime]
-        return dates[0] if statement.negotiates and len(dates) == 1 else statement.url
+        stated = statement.content_location
+        if stated is not None and self._is_its_address(stated, statement, question):
+            return stated, ()
+        if not statement.negotiates:
+            return statement.url, ()
+        doubts = () if stated is None else (f"Content-Location is no memento: {stated[:200]}",)
+        return statement.linked_address or statement.url, doubts
+
+    def _is_its_address(self, stated: str, statement: Statement, question: Question) -> bool:
+        """Whether Content-Location is the archive's word, not a header of the archived page."""
+        address = address_of(stated)
+        if not self._is_ours(stated) or address is None:
+            return statement.negotiates and self._is_ours(stated)
+        pages = (*statement.originals, question.original)
+        return any(same_page(address.original, page) for page in pages)
 
     def _best(
         self,
-        memento: Memento,
+        chosen: Memento,
         statement: Statement,
         question: Question,
-        doubts: tuple[str, ...],
+        doubts: tuple[str, ...] = (),
     ) -> Closest:
         """Prefer a neighbour that the archive links if it is nearer than its choice (S-6)."""
-        now = latest_stamp(self._clock)
-        neighbours: Mapping[Relation, Memento] = statement.neighbours(
-            self._entry.id, memento.original, now
-        )
-        best = nearest([memento, *neighbours.values()], question.at)
-        if best is not None and best.stamp != memento.stamp:
-            doubts = (*doubts, f"chose {memento.stamp} although it links {best.stamp}")
-            memento = best
-        return Closest(memento, question.via, doubts, neighbours)
+        linked = statement.neighbours(chosen, latest_stamp(self._clock))
+        neighbours: dict[Relation, Memento] = {
+            relation: memento
+            for relation, memento in linked.items()
+            if self._is_ours(memento.uri)
+        }
+        best = nearest([chosen, *neighbours.values()], question.at) or chosen
+        if best.stamp[:14] == chosen.stamp[:14]:
+            best = chosen
+        doubts += statement.quarrels + self._wrong_choice(chosen, best, question.at)
+        return Closest(best, question.via, doubts, neighbours)
+
+    def _wrong_choice(
+        self, chosen: Memento, best: Memento, at: Moment | None
+    ) -> tuple[str, ...]:
+        """Doubt an archive that missed the nearest; how it breaks ties is its own (M-18)."""
+        if best is chosen or self._entry.selection == "nearest-before":
+            return ()
+        if at is not None and _outside(at, best) == _outside(at, chosen):
+            return ()
+        return (f"chose {chosen.stamp} although it links {best.stamp}",)
 
     def _check_clear_no(self, statement: Statement) -> None:
         """Return if the reply says that there is no capture; raise if it says anything else."""
-        if statement.status in _CLEAR_NO:
+        if statement.status in CLEAR_NO:
             return
-        if statement.status in _GO_AWAY:
+        if statement.status in GO_AWAY:
             raise Refused(self._entry.id, statement.url, statement.status, None)
         if statement.status == 200:
             why = "answers 200 without Memento-Datetime: a gate or an error page, no memento"
             raise self._misbehaved(statement.url, why)
         raise self._misbehaved(statement.url, f"answers {statement.status}")
 
+    def _is_ours(self, uri: str) -> bool:
+        return _host(uri) in self._hosts
+
     def _misbehaved(self, url: str, why: str) -> Misbehaved:
         return Misbehaved(self._entry.id, url, why)
+
+
+def _hosts(entry: ArchiveEntry) -> Iterator[str]:
+    """Yield the hosts that *entry* names."""
+    yield from (host.partition("/")[0].lower() for host in entry.hosts)
+    urls = (entry.timegate, *entry.timemaps.values(), entry.cdx, entry.replay, entry.raw)
+    yield from filter(None, map(_host, filter(None, urls)))
+
+
+def _host(uri: str) -> str | None:
+    """Return the host of an http(s) address; None for any other."""
+    if not uri.startswith(WEB):
+        return None
+    try:
+        return urlsplit(uri).hostname
+    except ValueError:
+        return None
+
+
+def downgrades(url: str, following: str) -> bool:
+    """Whether a redirect falls back from https to http (R3)."""
+    return url.lower().startswith("https:") and following.lower().startswith("http:")
+
+
+def _is_answer(statement: Statement) -> bool:
+    """Whether a reply leads to a memento: more than yes or no can be said without one."""
+    redirects = statement.status in REDIRECTS and statement.location is not None
+    return redirects or statement.datetime is not None or statement.is_frame
+
+
+def _outside(at: Moment, capture: Memento) -> timedelta:
+    return abs(at.distance(second_of(capture.stamp)))
 
 
 def _leads_to_itself(statement: Statement, question: Question) -> bool:
     """Whether a redirect with Memento-Datetime only leads to the capture that it dates.
 
-    By RFC 7089 4.5.3 it would be a capture of a redirect. Some TimeGates send the header by
-    mistake: then the target is a capture of the same page, and no other address is given.
+    By RFC 7089 4.5.3 it would be a capture of a redirect, as the Internet Archive serves them:
+    to the same stamp of another page. Some TimeGates send the header by mistake: then the
+    target is a capture of the same page, and no other address is given.
     """
-    if statement.content_location or statement.location is None:
+    if statement.location is None:
         return False
+    if statement.content_location is not None:
+        return statement.content_location == statement.location
     target = address_of(statement.location)
     here = address_of(statement.url)
     if target is None or (here is not None and here.stamp == target.stamp):
         return False
-    return _same_page(target.original, statement.original or question.original)
-
-
-def _same_page(one: str, other: str) -> bool:
-    return _page_key(one) == _page_key(other)
-
-
-def _page_key(url: str) -> str:
-    """Return *url* without what archives fold: scheme, www, port 80, the last slash."""
-    host, slash, path = url.partition("://")[2].partition("/")
-    host = host.lower().removeprefix("www.").removesuffix(":80")
-    return (host + slash + path).rstrip("/")
+    return same_page(target.original, statement.original(None, question.original))

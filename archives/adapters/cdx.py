@@ -2,7 +2,7 @@
 
 | dialect | near a time | newest | answer |
 |---|---|---|---|
-| wayback-cdx | ``sort=closest&closest=`` | ``limit=-1`` | JSON, an array of arrays |
+| wayback-cdx | ``sort=closest&closest=`` | ``limit=-5`` | JSON, an array of arrays |
 | pywb-cdxj, arquivo | ``sort=closest&closest=`` | ``sort=reverse`` | JSON lines |
 | outbackcdx | ``sort=closest&closest=`` | ``sort=reverse`` | CDX lines |
 
@@ -14,25 +14,25 @@ from contextlib import aclosing
 from typing import Final
 
 from archives.choice import nearest, second_of
-from archives.listing import cdx_query, list_captures, read_captures
+from archives.listing import Excerpt, cdx_query, list_captures, read_captures
 from archives.model import ArchiveEntry, Closest, Dialect, Memento
 from archives.moment import Moment
 from archives.negotiation import Clock
 from archives.source import Fetcher
 
 # More than one, so that a row with an impossible date costs no second request.
-_FEW: Final = "5"
+_FEW: Final = 5
 _NEAR: Final[Mapping[Dialect, Mapping[str, str]]] = {
-    "wayback-cdx": {"output": "json", "sort": "closest", "limit": _FEW},
-    "pywb-cdxj": {"output": "json", "sort": "closest", "limit": _FEW},
-    "arquivo": {"output": "json", "sort": "closest", "limit": _FEW},
-    "outbackcdx": {"sort": "closest", "limit": _FEW},
+    "wayback-cdx": {"output": "json", "sort": "closest", "limit": f"{_FEW}"},
+    "pywb-cdxj": {"output": "json", "sort": "closest", "limit": f"{_FEW}"},
+    "arquivo": {"output": "json", "sort": "closest", "limit": f"{_FEW}"},
+    "outbackcdx": {"sort": "closest", "limit": f"{_FEW}"},
 }
 _NEWEST: Final[Mapping[Dialect, Mapping[str, str]]] = {
-    "wayback-cdx": {"output": "json", "limit": "-" + _FEW},
-    "pywb-cdxj": {"output": "json", "sort": "reverse", "limit": _FEW},
-    "arquivo": {"output": "json", "sort": "reverse", "limit": _FEW},
-    "outbackcdx": {"sort": "reverse", "limit": _FEW},
+    "wayback-cdx": {"output": "json", "limit": f"-{_FEW}"},
+    "pywb-cdxj": {"output": "json", "sort": "reverse", "limit": f"{_FEW}"},
+    "arquivo": {"output": "json", "sort": "reverse", "limit": f"{_FEW}"},
+    "outbackcdx": {"sort": "reverse", "limit": f"{_FEW}"},
 }
 
 
@@ -50,12 +50,13 @@ class CdxArchive:
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         """Ask the index for the rows nearest to *at*, and look at all it gives."""
+        page = original.partition("#")[0]
         options = _NEWEST[self._dialect] if at is None else self._near(at)
-        url = cdx_query(self._endpoint, original.partition("#")[0], options)
-        rows = await read_captures(self.entry, self._fetch, self._clock, original, url)
-        if at is not None and not _by_nearness(rows, at):
-            return await self._search(original, at)
-        best = nearest(rows, at)
+        url = cdx_query(self._endpoint, page, options)
+        found = await read_captures(self.entry, self._fetch, self._clock, page, url)
+        if not self._proves(found, at):
+            return await self._search(page, at)
+        best = nearest(found.captures, at)
         return None if best is None else Closest(best, "cdx")
 
     def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
@@ -65,17 +66,32 @@ class CdxArchive:
     def _near(self, at: Moment) -> Mapping[str, str]:
         return {**_NEAR[self._dialect], "closest": Moment.of(at.negotiated).digits}
 
-    async def _search(self, original: str, at: Moment) -> Closest | None:
-        """Read everything: rows that are not sorted by nearness prove nothing."""
+    def _proves(self, found: Excerpt, at: Moment | None) -> bool:
+        """Whether the nearest of what was *found* is the nearest of all.
+
+        It is where the index has no more rows than these, or where these come in the order
+        that was asked for: a server that ignores ``sort`` gives its oldest.
+        """
+        if found.listed and not found.captures:
+            return False
+        if found.listed < _FEW:
+            return True
+        if at is not None:
+            return _is_rising(
+                [abs(second_of(row.stamp) - at.negotiated) for row in found.captures]
+            )
+        stamps = [row.stamp for row in found.captures]
+        return "sort" not in _NEWEST[self._dialect] or _is_rising(stamps[::-1])
+
+    async def _search(self, original: str, at: Moment | None) -> Closest | None:
+        """Read everything: rows in no order prove nothing."""
         best: Memento | None = None
         async with aclosing(self.mementos(original)) as batches:
             async for batch in batches:
-                candidates = batch if best is None else [best, *batch]
-                best = nearest(candidates, at)
-        doubt = "ignores sort=closest: its whole index was read"
+                best = nearest(batch if best is None else [best, *batch], at)
+        doubt = "does not sort its index as asked: all of it was read"
         return None if best is None else Closest(best, "cdx", (doubt,))
 
 
-def _by_nearness(rows: Sequence[Memento], at: Moment) -> bool:
-    away = [abs(second_of(row.stamp) - at.negotiated) for row in rows]
-    return away == sorted(away)
+def _is_rising(values: Sequence[object]) -> bool:
+    return list(values) == sorted(values)  # type: ignore[type-var]

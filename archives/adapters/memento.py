@@ -1,13 +1,12 @@
 """Archives that speak Memento: a TimeGate, and TimeMaps (RFC 7089)."""
 
 from collections.abc import AsyncGenerator, Sequence
-from datetime import datetime
 
 from archives.formats.httpdate import http_date
 from archives.listing import list_captures
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
-from archives.negotiation import Clock, Negotiator, Question
+from archives.negotiation import Clock, Negotiator, Question, instant_for
 from archives.source import Fetcher
 
 
@@ -25,16 +24,12 @@ class MementoArchive:
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         """Ask the TimeGate; without a time it gives the newest (M-14)."""
-        asked = None if at is None else Moment.of(self._instant(at)).digits
+        asked = None if at is None else instant_for(at, self.entry)
         headers = {} if asked is None else {"accept-datetime": http_date(asked)}
-        url = self._timegate + original.partition("#")[0]
-        question = Question(url, original, at, "timegate", headers, asked)
+        page = original.partition("#")[0]
+        question = Question(self._timegate + page, page, at, "timegate", headers, asked)
         return await self._negotiator.closest(question)
 
     def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
         """Read the TimeMap. Accept-Datetime is never sent: pywb takes it for ``from=``."""
         return list_captures(self.entry, self._fetch, self._clock, original)
-
-    def _instant(self, at: Moment) -> datetime:
-        """Return the second to ask for: T-11, by how the archive chooses."""
-        return at.window[1] if self.entry.selection == "nearest-before" else at.negotiated

@@ -5,12 +5,19 @@ archive redirects to the nearest. What it serves counts, not what was asked (R-6
 """
 
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
 
 from archives.listing import filled, list_captures
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
-from archives.negotiation import Clock, Negotiator, Question, latest_stamp
+from archives.negotiation import Clock, Negotiator, Question, instant_for
 from archives.source import Fetcher
+
+# The newest is the one nearest to a time that no capture can have: then an archive that
+# repeats the digits of the URL as the time of a capture (pywb's frame) gives itself away.
+_TOMORROW: Final = timedelta(days=1)
 
 
 class WaybackArchive:
@@ -30,19 +37,23 @@ class WaybackArchive:
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         """Fill the template and see which capture is really there."""
-        asked = latest_stamp(self._clock) if at is None else Moment.of(at.negotiated).digits
-        url = filled(self._template, asked, original.partition("#")[0])
-        question = Question(url, original, at, "template", {}, asked)
-        found = await self._negotiator.closest(question)
-        if found is None or self.entry.replay is None:
-            return found
-        return Closest(self._replayed(found.memento), found.via, found.doubts, found.neighbours)
+        page = original.partition("#")[0]
+        asked = self._tomorrow() if at is None else instant_for(at, self.entry)
+        url = filled(self._template, asked, page)
+        found = await self._negotiator.closest(Question(url, page, at, "template", {}, asked))
+        if found is None:
+            return None
+        near = {name: self._replayed(capture) for name, capture in found.neighbours.items()}
+        return replace(found, memento=self._replayed(found.memento), neighbours=near)
 
     def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
         """Read whatever list of captures the archive has."""
         return list_captures(self.entry, self._fetch, self._clock, original)
 
+    def _tomorrow(self) -> str:
+        return Moment.of(self._clock() + _TOMORROW).digits
+
     def _replayed(self, memento: Memento) -> Memento:
         """Return *memento* at its replay address, where people look at it."""
-        replay = filled(self.entry.replay or "", memento.stamp[:14], memento.original)
-        return memento._replace(uri=replay)
+        template = self.entry.replay or self._template
+        return memento._replace(uri=filled(template, memento.stamp, memento.original))
