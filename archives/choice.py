@@ -116,10 +116,10 @@ class _Head:
     async def grow(self, enough: int) -> None:
         """Take more captures until there are more than *enough*, or the list ends."""
         try:
-            async for captures in self._batches:
-                self.captures += captures
-                if len(self.captures) > enough:
-                    break
+            while len(self.captures) <= enough:
+                self.captures += await anext(self._batches)
+        except StopAsyncIteration:
+            return
         except ArchiveError as trouble:
             self._trouble = trouble
 
