@@ -1,0 +1,265 @@
+"""A resolution for programs: the JSON report, and the links of an answer.
+
+Nothing in a Link header is taken over as it came: every target is written anew, so that no URL
+can end its angle brackets or begin another header (Q-4).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from archives.choice import second_of
+from archives.errors import ArchiveError
+from archives.evidence import WEB
+from archives.formats.httpdate import http_date
+from archives.model import Closest, Memento, Relation
+from archives.moment import Moment
+from archives.reading import Diagnosis, Malformed
+from archives.registry import Registry
+from archives.uri import check_text, read_uri
+from timegate.cite import citation
+from timegate.identifiers.duri import Duri
+from timegate.resolution import Attempt, Resolution
+from timegate.verdict import Member, Verdict, in_words, location, raw_address
+
+Json = dict[str, object]
+LONGEST_LINKS: Final = 8000
+"""Octets. Clients on aiohttp refuse a field of more than 8190."""
+_LONGEST_REASON: Final = 300
+# R8: what may stand in angle brackets. Percent signs stay: triplets are not encoded twice.
+_IN_BRACKETS: Final = "".join(c for c in map(chr, range(0x21, 0x7F)) if c not in '<>"\\^`{|}')
+
+
+def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_url: str) -> Json:
+    """Return all that is known of the answer, in plain JSON types."""
+    query = resolution.query
+    members = {name: _member(member) for name, member in verdict.members()}
+    return {
+        "identifier": query.identifier,
+        "original": query.original,
+        **members,
+        "memento": _memento(resolution, registry),
+        "cite": cited(resolution, registry),
+        "alternatives": [*_alternatives(resolution)],
+        "attempts": [*_attempts(resolution)],
+        "timemap": _own("timemap/link", resolution, base_url),
+        "words": in_words(verdict),
+    }
+
+
+def _member(member: Member | None) -> Json | None:
+    return None if member is None else {"value": member.value, **member.params}
+
+
+def _memento(resolution: Resolution, registry: Registry) -> Json | None:
+    memento = resolution.memento
+    if memento is None:
+        return None
+    return {
+        "uri": memento.uri,
+        "raw": raw_address(memento, registry.by_id(memento.archive)),
+        "datetime": str(memento.captured),
+        "archive": memento.archive,
+        "status": memento.status,
+    }
+
+
+def cited(resolution: Resolution, registry: Registry) -> dict[str, str | None]:
+    """Return the names of what was really found; None where it has none."""
+    names: dict[str, str | None] = {"pwid": None, "duri": None}
+    memento = resolution.memento
+    if memento is None:
+        return names
+    entry = registry.by_id(memento.archive)
+    is_raw = location(resolution, registry) == raw_address(memento, entry)
+    try:
+        if entry is None or not entry.pwid:
+            return {**names, "duri": _duri(memento)}
+        found = citation(memento.original, memento.captured, entry.pwid[0], raw=is_raw)
+    except Malformed:
+        # What the archive calls the original is no URL that a name could hold.
+        return names
+    return {"pwid": found.pwid.canonical, "duri": found.duri.canonical}
+
+
+def _duri(memento: Memento) -> str:
+    url = memento.original.partition("#")[0]
+    check_text(url)
+    return Duri(memento.captured, read_uri(url, Diagnosis())).canonical
+
+
+def _alternatives(resolution: Resolution) -> Iterator[Json]:
+    for attempt in resolution.alternatives:
+        if isinstance(attempt.outcome, Closest):
+            memento = attempt.outcome.memento
+            yield {
+                "archive": memento.archive,
+                "uri": memento.uri,
+                "datetime": str(memento.captured),
+                "delta": _delta(memento, resolution.query.at),
+            }
+
+
+def _delta(memento: Memento, at: Moment | None) -> int | None:
+    if at is None:
+        return None
+    return int(at.distance(second_of(memento.stamp)).total_seconds())
+
+
+def _attempts(resolution: Resolution) -> Iterator[Json]:
+    for attempt in resolution.attempts:
+        yield {
+            "archive": attempt.archive,
+            **_outcome(attempt),
+            "milliseconds": round(attempt.seconds * 1000),
+            "cached": attempt.age is not None,
+            "age": attempt.age,
+            "url": attempt.original,
+            "variant": attempt.variant,
+        }
+    answered = {attempt.archive for attempt in resolution.attempts}
+    for archive in resolution.unanswered:
+        if archive not in answered:
+            yield {
+                "archive": archive, "outcome": "unknown", "reason": "no answer in time",
+                "milliseconds": None, "cached": False, "age": None,
+                "url": resolution.query.original, "variant": None,
+            }
+
+
+def _outcome(attempt: Attempt) -> Json:
+    outcome = attempt.outcome
+    if outcome is None:
+        return {"outcome": "absent", "reason": None}
+    if isinstance(outcome, ArchiveError):
+        return {"outcome": "unknown", "reason": _printable(outcome.why)}
+    return {
+        "outcome": "found",
+        "reason": None,
+        "via": outcome.via,
+        "doubts": [_printable(doubt) for doubt in outcome.doubts],
+    }
+
+
+def _printable(text: str) -> str:
+    """Return *text*, part of which an archive may have written, without controls (E-1)."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text[:_LONGEST_REASON])
+
+
+class _Target(NamedTuple):
+    uri: str
+    rels: str
+    attributes: str = ""
+
+    def __str__(self) -> str:
+        return f'<{_bracketed(self.uri)}>; rel="{self.rels}"{self.attributes}'
+
+
+def links(resolution: Resolution, base_url: str, registry: Registry | None = None) -> str:
+    """Return the value of ``Link``: the original, our own resources, the copy and its likes.
+
+    The PWID (``cite-as``) is given where *registry* knows how the archive is called in one. The
+    original is always there (M-6); others, the least important first, are left out where the
+    field would grow too long.
+    """
+    targets = [
+        _Target(resolution.query.original, "original"),
+        *_mementos(resolution),
+        _Target(
+            *(_own("timemap/link", resolution, base_url), "timemap"),
+            '; type="application/link-format"',
+        ),
+        _Target(_own("timegate", resolution, base_url), "timegate"),
+    ]
+    pwid = None if registry is None else cited(resolution, registry)["pwid"]
+    if pwid is not None:
+        targets.append(_Target(pwid, "cite-as"))
+    return ", ".join(_fitting(map(str, targets)))
+
+
+def _fitting(written: Iterable[str]) -> Iterator[str]:
+    room = LONGEST_LINKS
+    for number, link in enumerate(written):
+        if number == 0 or len(link) + 2 <= room:
+            room -= len(link) + 2
+            yield link
+
+
+def _own(path: str, resolution: Resolution, base_url: str) -> str:
+    return f"{base_url.rstrip('/')}/{path}/{_bracketed(resolution.query.original)}"
+
+
+def _bracketed(uri: str) -> str:
+    """Write *uri* so that it can stand in angle brackets and in one line (L-6, R8)."""
+    return quote(uri, safe=_IN_BRACKETS, errors="replace")
+
+
+def _mementos(resolution: Resolution) -> Iterator[_Target]:
+    """Yield the copy chosen, then its neighbours; one target, one link (M-8)."""
+    chosen = resolution.memento
+    if chosen is None:
+        return
+    rels: dict[str, list[str]] = {chosen.uri: []}
+    dates = {chosen.uri: chosen.stamp}
+    for relation, memento in _neighbours(resolution, chosen).items():
+        if dates.setdefault(memento.uri, memento.stamp) == memento.stamp:
+            rels.setdefault(memento.uri, []).append(relation)
+    for uri, names in rels.items():
+        if uri.startswith(WEB):
+            when = http_date(dates[uri])
+            yield _Target(uri, " ".join([*names, "memento"]), f'; datetime="{when}"')
+
+
+def _neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Memento]:
+    """Return the neighbours that the archive states, or better ones that others hold.
+
+    Where it states none there may be one that nobody knows: then none is claimed.
+    """
+    known = [*_known(resolution)]
+    best: dict[Relation, Memento] = {}
+    for relation in _stated(resolution.best):
+        found = _NEAREST[relation](known, chosen.stamp)
+        if found is not None:
+            best[relation] = found
+    return best
+
+
+def _known(resolution: Resolution) -> Iterator[Memento]:
+    for attempt in filter(None, (resolution.best, *resolution.alternatives)):
+        if isinstance(attempt.outcome, Closest):
+            yield attempt.outcome.memento
+            yield from attempt.outcome.neighbours.values()
+
+
+def _stated(attempt: Attempt | None) -> Iterable[Relation]:
+    if attempt is None or not isinstance(attempt.outcome, Closest):
+        return ()
+    return attempt.outcome.neighbours.keys()
+
+
+def _first(known: Sequence[Memento], _: str) -> Memento | None:
+    return min(known, key=_age, default=None)
+
+
+def _last(known: Sequence[Memento], _: str) -> Memento | None:
+    return max(known, key=_age, default=None)
+
+
+def _prev(known: Sequence[Memento], stamp: str) -> Memento | None:
+    return _last([memento for memento in known if memento.stamp < stamp], stamp)
+
+
+def _next(known: Sequence[Memento], stamp: str) -> Memento | None:
+    return _first([memento for memento in known if memento.stamp > stamp], stamp)
+
+
+def _age(memento: Memento) -> str:
+    return memento.stamp
+
+
+_NEAREST: Final[Mapping[Relation, Callable[[Sequence[Memento], str], Memento | None]]] = {
+    "first": _first,
+    "prev": _prev,
+    "next": _next,
+    "last": _last,
+}

@@ -1,0 +1,65 @@
+"""How an answer differs from what was asked: the precision report, X-1 to X-9.
+
+Every member is decided on its own, each from as little as it needs; `match` is the worst of
+them. What is not known is called unknown, never exact.
+"""
+
+from archives.model import Closest
+from archives.registry import Registry
+from timegate.resolution import Resolution
+from timegate.verdict.archive import archive_member, negotiation, sources
+from timegate.verdict.capture import asked_time, granularity
+from timegate.verdict.content import content, coverage, delivered, raw_address
+from timegate.verdict.header import header
+from timegate.verdict.member import Member, Verdict, matched
+from timegate.verdict.uri import STRIPPED_FRAGMENT, uri_member
+from timegate.verdict.words import in_words
+
+__all__ = [
+    "STRIPPED_FRAGMENT",
+    "Member",
+    "Verdict",
+    "header",
+    "in_words",
+    "location",
+    "raw_address",
+    "verdict",
+]
+
+
+def location(resolution: Resolution, registry: Registry) -> str | None:
+    """Return where a client is led: to the raw bytes for a part (V-1), otherwise to replay.
+
+    The verdict is one on what is there. None where nothing was found.
+    """
+    memento = resolution.memento
+    if memento is None:
+        return None
+    return delivered(resolution.query, memento, registry.by_id(memento.archive))
+
+
+def verdict(resolution: Resolution, registry: Registry) -> Verdict:
+    """Return how the answer of *resolution* differs from its query."""
+    query, best = resolution.query, resolution.best
+    syntax = Member(query.syntax, {"diag": " ".join(dict.fromkeys(query.diagnostics))})
+    if best is None or not isinstance(best.outcome, Closest):
+        return Verdict(Member("none"), sources=sources(resolution), syntax=syntax)
+    memento = best.outcome.memento
+    entry = registry.by_id(memento.archive)
+    archive = archive_member(query, memento, registry)
+    time = asked_time(query, memento, entry)
+    grain = granularity(query.at, memento.stamp, entry)
+    uri = uri_member(query, best, memento)
+    extent = coverage(query, memento, entry, archive)
+    return Verdict(
+        match=matched(archive, time, grain, extent, uri),
+        archive=archive,
+        time=time,
+        granularity=grain,
+        coverage=extent,
+        uri=uri,
+        content=content(query, memento, entry),
+        sources=sources(resolution),
+        negotiation=negotiation(query, best.outcome),
+        syntax=syntax,
+    )

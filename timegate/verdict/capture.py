@@ -1,0 +1,90 @@
+"""When the copy was captured, beside when it was asked for: the members time and granularity.
+
+Digits are compared, not instants: what an archive proves may be finer than a second, and a
+leap second is none that HTTP can name (T-5, T-10).
+"""
+
+from typing import Final
+
+from archives.choice import second_of
+from archives.model import ArchiveEntry, Memento
+from archives.moment import GRANULARITIES, Moment
+from timegate.resolution import Query
+from timegate.verdict.member import Member, Parameter
+
+_SECOND: Final = 14
+_DAY: Final = 8
+
+
+def asked_time(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Member:
+    """Return where the capture lies: in the interval asked for, before or after it."""
+    at, stamp = query.at, memento.stamp
+    got = str(memento.captured)
+    basis = "minted" if query.minted else ""
+    if at is None:
+        live = "not-tried" if _means_now(query) else ""
+        return Member("latest", {"got": got, "basis": basis, "live": live})
+    params: dict[str, Parameter] = {
+        "req": at.start,
+        "until": "" if len(at.digits) == _SECOND else at.end,
+        "got": got,
+        "delta": int(at.distance(second_of(stamp)).total_seconds()),
+        "basis": basis,
+    }
+    side = _side(at, stamp)
+    if side == "within" and len(at.digits) == _SECOND == proven(stamp, entry):
+        side = "exact" if at.digits == stamp else side
+    return Member(side, params)
+
+
+def _means_now(query: Query) -> bool:
+    """Whether it is a dated URI with an empty date, which means now (D-7)."""
+    return query.identifier is not None and query.identifier.startswith(("duri::", "tdb::"))
+
+
+def _side(at: Moment, stamp: str) -> str:
+    """Return ``within``, ``before`` or ``after``."""
+    common = min(len(at.digits), len(stamp))
+    asked, found = at.digits[:common], stamp[:common]
+    # 23:59:60 is asked for as the second before it, and can only be answered with that.
+    clamped = _is_leap(at) and at.distance(second_of(stamp)).total_seconds() == 0
+    if asked == found or clamped:
+        return "within"
+    return "before" if found < asked else "after"
+
+
+def granularity(at: Moment | None, stamp: str, entry: ArchiveEntry | None) -> Member:
+    """Return how finely the capture is dated, beside how finely it was asked for."""
+    digits = proven(stamp, entry)
+    params = {"req": "" if at is None else at.granularity, "got": _name(digits)}
+    if digits < _SECOND:
+        return Member("padded", params)
+    if at is None or digits > len(at.digits):
+        return Member("finer", params)
+    if _is_leap(at) and at.digits[:_SECOND] != stamp[:_SECOND]:
+        return Member("truncated", params)
+    if digits == len(at.digits):
+        return Member("same", params)
+    return Member("truncated" if digits == _SECOND else "coarser", params)
+
+
+def proven(stamp: str, entry: ArchiveEntry | None) -> int:
+    """Return how many digits of *stamp* the archive proves.
+
+    Some fill up with zeros what they never measured (T-9): then the last zeros prove nothing,
+    down to the day.
+    """
+    digits = len(stamp)
+    if entry is None or not entry.padded or digits != _SECOND:
+        return digits
+    while digits > _DAY and stamp[digits - 2 : digits] == "00":
+        digits -= 2
+    return digits
+
+
+def _name(digits: int) -> str:
+    return GRANULARITIES.get(digits) or f"fraction{digits - _SECOND}"
+
+
+def _is_leap(at: Moment) -> bool:
+    return at.digits[12:14] == "60"

@@ -1,0 +1,70 @@
+"""Which view of a copy is delivered, and how much of what was asked for it covers (V-1 to V-7).
+
+A ``part`` is the file as it was harvested: where the archive has a view of the raw bytes, that
+is where clients are led. Everything else is a page, as replay shows it.
+"""
+
+import re
+from typing import Final
+
+from archives.listing import filled
+from archives.model import ArchiveEntry, Memento
+from timegate.resolution import Query
+from timegate.verdict.member import Member
+
+# The modifier id_ behind a stamp means unaltered bytes wherever it is known (F-2).
+_RAW_ADDRESS: Final = re.compile(r"/[0-9]{4,17}id_/")
+_PAGES: Final = ("page", "webpage")
+"""The prose of draft-08 calls a page ``webpage`` (V-7)."""
+_MORE_THAN_A_PAGE: Final = ("subsite", "site", "collection", "snapshot", "recording")
+
+
+def delivered(query: Query, memento: Memento, entry: ArchiveEntry | None) -> str:
+    """Return where a client is led: to the raw bytes for a part, otherwise to replay."""
+    raw = raw_address(memento, entry) if query.precision == "part" else None
+    return raw or memento.uri
+
+
+def raw_address(memento: Memento, entry: ArchiveEntry | None) -> str | None:
+    """Return where the unaltered bytes are; None where the archive has no such view."""
+    if _RAW_ADDRESS.search(memento.uri):
+        return memento.uri
+    if entry is None or entry.raw is None:
+        return None
+    return filled(entry.raw, memento.stamp, memento.original)
+
+
+def content(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Member:
+    """Return whether the bytes are unaltered, and the archived status if it is not 200.
+
+    Seeing no rewriting proves nothing (F-4). An archive that keeps a view of the raw bytes
+    apart rewrites in the other one.
+    """
+    raw = raw_address(memento, entry)
+    if raw is None:
+        value = "unknown"
+    else:
+        value = "raw" if delivered(query, memento, entry) == raw else "rewritten"
+    status = memento.status
+    return Member(value, {} if status is None or status == 200 else {"status": status})
+
+
+def coverage(
+    query: Query, memento: Memento, entry: ArchiveEntry | None, archive: Member
+) -> Member:
+    """Return how much of the asked extent the answer is."""
+    asked = query.precision
+    is_raw = delivered(query, memento, entry) == raw_address(memento, entry)
+    got = "part" if is_raw else "page"
+    return Member(_extent(asked, got, archive), {"req": asked or "", "got": got})
+
+
+def _extent(asked: str | None, got: str, archive: Member) -> str:
+    if asked is None or asked == got or (asked in _PAGES and got == "page"):
+        return "as-requested"
+    if asked == "part" or asked in _PAGES:
+        return "degraded"
+    # The page is where the site begins that was meant, if it is that archive's page (V-3). In
+    # another archive it belongs to another harvest, and the extent says nothing (X-9).
+    is_its_own = archive.value in ("same", "alias", "any")
+    return "degraded" if asked in _MORE_THAN_A_PAGE and is_its_own else "ignored"

@@ -1,0 +1,50 @@
+"""``Memento-Precision``: a verdict as a Dictionary of RFC 9651 (X-1, X-2).
+
+Values are Tokens; times, URLs and archive-ids are Strings, since an SF Date holds no fraction
+and a Token not every URL. A field that grows past 8190 octets is refused by aiohttp's and other
+clients, so a URL too long to be told is left out: the report has it.
+"""
+
+import re
+from typing import Final
+from urllib.parse import quote
+
+from http_sf import Token, ser
+from http_sf.types import BareItemType, DictionaryType, ParamsType
+
+from timegate.verdict.member import Member, Parameter, Verdict
+
+LONGEST_TEXT: Final = 2000
+_WORDS: Final = {
+    "time": ("basis", "live"),
+    "granularity": ("req", "got"),
+    "coverage": ("req", "got"),
+    "uri": ("rule",),
+}
+"""Parameters out of a closed vocabulary: Tokens, all others are Strings or Integers."""
+_TOKEN: Final = re.compile(r"[A-Za-z*][A-Za-z0-9:/!#$%&'*+.^_`|~-]{0,63}")
+_VISIBLE: Final = "".join(map(chr, range(0x20, 0x7F)))
+
+
+def header(verdict: Verdict) -> str:
+    """Return the value of ``Memento-Precision``, ASCII throughout."""
+    members: DictionaryType = {
+        name: (Token(member.value), _params(name, member))
+        for name, member in verdict.members()
+        if member is not None
+    }
+    return ser(members)
+
+
+def _params(name: str, member: Member) -> ParamsType:
+    written = ((key, _item(value, name, key)) for key, value in member.params.items())
+    return {key: item for key, item in written if item is not None}
+
+
+def _item(value: Parameter, member: str, name: str) -> BareItemType | None:
+    if isinstance(value, int):
+        return value
+    if name in _WORDS.get(member, ()) and _TOKEN.fullmatch(value):
+        return Token(value)
+    text = quote(value, safe=_VISIBLE, errors="replace")
+    return text if len(text) <= LONGEST_TEXT else None
