@@ -1,0 +1,41 @@
+"""What archives said before, so that they are asked less."""
+
+import time
+from pathlib import Path
+
+from timegate.cache.memory import MemoryStore
+from timegate.cache.recollection import WAITING, Recollection, Waiting
+from timegate.cache.sqlite import SqliteStore
+from timegate.cache.store import Clock, Store, Stored, Unavailable
+
+__all__ = [
+    "WAITING",
+    "MemoryStore",
+    "Recollection",
+    "SqliteStore",
+    "Store",
+    "Stored",
+    "Unavailable",
+    "Waiting",
+    "open_store",
+]
+
+
+def open_store(url: str, *, limit: int | None = None, clock: Clock = time.time) -> Store:
+    """Return the store that *url* names, ``memory:`` or ``sqlite:PATH``.
+
+    *limit* is in bytes, None for what the kind of store has by default. Raises ValueError.
+    """
+    kind, colon, rest = url.partition(":")
+    if kind == "memory" and colon and not rest:
+        return (
+            MemoryStore(clock=clock) if limit is None else MemoryStore(limit=limit, clock=clock)
+        )
+    if kind == "sqlite" and rest and not rest.startswith(":"):
+        path = Path(rest)
+        return (
+            SqliteStore(path, clock=clock)
+            if limit is None
+            else SqliteStore(path, limit=limit, clock=clock)
+        )
+    raise ValueError(f"{url!r} is no cache; allowed are memory: and sqlite:PATH")

@@ -1,0 +1,143 @@
+"""The entries of a SQLite file, read and written by one thread that may wait.
+
+Nothing here raises for trouble with the file: it is noted in `reading` or `writing`, and the
+caller gets nothing. A file that turns out damaged is set aside, and the next call begins anew.
+"""
+
+import math
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from timegate.cache.database import Newer, condemn, inode_of, is_damage, number, open_database
+from timegate.cache.store import LONGEST, Clock, Kept
+from timegate.cache.trouble import Trouble
+
+_TOUCH: Final = 60
+"""Seconds: how exactly the last use is known. Finer would make every read a write."""
+_BATCH: Final = 64
+
+_LOOK: Final = """SELECT CASE WHEN length(value) <= ? THEN value END, said, fresh, until, used
+    FROM entry WHERE key = ?"""
+_INSERT: Final = """INSERT OR REPLACE INTO entry (key, value, said, fresh, until, used)
+    VALUES (?, ?, ?, ?, ?, ?)"""
+_MARK: Final = "UPDATE entry SET used = ? WHERE key = ?"
+_EVICT: Final = """DELETE FROM entry WHERE id IN
+    (SELECT id FROM entry WHERE used < ? ORDER BY used, id LIMIT ?)"""
+_REMOVE: Final = "DELETE FROM entry WHERE key >= ? AND key < ?"
+_FAILURES: Final = (sqlite3.Error, OSError, Newer)
+
+
+class Found(NamedTuple):
+    """An entry as it lies in the file."""
+
+    kept: Kept
+    untouched: bool
+    """Whether its last use should be noted."""
+
+
+class Entries:
+    """A connection that is opened when needed, and again when the file is another one."""
+
+    def __init__(
+        self, path: Path, limit: int, clock: Clock, reading: Trouble, writing: Trouble
+    ) -> None:
+        self.largest = limit // 64
+        """Bytes of a value; a larger one is none of ours."""
+        self.rejected = 0
+        """Rows that were no entries of ours."""
+        self.lost = 0
+        """Entries that could not be written."""
+        self._path = path
+        self._limit = limit
+        self._clock = clock
+        self._reading = reading
+        self._writing = writing
+        self._connection: sqlite3.Connection | None = None
+        self._inode: int | None = None
+
+    def read(self, key: str) -> Found | None:
+        """Look up one entry."""
+        try:
+            row = self._connected().execute(_LOOK, (self.largest, key)).fetchone()
+        except _FAILURES as error:
+            self._failed(self._reading, error)
+            return None
+        self._reading.over()
+        return None if row is None else self._checked(row)
+
+    def write(self, batch: Mapping[str, Kept], touched: Iterable[str]) -> None:
+        """Commit *batch* as a whole, and note the use of *touched*."""
+        now = int(self._clock())
+        try:
+            connection = self._connected()
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.executemany(_MARK, [(now, key) for key in touched])
+                connection.executemany(_INSERT, [(k, *kept, now) for k, kept in batch.items()])
+                self._make_room(connection, now)
+        except _FAILURES as error:
+            self.lost += len(batch)
+            self._failed(self._writing, error)
+        else:
+            self._writing.over()
+
+    def remove(self, first: str, end: str) -> int | None:
+        """Delete the keys from *first* up to *end*; None if that failed."""
+        try:
+            connection = self._connected()
+            removed = connection.execute(_REMOVE, (first, end)).rowcount
+            # The log still holds what the database does not.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except _FAILURES as error:
+            self._failed(self._writing, error)
+            return None
+        return removed
+
+    def close(self) -> None:
+        """Close the file; the next call would open it again."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _checked(self, row: tuple[object, ...]) -> Found | None:
+        """Return what a row of ours holds; others may write to the file as well (SE-17)."""
+        match row:
+            case (bytes(value), float(said), float(fresh), float(until), int(used)) if (
+                said <= fresh <= until <= said + LONGEST < math.inf
+            ):
+                stale_use = used < self._clock() - _TOUCH
+                return Found(Kept(value, said, fresh, until), stale_use)
+        self.rejected += 1
+        return None
+
+    def _make_room(self, connection: sqlite3.Connection, now: int) -> None:
+        """Drop what nobody can ask for any more, then what was not asked for the longest."""
+        connection.execute(_EVICT, (now - LONGEST, _BATCH))
+        page = number(connection, "PRAGMA page_size")
+        evicted = 1
+        while evicted:
+            pages = number(connection, "PRAGMA page_count")
+            free = number(connection, "PRAGMA freelist_count")
+            if (pages - free) * page <= self._limit:
+                return
+            evicted = connection.execute(_EVICT, (math.inf, _BATCH)).rowcount
+
+    def _connected(self) -> sqlite3.Connection:
+        """Return the connection to what lies at the path now: files get deleted, replaced."""
+        if self._connection is not None and inode_of(self._path) != self._inode:
+            self.close()
+        if self._connection is None:
+            self._connection, self._inode = open_database(self._path, self._limit)
+        return self._connection
+
+    def _failed(self, trouble: Trouble, error: Exception) -> None:
+        trouble.happened(str(error))
+        if self._connection is None or self._inode is None or not is_damage(error):
+            return
+        self.close()
+        try:
+            condemn(self._path, self._inode)
+        except OSError as hindrance:
+            trouble.happened(f"{error}; it cannot be set aside: {hindrance}")

@@ -1,0 +1,86 @@
+"""The seam in front of whatever keeps bytes: a store is small, and never a reason to fail.
+
+Looking up and putting never raise and never wait long: trouble is a miss. Only what a person
+relies on, that something is *gone*, raises when it could not be done.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+Clock = Callable[[], float]
+"""Seconds since 1970; entries outlive the process, so it is no monotonic clock."""
+
+LONGEST: Final = 8 * 86_400.0
+"""Seconds. Nothing is kept longer, fresh and stale together: a day, and the cap of a week that
+RFC 8767 sets for stale answers. Unbound's issue 1175 shows what happens without a cap."""
+
+SKEW: Final = 60.0
+"""Seconds by which clocks of several machines may differ. What was said later than that was
+written under a clock that has been put right since, and nobody knows its age."""
+
+
+class Unavailable(Exception):
+    """Something that should be gone may still be there; says why."""
+
+
+class Stored(NamedTuple):
+    """What a store returns."""
+
+    value: bytes
+    age: float
+    """Seconds since it was put."""
+    fresh: bool
+
+
+class Kept(NamedTuple):
+    """What a store keeps: bytes and the times at which they lose their worth."""
+
+    value: bytes
+    said: float
+    fresh_until: float
+    until: float
+
+    @classmethod
+    def now(cls, value: bytes, now: float, lifetime: float, stale_for: float) -> "Kept":
+        """Return *value* as put at *now*, with lifetimes cut to `LONGEST`."""
+        lifetime = min(lifetime, LONGEST)
+        return cls(value, now, now + lifetime, now + min(lifetime + stale_for, LONGEST))
+
+    def seen(self, now: float) -> Stored | None:
+        """Return what it is worth at *now*; None if nothing."""
+        value, said, fresh_until, until = self
+        if not said - SKEW <= now < until:
+            return None
+        return Stored(value, max(now - said, 0.0), now < fresh_until)
+
+
+class Store(Protocol):
+    """Keeps bytes for a while."""
+
+    @property
+    def trouble(self) -> str | None:
+        """Why it remembers nothing at the moment, for readiness; None if all is well."""
+        ...
+
+    async def get(self, key: str) -> Stored | None: ...
+
+    async def put(self, key: str, value: bytes, lifetime: float, stale_for: float) -> None:
+        """Keep *value*: for *lifetime* seconds as good as new, then stale for *stale_for*."""
+        ...
+
+    async def delete(self, key: str) -> None:
+        """Forget one entry. Raises Unavailable."""
+        ...
+
+    async def purge(self, prefix: str) -> int:
+        """Forget every key that begins with *prefix*, say how many. Raises Unavailable."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Immediate(Protocol):
+    """A store that can be looked into without waiting."""
+
+    def get_now(self, key: str) -> Stored | None: ...
