@@ -122,7 +122,7 @@ def _with_exclude(policy: Policy, text: str) -> Policy | None:
 
 
 def _archives(text: str) -> frozenset[str] | None:
-    names = [name.strip(" \t") for name in text.split(",", _MOST_ARCHIVES)]
+    names = [name.strip(" \t") for name in text.split(",", _MOST_ARCHIVES - 1)]
     return frozenset(names) if all(_ARCHIVE.fullmatch(name) for name in names) else None
 
 

@@ -6,7 +6,6 @@ redirect led.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -105,7 +104,7 @@ def _folded(text: str, folds: Sequence[tuple[str, Fold]], without: Fold | None =
 
 
 def _in_order(query: str) -> str:
-    return "&".join(sorted(Counter(query.split("&")).elements()))
+    return query[:1] + "&".join(sorted(query[1:].split("&")))
 
 
 _PATH_FOLDS: Final[tuple[tuple[str, Fold], ...]] = (
