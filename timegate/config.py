@@ -8,14 +8,22 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 import msgspec
 
-from archives.model import ArchiveEntry
-from archives.registry import BadEntry, Registry, entry_from, from_memgator, load_known
+from archives.model import ArchiveEntry, Limits, Rate
+from archives.registry import (
+    DEFAULT_LIMITS,
+    BadEntry,
+    Registry,
+    entry_from,
+    from_memgator,
+    load_known,
+)
 
 
 class BadConfig(ValueError):
@@ -82,6 +90,9 @@ class Config:
     """Ids of the operator's own archives: only these may be at private addresses."""
 
 
+HOME_LIMITS: Final = Limits(
+    Rate(2000, 1, 2000), Rate(500, 1, 500), 64, "an archive at a private address is our own"
+)
 _DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _PATH: Final = re.compile(r"`\$\.?([^`]*+)`")
@@ -199,7 +210,8 @@ def _seconds(text: str, where: str, key: str) -> float:
 def _registry(known: tuple[ArchiveEntry, ...], own: tuple[ArchiveEntry, ...]) -> Registry:
     ours = {entry.id for entry in own}
     try:
-        return Registry((*(entry for entry in known if entry.id not in ours), *own))
+        kept = (entry for entry in known if entry.id not in ours)
+        return Registry((*kept, *own), shared_hosts=True)
     except BadEntry as error:
         raise BadConfig(str(error)) from error
 
@@ -228,18 +240,32 @@ def _switched(entry: ArchiveEntry, *, on: bool) -> ArchiveEntry:
 def _own_archives(file: File, where: str) -> tuple[ArchiveEntry, ...]:
     try:
         return tuple(
-            entry_from(one, f"{where}: archive[{number}]")
+            _at_home(entry_from(one, f"{where}: archive[{number}]"))
             for number, one in enumerate(file.archive, start=1)
         )
     except BadEntry as error:
         raise BadConfig(str(error)) from error
 
 
+def _at_home(entry: ArchiveEntry) -> ArchiveEntry:
+    """Return *entry* without the manners of a guest where all its hosts are in our own house."""
+    if entry.limits != DEFAULT_LIMITS or not all(map(_is_private, entry.hosts)):
+        return entry
+    return replace(entry, limits=HOME_LIMITS)
+
+
+def _is_private(host: str) -> bool:
+    try:
+        return ip_address(host.strip("[]")).is_private
+    except ValueError:
+        return host == "localhost"
+
+
 def _memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
     if path is None:
         return ()
     try:
-        return from_memgator(path.read_text(), str(path))
+        return tuple(map(_at_home, from_memgator(path.read_text(), str(path))))
     except OSError as error:
         raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:

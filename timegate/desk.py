@@ -85,6 +85,11 @@ class Desk:
 
     async def _answer(self, question: Question, variant: Rule | None) -> Attempt:
         archive, original, at, direction = question
+        if variant is not None:
+            # The resolver looked up the URL itself before it asked; nobody has looked up this.
+            known = await self._memory.recall(archive, original, at)
+            if known is not None and known.fresh and direction == "closest":
+                return Attempt(archive, known.outcome, 0.0, original, variant, known.age)
         clock = asyncio.get_running_loop().time
         began = clock()
         outcome: Closest | ArchiveError | None

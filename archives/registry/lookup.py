@@ -23,7 +23,11 @@ class Registry:
 
     __slots__ = ("_by_host", "_by_id", "_by_pwid", "_relocations")
 
-    def __init__(self, entries: Iterable[ArchiveEntry]) -> None:
+    def __init__(self, entries: Iterable[ArchiveEntry], *, shared_hosts: bool = False) -> None:
+        """*shared_hosts* lets archives live at one host, told apart by port or path.
+
+        Operators do that; a link to such a host is read as one into the first of them.
+        """
         by_id: dict[str, ArchiveEntry] = {}
         by_pwid: dict[str, ArchiveEntry] = {}
         by_host: dict[str, ArchiveEntry] = {}
@@ -31,8 +35,9 @@ class Registry:
         for entry in entries:
             _claim(by_id, "id", (entry.id,), entry)
             _claim(by_pwid, "pwid", entry.pwid, entry)
-            _claim(by_host, "hosts", entry.hosts, entry)
-            _claim(by_host, "former_hosts", entry.former_hosts, entry)
+            for key, hosts in (("hosts", entry.hosts), ("former_hosts", entry.former_hosts)):
+                new = [h for h in hosts if h not in by_host] if shared_hosts else hosts
+                _claim(by_host, key, new, entry)
             for move in entry.relocations:
                 relocations.setdefault(origin_of(move.dead)[1], []).append(move)
         self._by_id: Final[Mapping[str, ArchiveEntry]] = MappingProxyType(by_id)

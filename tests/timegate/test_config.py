@@ -33,6 +33,38 @@ def test_own_archives_join_the_known_ones_and_may_be_private(tmp_path: Path) -> 
     assert config.private == frozenset({"mine"})
 
 
+def test_own_archives_may_live_at_one_host(tmp_path: Path) -> None:
+    text = "".join(
+        f'[[archive]]\nid = "a{n}"\nkind = "memento"\ntimegate = "http://127.0.0.1:800{n}/"\n'
+        for n in range(3)
+    )
+
+    config = load_config(written(tmp_path, text))
+
+    assert {"a0", "a1", "a2"} <= {entry.id for entry in config.registry.used}
+
+
+def test_an_archive_at_a_private_address_is_asked_as_fast_as_it_can(tmp_path: Path) -> None:
+    text = """
+        [[archive]]
+        id = "home"
+        kind = "memento"
+        timegate = "http://192.168.0.2/"
+        [[archive]]
+        id = "guest"
+        kind = "memento"
+        timegate = "https://archive.example/"
+    """
+
+    registry = load_config(written(tmp_path, text)).registry
+
+    home, guest = registry.by_id("home"), registry.by_id("guest")
+    assert home is not None
+    assert guest is not None
+    assert home.limits.memento.requests > 1000
+    assert guest.limits.memento.requests == 1
+
+
 def test_an_own_archive_takes_the_place_of_a_known_one(tmp_path: Path) -> None:
     text = '[[archive]]\nid = "banq"\nkind = "memento"\ntimegate = "https://banq.example/"\n'
 

@@ -10,6 +10,7 @@ from timegate.cli.archives import archives_command
 from timegate.cli.cite import cite_command
 from timegate.cli.closest import closest_command
 from timegate.cli.parse import parse_command
+from timegate.cli.serve import serve_command
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,5 +19,11 @@ def main() -> None:
     """Follow a reference into the archived web, and know how good the copy is."""
 
 
-for _command in (parse_command, cite_command, archives_command, closest_command):
+for _command in (
+    parse_command,
+    cite_command,
+    archives_command,
+    closest_command,
+    serve_command,
+):
     main.add_command(_command)

@@ -1,0 +1,134 @@
+"""The composition root: from configuration to running objects, wrapped in this order."""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+
+from archives.adapters import source_for
+from archives.model import ArchiveEntry
+from timegate.budget import budgeted
+from timegate.cache import Recollection, Store, open_store
+from timegate.config import Config
+from timegate.desk import Desk
+from timegate.guide import Guide
+from timegate.metrics import Metrics
+from timegate.resolution import Attempt
+from timegate.resolver import Deadlines, Resolver
+from timegate.upstream.pool import Fetchers, Settings, Surroundings, open_fetchers
+from timegate.upstream.shared import SharedLedgers
+from timegate.web.answers import Answers
+from timegate.web.batch import Batch
+from timegate.web.operations import Operations
+from timegate.web.resolve import Resolve
+from timegate.web.server import Dispatch
+from timegate.web.timegate import TimeGate
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What runs: the resolver, and everything that answers over HTTP."""
+
+    resolver: Resolver
+    answers: Answers
+    dispatch: Dispatch
+
+
+def askable(config: Config) -> list[ArchiveEntry]:
+    """Return the archives that are asked, in the order of the registry."""
+    return [entry for entry in config.registry.used if entry.kind != "none"]
+
+
+@asynccontextmanager
+async def running(
+    config: Config, base_url: str, ledgers: Path | None = None
+) -> AsyncIterator[App]:
+    """Build everything, and end it at the end of the block.
+
+    *ledgers* is the file in which several workers share their manners.
+    """
+    entries = askable(config)
+    settings = Settings(config.contact or "no contact given", allow_private=config.private)
+    shared = None if ledgers is None else SharedLedgers(ledgers, entries)
+    around = Surroundings(ledger=None if shared is None else shared.of)
+    store = open_store(config.cache)
+    try:
+        async with (
+            open_fetchers(entries, settings, around) as fetchers,
+            _answering(config, entries, fetchers, store, base_url) as app,
+        ):
+            yield app
+    finally:
+        await store.close()
+        if shared is not None:
+            shared.close()
+
+
+@asynccontextmanager
+async def _answering(
+    config: Config,
+    entries: Sequence[ArchiveEntry],
+    fetchers: Fetchers,
+    store: Store,
+    base_url: str,
+) -> AsyncIterator[App]:
+    memory = Recollection(store, time.time, _version(entries))
+    metrics = Metrics()
+    guide = Guide(entries, fetchers.breakers)
+    sources = {
+        entry.id: source_for(entry, budgeted(fetchers[entry.id], entry.id), _now)
+        for entry in entries
+    }
+
+    def observe(attempt: Attempt) -> None:
+        metrics.asked(attempt)
+        guide.note(attempt)
+
+    async with Desk(sources, memory, observe) as desk:
+        resolver = Resolver(desk, memory, guide.plan, Deadlines(config.soft, config.hard))
+        answers = Answers(resolver, config.registry, base_url)
+        resolve = Resolve(answers, config.registry)
+        operations = Operations(
+            config.registry,
+            guide.state,
+            lambda: getattr(store, "trouble", None),
+            metrics.registry,
+            config.contact,
+        )
+        yield App(resolver, answers, _dispatch(answers, resolve, operations, metrics))
+
+
+def _dispatch(
+    answers: Answers, resolve: Resolve, operations: Operations, metrics: Metrics
+) -> Dispatch:
+    return Dispatch(
+        exact={
+            "/archives": operations.archives,
+            "/about": operations.about,
+            "/healthz": operations.health,
+            "/readyz": operations.readiness,
+            "/metrics": operations.metrics,
+            "/": operations.about,
+        },
+        prefixes={
+            "/timegate/": TimeGate(answers),
+            "/resolve/": resolve,
+            "/archives/": operations.archive,
+        },
+        otherwise=resolve,
+        batch=Batch(resolve),
+        observe=metrics.answered,
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _version(entries: Sequence[ArchiveEntry]) -> str:
+    """Return a name for this set of archives: answers of another set are not ours (R10)."""
+    told = "\n".join(f"{e.id} {e.kind} {e.timegate} {e.cdx} {e.replay}" for e in entries)
+    return blake2b(told.encode(), digest_size=8).hexdigest()

@@ -1,0 +1,89 @@
+"""What one resolution may cost, however it comes about: requests and bytes (R11).
+
+Paging, variants and retries all draw on it. It travels in the context, so that no signature on
+the way has to know it.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+from archives.errors import Resting
+from archives.source import Fetcher, Reply, Request
+
+MOST_REQUESTS: Final = 200
+"""Unbound's number for one client query, after one query was made to cost 1,620 packets."""
+MOST_OCTETS: Final = 64 * 1024 * 1024
+
+
+class Budget:
+    """What is left."""
+
+    __slots__ = ("octets", "requests")
+
+    def __init__(self, requests: int = MOST_REQUESTS, octets: int = MOST_OCTETS) -> None:
+        self.requests = requests
+        self.octets = octets
+
+
+_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def spending(budget: Budget) -> Iterator[None]:
+    """Let everything that is started in this block draw on *budget*."""
+    token = _current.set(budget)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def budgeted(fetch: Fetcher, archive: str) -> Fetcher:
+    """Return a `Fetcher` that draws on the budget of the resolution it serves."""
+
+    @asynccontextmanager
+    async def drawing(request: Request) -> AsyncGenerator[Reply]:
+        budget = _current.get()
+        if budget is None:
+            async with fetch(request) as reply:
+                yield reply
+            return
+        budget.requests -= 1
+        if budget.requests < 0:
+            raise Resting(archive, request.url, "the request has cost enough already", 1.0)
+        async with fetch(request) as reply:
+            yield _Counted(reply, budget, archive)
+
+    return drawing
+
+
+class _Counted:
+    """A reply whose body is counted."""
+
+    def __init__(self, reply: Reply, budget: Budget, archive: str) -> None:
+        self._reply = reply
+        self._budget = budget
+        self._archive = archive
+
+    @property
+    def url(self) -> str:
+        return self._reply.url
+
+    @property
+    def status(self) -> int:
+        return self._reply.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return self._reply.headers
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        async for chunk in self._reply.chunks():
+            self._budget.octets -= len(chunk)
+            if self._budget.octets < 0:
+                raise Resting(
+                    self._archive, self.url, "the request has read enough already", 1.0
+                )
+            yield chunk

@@ -1,0 +1,1 @@
+"""The HTTP interface: raw targets in, answers out. Only `server` knows aiohttp."""

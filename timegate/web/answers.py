@@ -1,0 +1,133 @@
+"""From a resolution to an answer: a redirect to the copy, a report, a page, or a problem.
+
+Pure but for the resolver that `resolve` calls.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from archives.registry import Registry
+from timegate.policies import satisfies
+from timegate.report import links, report
+from timegate.resolution import Policy, Query, Resolution
+from timegate.resolver import Resolver
+from timegate.verdict import Verdict, header, in_words, location, verdict
+from timegate.web.call import Answer
+from timegate.web.pages import interstitial
+from timegate.web.problems import nothing_found, problem
+
+# The same question again within a minute: the answer as it was, without asking anybody.
+_KEEP: Final = 60.0
+_EXPOSED: Final = "max-age=60"
+
+
+class Answers:
+    """Resolves queries and writes what comes of it."""
+
+    def __init__(self, resolver: Resolver, registry: Registry, base_url: str) -> None:
+        self._resolver = resolver
+        self._registry = registry
+        self.base_url = base_url
+
+    async def resolve(self, query: Query, policy: Policy) -> Resolution:
+        """Ask the archives."""
+        return await self._resolver.resolve(query, policy)
+
+    def redirect(
+        self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
+    ) -> Answer:
+        """Redirect to the copy with its verdict (M-10); a problem where there is none."""
+        judged = verdict(resolution, self._registry)
+        unmet = self._unmet(resolution, judged, applied, vary)
+        if unmet is not None or resolution.memento is None:
+            return unmet or self._none(resolution, judged, vary)
+        headers = self._headers(resolution, judged, applied, vary)
+        headers["Location"] = location(resolution, self._registry) or resolution.memento.uri
+        body = json.dumps(self.report(resolution, judged)).encode()
+        return Answer(302, headers, body, _KEEP if resolution.complete else 0.0)
+
+    def described(
+        self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
+    ) -> Answer:
+        """Return the report (200), or the problem."""
+        judged = verdict(resolution, self._registry)
+        unmet = self._unmet(resolution, judged, applied, vary)
+        if unmet is not None or resolution.memento is None:
+            return unmet or self._none(resolution, judged, vary)
+        headers = self._headers(resolution, judged, applied, vary)
+        body = json.dumps(self.report(resolution, judged)).encode()
+        return Answer(200, headers, body, _KEEP if resolution.complete else 0.0)
+
+    def shown(
+        self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str, always: bool
+    ) -> Answer:
+        """Redirect a browser if the copy is what was asked for, else say first what differs."""
+        judged = verdict(resolution, self._registry)
+        good = judged.match.value in ("exact", "within") and not always
+        if good or resolution.memento is None or not satisfies(resolution, judged):
+            return self.redirect(resolution, applied, vary=vary)
+        headers = self._headers(resolution, judged, applied, vary)
+        headers |= {
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Security-Policy": "default-src 'self'",
+            "Referrer-Policy": "no-referrer",
+        }
+        page = interstitial(self.report(resolution, judged), in_words(judged))
+        return Answer(200, headers, page.encode())
+
+    def report(self, resolution: Resolution, judged: Verdict) -> dict[str, object]:
+        """Return everything there is to say, for JSON."""
+        return dict(report(resolution, judged, self._registry, self.base_url))
+
+    def links(self, query: Query) -> str:
+        """Return the links of an answer for which nobody was asked."""
+        return links(Resolution(query, Policy(), None, (), ()), self.base_url)
+
+    def _headers(
+        self, resolution: Resolution, judged: Verdict, applied: Sequence[str], vary: str
+    ) -> dict[str, str]:
+        headers = {
+            "Vary": vary,
+            "Link": links(resolution, self.base_url, self._registry),
+            "Memento-Precision": header(judged),
+            "Content-Type": "application/json",
+            "Cache-Control": _EXPOSED if resolution.complete else "no-cache",
+        }
+        if applied:
+            headers["Preference-Applied"] = ", ".join(applied)
+        return headers
+
+    def _none(self, resolution: Resolution, judged: Verdict, vary: str) -> Answer:
+        query = resolution.query
+        named = None
+        if query.archive_id is not None:
+            named = self._registry.by_pwid(query.archive_id)
+            if named is None and resolution.policy.precision in ("exact", "archive"):
+                detail = f"no archive here answers to {query.archive_id}"
+                return problem(404, "unknown-archive", detail, headers={"Vary": vary})
+        return nothing_found(resolution, named, self._plain(resolution, judged, vary))
+
+    def _unmet(
+        self, resolution: Resolution, judged: Verdict, applied: Sequence[str], vary: str
+    ) -> Answer | None:
+        if resolution.memento is None or satisfies(resolution, judged):
+            return None
+        told = self.report(resolution, judged)
+        found = [told["memento"], *_listed(told["alternatives"])]
+        headers = self._plain(resolution, judged, vary)
+        if applied:
+            headers["Preference-Applied"] = ", ".join(applied)
+        detail = f"the best copy is {in_words(judged)}; ask again with less precision"
+        return problem(404, "precision-unmet", detail, headers=headers, alternatives=found)
+
+    def _plain(self, resolution: Resolution, judged: Verdict, vary: str) -> dict[str, str]:
+        return {
+            "Vary": vary,
+            "Link": links(resolution, self.base_url),
+            "Memento-Precision": header(judged),
+        }
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

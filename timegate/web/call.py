@@ -1,0 +1,39 @@
+"""A request and an answer, as far as handlers need to know them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request. *rest* is the target behind the route, octet by octet, query included."""
+
+    method: str
+    rest: str
+    headers: Mapping[str, str]
+    """Names in any case, as the server's mapping takes them; the first of repeated fields."""
+    repeated: frozenset[str] = frozenset()
+    """Names, in lower case, of fields that came more than once."""
+
+    def header(self, name: str) -> str | None:
+        """Return the value of a header; None where it is missing."""
+        return self.headers.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    keep: float = 0.0
+    """For how many seconds the same question may be answered with this again."""
+
+
+class Declined(Exception):
+    """A request that is answered before the archives are asked."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer

@@ -1,0 +1,90 @@
+"""For those who run it: archives and their state, about, health, readiness, metrics."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from archives.registry import Registry
+from timegate.web.call import Answer, Call
+from timegate.web.problems import problem
+
+# RFC 7089 4.5.7: not subject to datetime negotiation.
+_NO_NEGOTIATION = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
+State = Callable[[str], Mapping[str, object]]
+
+
+class Operations:
+    """Answers about the service itself."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        state: State,
+        trouble: Callable[[], str | None],
+        metrics: Callable[[], CollectorRegistry],
+        contact: str | None,
+    ) -> None:
+        self._registry = registry
+        self._state = state
+        self._trouble = trouble
+        self._metrics = metrics
+        self._contact = contact
+
+    async def archives(self, _: Call) -> Answer:
+        """List every archive with its state."""
+        entries = sorted(self._registry.entries, key=lambda entry: (not entry.use, entry.id))
+        return _json([self._described(entry.id) for entry in entries])
+
+    async def archive(self, call: Call) -> Answer:
+        """Describe one archive."""
+        name = call.rest.partition("?")[0]
+        if self._registry.by_id(name) is None:
+            return problem(404, "not-found", "no such archive; /archives lists them")
+        return _json(self._described(name))
+
+    async def about(self, _: Call) -> Answer:
+        """Say what this is."""
+        return _json(
+            {
+                "name": "timegate",
+                "version": version("timegate-proxy"),
+                "contact": self._contact,
+                "archives": [entry.id for entry in self._registry.used],
+                "specifications": ["RFC 7089", "draft-pwid-urn-specification-08"],
+            }
+        )
+
+    async def health(self, _: Call) -> Answer:
+        """Say that the process answers."""
+        return Answer(200, {"Content-Type": "text/plain", "Cache-Control": "no-store"}, b"ok\n")
+
+    async def readiness(self, _: Call) -> Answer:
+        """Say whether all is well; a cache in trouble is said, and no reason to be down."""
+        trouble = self._trouble()
+        return _json({"ready": True, "cache": trouble or "ok"})
+
+    async def metrics(self, _: Call) -> Answer:
+        """Write the metrics for Prometheus."""
+        headers = {"Content-Type": CONTENT_TYPE_LATEST, "Cache-Control": "no-store"}
+        return Answer(200, headers, generate_latest(self._metrics()))
+
+    def _described(self, name: str) -> dict[str, object]:
+        entry = self._registry.by_id(name)
+        if entry is None:
+            return {"id": name}
+        facts = asdict(entry)
+        facts.pop("forms")
+        return {**facts, "state": dict(self._state(name))}
+
+
+def _json(value: object) -> Answer:
+    headers = {
+        "Content-Type": "application/json",
+        "Cache-Control": "no-cache",
+        "Link": _NO_NEGOTIATION,
+    }
+    return Answer(200, headers, json.dumps(value).encode())

@@ -1,0 +1,163 @@
+"""What can be wrong, as ``application/problem+json`` (RFC 9457). Statuses are only here."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from archives.errors import ArchiveError, Refused, Resting, Unreachable
+from archives.model import ArchiveEntry
+from archives.reading import Malformed
+from timegate.problem import status_of_refusal
+from timegate.querying import NotNegotiable
+from timegate.resolution import Resolution
+from timegate.web.call import Answer
+
+_TYPE: Final = "https://timegate.example/problems/"
+_TITLES: Final = {
+    "bad-identifier": "The identifier cannot be read",
+    "bad-accept-datetime": "Accept-Datetime cannot be read",
+    "bad-parameter": "A parameter cannot be read",
+    "too-long": "The identifier is too long",
+    "not-negotiable": "The identifier cannot be negotiated in time",
+    "unknown-archive": "The archive is not known here",
+    "no-memento": "No archive holds a copy",
+    "restricted-archive": "Only an archive with restricted access may hold a copy",
+    "precision-unmet": "No copy is as precise as was asked for",
+    "upstream-incomplete": "No copy was found, but not every archive answered",
+    "not-cached": "The answer is not in the cache",
+    "method": "The method is not allowed here",
+    "not-found": "There is nothing at this address",
+    "too-large": "The request is too large",
+    "too-busy": "Too many requests at once",
+    "timeout": "The request did not arrive in time",
+}
+_RETRY: Final = 60
+
+
+def problem(
+    status: int,
+    kind: str,
+    detail: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    **members: object,
+) -> Answer:
+    """Write a problem. *detail* tells the user what to do."""
+    body = {
+        "type": _TYPE + kind,
+        "title": _TITLES[kind],
+        "status": status,
+        "detail": printable(detail),
+        **members,
+    }
+    fixed = {"Content-Type": "application/problem+json", "Cache-Control": _caching(status)}
+    return Answer(status, {**fixed, **(headers or {})}, json.dumps(body).encode())
+
+
+def _caching(status: int) -> str:
+    """404s heal quickly, failures are nobody's to keep (E-5)."""
+    return "max-age=60" if status == 404 else "no-store"
+
+
+def printable(text: str) -> str:
+    """Return *text* without controls, and not longer than a person reads (E-1)."""
+    shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text[:1000])
+    return shown if len(text) <= 1000 else shown + " ..."
+
+
+def unreadable(complaint: Malformed, text: str) -> Answer:
+    """Say that an identifier does not parse."""
+    status = status_of_refusal(complaint)
+    kinds = {414: "too-long", 422: "not-negotiable"}
+    return problem(
+        status,
+        kinds.get(status, "bad-identifier"),
+        f"{complaint.why}, at character {complaint.position + 1}",
+        identifier=printable(text[:200]),
+        error=complaint.code,
+        position=complaint.position,
+    )
+
+
+def not_negotiable(error: NotNegotiable) -> Answer:
+    """Say that an identifier names nothing that archives can be asked for."""
+    status = 404 if error.code == "unknown-archive" else 422
+    return problem(status, error.code, str(error))
+
+
+def bad_accept_datetime(complaint: Malformed, headers: Mapping[str, str]) -> Answer:
+    """Say that a TimeGate was asked for a time that is none (M-12)."""
+    detail = f"{complaint.why}; write it like Thu, 31 May 2007 20:35:00 GMT"
+    return problem(
+        400,
+        "bad-accept-datetime",
+        detail,
+        headers=headers,
+        error=complaint.code,
+        position=complaint.position,
+    )
+
+
+def nothing_found(
+    resolution: Resolution, named: ArchiveEntry | None, headers: Mapping[str, str]
+) -> Answer:
+    """Say why there is no copy: nobody has one, somebody is silent, or it is locked up."""
+    if resolution.policy.only_if_cached:
+        return problem(504, "not-cached", "ask again without only-if-cached", headers=headers)
+    trail = _trail(resolution)
+    if not resolution.complete:
+        return _incomplete(resolution, headers, trail)
+    if named is not None and named.access in ("onsite-only", "partial", "defunct"):
+        return _restricted(named, headers, trail)
+    detail = "every archive that was asked answered that it has none"
+    return problem(404, "no-memento", detail, headers=headers, archives=trail)
+
+
+def _incomplete(
+    resolution: Resolution, headers: Mapping[str, str], trail: Sequence[object]
+) -> Answer:
+    failures = [a.outcome for a in resolution.attempts if isinstance(a.outcome, ArchiveError)]
+    silent = all(isinstance(failure, Unreachable) for failure in failures)
+    waits = [
+        f.retry_after for f in failures if isinstance(f, Refused | Resting) and f.retry_after
+    ]
+    retry = max(1, min(int(min(waits)), 3600)) if waits else _RETRY
+    detail = f"{', '.join(resolution.failed)} did not say; try again in {retry} seconds"
+    return problem(
+        504 if silent else 502,
+        "upstream-incomplete",
+        detail,
+        headers={**headers, "Retry-After": str(retry)},
+        archives=trail,
+    )
+
+
+def _restricted(
+    named: ArchiveEntry, headers: Mapping[str, str], trail: Sequence[object]
+) -> Answer:
+    note = named.apply or named.access_note or named.access
+    detail = f"{named.name} cannot be asked by programs ({note}); no other archive has a copy"
+    link = headers.get("Link", "")
+    if named.hosts:
+        link = ", ".join(filter(None, (link, f'<https://{named.hosts[0]}/>; rel="help"')))
+    more = {**headers, "Link": link} if link else headers
+    return problem(404, "restricted-archive", detail, headers=more, archives=trail)
+
+
+def _trail(resolution: Resolution) -> list[dict[str, object]]:
+    told: list[dict[str, object]] = [
+        {
+            "archive": attempt.archive,
+            "outcome": "unknown" if isinstance(attempt.outcome, ArchiveError) else "absent",
+            "reason": printable(attempt.outcome.why)
+            if isinstance(attempt.outcome, ArchiveError)
+            else None,
+        }
+        for attempt in resolution.attempts
+        if attempt.variant is None
+    ]
+    silent: list[dict[str, object]] = [
+        {"archive": archive, "outcome": "unknown", "reason": "no answer in time"}
+        for archive in resolution.unanswered
+    ]
+    return [*told, *silent]

@@ -1,0 +1,156 @@
+"""aiohttp's server, below its router: targets are handled as the bytes that came in.
+
+A router would decode and merge what identifiers are made of (``%2F``, ``//``). So the dispatch
+is by prefix on the raw target, and everything else on identifiers.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from timegate.web.call import Answer, Call, Declined
+from timegate.web.problems import problem
+from timegate.web.recent import Recent
+
+Handler = Callable[[Call], Awaitable[Answer]]
+Batch = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+# Trap M1: the deadline for a request's head is the keep-alive timer, an hour by default.
+HEAD_DEADLINE: Final = 10.0
+_LONGEST_LINE: Final = 16_384
+"""More than an identifier may have, so that what is too long gets 414 and not 400."""
+_COMMON: Final = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": (
+        "Link, Location, Memento-Datetime, Memento-Precision, Content-Location, "
+        "Preference-Applied, X-Memento-Count"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Server": "timegate",
+}
+_PREFLIGHT: Final = {
+    **_COMMON,
+    "Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
+    "Access-Control-Allow-Headers": "Accept-Datetime, Prefer, Cache-Control, Content-Type",
+    "Access-Control-Max-Age": "86400",
+    "Allow": "GET, HEAD, OPTIONS",
+}
+_READS: Final = ("GET", "HEAD")
+
+
+class Dispatch:
+    """Finds who answers a request, and sends the answer."""
+
+    def __init__(
+        self,
+        exact: Mapping[str, Handler],
+        prefixes: Mapping[str, Handler],
+        otherwise: Handler,
+        batch: Batch,
+        observe: Callable[[str, int], None] = lambda _route, _status: None,
+    ) -> None:
+        self._exact = exact
+        self._prefixes = tuple(prefixes.items())
+        self._otherwise = otherwise
+        self._batch = batch
+        self._observe = observe
+        self._recent = Recent()
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer *request*."""
+        target = request.raw_path
+        headers = request.headers
+        if request.method in _READS:
+            asked = (
+                target,
+                headers.get("Accept-Datetime"),
+                headers.get("Accept"),
+                headers.get("Prefer"),
+                headers.get("Cache-Control"),
+            )
+            kept = self._recent.get(asked)
+            if kept is None:
+                kept = await self._answered(request, target)
+                self._recent.put(asked, kept)
+            return response(kept)
+        return await self._other(request, target)
+
+    async def _other(self, request: web.BaseRequest, target: str) -> web.StreamResponse:
+        if request.method == "OPTIONS":
+            return web.Response(status=204, headers=_PREFLIGHT)
+        if request.method == "POST" and target.partition("?")[0] == "/resolve":
+            return await self._batch(request)
+        detail = "only GET, HEAD and OPTIONS are answered here; POST only at /resolve"
+        allow = {"Allow": "GET, HEAD, OPTIONS"}
+        return response(problem(405, "method", detail, headers=allow))
+
+    async def _answered(self, request: web.BaseRequest, target: str) -> Answer:
+        route, handler, rest = self._found(target)
+        repeated = frozenset[str]()
+        if len(request.headers.getall("Accept-Datetime", ())) > 1:
+            repeated = frozenset({"accept-datetime"})
+        call = Call(request.method, rest, request.headers, repeated)
+        try:
+            answer = await handler(call)
+        except Declined as declined:
+            answer = declined.answer
+        self._observe(route, answer.status)
+        return answer
+
+    def _found(self, target: str) -> tuple[str, Handler, str]:
+        for prefix, handler in self._prefixes:
+            if target.startswith(prefix):
+                return prefix, handler, target[len(prefix) :]
+        path, mark, query = target.partition("?")
+        exact = self._exact.get(path)
+        if exact is not None:
+            return path, exact, mark + query
+        return "/{identifier}", self._otherwise, target[1:]
+
+
+def response(answer: Answer) -> web.Response:
+    headers = CIMultiDict(_COMMON)
+    headers.update(answer.headers)
+    return web.Response(status=answer.status, headers=headers, body=answer.body)
+
+
+@asynccontextmanager
+async def listening(
+    dispatch: Dispatch, host: str, port: int, *, shared: bool = False, drain: float = 10.0
+) -> AsyncIterator[int]:
+    """Serve until the block ends, then let requests under way finish; yields the port."""
+    server = web.Server(
+        dispatch,
+        access_log=None,
+        keepalive_timeout=HEAD_DEADLINE,
+        max_line_size=_LONGEST_LINE,
+        max_field_size=_LONGEST_LINE,
+        lingering_time=2.0,
+    )
+    runner = web.ServerRunner(server, shutdown_timeout=drain)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port, reuse_port=shared or None)
+        await site.start()
+        yield int(runner.addresses[0][1])
+    finally:
+        await runner.cleanup()
+
+
+async def body_of(request: web.BaseRequest, most: int, seconds: float) -> bytes:
+    """Read the body of *request*: not more than *most*, not longer than *seconds* (S16)."""
+    received = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            async for chunk in request.content.iter_any():
+                received += chunk
+                if len(received) > most:
+                    detail = f"at most {most} bytes at once; send the rest in another request"
+                    raise Declined(problem(413, "too-large", detail))
+    except TimeoutError as error:
+        raise Declined(problem(408, "timeout", "the body did not arrive in time")) from error
+    return bytes(received)

@@ -1,0 +1,53 @@
+"""The TimeGate (RFC 7089, pattern 2.1): ``/timegate/{URI-R}`` with ``Accept-Datetime``."""
+
+from archives.formats.httpdate import read_http_date
+from archives.moment import Moment
+from archives.reading import Diagnosis, Malformed
+from archives.uri import check_text
+from timegate.identifiers.url import read_url
+from timegate.policies import policy_from
+from timegate.querying import query_for_url
+from timegate.web.answers import Answers
+from timegate.web.call import Answer, Call
+from timegate.web.problems import bad_accept_datetime, unreadable
+from timegate.web.targets import identifier_in
+
+VARY = "accept-datetime, prefer"
+
+
+class TimeGate:
+    """Answers TimeGate requests."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+
+    async def __call__(self, call: Call) -> Answer:
+        """Redirect to the closest copy, or say why there is none."""
+        text = identifier_in(call.rest)
+        try:
+            check_text(text)
+            original = read_url(text, Diagnosis()).identifier.item or text
+        except Malformed as complaint:
+            answer = unreadable(complaint, text)
+            return Answer(answer.status, {**answer.headers, "Vary": VARY}, answer.body)
+        try:
+            at = accept_datetime(call)
+        except Malformed as complaint:
+            links = self._answers.links(query_for_url(original, None))
+            return bad_accept_datetime(complaint, {"Vary": VARY, "Link": links})
+        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        resolution = await self._answers.resolve(query_for_url(original, at), policy)
+        return self._answers.redirect(resolution, applied, vary=VARY)
+
+
+def accept_datetime(call: Call) -> Moment | None:
+    """Return the time asked for; None where the client did not say (M-14).
+
+    Two fields are one too many: which one counts would be a guess (M-12).
+    """
+    value = call.header("Accept-Datetime")
+    if value is None:
+        return None
+    if "accept-datetime" in call.repeated:
+        raise Malformed("bad-accept-datetime", "Accept-Datetime came twice", 0)
+    return read_http_date(value, Diagnosis())
