@@ -6,7 +6,6 @@ can end its angle brackets or begin another header (Q-4).
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
-from urllib.parse import quote
 
 from archives.choice import second_of
 from archives.errors import ArchiveError
@@ -20,14 +19,12 @@ from archives.uri import check_text, read_uri
 from timegate.cite import citation
 from timegate.identifiers.duri import Duri
 from timegate.resolution import Attempt, Resolution
-from timegate.verdict import Member, Verdict, in_words, location, raw_address
+from timegate.verdict import Member, Verdict, delivers_raw, header_safe, in_words, raw_address
 
 Json = dict[str, object]
 LONGEST_LINKS: Final = 8000
 """Octets. Clients on aiohttp refuse a field of more than 8190."""
 _LONGEST_REASON: Final = 300
-# R8: what may stand in angle brackets. Percent signs stay: triplets are not encoded twice.
-_IN_BRACKETS: Final = "".join(c for c in map(chr, range(0x21, 0x7F)) if c not in '<>"\\^`{|}')
 
 
 def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_url: str) -> Json:
@@ -71,7 +68,7 @@ def cited(resolution: Resolution, registry: Registry) -> dict[str, str | None]:
     if memento is None:
         return names
     entry = registry.by_id(memento.archive)
-    is_raw = location(resolution, registry) == raw_address(memento, entry)
+    is_raw = delivers_raw(resolution.query, memento, entry)
     try:
         if entry is None or not entry.pwid:
             return {**names, "duri": _duri(memento)}
@@ -121,9 +118,14 @@ def _attempts(resolution: Resolution) -> Iterator[Json]:
     for archive in resolution.unanswered:
         if archive not in answered:
             yield {
-                "archive": archive, "outcome": "unknown", "reason": "no answer in time",
-                "milliseconds": None, "cached": False, "age": None,
-                "url": resolution.query.original, "variant": None,
+                "archive": archive,
+                "outcome": "unknown",
+                "reason": "no answer in time",
+                "milliseconds": None,
+                "cached": False,
+                "age": None,
+                "url": resolution.query.original,
+                "variant": None,
             }
 
 
@@ -152,7 +154,7 @@ class _Target(NamedTuple):
     attributes: str = ""
 
     def __str__(self) -> str:
-        return f'<{_bracketed(self.uri)}>; rel="{self.rels}"{self.attributes}'
+        return f'<{header_safe(self.uri)}>; rel="{self.rels}"{self.attributes}'
 
 
 def links(resolution: Resolution, base_url: str, registry: Registry | None = None) -> str:
@@ -186,12 +188,7 @@ def _fitting(written: Iterable[str]) -> Iterator[str]:
 
 
 def _own(path: str, resolution: Resolution, base_url: str) -> str:
-    return f"{base_url.rstrip('/')}/{path}/{_bracketed(resolution.query.original)}"
-
-
-def _bracketed(uri: str) -> str:
-    """Write *uri* so that it can stand in angle brackets and in one line (L-6, R8)."""
-    return quote(uri, safe=_IN_BRACKETS, errors="replace")
+    return f"{base_url.rstrip('/')}/{path}/{header_safe(resolution.query.original)}"
 
 
 def _mementos(resolution: Resolution) -> Iterator[_Target]:

@@ -235,6 +235,14 @@ def test_a_part_is_where_the_raw_bytes_are_and_a_page_where_replay_is() -> None:
     assert location(resolved(asking(SECOND), None), REGISTRY) is None
 
 
+def test_a_location_is_fit_for_a_header_whatever_the_archive_wrote() -> None:
+    copy = memento(SECOND, uri='https://a.example/1/http://b/ä <x>"\r\nSet-Cookie:%20')
+
+    target = location(resolved(asking(SECOND), found(copy)), REGISTRY)
+
+    assert target == "https://a.example/1/http://b/%C3%A4%20%3Cx%3E%22%0D%0ASet-Cookie:%20"
+
+
 @pytest.mark.parametrize(
     ("status", "told"), [(None, None), (200, None), (404, 404), (302, 302)]
 )

@@ -9,7 +9,14 @@ from archives.registry import Registry
 from timegate.resolution import Resolution
 from timegate.verdict.archive import archive_member, negotiation, sources
 from timegate.verdict.capture import asked_time, granularity
-from timegate.verdict.content import content, coverage, delivered, raw_address
+from timegate.verdict.content import (
+    content,
+    coverage,
+    delivered,
+    delivers_raw,
+    header_safe,
+    raw_address,
+)
 from timegate.verdict.header import header
 from timegate.verdict.member import Member, Verdict, matched
 from timegate.verdict.uri import STRIPPED_FRAGMENT, uri_member
@@ -19,7 +26,9 @@ __all__ = [
     "STRIPPED_FRAGMENT",
     "Member",
     "Verdict",
+    "delivers_raw",
     "header",
+    "header_safe",
     "in_words",
     "location",
     "raw_address",
@@ -30,12 +39,14 @@ __all__ = [
 def location(resolution: Resolution, registry: Registry) -> str | None:
     """Return where a client is led: to the raw bytes for a part (V-1), otherwise to replay.
 
-    The verdict is one on what is there. None where nothing was found.
+    The verdict is one on what is there. Fit for ``Location``: ASCII without blanks and
+    controls. None where nothing was found.
     """
     memento = resolution.memento
     if memento is None:
         return None
-    return delivered(resolution.query, memento, registry.by_id(memento.archive))
+    entry = registry.by_id(memento.archive)
+    return header_safe(delivered(resolution.query, memento, entry))
 
 
 def verdict(resolution: Resolution, registry: Registry) -> Verdict:

@@ -6,6 +6,7 @@ is where clients are led. Everything else is a page, as replay shows it.
 
 import re
 from typing import Final
+from urllib.parse import quote
 
 from archives.listing import filled
 from archives.model import ArchiveEntry, Memento
@@ -14,6 +15,8 @@ from timegate.verdict.member import Member
 
 # The modifier id_ behind a stamp means unaltered bytes wherever it is known (F-2).
 _RAW_ADDRESS: Final = re.compile(r"/[0-9]{4,17}id_/")
+# Percent signs stay: triplets are not encoded twice.
+_IN_BRACKETS: Final = "".join(c for c in map(chr, range(0x21, 0x7F)) if c not in '<>"\\^`{|}')
 _PAGES: Final = ("page", "webpage")
 """The prose of draft-08 calls a page ``webpage`` (V-7)."""
 _MORE_THAN_A_PAGE: Final = ("subsite", "site", "collection", "snapshot", "recording")
@@ -34,17 +37,25 @@ def raw_address(memento: Memento, entry: ArchiveEntry | None) -> str | None:
     return filled(entry.raw, memento.stamp, memento.original)
 
 
+def delivers_raw(query: Query, memento: Memento, entry: ArchiveEntry | None) -> bool:
+    """Whether a client is led to the unaltered bytes."""
+    return delivered(query, memento, entry) == raw_address(memento, entry)
+
+
+def header_safe(uri: str) -> str:
+    """Write *uri* so that it can stand in angle brackets and in one line (L-6, R8)."""
+    return quote(uri, safe=_IN_BRACKETS, errors="replace")
+
+
 def content(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Member:
     """Return whether the bytes are unaltered, and the archived status if it is not 200.
 
     Seeing no rewriting proves nothing (F-4). An archive that keeps a view of the raw bytes
     apart rewrites in the other one.
     """
-    raw = raw_address(memento, entry)
-    if raw is None:
-        value = "unknown"
-    else:
-        value = "raw" if delivered(query, memento, entry) == raw else "rewritten"
+    value = "rewritten" if raw_address(memento, entry) else "unknown"
+    if delivers_raw(query, memento, entry):
+        value = "raw"
     status = memento.status
     return Member(value, {} if status is None or status == 200 else {"status": status})
 
@@ -54,8 +65,7 @@ def coverage(
 ) -> Member:
     """Return how much of the asked extent the answer is."""
     asked = query.precision
-    is_raw = delivered(query, memento, entry) == raw_address(memento, entry)
-    got = "part" if is_raw else "page"
+    got = "part" if delivers_raw(query, memento, entry) else "page"
     return Member(_extent(asked, got, archive), {"req": asked or "", "got": got})
 
 

@@ -46,5 +46,6 @@ def _item(value: Parameter, member: str, name: str) -> BareItemType | None:
         return value
     if name in _WORDS.get(member, ()) and _TOKEN.fullmatch(value):
         return Token(value)
-    text = quote(value, safe=_VISIBLE, errors="replace")
+    plain = value.isascii() and value.isprintable()
+    text = value if plain else quote(value, safe=_VISIBLE, errors="replace")
     return text if len(text) <= LONGEST_TEXT else None
