@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 
 from archives.model import ArchiveEntry
 from archives.registry import entry_from, load_known
+from tests.clock import Clock
 from timegate.resolution import Policy, Query
 from timegate.routing import (
     Experience,
+    Known,
     Latency,
     MementoMap,
+    Observations,
     Plan,
     Presence,
     Skip,
@@ -305,3 +308,15 @@ def test_all_known_archives_can_be_ordered_for_any_original() -> None:
 
         assert sorted(asked(found)) == sorted(entry.id for entry in known.used)
         assert len(asked(found)) + len(found.skipped) == len(known.entries)
+
+
+def test_equal_records_made_at_different_times_are_a_tie() -> None:
+    clock = Clock()
+    seen = Observations(clock)
+    for entry in FIVE:
+        seen.note(entry.id, "example.org", "found", 0.1)
+        clock.advance(60)
+
+    found = order(query(), Policy(), FIVE, Known(seen, lambda _: "closed"))
+
+    assert asked(found) == list(IDS)

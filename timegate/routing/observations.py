@@ -8,6 +8,7 @@ forgotten first. The clock is that of the wall, because a record outlives its pr
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import ceil, log2
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -84,11 +85,22 @@ class _Record:
     buckets: list[float] = field(default_factory=lambda: [0.0] * BUCKETS)
     last_success: float | None = None
     last_failure: float | None = None
+    measured: Latency | None = None
+    """Kept until the next answer: it is looked at far more often than it changes."""
+
+    @property
+    def latency(self) -> Latency:
+        if self.measured is None:
+            known = any(self.buckets)
+            quantiles = Latency(self.quantile(0.5), self.quantile(0.95))
+            self.measured = quantiles if known else UNKNOWN
+        return self.measured
 
     def add(self, seconds: float) -> None:
         if sum(self.buckets) >= _REMEMBERED:
             self.buckets = [count / 2 for count in self.buckets]
         self.buckets[_bucket(seconds)] += 1.0
+        self.measured = None
 
     def quantile(self, share: float) -> float:
         """Return the middle of the bucket below which *share* of all answers lie."""
@@ -116,7 +128,7 @@ class Observations:
         if outcome == "failed":
             record.last_failure = now
             # A fast refusal says nothing of how fast it answers; a slow failure does.
-            if seconds > record.quantile(0.5):
+            if seconds > record.latency.median:
                 record.add(seconds)
         else:
             record.last_success = now
@@ -129,9 +141,7 @@ class Observations:
     def latency(self, archive: str) -> Latency:
         """Return median and 95th percentile; `UNKNOWN` for an archive that was never asked."""
         record = self._records.get(archive)
-        if record is None or not any(record.buckets):
-            return UNKNOWN
-        return Latency(record.quantile(0.5), record.quantile(0.95))
+        return UNKNOWN if record is None else record.latency
 
     def last_success(self, archive: str) -> float | None:
         """When it last answered, in seconds since 1970; None if never."""
@@ -210,6 +220,7 @@ def site_of(host: str) -> str:
     return ".".join(labels[-3:] if short else labels[-2:])
 
 
+@lru_cache(maxsize=1024)
 def _scopes(host: str) -> tuple[str, ...]:
     """Everything, the top-level domain, the site: the keys under which answers are counted."""
     if not host or len(host) > _LONGEST_HOST:

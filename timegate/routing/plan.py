@@ -15,7 +15,15 @@ from archives.uri import host_of
 from timegate.resolution import Policy, Query
 from timegate.routing.knowledge import Knowledge
 from timegate.routing.mementomap import Presence
-from timegate.routing.observations import Experience, Latency, Tally, site_of
+from timegate.routing.observations import Experience, Tally
+from timegate.routing.reasons import (
+    by_experience,
+    by_group,
+    by_latency,
+    by_map,
+    by_registry,
+    by_standing,
+)
 
 Cause = Literal[
     "not-chosen",
@@ -183,15 +191,17 @@ def _candidate(
     chance = _chance(entry, experience, presence, home=pattern is not None)
     group = _group(entry.id, target, knowledge)
     told = (
-        *_told_by_group(group),
-        *_told_by_registry(entry, pattern),
-        *_told_by_map(presence),
-        *_told_by_experience(experience, target),
-        _told_by_latency(latency),
-        *(() if standing == "closed" else (f"its breaker is {standing}",)),
+        *by_group(group),
+        *by_registry(entry, pattern),
+        *by_map(presence),
+        *by_experience(experience, target.host),
+        by_latency(latency),
+        *by_standing(standing),
     )
     step = Step(entry.id, latency.median, latency.p95, chance, "; ".join(told))
     worth = chance / (1 + latency.band) / (2 if standing == "half-open" else 1)
+    # Fading makes equal records differ by the milliseconds between them.
+    worth = round(worth, 3)
     return _Candidate(step, group, standing == "open", worth)
 
 
@@ -226,34 +236,3 @@ def _chance(
 
 def _refined(chance: float, tally: Tally, weight: float) -> float:
     return (tally.hits + weight * chance) / (tally.total + weight)
-
-
-def _told_by_group(group: int) -> Iterator[str]:
-    if group < 3:
-        yield ("on this machine", "the operator's own", "named by the reference")[group]
-
-
-def _told_by_registry(entry: ArchiveEntry, pattern: str | None) -> Iterator[str]:
-    if pattern is not None:
-        yield f"collects {pattern}"
-    elif entry.domains:
-        yield f"collects {', '.join(entry.domains)} above all"
-
-
-def _told_by_map(presence: Presence) -> Iterator[str]:
-    if presence.state == "present":
-        yield f"its MementoMap lists {presence.line}"
-    elif presence.state == "absent":
-        yield "its MementoMap says that it holds no such page"
-
-
-def _told_by_experience(experience: Experience, target: _Target) -> Iterator[str]:
-    site = site_of(target.host)
-    for tally, what in ((experience.site, site), (experience.overall, "any site")):
-        if tally.total >= 0.5:
-            yield f"held {tally.hits:.0f} of {tally.total:.0f} pages of {what}"
-            return
-
-
-def _told_by_latency(latency: Latency) -> str:
-    return f"answers in {latency.median:.2g} s" if latency.known else "not asked so far"
