@@ -156,7 +156,7 @@ class Negotiator:
         uri, doubts = self._address(statement, question)
         linked = statement.date_of(uri)
         if statement.datetime is None and not (linked and statement.is_frame):
-            self._check_clear_no(statement)
+            self._check_clear_no(statement, question)
             return None
         # Digits that we wrote ourselves say nothing: some archives serve the nearest there.
         spoken = "" if uri == question.url else uri
@@ -222,9 +222,11 @@ class Negotiator:
             return ()
         return (f"chose {chosen.stamp} although it links {best.stamp}",)
 
-    def _check_clear_no(self, statement: Statement) -> None:
+    def _check_clear_no(self, statement: Statement, question: Question) -> None:
         """Return if the reply says that there is no capture; raise if it says anything else."""
         if statement.status in CLEAR_NO:
+            if statement.url != question.url and address_of(statement.url):
+                raise self._misbehaved(statement.url, "leads to a capture that is not there")
             return
         if statement.status in GO_AWAY:
             raise Refused(self._entry.id, statement.url, statement.status, None)

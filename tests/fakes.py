@@ -85,7 +85,7 @@ class FakeFetcher:
 
     @asynccontextmanager
     async def __call__(self, request: Request) -> AsyncGenerator[FakeReply]:
-        if urlsplit(request.url).hostname not in self._hosts:
+        if _host(request.url) not in self._hosts:
             raise Misbehaved("test", request.url, "the registry does not name its host")
         self.journal.append(request)
         answer = self._answer(request)
@@ -103,3 +103,10 @@ class FakeFetcher:
             return self._answers(request)
         by_method = self._answers.get(f"{request.method} {request.url}")
         return by_method or self._answers.get(request.url) or Canned(404)
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None

@@ -1,0 +1,661 @@
+"""Lists of captures: one document or many, whole or broken, believable or not."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import pytest
+
+from archives.adapters import source_for
+from archives.errors import ArchiveError, Misbehaved, Refused, Unreachable
+from archives.formats.httpdate import http_date
+from archives.formats.rows import Row
+from archives.listing import MOST_DOCUMENTS, capture_of, cdx_query, filled
+from archives.model import ArchiveEntry, Memento
+from archives.moment import Moment
+from archives.source import Request
+from tests.fakes import Answers, Canned, FakeFetcher, an_entry, clock
+
+PAGE: Final = "http://example.org/"
+BASE: Final = "http://archive.example"
+TIMEMAP: Final = f"{BASE}/timemap/link/{PAGE}"
+NOW: Final = "20261115130000"
+ARCHIVE: Final = an_entry(
+    "memento", timegate=f"{BASE}/timegate/", timemaps={"link": f"{BASE}/timemap/link/"}
+)
+WAYBACK_CDX: Final = an_entry(
+    "cdx", cdx=f"{BASE}/cdx", dialect="wayback-cdx", replay=BASE + "/web/{time14}/{uri}"
+)
+PYWB: Final = an_entry(
+    "cdx", cdx=f"{BASE}/cdx", dialect="pywb-cdxj", replay=BASE + "/web/{time14}/{uri}"
+)
+
+
+def at(stamp: str, page: str = PAGE) -> str:
+    return f"{BASE}/web/{stamp}/{page}"
+
+
+def written(*stamps: str, pages: Sequence[str] = ()) -> bytes:
+    """Write a TimeMap of captures at *stamps* that refers to other *pages*."""
+    links = [
+        f'<{PAGE}>; rel="original"',
+        *pages,
+        *(f'<{at(s)}>; rel="memento"; datetime="{http_date(s)}"' for s in stamps),
+    ]
+    return ",\n".join(links).encode() + b"\n"
+
+
+def timemap(*stamps: str, pages: Sequence[str] = ()) -> Canned:
+    return Canned(body=written(*stamps, pages=pages))
+
+
+def page_link(number: int, since: str | None = None, base: str = BASE) -> str:
+    limits = "" if since is None else f'; from="{http_date(since)}"'
+    return f'<{page_url(number, base)}>; rel="timemap"; type="application/link-format"{limits}'
+
+
+def page_url(number: int, base: str = BASE) -> str:
+    return f"{base}/timemap/link/page{number}/{PAGE}"
+
+
+def years(*numbers: int) -> list[str]:
+    return [f"{year}0101000000" for year in numbers]
+
+
+async def read(
+    answers: Answers | FakeFetcher, entry: ArchiveEntry = ARCHIVE
+) -> tuple[list[str], ArchiveError | None]:
+    """Return the stamps listed, and what went wrong after them."""
+    fetch = answers if isinstance(answers, FakeFetcher) else FakeFetcher(answers)
+    stamps: list[str] = []
+    try:
+        async for batch in source_for(entry, fetch, clock).mementos(PAGE):
+            stamps += [memento.stamp for memento in batch]
+    except ArchiveError as trouble:
+        return stamps, trouble
+    return stamps, None
+
+
+# One document
+
+
+async def test_a_timemap_is_read() -> None:
+    stamps, trouble = await read({TIMEMAP: timemap(*years(2010, 2013))})
+
+    assert (stamps, trouble) == (years(2010, 2013), None)
+
+
+@pytest.mark.parametrize("size", [1, 7, 511, 512, 513, 100_000])
+async def test_how_a_list_is_cut_into_pieces_does_not_matter(size: int) -> None:
+    body = written(*years(*range(1991, 2026)))
+    pieces = [body[start : start + size] for start in range(0, len(body), size)]
+
+    stamps, trouble = await read({TIMEMAP: Canned(body=pieces)})
+
+    assert (stamps, trouble) == (years(*range(1991, 2026)), None)
+
+
+async def test_the_captures_are_where_the_links_lead() -> None:
+    fetch = FakeFetcher({TIMEMAP: timemap("20130615083000")})
+
+    [batch] = [batch async for batch in source_for(ARCHIVE, fetch, clock).mementos(PAGE)]
+
+    assert batch == [Memento("20130615083000", at("20130615083000"), PAGE, "test")]
+
+
+@pytest.mark.parametrize("status", [404, 410])
+async def test_a_clear_no_is_an_empty_list(status: int) -> None:
+    assert await read({TIMEMAP: Canned(status)}) == ([], None)
+
+
+@pytest.mark.parametrize("body", [b"", b"\n", b"\r\n", [b"\r", b"\n"]])
+async def test_an_empty_document_is_an_empty_list(body: bytes | Sequence[bytes]) -> None:
+    assert await read({TIMEMAP: Canned(body=body)}) == ([], None)
+
+
+async def test_a_timemap_that_names_no_memento_is_an_empty_list() -> None:
+    assert await read({TIMEMAP: timemap()}) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "why"),
+    [
+        (Canned(body=b"<!doctype html><title>Are you human?</title>"), Misbehaved, "web page"),
+        (Canned(body=b"no such thing"), Misbehaved, "does not begin like any list"),
+        (Canned(body=b"\n" * 3), Misbehaved, "answers with nothing"),
+        (Canned(body=b" " * 5_000), Misbehaved, "answers with nothing"),
+        (Canned(206, body=b"<http://e/>;"), Misbehaved, "answers 206"),
+        (Canned(500), Misbehaved, "answers 500"),
+        (Canned(302), Misbehaved, "answers 302"),
+        (Canned(401), Refused, "refused with 401"),
+        (Canned(451), Refused, "refused with 451"),
+        (Canned(429), Refused, "refused with 429"),
+    ],
+)
+async def test_anything_else_is_no_list(
+    answer: Canned, kind: type[ArchiveError], why: str
+) -> None:
+    stamps, trouble = await read({TIMEMAP: answer})
+
+    assert stamps == []
+    assert isinstance(trouble, kind)
+    assert why in trouble.why
+
+
+async def test_blanks_before_a_list_do_not_matter() -> None:
+    whole = written(*years(2013))
+
+    stamps, trouble = await read({TIMEMAP: Canned(body=[b"\n" * 600, whole])})
+
+    assert (stamps, trouble) == (years(2013), None)
+
+
+async def test_a_list_that_breaks_off_gives_what_it_had_and_says_so() -> None:
+    breaks = Misbehaved("test", TIMEMAP, "body breaks off")
+    whole = written(*years(*range(2000, 2020)))
+
+    stamps, trouble = await read({TIMEMAP: Canned(body=[whole[:900]], breaks=breaks)})
+
+    assert trouble is breaks
+    assert 0 < len(stamps) < 20
+
+
+async def test_a_list_that_ends_in_its_middle_says_so() -> None:
+    whole = written(*years(2010, 2013))
+
+    stamps, trouble = await read({TIMEMAP: Canned(body=whole[:-20])})
+
+    assert stamps == years(2010)
+    assert isinstance(trouble, Misbehaved)
+    assert "not whole" in trouble.why
+
+
+async def test_the_fragment_of_a_page_is_not_asked_for() -> None:
+    fetch = FakeFetcher({TIMEMAP: timemap(*years(2013))})
+
+    batches = source_for(ARCHIVE, fetch, clock).mementos(f"{PAGE}#top")
+
+    assert [memento.original async for batch in batches for memento in batch] == [PAGE]
+    assert fetch.lines == [f"GET {TIMEMAP}"]
+
+
+# Redirects
+
+
+async def test_a_redirected_list_is_followed() -> None:
+    fetch = FakeFetcher(
+        {
+            TIMEMAP: Canned(301, {"location": "/moved"}),
+            f"{BASE}/moved": timemap(*years(2013)),
+        }
+    )
+
+    assert await read(fetch) == (years(2013), None)
+    assert len(fetch.journal) == 2
+
+
+async def test_a_list_is_not_followed_for_ever() -> None:
+    fetch = FakeFetcher(lambda request: Canned(302, {"location": f"{request.url}x"}))
+
+    stamps, trouble = await read(fetch)
+
+    assert stamps == []
+    assert isinstance(trouble, Misbehaved)
+    assert len(fetch.journal) == 6
+
+
+@pytest.mark.parametrize("location", ["http://elsewhere.example/", "file:///etc/passwd"])
+async def test_a_list_is_not_followed_to_other_hosts(location: str) -> None:
+    stamps, trouble = await read({TIMEMAP: Canned(302, {"location": location})})
+
+    assert stamps == []
+    assert isinstance(trouble, Misbehaved)
+
+
+async def test_a_list_is_not_followed_from_https_to_http() -> None:
+    secure = an_entry(
+        "memento", timegate=BASE, timemaps={"link": "https://archive.example/timemap/link/"}
+    )
+    url = TIMEMAP.replace("http:", "https:", 1)
+    fetch = FakeFetcher({url: Canned(302, {"location": TIMEMAP}), TIMEMAP: timemap()})
+
+    _, trouble = await read(fetch, secure)
+
+    assert isinstance(trouble, Misbehaved)
+    assert len(fetch.journal) == 1
+
+
+# Believable rows
+
+
+async def test_captures_that_cannot_be_are_left_out() -> None:
+    stamps, trouble = await read({TIMEMAP: timemap("19010101000000", *years(2013, 2150))})
+
+    assert (stamps, trouble) == (years(2013), None)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        written("19010101000000", *years(2150)),
+        written(*years(2013)).replace(b"01 Jan 2013", b"once upon") + b", <http://e/>; rel=x",
+    ],
+    ids=["all impossible", "all unreadable"],
+)
+async def test_a_list_of_nothing_believable_is_not_an_empty_list(body: bytes) -> None:
+    stamps, trouble = await read({TIMEMAP: Canned(body=body)})
+
+    assert stamps == []
+    assert isinstance(trouble, Misbehaved)
+    assert "none that can be read" in trouble.why
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (
+            Row("20130615083000", at("20130615083000")),
+            Memento("20130615083000", at("20130615083000"), PAGE, "test"),
+        ),
+        (
+            Row("20120101000000", at("20130615083000")),
+            Memento("20130615083000", at("20130615083000"), PAGE, "test"),
+        ),
+        (
+            Row("20130615083000", at("21500101000000")),
+            Memento("20130615083000", at("21500101000000"), PAGE, "test"),
+        ),
+        (
+            Row("20130615083000", f"{BASE}/ABCD"),
+            Memento("20130615083000", f"{BASE}/ABCD", PAGE, "test"),
+        ),
+        (
+            Row("20130615083000", at("20130615083000", "https://www.example.org/")),
+            Memento(
+                "20130615083000",
+                at("20130615083000", "https://www.example.org/"),
+                "https://www.example.org/",
+                "test",
+            ),
+        ),
+        (
+            Row("20130615083000", at("20130615083000", "www.example.org/")),
+            Memento("20130615083000", at("20130615083000", "www.example.org/"), PAGE, "test"),
+        ),
+        (
+            Row("20130615083000123", None, "https://e/?a={time14}", 404, "text/html", "ABC"),
+            Memento(
+                "20130615083000123",
+                f"{BASE}/web/20130615083000/https://e/?a={{time14}}",
+                "https://e/?a={time14}",
+                "test",
+                404,
+                "text/html",
+                "ABC",
+            ),
+        ),
+    ],
+    ids=[
+        "all agree",
+        "the digits are right",
+        "the digits are impossible",
+        "no digits",
+        "another spelling",
+        "a spelling without scheme",
+        "a template",
+    ],
+)
+def test_a_row_becomes_a_capture(row: Row, expected: Memento) -> None:
+    assert capture_of(row, PYWB, PAGE, NOW) == expected
+
+
+async def test_a_capture_at_no_web_address_is_left_out() -> None:
+    wrong = b'<javascript:alert(1)>; rel="memento"; datetime="Tue, 01 Jan 2013 00:00:00 GMT",\n'
+    right = written(*years(2014))
+
+    assert await read({TIMEMAP: Canned(body=wrong + right)}) == (years(2014), None)
+
+
+# Pages
+
+
+async def test_pages_are_read_one_after_the_other() -> None:
+    fetch = FakeFetcher(
+        {
+            TIMEMAP: timemap(*years(2010), pages=[page_link(2, "20110101000000")]),
+            page_url(2): timemap(*years(2011), pages=[page_link(3, "20120101000000")]),
+            page_url(3): timemap(*years(2012)),
+        }
+    )
+
+    assert await read(fetch) == (years(2010, 2011, 2012), None)
+    assert len(fetch.journal) == 3
+
+
+async def test_an_index_of_pages_is_read_oldest_first() -> None:
+    index = [page_link(1, "20150101000000"), page_link(2, "20100101000000")]
+    fetch = FakeFetcher(
+        {
+            TIMEMAP: timemap(pages=index),
+            page_url(1): timemap(*years(2015)),
+            page_url(2): timemap(*years(2010)),
+        }
+    )
+
+    assert await read(fetch) == (years(2010, 2015), None)
+    assert fetch.lines[1:] == [f"GET {page_url(2)}", f"GET {page_url(1)}"]
+
+
+@pytest.mark.parametrize("since", [None, "19960101000000"])
+async def test_pages_may_come_newest_first(since: str | None) -> None:
+    """More captures on the first page than it takes to believe that a list is in order."""
+    newest = [f"2020{month:02}{day:02}000000" for month in range(1, 13) for day in range(1, 29)]
+    newer = [stamp.replace("2020", "2019", 1) for stamp in newest]
+    answers = {
+        TIMEMAP: timemap(*newer, *newest, pages=[page_link(2, since)]),
+        page_url(2): timemap(*years(2011, 2012)),
+    }
+
+    assert await read(answers) == ([*years(2011, 2012), *newer, *newest], None)
+
+
+async def test_pages_that_begin_later_are_not_waited_for() -> None:
+    first = [
+        f"{year}{month:02}01000000" for year in range(1995, 2020) for month in range(1, 13)
+    ]
+    first += [stamp[:6] + "15000000" for stamp in first]
+    fetch = FakeFetcher(
+        {
+            TIMEMAP: timemap(*sorted(first), pages=[page_link(2, "20200101000000")]),
+            page_url(2): timemap(*years(2021)),
+        }
+    )
+    batches = source_for(ARCHIVE, fetch, clock).mementos(PAGE)
+
+    first_batch = await anext(batches)
+
+    assert len(first_batch) > 512
+    assert len(fetch.journal) == 1
+    await batches.aclose()
+
+
+async def test_a_page_that_lies_about_its_beginning_is_misbehaviour() -> None:
+    first = sorted(
+        f"{year}{m:02}{d}000000"
+        for year in range(1995, 2020)
+        for m in range(1, 13)
+        for d in (10, 20)
+    )
+    answers = {
+        TIMEMAP: timemap(*first, pages=[page_link(2, "20200101000000")]),
+        page_url(2): timemap(*years(1994)),
+    }
+
+    stamps, trouble = await read(answers)
+
+    assert stamps == first
+    assert isinstance(trouble, Misbehaved)
+
+
+async def test_the_first_page_under_another_address_is_read_twice_and_listed_once() -> None:
+    answers = {
+        TIMEMAP: timemap(*years(2010), pages=[page_link(2)]),
+        page_url(1): timemap(*years(2010), pages=[page_link(2)]),
+        page_url(2): timemap(*years(2011), pages=[page_link(1)]),
+    }
+
+    assert await read(answers) == (years(2010, 2011), None)
+
+
+async def test_pages_that_repeat_themselves_are_not_followed() -> None:
+    def endless(request: Request) -> Canned:
+        number = int(request.url.partition("/page")[2].partition("/")[0] or 1)
+        return timemap(*years(2010), pages=[page_link(number + 1)])
+
+    fetch = FakeFetcher(endless)
+
+    assert await read(fetch) == (years(2010), None)
+    assert len(fetch.journal) == 2
+
+
+async def test_pages_without_end_are_given_up() -> None:
+    def endless(request: Request) -> Canned:
+        number = int(request.url.partition("/page")[2].partition("/")[0] or 1)
+        return timemap(f"20100101{number:06}", pages=[page_link(number + 1)])
+
+    fetch = FakeFetcher(endless)
+
+    stamps, trouble = await read(fetch)
+
+    assert len(stamps) == len(fetch.journal) == MOST_DOCUMENTS
+    assert isinstance(trouble, Misbehaved)
+    assert "more than 50 documents" in trouble.why
+
+
+@pytest.mark.parametrize(
+    "gone", [Canned(404), Canned(410), Canned(body=b""), Canned(500)], ids=lambda c: c.status
+)
+async def test_a_page_that_is_not_there_makes_the_list_incomplete(gone: Canned) -> None:
+    answers = {TIMEMAP: timemap(*years(2010), pages=[page_link(2)]), page_url(2): gone}
+
+    stamps, trouble = await read(answers)
+
+    assert stamps == years(2010)
+    assert isinstance(trouble, Misbehaved)
+
+
+async def test_an_index_that_leads_to_itself_alone_is_not_an_empty_list() -> None:
+    answers = {TIMEMAP: timemap(pages=[f'<{TIMEMAP}>; rel="timemap"'])}
+
+    stamps, trouble = await read(answers)
+
+    assert stamps == []
+    assert isinstance(trouble, Misbehaved)
+
+
+async def test_pages_with_the_wrong_scheme_are_asked_for_with_the_right_one() -> None:
+    """Behind a proxy that adds TLS, archives write http:// into their TimeMaps."""
+    secure = an_entry(
+        "memento", timegate=BASE, timemaps={"link": "https://archive.example/timemap/link/"}
+    )
+    fetch = FakeFetcher(
+        {
+            TIMEMAP.replace("http:", "https:", 1): timemap(
+                *years(2010), pages=[f'<{TIMEMAP}>; rel="timemap"', page_link(2)]
+            ),
+            page_url(2, "https://archive.example"): timemap(*years(2011)),
+        }
+    )
+
+    assert await read(fetch, secure) == (years(2010, 2011), None)
+
+
+# Which list
+
+
+@pytest.mark.parametrize(
+    ("timemaps", "form"),
+    [
+        ({"json": f"{BASE}/json/", "cdxj": f"{BASE}/cdxj/", "link": f"{BASE}/link/"}, "link"),
+        ({"json": f"{BASE}/json/", "cdxj": f"{BASE}/cdxj/"}, "cdxj"),
+        ({"json": f"{BASE}/json/"}, "json"),
+    ],
+)
+async def test_the_form_that_is_read_best_is_asked_for(
+    timemaps: Mapping[str, str], form: str
+) -> None:
+    fetch = FakeFetcher({})
+
+    await read(fetch, an_entry("memento", timegate=BASE, timemaps=timemaps))
+
+    assert fetch.lines == [f"GET {BASE}/{form}/{PAGE}"]
+
+
+async def test_without_a_timemap_the_index_is_asked() -> None:
+    entry = an_entry(
+        "wayback", cdx=f"{BASE}/cdx", dialect="outbackcdx", replay=BASE + "/{time14}/{uri}"
+    )
+    fetch = FakeFetcher({})
+
+    await read(fetch, entry)
+
+    assert fetch.lines == [f"GET {BASE}/cdx?url=http%3A%2F%2Fexample.org%2F"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"cdx": f"{BASE}/cdx", "dialect": "pywb-cdxj"}],
+    ids=["nothing", "no template"],
+)
+async def test_an_archive_without_a_list_says_nothing(fields: dict[str, str]) -> None:
+    stamps, trouble = await read({}, an_entry("memento", timegate=BASE, **fields))
+
+    assert stamps == []
+    assert isinstance(trouble, Unreachable)
+
+
+# CDX
+
+
+def rows(*stamps: str, key: str | None = None) -> Canned:
+    table: list[list[str]] = [
+        ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest"]
+    ]
+    table += [["org,example)/", stamp, PAGE, "text/html", "200", "ABC"] for stamp in stamps]
+    return Canned(body=json.dumps(table + ([[], [key]] if key else [])).encode())
+
+
+def lines(*stamps: str) -> Canned:
+    return Canned(body=b"".join(map(line, stamps)))
+
+
+def line(stamp: str, status: str = "200") -> bytes:
+    return json.dumps({"timestamp": stamp, "url": PAGE, "status": status}).encode() + b"\n"
+
+
+def test_a_url_in_a_query_is_escaped_throughout() -> None:
+    query = cdx_query("http://a/cdx", "http://e/a//b%2Fc?d=1&e=2", {"limit": "-1"})
+
+    assert query == "http://a/cdx?url=http%3A%2F%2Fe%2Fa%2F%2Fb%252Fc%3Fd%3D1%26e%3D2&limit=-1"
+
+
+def test_a_template_is_filled_once() -> None:
+    assert (
+        filled("{time14}/{uri}", "20130615083000123", "{time14}") == "20130615083000/{time14}"
+    )
+
+
+ALL_ROWS: Final = (
+    f"{BASE}/cdx?url=http%3A%2F%2Fexample.org%2F&output=json&limit=10000&showResumeKey=true"
+)
+
+
+async def test_an_index_is_read_from_resume_key_to_resume_key() -> None:
+    fetch = FakeFetcher(
+        {
+            ALL_ROWS: rows(*years(2010), key="org%2Cexample+2010!"),
+            f"{ALL_ROWS}&resumeKey=org%252Cexample%2B2010%21": rows(*years(2011)),
+        }
+    )
+
+    assert await read(fetch, WAYBACK_CDX) == (years(2010, 2011), None)
+
+
+async def test_resume_keys_that_go_in_a_ring_are_noticed() -> None:
+    fetch = FakeFetcher(lambda _: rows(*years(2010), key="again"))
+
+    stamps, trouble = await read(fetch, WAYBACK_CDX)
+
+    assert stamps == years(2010)
+    assert isinstance(trouble, Misbehaved)
+    assert len(fetch.journal) == 2
+
+
+async def closest(
+    answers: Answers | FakeFetcher, when: str | None, entry: ArchiveEntry = PYWB
+) -> tuple[str, tuple[str, ...]] | None:
+    fetch = answers if isinstance(answers, FakeFetcher) else FakeFetcher(answers)
+    at_ = None if when is None else Moment(when)
+    found = await source_for(entry, fetch, clock).closest(PAGE, at_)
+    return None if found is None else (found.memento.stamp, found.doubts)
+
+
+UNSORTED: Final = ("does not sort its index as asked: all of it was read",)
+
+
+def ignoring_sort(*stamps: str) -> FakeFetcher:
+    """A server that knows ``limit`` and nothing else."""
+
+    def answer(request: Request) -> Canned:
+        limited = "limit=5" in request.url
+        return lines(*(stamps[:5] if limited else stamps))
+
+    return FakeFetcher(answer)
+
+
+@pytest.mark.parametrize(
+    ("when", "expected", "requests"),
+    [
+        ("2018", ("20180101000000", UNSORTED), 2),
+        (None, ("20190101000000", UNSORTED), 2),
+        ("2000", ("20100101000000", ()), 1),
+    ],
+)
+async def test_an_index_that_ignores_the_order_asked_for_is_read_whole(
+    when: str | None, expected: tuple[str, tuple[str, ...]], requests: int
+) -> None:
+    fetch = ignoring_sort(*years(*range(2010, 2020)))
+
+    assert await closest(fetch, when) == expected
+    assert len(fetch.journal) == requests
+
+
+@pytest.mark.parametrize("when", ["2012", None])
+async def test_an_index_of_few_rows_needs_no_order(when: str | None) -> None:
+    fetch = ignoring_sort(*years(2010, 2011, 2012))
+
+    assert await closest(fetch, when) == ("20120101000000", ())
+    assert len(fetch.journal) == 1
+
+
+@pytest.mark.parametrize("when", ["2013", None])
+async def test_rows_with_impossible_dates_never_win(when: str | None) -> None:
+    answer = lines("20130230000000", "21500101000000", "19010101000000", *years(2010))
+
+    assert await closest(lambda _: answer, when) == ("20100101000000", ())
+
+
+@pytest.mark.parametrize("when", ["2140", None])
+async def test_where_all_the_nearest_rows_are_impossible_the_index_is_read_whole(
+    when: str | None,
+) -> None:
+    impossible = years(2154, 2153, 2152, 2151, 2150)
+
+    def answer(request: Request) -> Canned:
+        limited = "limit=5" in request.url
+        return lines(*impossible) if limited else lines(*years(2010, 2011), *impossible)
+
+    assert await closest(answer, when) == ("20110101000000", UNSORTED)
+
+
+async def test_an_index_of_impossible_rows_says_nothing() -> None:
+    with pytest.raises(Misbehaved, match="none that can be read"):
+        await closest(lambda _: lines(*years(2150)), "2013")
+
+
+async def test_of_two_captures_in_one_second_the_page_is_found() -> None:
+    both = line("20130615083000", "301") + line("20130615083000", "200")
+    fetch = FakeFetcher(lambda _: Canned(body=both))
+
+    found = await source_for(PYWB, fetch, clock).closest(PAGE, Moment("2013"))
+
+    assert found is not None
+    assert found.memento.status == 200
+
+
+async def test_the_newest_rows_of_the_wayback_machine_come_oldest_first() -> None:
+    newest = cdx_query(f"{BASE}/cdx", PAGE, {"output": "json", "limit": "-5"})
+    fetch = FakeFetcher({newest: rows(*years(*range(2010, 2015)))})
+
+    assert await closest(fetch, None, WAYBACK_CDX) == ("20140101000000", ())
+    assert len(fetch.journal) == 1

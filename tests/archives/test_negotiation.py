@@ -1,0 +1,709 @@
+"""Redirects, styles and contradictions, one archive at a time, with canned answers."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import pytest
+
+from archives.adapters import source_for
+from archives.errors import Misbehaved, Refused, Unreachable
+from archives.formats.httpdate import http_date
+from archives.model import ArchiveEntry, Closest
+from archives.moment import Moment
+from archives.negotiation import instant_for, latest_stamp
+from tests.fakes import Canned, FakeFetcher, an_entry, clock
+
+PAGE: Final = "http://example.org/"
+BASE: Final = "http://archive.example"
+TIMEGATE: Final = f"{BASE}/timegate/{PAGE}"
+STAMP: Final = "20130615083000"
+EARLIER: Final = "20120101000000"
+NOTHING: Final[Mapping[str, str]] = {}
+VARY: Final = {"vary": "accept-datetime"}
+
+
+def at(stamp: str, page: str = PAGE, modifier: str = "") -> str:
+    """Return the address of a memento."""
+    return f"{BASE}/web/{stamp}{modifier}/{page}"
+
+
+def link(uri: str, stamp: str, rel: str = "memento") -> str:
+    return f'<{uri}>; rel="{rel}"; datetime="{http_date(stamp)}"'
+
+
+def linking(uri: str) -> dict[str, str]:
+    return {"link": link(uri, STAMP)}
+
+
+def original(page: str = PAGE) -> str:
+    return f'<{page}>; rel="original"'
+
+
+def redirect(
+    location: str | None, headers: Mapping[str, str] = NOTHING, *, status: int = 302
+) -> Canned:
+    where = {} if location is None else {"location": location}
+    return Canned(status, VARY | where | dict(headers))
+
+
+def memento(
+    headers: Mapping[str, str] = NOTHING, *, stamp: str = STAMP, status: int = 200
+) -> Canned:
+    dated = {"memento-datetime": http_date(stamp), "link": original()}
+    return Canned(status, dated | dict(headers))
+
+
+ARCHIVE: Final = an_entry("memento", timegate=f"{BASE}/timegate/")
+WAYBACK: Final = an_entry("wayback", replay=BASE + "/web/{time14}/{uri}")
+
+
+async def ask(
+    answers: Mapping[str, Canned] | FakeFetcher,
+    when: str | None = STAMP,
+    entry: ArchiveEntry = ARCHIVE,
+) -> Closest | None:
+    fetch = answers if isinstance(answers, FakeFetcher) else FakeFetcher(answers)
+    source = source_for(entry, fetch, clock)
+    return await source.closest(PAGE, None if when is None else Moment(when))
+
+
+async def found(
+    answers: Mapping[str, Canned] | FakeFetcher,
+    when: str | None = STAMP,
+    entry: ArchiveEntry = ARCHIVE,
+) -> Closest:
+    closest = await ask(answers, when, entry)
+    assert closest is not None
+    return closest
+
+
+# Redirects
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_that_dates_its_target_is_the_answer(status: int) -> None:
+    fetch = FakeFetcher({TIMEGATE: redirect(at(STAMP), linking(at(STAMP)), status=status)})
+
+    closest = await found(fetch)
+
+    assert closest.memento.stamp == STAMP
+    assert closest.memento.uri == at(STAMP)
+    assert closest.doubts == ()
+    assert fetch.lines == [f"HEAD {TIMEGATE}"]
+
+
+@pytest.mark.parametrize(
+    "location",
+    [at(STAMP), f"/web/{STAMP}/{PAGE}", f"//archive.example/web/{STAMP}/{PAGE}"],
+)
+async def test_a_redirect_may_be_relative(location: str) -> None:
+    answers = {TIMEGATE: redirect(location, {"link": original()}), at(STAMP): memento()}
+
+    closest = await found(answers)
+
+    assert closest.memento.uri == at(STAMP)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"link": original()},
+        {"link": link(at(STAMP), EARLIER)},
+        {"link": link(at(STAMP), "21500101000000")},
+        {"link": f'{link(at(STAMP), STAMP)}; anchor="http://other.example/"'},
+    ],
+    ids=["no link", "no date", "another date", "impossible date", "about something else"],
+)
+async def test_a_redirect_that_does_not_prove_its_target_is_followed(
+    headers: dict[str, str],
+) -> None:
+    fetch = FakeFetcher({TIMEGATE: redirect(at(STAMP), headers), at(STAMP): memento()})
+
+    closest = await found(fetch)
+
+    assert (closest.memento.stamp, closest.memento.status) == (STAMP, 200)
+    assert fetch.lines == [f"HEAD {TIMEGATE}", f"HEAD {at(STAMP)}"]
+
+
+async def test_the_time_is_asked_for_at_every_station() -> None:
+    fetch = FakeFetcher({TIMEGATE: redirect(at(STAMP)), at(STAMP): memento()})
+
+    await found(fetch, "2013")
+
+    assert {request.headers["accept-datetime"] for request in fetch.journal} == {
+        "Tue, 02 Jul 2013 12:00:00 GMT"
+    }
+
+
+async def test_intermediate_resources_are_followed_five_times() -> None:
+    stations = [f"{BASE}/{number}/{PAGE}" for number in range(5)]
+    urls = [TIMEGATE, *stations[:4]]
+    chain = {url: redirect(station) for url, station in zip(urls, stations, strict=True)}
+    fetch = FakeFetcher(chain | {stations[-1]: memento()})
+
+    closest = await found(fetch)
+
+    assert closest.memento.uri == stations[-1]
+    assert len(fetch.journal) == 6
+
+
+async def test_a_sixth_redirect_is_not_followed() -> None:
+    fetch = FakeFetcher(lambda request: redirect(f"{request.url}x"))
+
+    with pytest.raises(Misbehaved, match="more than 5 redirects"):
+        await ask(fetch)
+    assert len(fetch.journal) == 6
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        ({TIMEGATE: redirect(TIMEGATE)}, "redirects in a circle"),
+        ({TIMEGATE: redirect(BASE), BASE: redirect(TIMEGATE)}, "redirects in a circle"),
+        ({TIMEGATE: redirect("")}, "redirects in a circle"),
+        ({TIMEGATE: redirect(None)}, "302 without Location"),
+        ({TIMEGATE: redirect("http://[/")}, "does not name its host"),
+        ({TIMEGATE: redirect(at(STAMP))}, "leads to a capture that is not there"),
+        ({TIMEGATE: redirect("http://elsewhere.example/")}, "does not name its host"),
+        ({TIMEGATE: Canned(300, VARY)}, "answers 300"),
+    ],
+)
+async def test_redirects_that_lead_nowhere_are_misbehaviour(
+    answers: dict[str, Canned], why: str
+) -> None:
+    with pytest.raises(Misbehaved, match=why):
+        await ask(answers)
+
+
+async def test_a_redirect_never_falls_back_to_http() -> None:
+    secure = an_entry("memento", timegate="https://archive.example/timegate/")
+    url = f"https://archive.example/timegate/{PAGE}"
+
+    with pytest.raises(Misbehaved, match="from https to http"):
+        await ask({url: redirect(at(STAMP), linking(at(STAMP)))}, entry=secure)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        f"http://elsewhere.example/web/{STAMP}/{PAGE}",
+        f"javascript:alert(1)//web/{STAMP}/{PAGE}",
+        f"file:///web/{STAMP}/{PAGE}",
+        f"http://[::/web/{STAMP}/{PAGE}",
+    ],
+)
+async def test_nobody_is_led_to_a_host_that_the_entry_does_not_name(target: str) -> None:
+    answers = {TIMEGATE: redirect(target, linking(target))}
+
+    with pytest.raises(Misbehaved):
+        await ask(answers)
+
+
+async def test_a_named_host_may_be_another_one() -> None:
+    entry = an_entry("memento", timegate=f"{BASE}/timegate/", hosts=("Replay.example/x",))
+    target = f"http://replay.example/web/{STAMP}/{PAGE}"
+
+    closest = await found({TIMEGATE: redirect(target, linking(target))}, entry=entry)
+
+    assert closest.memento.uri == target
+
+
+# Redirects with Memento-Datetime: captures of redirects, or mistakes
+
+
+async def test_an_archived_redirect_to_another_page_is_a_memento() -> None:
+    """The Internet Archive sends on to the same stamp of the page it led to."""
+    moved = memento({"location": at(STAMP, "http://example.org/there")}, status=302)
+    fetch = FakeFetcher({TIMEGATE: redirect(at(STAMP)), at(STAMP): moved})
+
+    closest = await found(fetch)
+
+    assert (closest.memento.uri, closest.memento.status) == (at(STAMP), 302)
+    assert len(fetch.journal) == 2
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_an_archived_redirect_to_https_is_a_memento(status: int) -> None:
+    moved = memento({"location": at(STAMP, "https://www.example.org/")}, status=status)
+    answers = {TIMEGATE: redirect(at(STAMP)), at(STAMP): moved}
+
+    closest = await found(answers)
+
+    assert (closest.memento.uri, closest.memento.status) == (at(STAMP), status)
+
+
+@pytest.mark.parametrize("location", ["http://example.org/there", None])
+async def test_a_raw_archived_redirect_is_a_memento(location: str | None) -> None:
+    where = {} if location is None else {"location": location}
+    answers = {TIMEGATE: redirect(at(STAMP)), at(STAMP): memento(where, status=301)}
+
+    closest = await found(answers)
+
+    assert (closest.memento.uri, closest.memento.status) == (at(STAMP), 301)
+
+
+async def test_a_timegate_may_answer_with_an_archived_redirect() -> None:
+    """Plain pywb: Content-Location is the capture, Location where the page had moved."""
+    answer = memento(
+        VARY
+        | {
+            "location": at("20150701000030", "http://example.org/there"),
+            "content-location": at(STAMP),
+        },
+        status=301,
+    )
+
+    closest = await found({TIMEGATE: answer})
+
+    assert (closest.memento.uri, closest.memento.status) == (at(STAMP), 301)
+
+
+@pytest.mark.parametrize("states", [True, False])
+@pytest.mark.parametrize("spelling", [PAGE, "https://www.example.org"])
+async def test_a_timegate_that_dates_its_own_redirect_by_mistake_is_followed(
+    spelling: str, *, states: bool
+) -> None:
+    target = at(STAMP, spelling)
+    stated = {"content-location": target} if states else {}
+    answer = redirect(target, {"memento-datetime": http_date(STAMP), **stated})
+    answers = {TIMEGATE: answer, target: memento({"link": original(spelling)})}
+
+    closest = await found(answers)
+
+    assert (closest.memento.uri, closest.memento.status) == (target, 200)
+
+
+# Answers with the memento itself
+
+
+@pytest.mark.parametrize(
+    "location",
+    [at(STAMP), f"/web/{STAMP}/{PAGE}", f"//archive.example/web/{STAMP}/{PAGE}"],
+)
+async def test_content_location_says_where_the_memento_is(location: str) -> None:
+    closest = await found({TIMEGATE: memento(VARY | {"content-location": location})})
+
+    assert closest.memento.uri == at(STAMP)
+    assert closest.doubts == ()
+
+
+async def test_content_location_may_have_no_digits_at_a_timegate() -> None:
+    closest = await found({TIMEGATE: memento(VARY | {"content-location": "/ABCD-1234"})})
+
+    assert closest.memento.uri == f"{BASE}/ABCD-1234"
+
+
+@pytest.mark.parametrize(
+    "location", ["http://example.org/index.en.html", "index.en.html", "/ABCD-1234"]
+)
+async def test_a_content_location_of_the_archived_page_is_not_the_address(
+    location: str,
+) -> None:
+    answers = {
+        TIMEGATE: redirect(at(STAMP)),
+        at(STAMP): memento({"content-location": location}),
+    }
+
+    closest = await found(answers)
+
+    assert closest.memento.uri == at(STAMP)
+
+
+@pytest.mark.parametrize("location", ["http://elsewhere.example/", "file:///etc/passwd"])
+async def test_a_content_location_elsewhere_is_doubtful_at_a_timegate(location: str) -> None:
+    stated = {"content-location": location}
+    answer = memento(VARY | stated | {"link": f"{original()}, {link(at(STAMP), STAMP)}"})
+
+    closest = await found({TIMEGATE: answer})
+
+    assert closest.memento.uri == at(STAMP)
+    assert closest.doubts == (f"Content-Location is no memento: {location}",)
+
+
+async def test_a_timegate_may_have_no_other_address() -> None:
+    """Pattern 2.3 of RFC 7089."""
+    closest = await found({TIMEGATE: memento(VARY)})
+
+    assert closest.memento.uri == TIMEGATE
+    assert closest.doubts == ()
+
+
+async def test_a_frame_names_its_memento_in_its_links() -> None:
+    frame = Canned(200, {**VARY, "link": f"{original()}, {link(at(STAMP), STAMP)}"})
+
+    closest = await found({TIMEGATE: frame})
+
+    assert closest.memento.uri == at(STAMP)
+    assert closest.memento.status is None
+
+
+@pytest.mark.parametrize("status", [200, 204, 301, 403, 404, 410, 429, 500, 503])
+async def test_whatever_has_a_date_is_a_memento(status: int) -> None:
+    closest = await found(
+        {TIMEGATE: memento(VARY | {"content-location": at(STAMP)}, status=status)}
+    )
+
+    assert closest.memento.status == status
+    assert closest.doubts == ()
+
+
+@pytest.mark.parametrize("status", [206, 304, 416])
+async def test_a_status_that_nobody_asked_for_is_doubtful(status: int) -> None:
+    closest = await found(
+        {TIMEGATE: memento(VARY | {"content-location": at(STAMP)}, status=status)}
+    )
+
+    assert closest.doubts == (f"answers {status}, which nobody asked for",)
+
+
+async def test_several_originals_are_doubtful() -> None:
+    links = f"{original('http://other.example/')}, {original()}"
+
+    stated = {"content-location": at(STAMP), "link": links}
+
+    closest = await found({TIMEGATE: memento(VARY | stated)})
+
+    assert closest.memento.original == PAGE
+    assert closest.doubts == ("links several originals",)
+
+
+async def test_an_echo_of_the_asked_time_does_not_count() -> None:
+    echo = memento(VARY | {"content-location": at(EARLIER)})
+
+    closest = await found({TIMEGATE: echo}, STAMP)
+
+    assert closest.memento.stamp == EARLIER
+    assert "Memento-Datetime echoes the time that was asked for" in closest.doubts
+
+
+async def test_only_who_was_asked_can_echo() -> None:
+    answers = {TIMEGATE: redirect(at(EARLIER)), at(EARLIER): memento()}
+
+    closest = await found(answers, STAMP)
+
+    assert closest.memento.stamp == STAMP
+    assert closest.doubts == (f"Memento-Datetime says {STAMP}, the address says {EARLIER}",)
+
+
+async def test_the_digits_that_we_wrote_ourselves_prove_nothing() -> None:
+    """Some archives serve the nearest capture at any address, and only the header tells."""
+    answers = {at(STAMP): memento(stamp=EARLIER)}
+
+    closest = await found(answers, STAMP, WAYBACK)
+
+    assert closest.memento.stamp == EARLIER
+    assert closest.memento.uri == at(EARLIER)
+    assert closest.doubts == ()
+
+
+@pytest.mark.parametrize("date", ["Thu, 01 Jan 2150 00:00:00 GMT", "sometime", ""])
+async def test_without_a_possible_date_nothing_is_known(date: str) -> None:
+    answer = Canned(200, VARY | {"memento-datetime": date})
+
+    with pytest.raises(Misbehaved, match="impossible date"):
+        await ask({TIMEGATE: answer})
+
+
+# No
+
+
+@pytest.mark.parametrize("status", [404, 410])
+async def test_a_clear_no_is_none(status: int) -> None:
+    assert await ask({TIMEGATE: Canned(status)}) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Canned(200, {"content-type": "text/html"}), Misbehaved),
+        (Canned(200, VARY), Misbehaved),
+        (Canned(400), Misbehaved),
+        (Canned(500), Misbehaved),
+        (Canned(204), Misbehaved),
+        (Canned(304, {**VARY, "link": link(at(STAMP), STAMP)}), Misbehaved),
+        (Canned(401), Refused),
+        (Canned(451), Refused),
+        (Canned(403), Refused),
+        (Canned(429), Refused),
+        (Canned(503), Refused),
+    ],
+)
+async def test_anything_else_without_a_date_says_nothing(
+    answer: Canned, kind: type[Exception]
+) -> None:
+    with pytest.raises(kind):
+        await ask({TIMEGATE: answer})
+
+
+# HEAD and GET
+
+
+@pytest.mark.parametrize("status", [405, 501])
+async def test_who_does_not_take_head_is_asked_with_get_from_then_on(status: int) -> None:
+    fetch = FakeFetcher({f"HEAD {TIMEGATE}": Canned(status), f"GET {TIMEGATE}": memento(VARY)})
+    source = source_for(ARCHIVE, fetch, clock)
+
+    for _ in range(2):
+        assert await source.closest(PAGE, Moment(STAMP)) is not None
+
+    assert fetch.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}", f"GET {TIMEGATE}"]
+
+
+@pytest.mark.parametrize("status", [405, 501])
+async def test_a_405_with_a_date_is_a_memento_of_one(status: int) -> None:
+    fetch = FakeFetcher({TIMEGATE: memento(VARY, status=status)})
+
+    assert (await found(fetch)).memento.status == status
+    assert len(fetch.journal) == 1
+
+
+@pytest.mark.parametrize("answer", [Canned(200), Canned(400), Canned(500), redirect(None)])
+async def test_nonsense_in_answer_to_head_is_looked_into_with_get(answer: Canned) -> None:
+    fetch = FakeFetcher({f"HEAD {TIMEGATE}": answer, f"GET {TIMEGATE}": memento(VARY)})
+    source = source_for(ARCHIVE, fetch, clock)
+
+    for _ in range(2):
+        assert await source.closest(PAGE, Moment(STAMP)) is not None
+
+    assert fetch.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}", f"GET {TIMEGATE}"]
+
+
+async def test_nonsense_in_answer_to_both_is_looked_into_once() -> None:
+    fetch = FakeFetcher({TIMEGATE: Canned(200)})
+    source = source_for(ARCHIVE, fetch, clock)
+
+    for _ in range(2):
+        with pytest.raises(Misbehaved):
+            await source.closest(PAGE, Moment(STAMP))
+
+    assert fetch.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}", f"HEAD {TIMEGATE}"]
+
+
+async def test_an_answer_to_head_that_breaks_http_is_looked_into_once() -> None:
+    broken = Misbehaved("test", TIMEGATE, "broken HTTP")
+    fetch = FakeFetcher(lambda request: broken if request.method == "HEAD" else memento(VARY))
+    source = source_for(ARCHIVE, fetch, clock)
+
+    for _ in range(2):
+        assert await source.closest(PAGE, Moment(STAMP)) is not None
+
+    assert fetch.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}", f"GET {TIMEGATE}"]
+
+
+async def test_an_archive_that_always_breaks_http_is_not_asked_twice_each_time() -> None:
+    fetch = FakeFetcher(lambda request: Misbehaved("test", request.url, "broken HTTP"))
+    source = source_for(ARCHIVE, fetch, clock)
+
+    for _ in range(2):
+        with pytest.raises(Misbehaved, match="broken HTTP"):
+            await source.closest(PAGE, Moment(STAMP))
+
+    assert fetch.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}", f"HEAD {TIMEGATE}"]
+
+
+async def test_silence_is_not_asked_again() -> None:
+    fetch = FakeFetcher(lambda request: Unreachable("test", request.url, "fell silent"))
+
+    with pytest.raises(Unreachable):
+        await ask(fetch)
+    assert len(fetch.journal) == 1
+
+
+async def test_a_404_to_head_is_believed_where_we_asked() -> None:
+    fetch = FakeFetcher({TIMEGATE: Canned(404)})
+
+    assert await ask(fetch) is None
+    assert fetch.lines == [f"HEAD {TIMEGATE}"]
+
+
+async def test_a_404_to_head_is_not_believed_where_the_archive_sent_us() -> None:
+    fetch = FakeFetcher(
+        {
+            TIMEGATE: redirect(at(STAMP)),
+            f"HEAD {at(STAMP)}": Canned(404),
+            f"GET {at(STAMP)}": memento(),
+        }
+    )
+
+    assert (await found(fetch)).memento.uri == at(STAMP)
+    assert fetch.lines[1:] == [f"HEAD {at(STAMP)}", f"GET {at(STAMP)}"]
+
+
+async def test_a_404_to_both_is_a_clear_no_where_no_capture_was_promised() -> None:
+    """As where a TimeGate has moved."""
+    answers = {TIMEGATE: redirect(f"{BASE}/gate/{PAGE}")}
+
+    assert await ask(answers) is None
+
+
+# Neighbours that are nearer (S-6)
+
+
+def with_neighbours(chosen: str, **neighbours: str) -> Canned:
+    links = [original(), link(at(chosen), chosen)]
+    links += [link(at(stamp), stamp, f"{rel} memento") for rel, stamp in neighbours.items()]
+    return redirect(at(chosen), {"link": ", ".join(links)})
+
+
+@pytest.mark.parametrize(
+    ("when", "chosen", "neighbours", "best"),
+    [
+        ("20130615083000", "20200101000000", {"prev": "20130616000000"}, "20130616000000"),
+        ("2013", "20200101000000", {"prev": "20130101000000"}, "20130101000000"),
+        ("201306", "20130501000000", {"next": "20130630000000"}, "20130630000000"),
+        ("2013", "20100101000000", {"last": "20120101000000"}, "20120101000000"),
+        (None, "20100101000000", {"last": "20200101000000"}, "20200101000000"),
+    ],
+)
+async def test_a_nearer_neighbour_is_preferred_and_the_choice_doubted(
+    when: str | None, chosen: str, neighbours: dict[str, str], best: str
+) -> None:
+    closest = await found({TIMEGATE: with_neighbours(chosen, **neighbours)}, when)
+
+    assert closest.memento.uri == at(best)
+    assert closest.doubts == (f"chose {chosen} although it links {best}",)
+
+
+@pytest.mark.parametrize(
+    ("when", "chosen", "neighbours"),
+    [
+        ("20130615083000", "20130615083000", {"prev": "20130615082959"}),
+        ("20130615083000", "20130615083001", {"prev": "20130101000000"}),
+        (None, "20200101000000", {"first": "20100101000000"}),
+        ("20130615083000", "20130615083010", {"next": "21500101000000"}),
+    ],
+)
+async def test_neighbours_that_are_not_nearer_stay_neighbours(
+    when: str | None, chosen: str, neighbours: dict[str, str]
+) -> None:
+    closest = await found({TIMEGATE: with_neighbours(chosen, **neighbours)}, when)
+
+    assert closest.memento.uri == at(chosen)
+    assert closest.doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("when", "chosen", "prev"),
+    [
+        ("20130615083005", "20130615083010", "20130615083000"),
+        ("2013", "20131231000000", "20130702000000"),
+    ],
+    ids=["a tie", "inside the interval"],
+)
+async def test_how_an_archive_chooses_among_equals_is_no_reason_for_doubt(
+    when: str, chosen: str, prev: str
+) -> None:
+    closest = await found({TIMEGATE: with_neighbours(chosen, prev=prev)}, when)
+
+    assert closest.memento.uri == at(prev)
+    assert closest.doubts == ()
+
+
+async def test_an_archive_that_chooses_before_is_not_doubted_for_it() -> None:
+    entry = an_entry("memento", timegate=f"{BASE}/timegate/", selection="nearest-before")
+    answers = {TIMEGATE: with_neighbours("20100101000000", next="20130615083001")}
+
+    closest = await found(answers, STAMP, entry)
+
+    assert closest.memento.uri == at("20130615083001")
+    assert closest.doubts == ()
+
+
+async def test_wrong_first_and_last_targets_never_win() -> None:
+    """LANL's server: the chosen memento is linked as first and last, with their dates (A-8)."""
+    chosen = "20150101000000"
+    links = [
+        original(),
+        link(at(chosen), "20130615083000", "first memento"),
+        link(at(chosen), chosen),
+        link(at(chosen), "20200101000000", "last memento"),
+    ]
+    answers = {
+        TIMEGATE: redirect(at(chosen), {"link": ", ".join(links)}),
+        at(chosen): memento(stamp=chosen),
+    }
+
+    closest = await found(answers, STAMP)
+
+    assert (closest.memento.stamp, closest.memento.uri) == (chosen, at(chosen))
+    assert closest.neighbours == {}
+
+
+async def test_neighbours_at_other_hosts_never_win() -> None:
+    target = f"http://elsewhere.example/web/{STAMP}/{PAGE}"
+    links = f"{link(at(EARLIER), EARLIER)}, {link(target, STAMP, 'next memento')}"
+
+    closest = await found({TIMEGATE: redirect(at(EARLIER), {"link": links})}, STAMP)
+
+    assert closest.memento.uri == at(EARLIER)
+    assert closest.neighbours == {}
+
+
+# Which second is asked for
+
+
+@pytest.mark.parametrize(
+    ("at_", "selection", "asked"),
+    [
+        ("2013", "nearest", "20130702120000"),
+        ("2013", "nearest-before", "20131231235959"),
+        ("20130615083000", "nearest-before", "20130615083000"),
+        ("9999", "nearest", "99990101000000"),
+    ],
+)
+def test_the_second_asked_for_depends_on_how_the_archive_chooses(
+    at_: str, selection: str, asked: str
+) -> None:
+    entry = an_entry("memento", timegate=BASE, selection=selection)
+
+    assert instant_for(Moment(at_), entry) == asked
+
+
+async def test_a_template_is_filled_with_the_second_to_ask_for() -> None:
+    entry = an_entry("wayback", replay=BASE + "/web/{time14}/{uri}", selection="nearest-before")
+    fetch = FakeFetcher({})
+
+    await ask(fetch, "2013", entry)
+
+    assert fetch.lines == [f"HEAD {at('20131231235959')}"]
+
+
+async def test_the_newest_is_asked_for_with_a_time_that_no_capture_has() -> None:
+    """So a frame that repeats the digits of its address gives itself away."""
+
+    def echo(request: object) -> Canned:
+        del request
+        return memento(stamp="20261116120000")
+
+    fetch = FakeFetcher(echo)
+
+    with pytest.raises(Misbehaved, match="impossible date"):
+        await ask(fetch, None, WAYBACK)
+    assert fetch.lines[0] == f"HEAD {at('20261116120000')}"
+
+
+async def test_neighbours_of_a_raw_view_are_given_where_people_look_at_them() -> None:
+    entry = an_entry(
+        "wayback",
+        replay=BASE + "/web/{time14}/{uri}",
+        raw=BASE + "/web/{time14}id_/{uri}",
+    )
+    links = f"{original()}, {link(at(EARLIER, modifier='id_'), EARLIER, 'prev memento')}"
+
+    closest = await found({at(STAMP, modifier="id_"): memento({"link": links})}, STAMP, entry)
+
+    assert closest.memento.uri == at(STAMP)
+    assert closest.neighbours["prev"].uri == at(EARLIER)
+
+
+async def test_an_archive_with_raw_views_alone_gives_those() -> None:
+    entry = an_entry("wayback", raw=BASE + "/web/{time14}id_/{uri}")
+
+    closest = await found({at(STAMP, modifier="id_"): memento()}, STAMP, entry)
+
+    assert closest.memento.uri == at(STAMP, modifier="id_")
+
+
+def test_a_capture_may_be_an_hour_ahead_of_our_clock() -> None:
+    assert latest_stamp(clock) == "20261115130000"
