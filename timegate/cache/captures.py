@@ -85,7 +85,7 @@ class PackedCaptures:
         """Return the capture nearest to *at* (None: the newest); None if there is none."""
         if not self._count:
             return None
-        candidates = {self[i]: i for i in self._candidates(at)}
+        candidates = {self[i]: i for i in sorted(self._candidates(at))}
         chosen = nearest(candidates, at)
         if chosen is None:
             return None

@@ -21,10 +21,11 @@ LAYOUT: Final = 1
 BUSY: Final = 0.05
 """Seconds to wait for another process: a cache never delays an answer."""
 
+# The value comes last: to reach a column behind it, SQLite walks all the pages of the value.
 _TABLES: Final = (
     """CREATE TABLE entry (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
-    value BLOB NOT NULL, said REAL NOT NULL, fresh REAL NOT NULL, until REAL NOT NULL,
-    used INTEGER NOT NULL)""",
+    said REAL NOT NULL, fresh REAL NOT NULL, until REAL NOT NULL, used INTEGER NOT NULL,
+    value BLOB NOT NULL)""",
     "CREATE INDEX entry_used ON entry (used)",
 )
 _DAMAGE: Final = frozenset(
