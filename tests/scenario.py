@@ -105,7 +105,8 @@ class World:
             and (policy.archives is None or name in policy.archives)
         ]
         first = tuple(name for name in names if name == query.archive)
-        return Plan(first, tuple(name for name in names if name not in first))
+        rest = tuple(name for name in names if name not in first)
+        return Plan(tuple(group for group in (first, rest) if group))
 
     def requests(self) -> int:
         return sum(len(archive.asked) for archive in self.archives.values())

@@ -18,6 +18,7 @@ from timegate.guide import Guide
 from timegate.metrics import Metrics
 from timegate.resolution import Attempt
 from timegate.resolver import Deadlines, Resolver
+from timegate.routing import Known, MementoMap, Observations
 from timegate.upstream.pool import Fetchers, Settings, Surroundings, open_fetchers
 from timegate.upstream.shared import SharedLedgers
 from timegate.web.answers import Answers
@@ -75,9 +76,13 @@ async def _answering(
     store: Store,
     base_url: str,
 ) -> AsyncIterator[App]:
+    maps = {name: MementoMap.load(Path(file)) for name, file in config.mementomaps.items()}
     memory = Recollection(store, time.time, _version(entries))
     metrics = Metrics()
-    guide = Guide(entries, fetchers.breakers)
+    known = Known(
+        Observations(time.time), fetchers.breakers.standing, maps, private=config.private
+    )
+    guide = Guide(entries, known)
     sources = {
         entry.id: source_for(entry, budgeted(fetchers[entry.id], entry.id), _now)
         for entry in entries

@@ -248,7 +248,7 @@ def _own_archives(file: File, where: str) -> tuple[ArchiveEntry, ...]:
 
 
 def _at_home(entry: ArchiveEntry) -> ArchiveEntry:
-    """Return *entry* without the manners of a guest where all its hosts are in our own house."""
+    """Return *entry* without the manners of a guest where its hosts are our own."""
     if entry.limits != DEFAULT_LIMITS or not all(map(_is_private, entry.hosts)):
         return entry
     return replace(entry, limits=HOME_LIMITS)

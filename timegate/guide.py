@@ -2,33 +2,57 @@
 
 from collections.abc import Mapping, Sequence
 
-from archives.model import ArchiveEntry
+from archives.errors import ArchiveError
+from archives.model import ArchiveEntry, Closest
+from archives.uri import host_of
 from timegate.resolution import Attempt, Policy, Query
 from timegate.resolver import Plan
-from timegate.upstream.breaker import Breakers
+from timegate.routing import Known, Outcome, order
 
 
 class Guide:
-    """Plans each search."""
+    """Plans each search, and learns from what archives answer."""
 
-    def __init__(self, entries: Sequence[ArchiveEntry], breakers: Breakers) -> None:
+    def __init__(self, entries: Sequence[ArchiveEntry], known: Known) -> None:
         self._entries = entries
-        self._breakers = breakers
+        self._known = known
 
     def plan(self, query: Query, policy: Policy) -> Plan:
-        """Return whom to ask first, and whom then."""
-        names = [
-            entry.id
-            for entry in self._entries
-            if entry.id not in policy.exclude
-            and (policy.archives is None or entry.id in policy.archives)
-        ]
-        first = tuple(name for name in names if name == query.archive)
-        return Plan(first, tuple(name for name in names if name not in first))
+        """Return whom to ask: our own, the archive that is named, the others.
+
+        Where the named one is our own, it alone comes first.
+        """
+        routed = order(query, policy, self._entries, self._known)
+        ours = self._known.local | self._known.private
+        names = [step.archive for step in (*routed.first, *routed.then)]
+        named = [name for name in names if name == query.archive]
+        own = [name for name in names if name in ours and name not in named]
+        others = [name for name in names if name not in ours and name not in named]
+        groups = (named, own, others) if query.archive in ours else (own, named, others)
+        return Plan(tuple(tuple(group) for group in groups if group))
 
     def note(self, attempt: Attempt) -> None:
         """Learn from what an archive answered."""
+        host = host_of(attempt.original)
+        self._known.observations.note(attempt.archive, host, _outcome(attempt), attempt.seconds)
 
     def state(self, archive: str) -> Mapping[str, object]:
         """Return what is known of an archive's health."""
-        return {}
+        if archive not in {entry.id for entry in self._entries}:
+            return {"asked": False}
+        observed = self._known.observations
+        latency = observed.latency(archive)
+        return {
+            "asked": True,
+            "breaker": self._known.standing(archive),
+            "median_seconds": latency.median,
+            "p95_seconds": latency.p95,
+            "last_success": observed.last_success(archive),
+            "last_failure": observed.last_failure(archive),
+        }
+
+
+def _outcome(attempt: Attempt) -> Outcome:
+    if isinstance(attempt.outcome, ArchiveError):
+        return "failed"
+    return "found" if isinstance(attempt.outcome, Closest) else "absent"

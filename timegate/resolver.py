@@ -1,8 +1,9 @@
 """The heart: a reference comes in, the best copy that any archive holds goes out, in time.
 
-The archive that the reference names is asked first, alone. When it has no exact copy, or is
-slower than usual, the others follow: at once, or one after the other while it may still answer.
-An exact copy ends the search. At the soft deadline the best so far is the answer, at the hard
+Archives are asked in groups: our own first, so that nobody else learns what we look for, then
+the one that the reference names, then all others. A group follows when the one before it has
+answered without an exact copy, or one archive at a time when it is slower than usual. An exact
+copy ends the search. At the soft deadline the best so far is the answer, at the hard
 one whatever there is. What is still under way goes on and is remembered by the `Desk`.
 
 No I/O in here: archives are behind the desk, time is the event loop's.
@@ -40,15 +41,14 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Whom to ask: *first* alone, *then* the others, in this order."""
+    """Whom to ask: group after group."""
 
-    first: tuple[str, ...]
-    then: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
 
     @property
     def order(self) -> tuple[str, ...]:
-        """Everyone who may be asked."""
-        return (*self.first, *self.then)
+        """Everyone who may be asked, in the order in which they are."""
+        return tuple(archive for group in self.groups for archive in group)
 
 
 Router = Callable[[Query, Policy], Plan]
@@ -78,7 +78,7 @@ class Resolver:
     def _narrowed(self, plan: Plan, query: Query, policy: Policy) -> Plan:
         """Leave out the others where only the named archive will do (S-8)."""
         if policy.precision in ("exact", "archive") and query.archive is not None:
-            return Plan(plan.first, ())
+            return Plan(((query.archive,),)) if query.archive in plan.order else Plan(())
         return plan
 
     async def _recalled(self, query: Query, plan: Plan) -> dict[str, Remembered]:
@@ -131,8 +131,10 @@ class _Search:
         self._desk = desk
         self._attempts: list[Attempt] = list(known)
         answered = {attempt.archive for attempt in self._attempts}
-        self._first = [archive for archive in plan.first if archive not in answered]
-        self._then = [archive for archive in plan.then if archive not in answered]
+        self._groups = [
+            left for group in plan.groups if (left := [a for a in group if a not in answered])
+        ]
+        self._current: set[str] = set()
         self._pending: dict[asyncio.Task[Attempt], tuple[str, Rule | None]] = {}
         self._next_start = 0.0
 
@@ -141,9 +143,6 @@ class _Search:
         if self._ended():
             return
         began = self._now()
-        self._next_start = began + PATIENCE
-        self._start(self._first)
-        self._first = []
         while not self._ended():
             self._start_more()
             if not self._pending and not self._start_variants():
@@ -177,18 +176,16 @@ class _Search:
         return bool(found(self._attempts))
 
     def _start_more(self) -> None:
-        """Start the others: all once the first have answered, before that one at a time."""
-        if not self._then:
+        """Start the next group if this one has answered, or one of it if this one is slow."""
+        if not self._groups:
             return
-        waiting_for_first = any(
-            archive in self._plan.first for archive, _ in self._pending.values()
-        )
-        if not waiting_for_first:
-            self._start(self._then)
-            self._then = []
+        if not any(archive in self._current for archive, _ in self._pending.values()):
+            self._current.update(self._groups[0])
+            self._start(self._groups.pop(0))
+            self._next_start = self._now() + PATIENCE
         elif self._now() >= self._next_start:
-            self._start(self._then[:1])
-            self._then = self._then[1:]
+            self._start([self._groups[0].pop(0)])
+            self._groups = [group for group in self._groups if group]
             self._next_start = self._now() + STAGGER
 
     def _start_variants(self) -> bool:
@@ -218,7 +215,7 @@ class _Search:
             self._pending[task] = (archive, rule)
 
     async def _wait(self, give_up: float) -> None:
-        until = min(give_up, self._next_start) if self._then else give_up
+        until = min(give_up, self._next_start) if self._groups else give_up
         patience = max(until - self._now(), 0.0)
         done, _ = await asyncio.wait(
             self._pending, timeout=patience, return_when=asyncio.FIRST_COMPLETED
@@ -241,7 +238,7 @@ class _Search:
             # Nobody else was needed; they are not missing.
             return []
         pending = [archive for archive, rule in self._pending.values() if rule is None]
-        return [*pending, *self._first, *self._then]
+        return [*pending, *(archive for group in self._groups for archive in group)]
 
     def _failed(self) -> set[str]:
         return {

@@ -43,10 +43,11 @@ class TimeGate:
 def accept_datetime(call: Call) -> Moment | None:
     """Return the time asked for; None where the client did not say (M-14).
 
-    Two fields are one too many: which one counts would be a guess (M-12).
+    Two fields are one too many: which one counts would be a guess (M-12). An empty one says
+    nothing, so it is none: see decision 6.
     """
     value = call.header("Accept-Datetime")
-    if value is None:
+    if value is None or not value.strip():
         return None
     if "accept-datetime" in call.repeated:
         raise Malformed("bad-accept-datetime", "Accept-Datetime came twice", 0)

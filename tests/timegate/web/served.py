@@ -1,0 +1,113 @@
+"""Our server over fake archives, and a client that sends targets octet by octet."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from multidict import CIMultiDict
+from prometheus_client import CollectorRegistry
+
+from archives.model import ArchiveEntry
+from archives.registry import Registry
+from tests.scenario import FakeArchive, World
+from timegate.resolver import Deadlines
+from timegate.web.answers import Answers
+from timegate.web.batch import Batch
+from timegate.web.operations import Operations
+from timegate.web.resolve import Resolve
+from timegate.web.server import Dispatch, listening
+from timegate.web.timegate import TimeGate
+
+QUICK = Deadlines(0.2, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What came back."""
+
+    status: int
+    headers: CIMultiDict[str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A running server."""
+
+    port: int
+    world: World
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def ask(
+        self,
+        target: str,
+        *headers: tuple[str, str],
+        method: str = "GET",
+        body: bytes = b"",
+    ) -> Seen:
+        """Send one request exactly as written."""
+        fields = [("Host", "x"), ("Connection", "close"), *headers]
+        if body:
+            fields.append(("Content-Length", str(len(body))))
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            writer.write(f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode() + body)
+            return _seen(await reader.read(-1))
+        finally:
+            writer.close()
+
+
+def _seen(answer: bytes) -> Seen:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = CIMultiDict[str]()
+    for line in lines:
+        name, _, value = line.partition(": ")
+        headers.add(name, value)
+    return Seen(int(first.split(" ")[1]), headers, body)
+
+
+def entries(world: World, *extra: ArchiveEntry) -> Registry:
+    """Return a registry of the archives of *world*; ``a`` is ``a.example`` in PWIDs."""
+    known = [
+        replace(archive.entry, pwid=(f"{name}.example",), hosts=(f"{name}.host",))
+        for name, archive in world.archives.items()
+    ]
+    return Registry([*known, *extra])
+
+
+@asynccontextmanager
+async def serving(
+    *archives: FakeArchive, extra: tuple[ArchiveEntry, ...] = ()
+) -> AsyncIterator[Site]:
+    """Serve a small world of archives."""
+    world = World(*archives, deadlines=QUICK)
+    registry = entries(world, *extra)
+    answers = Answers(world.resolver, registry, "https://gate.example")
+    resolve = Resolve(answers, registry)
+    operations = Operations(
+        registry, lambda name: {"name": name}, lambda: None, CollectorRegistry, "mailto:x@y.org"
+    )
+    dispatch = Dispatch(
+        exact={
+            "/archives": operations.archives,
+            "/about": operations.about,
+            "/healthz": operations.health,
+            "/readyz": operations.readiness,
+            "/metrics": operations.metrics,
+        },
+        prefixes={
+            "/timegate/": TimeGate(answers),
+            "/resolve/": resolve,
+            "/archives/": operations.archive,
+        },
+        otherwise=resolve,
+        batch=Batch(resolve),
+    )
+    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+        yield Site(port, world)

@@ -1,0 +1,188 @@
+"""`/resolve/` and `/{identifier}`: every notation, as redirect, report or page."""
+
+import json
+
+import pytest
+
+from archives.model import ArchiveEntry
+from tests.scenario import LIMITS, FakeArchive
+from tests.timegate.web.served import serving
+
+EXACT = "20160122112029"
+LATER = "20160125112029"
+URL = "http://example.org/"
+PWID = f"urn:pwid:a.example:2016-01-22T11:20:29Z:page:{URL}"
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        PWID,
+        f"pwid:a.example:2016-01-22_11.20.29Z:page:{URL}",
+        f"duri:2016-01-22T11:20:29Z:{URL}",
+        f"duri:2016:{URL}",
+        f"https://a.host/{EXACT}/{URL}",
+        URL,
+        PWID.replace(":", "%3A").replace("/", "%2F"),
+    ],
+)
+async def test_every_notation_leads_to_the_copy(identifier: str) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        below = await site.ask(f"/resolve/{identifier}")
+        at_root = await site.ask(f"/{identifier}")
+
+    assert below.status == at_root.status == 302
+    assert below.headers["Location"] == at_root.headers["Location"] == f"http://a/{EXACT}/{URL}"
+    assert "accept-datetime" not in below.headers["Vary"]
+    assert "Memento-Datetime" not in below.headers
+
+
+async def test_the_named_archive_is_asked_alone() -> None:
+    other = FakeArchive("b", 0.0, (EXACT,))
+    async with serving(FakeArchive("a", 0.0, (EXACT,)), other) as site:
+        await site.ask(f"/resolve/{PWID}")
+
+    assert other.asked == []
+
+
+@pytest.mark.parametrize("how", [("?as=json", ()), ("", (("Accept", "application/json"),))])
+async def test_the_report_says_it_all(how: tuple[str, tuple[tuple[str, str], ...]]) -> None:
+    parameters, headers = how
+    async with serving(FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", error=True)) as site:
+        seen = await site.ask(f"/resolve/{PWID}{parameters}", *headers)
+
+    report = json.loads(seen.body)
+    assert seen.status == 200
+    assert report["identifier"] == PWID
+    assert report["match"]["value"] == "approximate"
+    assert report["time"]["delta"] == 3 * 86_400
+    assert report["memento"]["datetime"] == "2016-01-25T11:20:29Z"
+    assert report["cite"]["pwid"] == f"urn:pwid:a.example:2016-01-25T11:20:29Z:page:{URL}"
+    assert {(a["archive"], a["outcome"]) for a in report["attempts"]} == {
+        ("a", "found"),
+        ("b", "unknown"),
+    }
+
+
+async def test_a_browser_is_told_first_what_differs() -> None:
+    browser = ("Accept", "text/html,application/xhtml+xml")
+    async with serving(FakeArchive("a", 0.0, (EXACT, LATER))) as site:
+        good = await site.ask(f"/resolve/{PWID}", browser)
+        worse = await site.ask(f"/resolve/{PWID.replace('11:20:29', '11:20:30')}", browser)
+        forced = await site.ask(
+            f"/resolve/{PWID.replace('11:20:29', '11:20:30')}?as=redirect", browser
+        )
+
+    assert good.status == forced.status == 302
+    assert worse.status == 200
+    assert worse.headers["Content-Type"].startswith("text/html")
+    assert worse.headers["Content-Security-Policy"] == "default-src 'self'"
+    assert f'href="http://a/{EXACT}/{URL}"'.encode() in worse.body
+
+
+async def test_the_page_shows_hostile_text_as_text() -> None:
+    hostile = "http://example.org/%3Cscript%3Ealert(1)%3C/script%3E?'onload=x"
+    async with serving(FakeArchive("a", 0.0, (LATER,), holds=hostile)) as site:
+        seen = await site.ask(f"/resolve/duri:2010:{hostile}?as=html")
+
+    assert seen.status == 200
+    assert b"<script" not in seen.body
+    assert b"'onload" not in seen.body
+
+
+async def test_a_thing_is_answered_with_303_to_its_document() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(f"/resolve/tdb:2016:{URL}")
+
+    assert seen.status == 303
+    assert seen.headers["Location"] == f"https://gate.example/resolve/duri:2016:{URL}"
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "kind"),
+    [
+        ("/resolve/urn:pwid:a.example:2016-02-30Z:page:http://x.org/", 400, "bad-identifier"),
+        ("/resolve/duri:2016:mailto:a@b.c", 422, "not-negotiable"),
+        ("/resolve/pdi://a.us/1997/09/01/1.text.1", 404, "unknown-archive"),
+        (f"/resolve/{PWID}?precision=very", 400, "bad-parameter"),
+        (f"/resolve/{PWID}?wait=0", 400, "bad-parameter"),
+        ("/nothing-here", 400, "bad-identifier"),
+    ],
+)
+async def test_what_is_wrong_has_its_status_and_kind(
+    target: str, status: int, kind: str
+) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(target)
+
+    problem = json.loads(seen.body)
+    assert (seen.status, problem["type"].rpartition("/")[2]) == (status, kind)
+    assert problem["detail"]
+
+
+async def test_strict_handling_refuses_what_would_be_repaired() -> None:
+    repaired = PWID.replace("Z:page", ":page")
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        lenient = await site.ask(f"/resolve/{repaired}")
+        strict = await site.ask(f"/resolve/{repaired}", ("Prefer", "handling=strict"))
+
+    assert lenient.status == 302
+    assert 'diag="missing-zone"' in lenient.headers["Memento-Precision"]
+    assert strict.status == 400
+
+
+async def test_an_unknown_archive_is_answered_by_others_or_refused_if_only_it_will_do() -> None:
+    stranger = PWID.replace("a.example", "nowhere.example")
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        other = await site.ask(f"/resolve/{stranger}")
+        refused = await site.ask(f"/resolve/{stranger}?precision=archive")
+
+    assert "match=substitute" in other.headers["Memento-Precision"]
+    assert refused.status == 404
+
+
+async def test_a_restricted_archive_is_named_with_whom_to_ask() -> None:
+    closed = ArchiveEntry(
+        id="closed",
+        name="The Closed Archive",
+        kind="none",
+        use=False,
+        because="on site",
+        access="onsite-only",
+        limits=LIMITS,
+        access_note="reading room",
+        pwid=("closed.example",),
+        hosts=("closed.host",),
+    )
+    async with serving(FakeArchive("a", 0.0), extra=(closed,)) as site:
+        seen = await site.ask(f"/resolve/{PWID.replace('a.example', 'closed.example')}")
+
+    problem = json.loads(seen.body)
+    assert seen.status == 404
+    assert problem["type"].endswith("/restricted-archive")
+    assert "reading room" in problem["detail"]
+    assert '<https://closed.host/>; rel="help"' in seen.headers["Link"]
+
+
+async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:
+    body = f'{PWID}\n"duri:2016:{URL}"\n{{"identifier": "nonsense"}}\n\n'.encode()
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask("/resolve", method="POST", body=body)
+
+    text = seen.body.replace(b"\r\n", b"\n").decode()
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    assert seen.headers["Content-Type"] == "application/x-ndjson"
+    assert {line["input"]: line["status"] for line in lines} == {
+        PWID: 200,
+        f"duri:2016:{URL}": 200,
+        "nonsense": 400,
+    }
+
+
+async def test_too_many_at_once_are_refused() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        lines = await site.ask("/resolve", method="POST", body=b"x\n" * 1001)
+        wrong = await site.ask("/resolve?wait=0", method="POST", body=b"x\n")
+
+    assert lines.status == 413
+    assert wrong.status == 400
