@@ -78,8 +78,11 @@ class PackedCaptures:
 
     def blocks(self) -> Iterator[list[Memento]]:
         """Unpack everything, piece by piece."""
-        for first in range(0, self._count, BLOCK):
-            yield [self[i] for i in range(first, min(first + BLOCK, self._count))]
+        for number in range(len(self._packed)):
+            block = self._unpacked(number)
+            for memento in block:
+                check_memento(memento, self._archive)
+            yield block
 
     def closest(self, at: Moment | None) -> Closest | None:
         """Return the capture nearest to *at* (None: the newest); None if there is none."""
@@ -132,8 +135,11 @@ class PackedCaptures:
 
     def _block(self, number: int) -> list[Memento]:
         block = self._blocks.get(number)
-        if block is not None:
-            return block
+        if block is None:
+            block = self._blocks[number] = self._unpacked(number)
+        return block
+
+    def _unpacked(self, number: int) -> list[Memento]:
         try:
             block = _decode_block(unsealed(self._packed[number]))
         except msgspec.MsgspecError as error:
@@ -141,5 +147,4 @@ class PackedCaptures:
         is_last = number == len(self._packed) - 1
         if len(block) != BLOCK and not (is_last and 0 < len(block) < BLOCK):
             raise Unsound("a block that is too long or too short")
-        self._blocks[number] = block
         return block

@@ -57,15 +57,21 @@ class Entries:
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
 
-    def read(self, key: str) -> Found | None:
-        """Look up one entry."""
+    def read(self, keys: Iterable[str]) -> dict[str, Found]:
+        """Look up several entries; those that are missing are left out."""
+        found: dict[str, Found] = {}
         try:
-            row = self._connected().execute(_LOOK, (self.largest, key)).fetchone()
+            connection = self._connected()
+            for key in keys:
+                row = connection.execute(_LOOK, (self.largest, key)).fetchone()
+                entry = None if row is None else self._checked(row)
+                if entry is not None:
+                    found[key] = entry
         except _FAILURES as error:
             self._failed(self._reading, error)
-            return None
-        self._reading.over()
-        return None if row is None else self._checked(row)
+        else:
+            self._reading.over()
+        return found
 
     def write(self, batch: Mapping[str, Kept], touched: Iterable[str]) -> None:
         """Commit *batch* as a whole, and note the use of *touched*."""

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, TypeVar, TypeVarTuple
+from typing import Final, NamedTuple, TypeVar, TypeVarTuple
 
-from timegate.cache.entries import Entries
+from timegate.cache.entries import Entries, Found
 from timegate.cache.store import Clock, Kept, Stored, Unavailable
 from timegate.cache.trouble import Trouble
 
@@ -28,6 +28,17 @@ _MOST_WAITING: Final = 8 << 20
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+
+class _Asking(NamedTuple):
+    keys: set[str]
+    answer: "asyncio.Future[dict[str, Found]]"
+
+    def hand_over(self, done: "asyncio.Future[dict[str, Found]]") -> None:
+        if done.cancelled():
+            self.answer.cancel()
+        else:
+            self.answer.set_result(done.result())
 
 
 class SqliteStore:
@@ -50,6 +61,7 @@ class SqliteStore:
         self._waiting_size = 0
         self._touched: set[str] = set()
         self._under_way: dict[str, Kept] = {}
+        self._asking: _Asking | None = None
         self._flushing: asyncio.Future[None] | None = None
         self._entries = Entries(path, limit, clock, self._reading, self._writing)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cache")
@@ -82,7 +94,7 @@ class SqliteStore:
         if too_many or len(value) > self._entries.largest or self._writing.resting:
             self._dropped += 1
             return
-        self._waiting[key] = Kept.now(value, self._clock(), lifetime, stale_for)
+        self._waiting[key] = Kept.of(value, self._clock(), lifetime, stale_for)
         self._waiting_size += size
         self._start_flushing()
 
@@ -111,7 +123,7 @@ class SqliteStore:
             return None
         try:
             async with asyncio.timeout(PATIENCE):
-                found = await self._in_thread(self._entries.read, key)
+                found = (await asyncio.shield(self._asked_for(key))).get(key)
         except TimeoutError:
             self._reading.happened("too slow")
             return None
@@ -121,6 +133,23 @@ class SqliteStore:
             self._touched.add(key)
             self._start_flushing()
         return found.kept
+
+    def _asked_for(self, key: str) -> "asyncio.Future[dict[str, Found]]":
+        """Gather what is asked for in one turn of the loop: one trip to the thread for all.
+
+        A question goes to many archives at once, and the trip costs more than the look-up.
+        """
+        if self._asking is None:
+            loop = asyncio.get_running_loop()
+            self._asking = _Asking(set(), loop.create_future())
+            loop.call_soon(self._ask, self._asking)
+        self._asking.keys.add(key)
+        return self._asking.answer
+
+    def _ask(self, asking: "_Asking") -> None:
+        self._asking = None
+        read = self._in_thread(self._entries.read, asking.keys)
+        read.add_done_callback(asking.hand_over)
 
     def _start_flushing(self) -> None:
         """Commit what waits; what comes meanwhile is gathered for the next time."""

@@ -41,10 +41,10 @@ class Kept(NamedTuple):
     until: float
 
     @classmethod
-    def now(cls, value: bytes, now: float, lifetime: float, stale_for: float) -> "Kept":
-        """Return *value* as put at *now*, with lifetimes cut to `LONGEST`."""
+    def of(cls, value: bytes, said: float, lifetime: float, stale_for: float) -> "Kept":
+        """Return *value* as it was said at *said*, with lifetimes cut to `LONGEST`."""
         lifetime = min(lifetime, LONGEST)
-        return cls(value, now, now + lifetime, now + min(lifetime + stale_for, LONGEST))
+        return cls(value, said, said + lifetime, said + min(lifetime + stale_for, LONGEST))
 
     def seen(self, now: float) -> Stored | None:
         """Return what it is worth at *now*; None if nothing."""
@@ -81,6 +81,10 @@ class Store(Protocol):
 
 @runtime_checkable
 class Immediate(Protocol):
-    """A store that can be looked into without waiting."""
+    """A store that can be used without waiting."""
 
     def get_now(self, key: str) -> Stored | None: ...
+
+    def put_now(
+        self, key: str, value: bytes, lifetime: float, stale_for: float, *, age: float = 0.0
+    ) -> None: ...

@@ -2,7 +2,7 @@ from itertools import chain
 
 import msgspec
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from archives.choice import nearest
@@ -24,6 +24,7 @@ def packed(captures: list[Memento]) -> PackedCaptures:
     return PackedCaptures(encode_captures("question", captures), "question", ARCHIVE)
 
 
+@settings(max_examples=30)
 @given(lists)
 def test_all_captures_come_back_in_the_order_of_time(captures: list[Memento]) -> None:
     unpacked = list(chain.from_iterable(packed(captures).blocks()))
@@ -31,6 +32,7 @@ def test_all_captures_come_back_in_the_order_of_time(captures: list[Memento]) ->
     assert unpacked == sorted(captures, key=lambda capture: (capture.stamp, capture.uri))
 
 
+@settings(max_examples=50)
 @given(lists, moments)
 @example([capture("20161231235959"), capture("20161231235960")], Moment("20161231235959"))
 @example([capture("20140101000000")] * (BLOCK * 2), Moment("20140101000000"))

@@ -129,6 +129,23 @@ async def test_a_timemap_answers_any_question_about_its_url(desk: Desk) -> None:
     assert newest.outcome.memento.stamp == "20250601000000"
 
 
+async def test_what_was_chosen_from_a_timemap_ages_with_it(desk: Desk) -> None:
+    await desk.recollection.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
+    desk.clock.advance(5 * HOUR)
+
+    first = await desk.recollection.recall(ARCHIVE, PAGE, AT)
+    again = await desk.recollection.recall(ARCHIVE, PAGE, AT)
+    desk.clock.advance(DAY)
+    later = await desk.recollection.recall(ARCHIVE, PAGE, AT)
+
+    assert first == again
+    assert again is not None
+    assert again.age == 5 * HOUR
+    assert later is not None
+    assert later.age == DAY + 5 * HOUR
+    assert not later.fresh
+
+
 async def test_a_timemap_of_this_morning_does_not_know_the_newest(desk: Desk) -> None:
     await desk.recollection.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
     desk.clock.advance(5 * HOUR)
