@@ -1,6 +1,6 @@
 """A request and an answer, as far as handlers need to know them."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 
 
@@ -29,6 +29,19 @@ class Answer:
     body: bytes = b""
     keep: float = 0.0
     """For how many seconds the same question may be answered with this again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer whose body is made while it is sent.
+
+    If *chunks* raises, the connection is broken off, so that nobody takes the part for the
+    whole (R21).
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: AsyncGenerator[bytes, None]
 
 
 class Declined(Exception):

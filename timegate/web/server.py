@@ -6,21 +6,23 @@ is by prefix on the raw target, and everything else on identifiers.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Final
 
 from aiohttp import web
 from multidict import CIMultiDict
 
-from timegate.web.call import Answer, Call, Declined
+from archives.errors import ArchiveError
+from timegate.web.call import Answer, Call, Declined, Stream
 from timegate.web.problems import problem
 from timegate.web.recent import Recent
 
-Handler = Callable[[Call], Awaitable[Answer]]
+Handler = Callable[[Call], Awaitable[Answer | Stream]]
 Batch = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 # Trap M1: the deadline for a request's head is the keep-alive timer, an hour by default.
 HEAD_DEADLINE: Final = 10.0
+_DRAIN: Final = 10.0
 _LONGEST_LINE: Final = 16_384
 """More than an identifier may have, so that what is too long gets 414 and not 400."""
 _COMMON: Final = {
@@ -74,7 +76,10 @@ class Dispatch:
             )
             kept = self._recent.get(asked)
             if kept is None:
-                kept = await self._answered(request, target)
+                answer = await self._answered(request, target)
+                if isinstance(answer, Stream):
+                    return await _streamed(request, answer)
+                kept = answer
                 self._recent.put(asked, kept)
             return response(kept)
         return await self._other(request, target)
@@ -88,12 +93,13 @@ class Dispatch:
         allow = {"Allow": "GET, HEAD, OPTIONS"}
         return response(problem(405, "method", detail, headers=allow))
 
-    async def _answered(self, request: web.BaseRequest, target: str) -> Answer:
+    async def _answered(self, request: web.BaseRequest, target: str) -> Answer | Stream:
         route, handler, rest = self._found(target)
         repeated = frozenset[str]()
         if len(request.headers.getall("Accept-Datetime", ())) > 1:
             repeated = frozenset({"accept-datetime"})
         call = Call(request.method, rest, request.headers, repeated)
+        answer: Answer | Stream
         try:
             answer = await handler(call)
         except Declined as declined:
@@ -112,6 +118,26 @@ class Dispatch:
         return "/{identifier}", self._otherwise, target[1:]
 
 
+async def _streamed(request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
+    """Send a body as it is made; the client's pace holds back who makes it."""
+    headers = CIMultiDict(_COMMON)
+    headers.update(stream.headers)
+    sent = web.StreamResponse(status=stream.status, headers=headers)
+    async with aclosing(stream.chunks) as chunks:
+        await sent.prepare(request)
+        if request.method == "HEAD":
+            return sent
+        try:
+            async for chunk in chunks:
+                await sent.write(chunk)
+        except ArchiveError:
+            if request.transport is not None:
+                request.transport.abort()
+            raise
+    await sent.write_eof()
+    return sent
+
+
 def response(answer: Answer) -> web.Response:
     headers = CIMultiDict(_COMMON)
     headers.update(answer.headers)
@@ -120,18 +146,23 @@ def response(answer: Answer) -> web.Response:
 
 @asynccontextmanager
 async def listening(
-    dispatch: Dispatch, host: str, port: int, *, shared: bool = False, drain: float = 10.0
+    dispatch: Dispatch,
+    host: str,
+    port: int,
+    *,
+    shared: bool = False,
+    head_deadline: float = HEAD_DEADLINE,
 ) -> AsyncIterator[int]:
     """Serve until the block ends, then let requests under way finish; yields the port."""
     server = web.Server(
         dispatch,
         access_log=None,
-        keepalive_timeout=HEAD_DEADLINE,
+        keepalive_timeout=head_deadline,
         max_line_size=_LONGEST_LINE,
         max_field_size=_LONGEST_LINE,
         lingering_time=2.0,
     )
-    runner = web.ServerRunner(server, shutdown_timeout=drain)
+    runner = web.ServerRunner(server, shutdown_timeout=_DRAIN)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port, reuse_port=shared or None)

@@ -75,7 +75,12 @@ def _seen(answer: bytes) -> Seen:
 def entries(world: World, *extra: ArchiveEntry) -> Registry:
     """Return a registry of the archives of *world*; ``a`` is ``a.example`` in PWIDs."""
     known = [
-        replace(archive.entry, pwid=(f"{name}.example",), hosts=(f"{name}.host",))
+        replace(
+            archive.entry,
+            pwid=(f"{name}.example",),
+            hosts=(f"{name}.host",),
+            replay=f"https://{name}.host/{{time14}}/{{uri}}",
+        )
         for name, archive in world.archives.items()
     ]
     return Registry([*known, *extra])
