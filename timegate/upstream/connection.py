@@ -1,163 +1,145 @@
-"""Opens connections: one pool for each host archive, names resolved off everybody's way.
+"""Opens connections to one host archive, keeps them for a while, and closes them.
 
-aiohttp's default is one pool of 100 for all, where 120 requests that hang at one archive made
-a healthy one time out (M2), and names looked up in the six threads that do all other blocking
-work as well (M4).
+Each host archive has its own: in a pool of 100 for all, 120 requests that hang at one archive
+make a healthy one time out (M2). How many are busy at once is up to the archive's `Door`; here
+no more are open than that, and none goes where it must not.
 """
 
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncGenerator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from types import SimpleNamespace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-
+from timegate.upstream.egress import Endpoint
+from timegate.upstream.http1 import Connection
+from timegate.upstream.names import Names
 from timegate.upstream.translation import ForbiddenAddress
 
-_FIELD_LIMIT: Final = 64 * 1024
-"""A Link field may repeat a long URL five times: with aiohttp's 8190 bytes that fails (M3)."""
-_FIELD_COUNT: Final = 256
-_LINE_LIMIT: Final = 8190
-_BUFFER: Final = 64 * 1024
-_IDLE: Final = 30.0
-_NAMES_KEPT: Final = 60
+_NEXT_ADDRESS: Final = 0.75
+"""Seconds until the next address is tried: before TCP repeats its first packet, after 1 s."""
+_TOO_LATE: Final = "no connection in time (TCP and TLS)"
 
 Refusal = Callable[[str], str | None]
 """Says why an address must not be connected to; None if it may."""
 
 
-class _Dropped(aiohttp.ClientConnectionError):
-    """A new connection that ended without an answer; not one that aiohttp tries again."""
+@dataclass(frozen=True, slots=True)
+class Dialling:
+    """What is the same for all connections."""
+
+    names: Names
+    tls: Callable[[], ssl.SSLContext]
+    buffer: bytearray
+    connect_seconds: float
+    tls_seconds: float
 
 
-class Attempt:
-    """Keeps aiohttp from asking twice.
+class Connections:
+    """The connections to one host archive."""
 
-    It repeats a GET whose connection ends without an answer. That is right for a connection
-    that was kept alive and closed meanwhile (RFC 9112 9.3.1), but a server that drops a new
-    one would get two requests for each of ours, past the token bucket (S8).
-    """
+    def __init__(self, at_once: int, refusal: Refusal, dialling: Dialling) -> None:
+        self._at_once = at_once
+        self._refusal = refusal
+        self._dialling = dialling
+        self._open: set[Connection] = set()
+        self._idle: list[Connection] = []
+        self._closed: asyncio.Future[None] | None = None
 
-    def __init__(self) -> None:
-        self.new_connection = False
+    @property
+    def count(self) -> int:
+        """How many are open, busy or not."""
+        return len(self._open)
 
-    async def __call__(
-        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-    ) -> aiohttp.ClientResponse:
-        self.new_connection = False
+    def idle(self, endpoint: Endpoint) -> Connection | None:
+        """Return the last used of the unused connections to *endpoint*, if there is one."""
+        for index in range(len(self._idle) - 1, -1, -1):
+            connection = self._idle[index]
+            if connection.endpoint == endpoint:
+                del self._idle[index]
+                if connection.usable:
+                    return connection
+        return None
+
+    async def opened(self, endpoint: Endpoint) -> Connection:
+        """Open a connection. Raises OSError, also ForbiddenAddress and UnknownName."""
+        while self._idle and len(self._open) >= self._at_once:
+            self._idle.pop(0).close()
+        sock = await self._connected(endpoint)
+        connection = Connection(endpoint, self._dialling.buffer, self._forget)
+        self._open.add(connection)
         try:
-            return await handler(request)
-        except aiohttp.ServerDisconnectedError as error:
-            if self.new_connection:
-                raise _Dropped("closed the connection without an answer") from error
+            await self._handed_over(sock, connection)
+        except BaseException:
+            self._forget(connection)
+            sock.close()
             raise
-        except aiohttp.ClientConnectorError:
-            raise
-        except aiohttp.ClientOSError as error:
-            if self.new_connection:
-                raise _Dropped(f"connection lost: {error.strerror or error}") from error
-            raise
+        return connection
 
+    def give_back(self, connection: Connection) -> None:
+        """End the exchange on *connection*, and keep it if it can be used again."""
+        if connection.finish():
+            self._idle.append(connection)
 
-async def _note_new_connection(
-    _session: aiohttp.ClientSession,
-    context: SimpleNamespace,
-    _parameters: aiohttp.TraceConnectionCreateEndParams,
-) -> None:
-    context.trace_request_ctx.new_connection = True
+    async def close(self) -> None:
+        """Close all of them, and wait until they are gone."""
+        for connection in self._open:
+            connection.close()
+        if self._open:
+            self._closed = asyncio.get_running_loop().create_future()
+            await self._closed
 
+    async def _connected(self, endpoint: Endpoint) -> socket.socket:
+        """Connect to the first address that answers; what is checked is what is used (R2)."""
+        addresses = await self._dialling.names.addresses(endpoint.host)
+        refusals = {address: self._refusal(address) for address in addresses}
+        allowed = [address for address, why in refusals.items() if why is None]
+        if not allowed:
+            raise ForbiddenAddress(next(filter(None, refusals.values())))
+        for address in allowed[:-1]:
+            try:
+                seconds = min(_NEXT_ADDRESS, self._dialling.connect_seconds)
+                return await _connect(address, endpoint.port, seconds)
+            except OSError:
+                continue
+        return await _connect(allowed[-1], endpoint.port, self._dialling.connect_seconds)
 
-class BoundedResolver(AbstractResolver):
-    """Ends a look-up after *seconds*, which aiohttp does not."""
-
-    def __init__(self, inner: AbstractResolver, seconds: float) -> None:
-        self._inner = inner
-        self._seconds = seconds
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
+    async def _handed_over(self, sock: socket.socket, connection: Connection) -> None:
+        loop = asyncio.get_running_loop()
+        if connection.endpoint.scheme == "http":
+            await loop.create_connection(lambda: connection, sock=sock)
+            return
         try:
-            async with asyncio.timeout(self._seconds):
-                return await self._inner.resolve(host, port, family)
+            async with asyncio.timeout(self._dialling.tls_seconds):
+                await loop.create_connection(
+                    lambda: connection,
+                    sock=sock,
+                    ssl=self._dialling.tls(),
+                    server_hostname=connection.endpoint.host,
+                )
         except TimeoutError:
-            raise OSError(None, f"no answer from DNS in {self._seconds:g} s") from None
+            raise TimeoutError(_TOO_LATE) from None
 
-    async def close(self) -> None:
-        await self._inner.close()
-
-
-class SystemResolver(AbstractResolver):
-    """Asks the operating system, in threads of its own: knows /etc/nsswitch.conf and mDNS."""
-
-    def __init__(self, threads: int = 32) -> None:
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dns")
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        found = await asyncio.get_running_loop().run_in_executor(
-            self._threads, socket.getaddrinfo, host, port, family, socket.SOCK_STREAM
-        )
-        return [
-            ResolveResult(
-                hostname=host,
-                host=str(address[0]),
-                port=port,
-                family=kind,
-                proto=protocol,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for kind, _, protocol, _, address in found
-        ]
-
-    async def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+    def _forget(self, connection: Connection) -> None:
+        self._open.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
+        if self._closed is not None and not self._open and not self._closed.done():
+            self._closed.set_result(None)
 
 
-def guarded_socket(refusal: Refusal) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
-    """Return a socket factory that looks at the very address that is connected to (R2)."""
-
-    def make(address: aiohttp.AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, endpoint = address
-        why = refusal(str(endpoint[0]))
-        if why is not None:
-            raise ForbiddenAddress(why)
-        return socket.socket(family, kind, protocol)
-
-    return make
-
-
-@asynccontextmanager
-async def session(
-    at_once: int, refusal: Refusal, resolver: AbstractResolver, tls: ssl.SSLContext | None
-) -> AsyncGenerator[aiohttp.ClientSession]:
-    """Open a session with a pool of *at_once* connections that go where *refusal* lets them."""
-    connector = aiohttp.TCPConnector(
-        limit=at_once,
-        keepalive_timeout=_IDLE,
-        resolver=resolver,
-        ttl_dns_cache=_NAMES_KEPT,
-        socket_factory=guarded_socket(refusal),
-        ssl=tls if tls is not None else True,
-    )
-    watch = aiohttp.TraceConfig()
-    watch.on_connection_create_end.append(_note_new_connection)
-    async with aiohttp.ClientSession(
-        connector=connector,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        trust_env=False,
-        auto_decompress=False,
-        skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent", "Content-Type"),
-        read_bufsize=_BUFFER,
-        max_line_size=_LINE_LIMIT,
-        max_field_size=_FIELD_LIMIT,
-        max_headers=_FIELD_COUNT,
-        trace_configs=[watch],
-    ) as opened:
-        yield opened
+async def _connect(address: str, port: int, seconds: float) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setblocking(False)  # noqa: FBT003 -- it takes no keyword
+    try:
+        async with asyncio.timeout(seconds):
+            await asyncio.get_running_loop().sock_connect(sock, (address, port))
+    except TimeoutError:
+        sock.close()
+        raise TimeoutError(_TOO_LATE) from None
+    except BaseException:
+        sock.close()
+        raise
+    return sock

@@ -1,4 +1,4 @@
-"""The aiohttp client as a `Fetcher`: the one place that talks to the network.
+"""Our HTTP client as a `Fetcher`: the one place that talks to the network.
 
 Sends what is asked and nothing else, octet by octet, only where `Egress` allows; reads no more
 than it must, and says so when an answer is not whole. Politeness and breaker wrap what is
@@ -6,30 +6,34 @@ built here; they have the same signature.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Final
-
-import aiohttp
-from aiohttp.http_parser import HttpResponseParser
-from yarl import URL
 
 from archives.errors import Misbehaved, Refused
 from archives.source import Purpose, Request
+from timegate.upstream.answer import Answer
 from timegate.upstream.coding import BadCoding, Decoder
-from timegate.upstream.connection import Attempt
-from timegate.upstream.egress import Egress, Target
+from timegate.upstream.connection import Connections
+from timegate.upstream.egress import Egress, Endpoint, Target
+from timegate.upstream.http1 import Connection, Dropped, Pace
 from timegate.upstream.retry_after import seconds_to_wait
-from timegate.upstream.translation import translated, translated_body
+from timegate.upstream.translation import FOREIGN, explained, explained_in_body
 
 _GO_AWAY: Final = (403, 429, 503)
-_SENT: Final = ("accept", "accept-datetime", "accept-encoding", "prefer", "range")
+_SENT: Final = {
+    "accept": "Accept",
+    "accept-datetime": "Accept-Datetime",
+    "accept-encoding": "Accept-Encoding",
+    "prefer": "Prefer",
+    "range": "Range",
+}
 """Nothing else of a request goes to an archive: R9, R23."""
-_OURS: Final = {"accept": "*/*", "accept-encoding": "gzip"}
+_OURS: Final = {"Accept": "*/*", "Accept-Encoding": "gzip"}
+_USUAL_PORTS: Final = (("http", 80), ("https", 443))
 _BODY_LIMITS: Final[Mapping[Purpose, int]] = {"index": 256 * 1024**2, "memento": 1024**3}
 _ERROR_BODY_LIMIT: Final = 64 * 1024
-_HEAD_LIMIT: Final = 256 * 1024
 _PIECE: Final = 64 * 1024
 
 
@@ -56,24 +60,21 @@ class Timeouts:
                 raise ValueError(f"the timeout {name!r} must be more than 0 seconds")
 
 
-class AiohttpReply:
-    """A `Reply` over an open response. The headers are as sent, content-encoding included."""
+class HttpReply:
+    """A `Reply` over a connection. The headers are as sent, content-encoding included."""
+
+    __slots__ = ("_answer", "_archive", "_connection", "_purpose", "headers", "status", "url")
 
     def __init__(
-        self, archive: str, request: Request, response: aiohttp.ClientResponse
+        self, archive: str, request: Request, connection: Connection, answer: Answer
     ) -> None:
         self.url = request.url
-        self.status = response.status
-        self.headers: Mapping[str, str] = _joined(response)
+        self.status = answer.status
+        self.headers: Mapping[str, str] = answer.headers
         self._archive = archive
         self._purpose: Purpose = request.purpose
-        self._response = response
-        self._ends_with_connection = not (
-            request.method == "HEAD"
-            or self.status in (204, 304)
-            or self.headers.keys() & {"content-length", "transfer-encoding"}
-        )
-        self._watch_connection()
+        self._connection = connection
+        self._answer = answer
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body, content coding removed; see `Reply`."""
@@ -85,136 +86,142 @@ class AiohttpReply:
                     if len(piece) > _PIECE:
                         # There may be much more in it: let others run before it is unpacked.
                         await asyncio.sleep(0)
-            decoder.finish(empty_is_whole=not self._ends_with_connection)
+            decoder.finish(empty_is_whole=not self._answer.ends_with_connection)
         except BadCoding as error:
             raise Misbehaved(self._archive, self.url, f"body {error}") from error
 
     async def _read(self) -> bytes:
-        content = self._response.content
-        with translated_body(self._archive, self.url):
-            data = await content.read(_PIECE)
-            lost = content.exception()
-            if not data and lost is not None:
-                raise lost
-        return data
+        try:
+            return await self._connection.read(self._answer)
+        except FOREIGN as error:
+            raise explained_in_body(self._archive, self.url, error) from error
 
     def _limit(self) -> int:
         if self.status >= 400 and "memento-datetime" not in self.headers:
             return _ERROR_BODY_LIMIT
         return _BODY_LIMITS[self._purpose]
 
-    def _watch_connection(self) -> None:
-        """Have the end of the connection end the body, where aiohttp 3.14.5 does not tell.
 
-        After garbage between two chunks it closes the connection and leaves the reader waiting
-        until the total timeout; and to a body without stated length, a reset is a proper end.
-        """
-        connection = self._response.connection
-        protocol = connection.protocol if connection is not None else None
-        closed = protocol.closed if protocol is not None else None
-        if closed is not None:
-            closed.add_done_callback(self._connection_lost)
-
-    def _connection_lost(self, closed: asyncio.Future[None]) -> None:
-        content = self._response.content
-        reset = closed.exception() is not None and self._ends_with_connection
-        if content.exception() is None and (reset or not content.is_eof()):
-            content.set_exception(aiohttp.ClientPayloadError("connection lost"))
-
-
-class AiohttpFetcher:
-    """Sends the requests for one archive over one session."""
+class HttpFetcher:
+    """Sends the requests for one archive over the connections of its host."""
 
     def __init__(
-        self,
-        egress: Egress,
-        session: aiohttp.ClientSession,
-        user_agent: str,
-        timeouts: Timeouts,
+        self, egress: Egress, connections: Connections, user_agent: str, timeouts: Timeouts
     ) -> None:
         self._archive = egress.archive
         self._egress = egress
-        self._session = session
-        self._user_agent = user_agent
+        self._connections = connections
         self._timeouts = timeouts
+        self._heads = {
+            endpoint: f" HTTP/1.1\r\nHost: {_host(endpoint)}\r\nUser-Agent: {user_agent}\r\n"
+            for endpoint in egress.endpoints
+        }
 
-    @asynccontextmanager
-    async def __call__(self, request: Request) -> AsyncGenerator[AiohttpReply]:
+    def __call__(self, request: Request) -> "_Exchange":
+        return _Exchange(self, request)
+
+    async def begin(self, request: Request) -> tuple[Connection, HttpReply]:
+        """Send *request*; return what is to be given back to `end`, and the reply."""
         target = self._egress.check(request.url)
-        response = await self._answer(request, target)
+        octets = self._octets(request, target)
         try:
-            self._check_head(request.url, response)
-            reply = AiohttpReply(self._archive, request, response)
-            if reply.status in _GO_AWAY and "memento-datetime" not in reply.headers:
-                wait = seconds_to_wait(reply.status, reply.headers)
-                raise Refused(self._archive, request.url, reply.status, wait)
-            yield reply
-        finally:
-            response.release()
+            connection, answer = await self._answered(request, target.endpoint, octets)
+        except FOREIGN as error:
+            raise explained(self._archive, request.url, error) from error
+        reply = HttpReply(self._archive, request, connection, answer)
+        if reply.status in _GO_AWAY and "memento-datetime" not in reply.headers:
+            self.end(connection)
+            wait = seconds_to_wait(reply.status, reply.headers)
+            raise Refused(self._archive, request.url, reply.status, wait)
+        return connection, reply
 
-    async def _answer(self, request: Request, target: Target) -> aiohttp.ClientResponse:
-        limits = self._timeouts
-        secure = target.endpoint.scheme == "https"
-        connecting = limits.connect + (limits.tls if secure else 0)
-        total = limits.total_memento if request.purpose == "memento" else limits.total
-        attempt = Attempt()
-        head_deadline = limits.connect + connecting + limits.first_byte
-        with translated(self._archive, request.url):
+    def end(self, connection: Connection) -> None:
+        """End the exchange; a body that was not read to its end is given up."""
+        self._connections.give_back(connection)
+
+    async def _answered(
+        self, request: Request, endpoint: Endpoint, octets: bytes
+    ) -> tuple[Connection, Answer]:
+        pace, to_head = self._pace(request.purpose), request.method == "HEAD"
+        connection = self._connections.idle(endpoint)
+        if connection is not None:
             try:
-                async with asyncio.timeout(head_deadline):
-                    return await self._session.request(
-                        request.method,
-                        _url(target),
-                        headers=self._headers(request),
-                        allow_redirects=False,
-                        middlewares=(attempt,),
-                        trace_request_ctx=attempt,
-                        timeout=aiohttp.ClientTimeout(
-                            total=total, sock_connect=connecting, sock_read=limits.stall
-                        ),
-                    )
-            except TimeoutError as error:
-                if isinstance(error, aiohttp.ServerTimeoutError):
-                    raise
-                raise TimeoutError("did not answer in time") from error
+                return connection, await self._asked(connection, octets, pace, to_head=to_head)
+            except _Stale:
+                # It was closed while our request was under way, which is nobody's fault and
+                # the one case that is tried again (RFC 9112 9.3.1, S8): once, and on a new
+                # connection, where it cannot happen.
+                pass
+        connection = await self._connections.opened(endpoint)
+        return connection, await self._asked(connection, octets, pace, to_head=to_head)
 
-    def _headers(self, request: Request) -> dict[str, str]:
-        asked = {name.lower(): value for name, value in request.headers.items()}
-        sent = {name: value for name, value in (_OURS | asked).items() if name in _SENT}
-        return sent | {"user-agent": self._user_agent}
+    async def _asked(
+        self, connection: Connection, octets: bytes, pace: Pace, *, to_head: bool
+    ) -> Answer:
+        try:
+            return await connection.ask(octets, pace, to_head=to_head)
+        except BaseException as error:
+            stale = isinstance(error, Dropped) and connection.used and not connection.heard
+            self.end(connection)
+            if stale:
+                raise _Stale from error
+            raise
 
-    def _check_head(self, url: str, response: aiohttp.ClientResponse) -> None:
-        if response.status < 200:
-            raise Misbehaved(self._archive, url, f"answered with {response.status}")
-        size = sum(len(name) + len(value) for name, value in response.raw_headers)
-        if size > _HEAD_LIMIT:
-            raise Misbehaved(self._archive, url, f"sent {size:,} bytes of headers")
+    def _pace(self, purpose: Purpose) -> Pace:
+        limits = self._timeouts
+        total = limits.total_memento if purpose == "memento" else limits.total
+        now = asyncio.get_running_loop().time()
+        return Pace(limits.first_byte, limits.stall, now + total)
 
-
-def _url(target: Target) -> URL:
-    """Return a URL that aiohttp sends unaltered: the query is part of the path here."""
-    scheme, host, port = target.endpoint
-    authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return URL.build(scheme=scheme, authority=authority, path=target.path, encoded=True)
+    def _octets(self, request: Request, target: Target) -> bytes:
+        endpoint, path = target
+        head = f"{request.method} {path}{self._heads[endpoint]}{_fields(request.headers)}\r\n"
+        return head.encode("ascii")
 
 
-def _joined(response: aiohttp.ClientResponse) -> Mapping[str, str]:
-    """Return the headers with repeated ones, Link above all, joined as RFC 9110 5.2 says."""
-    joined: dict[str, str] = {}
-    for written, value in response.headers.items():
-        name = written.lower()
-        joined[name] = f"{joined[name]}, {value}" if name in joined else value
-    return joined
+class _Stale(Exception):
+    """A kept connection ended before a single octet of an answer."""
 
 
-def check_parser(parser: type = HttpResponseParser, *, allow_python: bool = False) -> None:
-    """Raise RuntimeError unless aiohttp parses with llhttp (R31).
+class _Exchange:
+    """One request, as a context in which its reply may be read."""
 
-    The parser in Python is slower and has had smuggling flaws of its own.
-    """
-    if parser.__module__ != "aiohttp._http_parser" and not allow_python:
-        raise RuntimeError(
-            "aiohttp runs without its C parser, which we do not trust with foreign answers: "
-            "install a binary wheel of aiohttp, unset AIOHTTP_NO_EXTENSIONS, or allow the "
-            "Python parser explicitly"
-        )
+    __slots__ = ("_connection", "_fetcher", "_request")
+
+    def __init__(self, fetcher: HttpFetcher, request: Request) -> None:
+        self._fetcher = fetcher
+        self._request = request
+        self._connection: Connection | None = None
+
+    async def __aenter__(self) -> HttpReply:
+        self._connection, reply = await self._fetcher.begin(self._request)
+        return reply
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._connection is not None:
+            self._fetcher.end(self._connection)
+            self._connection = None
+
+
+def _host(endpoint: Endpoint) -> str:
+    scheme, host, port = endpoint
+    name = f"[{host}]" if ":" in host else host
+    return name if (scheme, port) in _USUAL_PORTS else f"{name}:{port}"
+
+
+def _fields(asked: Mapping[str, str]) -> str:
+    """Return the fields to send. Raises ValueError for what would end a line."""
+    sent = _OURS.copy()
+    for name, value in asked.items():
+        written = _SENT.get(name.lower())
+        if written is None:
+            continue
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError(f"{written} cannot be sent: {value!r}")
+        sent[written] = value
+    return "".join([f"{name}: {value}\r\n" for name, value in sent.items()])

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import version
 
 import aiohttp
@@ -21,9 +22,11 @@ from aiohttp.abc import AbstractResolver
 from archives.model import ArchiveEntry
 from archives.source import Fetcher
 from timegate.upstream.breaker import Breakers, breaking
-from timegate.upstream.connection import BoundedResolver, SystemResolver, session
+from timegate.upstream.connection import Connections, Dialling
 from timegate.upstream.egress import Egress
-from timegate.upstream.fetcher import AiohttpFetcher, Timeouts, check_parser
+from timegate.upstream.fetcher import HttpFetcher, Timeouts
+from timegate.upstream.http1 import BUFFER
+from timegate.upstream.names import BoundedResolver, Names, SystemResolver
 from timegate.upstream.politeness import Door, Ledger, LocalLedger, polite
 from timegate.upstream.trace import Exchange, traced
 
@@ -39,7 +42,6 @@ class Settings:
     """How many seconds a request may wait for its turn before it is called off."""
     allow_private: frozenset[str] = frozenset()
     """Archives of the operator's own whose names may lead to private addresses."""
-    allow_python_parser: bool = False
     tls: ssl.SSLContext | None = None
     """For archives with certificates of a private authority; None for the system's."""
     system_resolver: bool = False
@@ -85,14 +87,13 @@ async def open_fetchers(
     surroundings: Surroundings | None = None,
 ) -> AsyncGenerator[Fetchers]:
     """Open what is needed to ask *entries*, and close it at the end."""
-    check_parser(allow_python=settings.allow_python_parser)
     around = surroundings or Surroundings()
     breakers = Breakers((entry.id for entry in entries), around.clock, around.chance)
     fetchers = Fetchers(breakers)
     async with AsyncExitStack() as stack:
         houses = _Houses(entries, settings, around, stack)
         for entry in entries:
-            fetch = await houses.network(entry)
+            fetch = houses.network(entry)
             fetch = polite(fetch, entry.id, houses.door(entry), settings.patience)
             fetch = breaking(fetch, entry.id, breakers, around.clock)
             if around.record is not None:
@@ -116,9 +117,9 @@ class _Houses:
         self._around = surroundings
         self._stack = stack
         self._doors: dict[str, Door] = {}
-        self._sessions: dict[tuple[str, bool], aiohttp.ClientSession] = {}
+        self._connections: dict[tuple[str, bool], Connections] = {}
         self._egresses: dict[tuple[str, bool], list[Egress]] = {}
-        self._resolver: AbstractResolver | None = None
+        self._dialling = self._dialled()
 
     def door(self, entry: ArchiveEntry) -> Door:
         house = _house(entry)
@@ -127,16 +128,16 @@ class _Houses:
             self._doors[house] = Door(self._ledger(host), host.limits.at_once)
         return self._doors[house]
 
-    async def network(self, entry: ArchiveEntry) -> Fetcher:
+    def network(self, entry: ArchiveEntry) -> Fetcher:
         allow_private = entry.id in self._settings.allow_private
         egress = Egress.of(entry, allow_private=allow_private)
         # Not shared between who may go to private addresses and who may not.
         key = (_house(entry), allow_private)
         self._egresses.setdefault(key, []).append(egress)
-        if key not in self._sessions:
-            self._sessions[key] = await self._open(entry, self._egresses[key])
-        return AiohttpFetcher(
-            egress, self._sessions[key], self._settings.user_agent, self._settings.timeouts
+        if key not in self._connections:
+            self._connections[key] = self._opened(entry, self._egresses[key])
+        return HttpFetcher(
+            egress, self._connections[key], self._settings.user_agent, self._settings.timeouts
         )
 
     def _ledger(self, host: ArchiveEntry) -> Ledger:
@@ -144,30 +145,37 @@ class _Houses:
             return self._around.ledger(host)
         return LocalLedger(host.limits, self._around.clock)
 
-    async def _open(
-        self, entry: ArchiveEntry, residents: list[Egress]
-    ) -> aiohttp.ClientSession:
+    def _opened(self, entry: ArchiveEntry, residents: list[Egress]) -> Connections:
         def refusal(address: str) -> str | None:
             reasons = [egress.refusal(address) for egress in residents]
             return None if None in reasons else reasons[0]
 
-        at_once = self._host(entry).limits.at_once
-        opened = session(at_once, refusal, self._resolving(), self._settings.tls)
-        return await self._stack.enter_async_context(opened)
+        opened = Connections(self._host(entry).limits.at_once, refusal, self._dialling)
+        self._stack.push_async_callback(opened.close)
+        return opened
 
     def _host(self, entry: ArchiveEntry) -> ArchiveEntry:
         return self._by_id.get(_house(entry), entry)
 
-    def _resolving(self) -> AbstractResolver:
-        if self._resolver is None:
-            make = self._around.resolver or _resolver(system=self._settings.system_resolver)
-            self._resolver = BoundedResolver(make(), self._settings.timeouts.connect)
-            self._stack.push_async_callback(self._resolver.close)
-        return self._resolver
+    def _dialled(self) -> Dialling:
+        make = self._around.resolver or _resolver(system=self._settings.system_resolver)
+        limits = self._settings.timeouts
+        names = Names(BoundedResolver(make(), limits.connect), time.monotonic)
+        self._stack.push_async_callback(names.close)
+        tls = self._settings.tls
+        trusted = cache(_system_tls) if tls is None else lambda: tls
+        return Dialling(names, trusted, bytearray(BUFFER), limits.connect, limits.tls)
 
 
 def _house(entry: ArchiveEntry) -> str:
     return entry.hosted_by or entry.id
+
+
+def _system_tls() -> ssl.SSLContext:
+    """Return what the system trusts; loading it takes some 20 ms, so not before it is used."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def _resolver(*, system: bool) -> Callable[[], AbstractResolver]:

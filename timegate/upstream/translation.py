@@ -1,4 +1,4 @@
-"""The boundary where foreign errors become ours; what aiohttp raises ends here.
+"""The boundary where foreign errors become ours; what sockets, TLS and llhttp say ends here.
 
 Unreachable: nothing was said. Misbehaved: something was, and it is no HTTP. Each says why in
 words for the person who reads "who did not answer".
@@ -6,96 +6,75 @@ words for the person who reads "who did not answer".
 
 import os
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import aiohttp
-from aiohttp.http_exceptions import HttpProcessingError
+from typing import Final
 
 from archives.errors import ArchiveError, Misbehaved, Unreachable
+from timegate.upstream.answer import Broken
+from timegate.upstream.http1 import Dropped
+from timegate.upstream.names import UnknownName
+
+FOREIGN: Final = (Broken, OSError)
+"""All that may go wrong between us and an archive; TLS and timeouts are OSErrors."""
 
 
 class ForbiddenAddress(OSError):
-    """Raised at the socket: the name of an archive leads where we must not connect."""
+    """Raised before connecting: the name of an archive leads where we must not go."""
 
 
-@contextmanager
-def translated(archive: str, url: str) -> Iterator[None]:
-    """Turn what fails before an answer has arrived into an ArchiveError."""
-    try:
-        yield
-    except (aiohttp.ClientError, HttpProcessingError, OSError, TimeoutError) as error:
-        raise _explained(archive, url, error) from error
-
-
-@contextmanager
-def translated_body(archive: str, url: str) -> Iterator[None]:
-    """Turn what fails while the body is read into an ArchiveError.
-
-    Silence is Unreachable; a connection that ends too soon is Misbehaved, because part of an
-    answer must never be taken for the whole.
-    """
-    try:
-        yield
-    except TimeoutError as error:
-        raise Unreachable(archive, url, _timeout(error)) from error
-    except (aiohttp.ClientError, HttpProcessingError, OSError) as error:
-        why = f"body breaks off: {_first_line(error)}"
-        raise Misbehaved(archive, url, why) from error
-
-
-def _explained(archive: str, url: str, error: Exception) -> ArchiveError:
-    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+def explained(archive: str, url: str, error: Exception) -> ArchiveError:
+    """Return what it means that *error* came before an answer."""
     match error:
-        case _ if isinstance(cause, ForbiddenAddress):
-            return Misbehaved(archive, url, f"its name leads where we must not go: {cause}")
-        case aiohttp.ClientResponseError():
-            why = f"broken HTTP: {_first_line(error.message or type(error).__name__)}"
-            return Misbehaved(archive, url, why)
-        case HttpProcessingError() | aiohttp.ClientPayloadError():
+        case Broken():
             return Misbehaved(archive, url, f"broken HTTP: {_first_line(error)}")
-        case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-            return Misbehaved(archive, url, "leads to an address that is no http(s) URL")
+        case ForbiddenAddress():
+            return Misbehaved(archive, url, f"its name leads where we must not go: {error}")
         case _:
             return Unreachable(archive, url, _why_unreachable(error))
 
 
+def explained_in_body(archive: str, url: str, error: Exception) -> ArchiveError:
+    """Return what it means that *error* came while the body was read.
+
+    Silence is Unreachable; a connection that ends too soon is Misbehaved, because part of an
+    answer must never be taken for the whole.
+    """
+    if isinstance(error, TimeoutError):
+        return Unreachable(archive, url, _timeout(error))
+    return Misbehaved(archive, url, f"body breaks off: {_first_line(error)}")
+
+
 def _why_unreachable(error: Exception) -> str:
     match error:
-        case aiohttp.ClientConnectorDNSError():
-            cause = error.os_error.strerror or error.os_error
-            return f"its name cannot be resolved: {_first_line(cause)}"
-        case ssl.SSLError() | aiohttp.ServerFingerprintMismatch():
+        case UnknownName():
+            return f"its name cannot be resolved: {_first_line(error.strerror or error)}"
+        case ssl.SSLError():
             return f"TLS: {_why_untrusted(error)}"
         case TimeoutError():
             return _timeout(error)
-        case aiohttp.ServerDisconnectedError():
-            return "closed the connection without an answer"
+        case Dropped():
+            return _first_line(error)
         case OSError(errno=int(number)) if number > 0:
             return f"cannot connect: {os.strerror(number)}"
         case _:
             return f"no connection: {_first_line(error)}"
 
 
-def _why_untrusted(error: Exception) -> str:
+def _why_untrusted(error: ssl.SSLError) -> str:
     """Say what OpenSSL said: "certificate has expired", "unsupported protocol"."""
-    match error.__cause__ or error:
+    match error:
         case ssl.SSLCertVerificationError(verify_message=str(message)):
             return message.rstrip(".")
         case ssl.SSLError(reason=str(reason)):
             return reason.lower().replace("_", " ")
-        case cause:
-            return _first_line(cause)
-
-
-def _timeout(error: Exception) -> str:
-    match error:
-        case aiohttp.ConnectionTimeoutError():
-            return "no connection in time (TCP and TLS)"
-        case aiohttp.SocketTimeoutError():
-            return "fell silent"
         case _:
-            return str(error) or "took too long in all"
+            return _first_line(error)
+
+
+def _timeout(error: TimeoutError) -> str:
+    # The kernel's own, after minutes of lost packets, has a number instead of our words.
+    if error.errno is not None:
+        return f"connection lost: {os.strerror(error.errno)}"
+    return _first_line(str(error) or "took too long in all")
 
 
 def _first_line(error: object) -> str:

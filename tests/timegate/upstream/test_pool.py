@@ -16,8 +16,8 @@ from tests.timegate.upstream.raw_server import (
     serving,
     silence,
 )
-from timegate.upstream.connection import BoundedResolver, SystemResolver
 from timegate.upstream.fetcher import Timeouts
+from timegate.upstream.names import BoundedResolver, SystemResolver
 from timegate.upstream.pool import Settings, Surroundings, open_fetchers
 from timegate.upstream.trace import Exchange
 
