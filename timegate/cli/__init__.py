@@ -10,6 +10,7 @@ from timegate.cli.archives import archives_command
 from timegate.cli.cite import cite_command
 from timegate.cli.closest import closest_command
 from timegate.cli.parse import parse_command
+from timegate.cli.resolve import resolve_command
 from timegate.cli.serve import serve_command
 
 
@@ -24,6 +25,7 @@ for _command in (
     cite_command,
     archives_command,
     closest_command,
+    resolve_command,
     serve_command,
 ):
     main.add_command(_command)

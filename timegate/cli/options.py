@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from timegate.app import askable
 from timegate.config import BadConfig, Config, load_config
 
 config_option = click.option(
@@ -25,3 +26,14 @@ def loaded(config: Path | None, archives: Path | None) -> Config:
         return load_config(config, archives)
     except BadConfig as error:
         raise click.UsageError(str(error)) from error
+
+
+def check_contact(config: Config) -> None:
+    """Public archives are asked only by those who say who they are (R14)."""
+    public = [entry.id for entry in askable(config) if entry.id not in config.private]
+    if public and config.contact is None:
+        why = (
+            f"{len(public)} public archives would be asked and want to know by whom: "
+            "set contact in the configuration or TIMEGATE_CONTACT, or choose with archives.use"
+        )
+        raise click.UsageError(why)

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from timegate.app import askable, running
-from timegate.cli.options import archives_option, config_option, loaded
+from timegate.cli.options import archives_option, check_contact, config_option, loaded
 from timegate.cli.workers import Workers, reserved
 from timegate.config import Config
 from timegate.upstream.shared import create_ledgers
@@ -48,7 +48,7 @@ def serve_command(  # noqa: PLR0913 -- one parameter for each option
         http://127.0.0.1:1208/timegate/http://www.dr.dk
     """
     settings = _with_options(loaded(config, archives), host, port, workers)
-    _check_contact(settings)
+    check_contact(settings)
     if ledgers is not None or settings.listen.workers == 1:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(settings, ledgers))
@@ -67,17 +67,6 @@ def _with_options(
         workers=workers or listen.workers,
     )
     return replace(config, listen=chosen)
-
-
-def _check_contact(config: Config) -> None:
-    """Public archives are asked only by those who say who they are (R14)."""
-    public = [entry.id for entry in askable(config) if entry.id not in config.private]
-    if public and config.contact is None:
-        why = (
-            f"{len(public)} public archives would be asked and want to know by whom: "
-            "set contact in the configuration or TIMEGATE_CONTACT, or choose with archives.use"
-        )
-        raise click.UsageError(why)
 
 
 async def _serve(config: Config, ledgers: Path | None) -> None:
