@@ -10,7 +10,8 @@ from archives.adapters import source_for
 from archives.errors import ArchiveError, Misbehaved, Refused, Unreachable
 from archives.formats.httpdate import http_date
 from archives.formats.rows import Row
-from archives.listing import MOST_DOCUMENTS, capture_of, cdx_query, filled
+from archives.listing import MOST_DOCUMENTS, cdx_query, filled
+from archives.listing.document import capture_of
 from archives.model import ArchiveEntry, Memento
 from archives.moment import Moment
 from archives.source import Request
