@@ -1,17 +1,25 @@
-"""``make bench``: every benchmark, or those named. Ratios within one run, and CPU seconds."""
+"""``make bench``: every benchmark, or those named. Ratios within one run, and CPU seconds.
+
+python -m tests.bench [NAME...] [--memgator PATH]
+"""
 
 import sys
 from importlib import import_module
 
-BENCHES = ("identifiers", "linkformat")
+BENCHES = ("identifiers", "linkformat", "upstream", "timegate")
+# Those that can be measured beside a rival.
+_WITH_OPTIONS = ("timegate",)
 
 
-def main(names: list[str]) -> None:
+def main(arguments: list[str]) -> None:
+    names = [a for a in arguments if a in BENCHES]
+    options = [a for a in arguments if a not in BENCHES]
+    if options and not options[0].startswith("-"):
+        sys.exit(f"no benchmark {options[0]}; there are {', '.join(BENCHES)}")
     for name in names or BENCHES:
-        if name not in BENCHES:
-            sys.exit(f"no benchmark {name}; there are {', '.join(BENCHES)}")
-        print(f"\n# {name}")
-        import_module(f"tests.bench.{name}").main()
+        print(f"\n# {name}", flush=True)
+        bench = import_module(f"tests.bench.{name}").main
+        bench(options) if name in _WITH_OPTIONS else bench()
 
 
 main(sys.argv[1:])

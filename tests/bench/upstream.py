@@ -247,7 +247,7 @@ def _measure(loop: str, ports: list[int]) -> None:
 def main() -> None:
     """Print the CPU of one answer through each layer, on both loops."""
     command = [sys.executable, "-m", "tests.bench.upstream", "serve"]
-    with subprocess.Popen(  # noqa: S603 -- our own words
+    with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
         assert server.stdout is not None
