@@ -78,11 +78,11 @@ class _Listing:
         async with aclosing(self._source()) as batches:
             async for batch in batches:
                 yield batch
-        documents = self._documents.values()
+        documents = list(self._documents.values())
         promised = any(document.lost or document.pages for document in documents)
         if promised and not any(document.listed for document in documents):
             why = "lists captures, but none that can be read"
-            raise self._search.misbehaved(next(iter(self._documents)), why)
+            raise self._search.misbehaved(documents[0].url, why)
 
     def may_go_back(self, stamp: str) -> bool:
         """Whether a page that is still to be read may list captures older than *stamp*."""

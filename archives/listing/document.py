@@ -42,7 +42,7 @@ class Document:
 
     def __init__(self, search: Search, url: str, *, continues: bool = False) -> None:
         self._search = search
-        self._url = url
+        self.url = url
         self._continues = continues
         """Whether another document refers to it: then it has to be there."""
         self._decoder: Decoder | None = None
@@ -55,7 +55,7 @@ class Document:
     def pages(self) -> Sequence[Page]:
         """The other documents that it refers to, at the latest when it has been read."""
         pages = self._decoder.pages if self._decoder else ()
-        return [page._replace(uri=_secured(page.uri, self._url)) for page in pages]
+        return [page._replace(uri=_secured(page.uri, self.url)) for page in pages]
 
     @property
     def resume_key(self) -> str | None:
@@ -74,14 +74,14 @@ class Document:
     async def batches(self) -> AsyncGenerator[list[Memento], None]:
         """Yield the captures as they arrive; none where there is no list, or an empty one."""
         for _ in range(MOST_HOPS + 1):
-            async with self._search.fetch(Request("GET", self._url, "index")) as reply:
+            async with self._search.fetch(Request("GET", self.url, "index")) as reply:
                 following = self._redirected(reply)
                 if following is None and self._is_list(reply.status):
                     async for piece in _with_whole_beginning(reply.chunks()):
                         yield self._captures(self._read(piece))
             if following is None:
                 break
-            self._url = following
+            self.url = following
         else:
             raise self._misbehaved(f"more than {MOST_HOPS} redirects")
         if self._decoder is not None:
@@ -92,8 +92,8 @@ class Document:
         location = reply.headers.get("location")
         if reply.status not in REDIRECTS or location is None:
             return None
-        following = resolved(location.strip(), self._url)
-        if following is None or downgrades(self._url, following):
+        following = resolved(location.strip(), self.url)
+        if following is None or downgrades(self.url, following):
             raise self._misbehaved(f"redirects to {location[:200]}")
         return following
 
@@ -109,14 +109,14 @@ class Document:
         if status in CLEAR_NO and not self._continues:
             return False
         if status in GO_AWAY:
-            raise Refused(self._search.entry.id, self._url, status, None)
+            raise Refused(self._search.entry.id, self.url, status, None)
         if status != 200:
             raise self._misbehaved(f"answers {status} where a list was asked for")
         return True
 
     def _sniffed(self, first: bytes) -> Decoder:
         try:
-            return decoder_for(first, self._url)
+            return decoder_for(first, self.url)
         except Malformed as complaint:
             raise self._misbehaved(complaint.why) from complaint
 
@@ -139,7 +139,7 @@ class Document:
             raise self._misbehaved(f"the list is not whole: {self._decoder.shortfall}")
 
     def _misbehaved(self, why: str) -> Misbehaved:
-        return self._search.misbehaved(self._url, why)
+        return self._search.misbehaved(self.url, why)
 
 
 def _secured(uri: str, url: str) -> str:
