@@ -47,9 +47,8 @@ class Moment:
     @classmethod
     def of(cls, instant: datetime) -> "Moment":
         """Return the second that holds *instant*."""
-        at = instant.astimezone(UTC)
-        # Not strftime("%Y"): it writes the year 987 with three digits on Linux.
-        return cls(f"{at.year:04}{at:%m%d%H%M%S}")
+        year, month, day, hour, minute, second, *_ = instant.utctimetuple()
+        return cls(f"{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}")
 
     @classmethod
     def stated(cls, digits: str, text: str, start: int = 0) -> "Moment":
@@ -86,16 +85,7 @@ class Moment:
 
         Starts and ends compare as text once their Z is gone, `MAX` included.
         """
-        digits = self.digits
-        rising = digits[14:].rstrip("9")
-        if rising:
-            return _rfc3339(digits[:14], rising[:-1] + str(int(rising[-1]) + 1))
-        if digits[8:14] == "235959" and digits[:8] in _LEAP_DAYS:
-            return _rfc3339(digits[:12] + "60", "")
-        _, last = self.window
-        if last.year == 9999 and last.timetuple()[1:6] == (12, 31, 23, 59, 59):
-            return MAX
-        return _rfc3339(Moment.of(last + _SECOND).digits, "")
+        return _end(self.digits)
 
     @property
     def window(self) -> tuple[datetime, datetime]:
@@ -104,17 +94,7 @@ class Moment:
         What Memento can express: a fraction becomes the second it lies in, a leap second the
         one before it (RFC 7089 2.1.1.1 ends the minute at 59).
         """
-        digits = self.digits
-        first = datetime(
-            int(digits[:4]),
-            int(digits[4:6] or 1),
-            int(digits[6:8] or 1),
-            int(digits[8:10] or 0),
-            int(digits[10:12] or 0),
-            min(int(digits[12:14] or 0), 59),
-            tzinfo=UTC,
-        )
-        return first, _LAST[min(len(digits), 14)](first)
+        return _window(self.digits)
 
     @property
     def negotiated(self) -> datetime:
@@ -123,10 +103,7 @@ class Moment:
         From there a capture inside the interval is always nearer than one outside. Where the
         end cannot be written, the start.
         """
-        first, last = self.window
-        if self.end == MAX:
-            return first
-        return first + timedelta(seconds=int((last - first + _SECOND).total_seconds()) // 2)
+        return _negotiated(self.digits)
 
     def distance(self, captured: datetime) -> timedelta:
         """How far *captured* lies outside: negative before the interval, zero inside."""
@@ -143,6 +120,45 @@ class Moment:
             return day
         time = ":".join(filter(None, (digits[8:10], digits[10:12], digits[12:14])))
         return f"{day}T{time}.{digits[14:]}Z" if digits[14:] else f"{day}T{time}Z"
+
+
+# What follows from the digits is asked for again and again while a question is under way.
+_KEPT: Final = 4096
+
+
+@lru_cache(maxsize=_KEPT)
+def _end(digits: str) -> str:
+    rising = digits[14:].rstrip("9")
+    if rising:
+        return _rfc3339(digits[:14], rising[:-1] + str(int(rising[-1]) + 1))
+    if digits[8:14] == "235959" and digits[:8] in _LEAP_DAYS:
+        return _rfc3339(digits[:12] + "60", "")
+    _, last = _window(digits)
+    if last.year == 9999 and last.timetuple()[1:6] == (12, 31, 23, 59, 59):
+        return MAX
+    return _rfc3339(Moment.of(last + _SECOND).digits, "")
+
+
+@lru_cache(maxsize=_KEPT)
+def _window(digits: str) -> tuple[datetime, datetime]:
+    first = datetime(
+        int(digits[:4]),
+        int(digits[4:6] or 1),
+        int(digits[6:8] or 1),
+        int(digits[8:10] or 0),
+        int(digits[10:12] or 0),
+        min(int(digits[12:14] or 0), 59),
+        tzinfo=UTC,
+    )
+    return first, _LAST[min(len(digits), 14)](first)
+
+
+@lru_cache(maxsize=_KEPT)
+def _negotiated(digits: str) -> datetime:
+    first, last = _window(digits)
+    if _end(digits) == MAX:
+        return first
+    return first + timedelta(seconds=int((last - first + _SECOND).total_seconds()) // 2)
 
 
 _LAST: Final = {
