@@ -5,9 +5,9 @@ learned from real questions alone; an archive that nobody asks about is never po
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from types import TracebackType
 from typing import Final, Literal, NamedTuple
 
 from archives.errors import ArchiveError, Refused, Resting
@@ -58,7 +58,7 @@ class Circuit:
     def learned(self, outcome: Outcome, now: float, chance: float) -> "Circuit":
         """Draw the consequence; *chance* (0 to 1) spreads the end of the rest."""
         if outcome == "good":
-            return Circuit()
+            return FRESH
         if outcome == "neither":
             return replace(self, probing=False)
         if self.standing(now) == "open":
@@ -76,12 +76,19 @@ class Circuit:
         return self if self.opens_until is None else replace(self, opens_until=now)
 
 
+FRESH: Final = Circuit()
+"""That of an archive whose last answer was good, or that was never asked."""
+
+
 class Admission(NamedTuple):
     """Whether to ask, and if not, in how many seconds."""
 
     admitted: bool
     retry_after: float = 0.0
     why: str = ""
+
+
+_ADMITTED: Final = Admission(admitted=True)
 
 
 class Breakers:
@@ -94,7 +101,7 @@ class Breakers:
     def __init__(
         self, archives: Iterable[str], clock: Callable[[], float], chance: Callable[[], float]
     ) -> None:
-        self._circuits = dict.fromkeys(archives, Circuit())
+        self._circuits = dict.fromkeys(archives, FRESH)
         self._clock = clock
         self._chance = chance
 
@@ -104,10 +111,13 @@ class Breakers:
 
     def admit(self, archive: str) -> Admission:
         """Decide on one request; who is admitted must `report` how it went."""
-        now, circuit = self._clock(), self._circuits[archive]
+        circuit = self._circuits[archive]
+        if circuit.opens_until is None:
+            return _ADMITTED
+        now = self._clock()
         if circuit.admits(now) or self._all_dead(now):
             self._circuits[archive] = circuit.sent()
-            return Admission(admitted=True)
+            return _ADMITTED
         if circuit.standing(now) == "half-open":
             return Admission(admitted=False, retry_after=1.0, why="it is being probed")
         remaining = (circuit.opens_until or now) - now
@@ -116,6 +126,8 @@ class Breakers:
 
     def report(self, archive: str, outcome: Outcome) -> None:
         """Say how an admitted request went."""
+        if outcome == "good" and self._circuits[archive] is FRESH:
+            return
         now = self._clock()
         alone = all(circuit.opens_until is not None for circuit in self._circuits.values())
         after = self._circuits[archive].learned(outcome, now, self._chance())
@@ -140,30 +152,58 @@ def breaking(
 ) -> Fetcher:
     """Return a `Fetcher` that raises Resting while the circuit of *archive* is open."""
 
-    @asynccontextmanager
-    async def guarded(request: Request) -> AsyncGenerator[Reply]:
-        admission = breakers.admit(archive)
-        if not admission.admitted:
-            raise Resting(archive, request.url, admission.why, admission.retry_after)
-        began, answered = clock(), False
-        outcome: Outcome = "neither"
-        try:
-            async with fetch(request) as reply:
-                answered = True
-                yield reply
-                # Only now: a body that breaks off makes the whole answer a bad one.
-                outcome = _shown_by(reply)
-        except ArchiveError as error:
-            outcome = _shown_by_error(error)
-            raise
-        except asyncio.CancelledError:
-            late = not answered and clock() - began >= GIVEN_UP
-            outcome = "bad" if late else "neither"
-            raise
-        finally:
-            breakers.report(archive, outcome)
+    def guarded(request: Request) -> _Guarded:
+        return _Guarded(fetch, request, archive, breakers, clock)
 
     return guarded
+
+
+class _Guarded:
+    """One request that is only sent while the circuit lets it, and reported on."""
+
+    __slots__ = ("_archive", "_breakers", "_clock", "_fetch", "_inner", "_reply", "_request")
+
+    def __init__(
+        self,
+        fetch: Fetcher,
+        request: Request,
+        archive: str,
+        breakers: Breakers,
+        clock: Callable[[], float],
+    ) -> None:
+        self._fetch = fetch
+        self._request = request
+        self._archive = archive
+        self._breakers = breakers
+        self._clock = clock
+
+    async def __aenter__(self) -> Reply:
+        admission = self._breakers.admit(self._archive)
+        if not admission.admitted:
+            url = self._request.url
+            raise Resting(self._archive, url, admission.why, admission.retry_after)
+        began = self._clock()
+        self._inner = self._fetch(self._request)
+        try:
+            self._reply = await self._inner.__aenter__()
+        except BaseException as error:
+            late = self._clock() - began >= GIVEN_UP
+            self._breakers.report(self._archive, _shown_by_error(error, late=late))
+            raise
+        return self._reply
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        # Only now: a body that breaks off makes the whole answer a bad one.
+        outcome = _shown_by(self._reply) if error is None else _shown_by_error(error)
+        try:
+            return await self._inner.__aexit__(kind, error, trace)
+        finally:
+            self._breakers.report(self._archive, outcome)
 
 
 def _shown_by(reply: Reply) -> Outcome:
@@ -171,7 +211,16 @@ def _shown_by(reply: Reply) -> Outcome:
     return "bad" if reply.status >= 500 and "memento-datetime" not in reply.headers else "good"
 
 
-def _shown_by_error(error: ArchiveError) -> Outcome:
-    if isinstance(error, Refused):
-        return "bad" if error.status >= 500 else "neither"
-    return "neither" if isinstance(error, Resting) else "bad"
+def _shown_by_error(error: BaseException, *, late: bool = False) -> Outcome:
+    """Return what *error* proves; *late*: the archive had its time and had not answered."""
+    match error:
+        case Refused():
+            return "bad" if error.status >= 500 else "neither"
+        case Resting():
+            return "neither"
+        case ArchiveError():
+            return "bad"
+        case asyncio.CancelledError():
+            return "bad" if late else "neither"
+        case _:
+            return "neither"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from timegate.upstream.egress import Endpoint
-from timegate.upstream.http1 import Connection
+from timegate.upstream.http1 import Connection, Dropped
 from timegate.upstream.names import Names
 from timegate.upstream.translation import ForbiddenAddress
 
@@ -120,6 +120,9 @@ class Connections:
                 )
         except TimeoutError:
             raise TimeoutError(_TOO_LATE) from None
+        except ConnectionError as error:
+            # What asyncio raises here has neither number nor words.
+            raise Dropped("ended the TLS handshake") from error
 
     def _forget(self, connection: Connection) -> None:
         self._open.discard(connection)

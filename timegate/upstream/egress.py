@@ -7,6 +7,7 @@ looked at once more when the socket is made (R1, R2). Nothing here connects.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -48,20 +49,26 @@ def target(url: str) -> Target | None:
     if not separator or scheme not in _PORTS or not _is_clean(url):
         return None
     rest = rest.partition("#")[0]
-    end = min((rest.find(mark) for mark in "/?" if mark in rest), default=len(rest))
+    end = len(rest.partition("/")[0].partition("?")[0])
     endpoint = _endpoint(scheme, rest[:end].rpartition("@")[2])
     if endpoint is None:
         return None
     path = rest[end:]
     path = path if path.startswith("/") else "/" + path
-    # A Location in raw UTF-8 or with spaces is what browsers repair daily. %xx stays as it is.
-    return Target(endpoint, quote(path, safe=_PRINTABLE, errors="surrogateescape"))
+    if " " in path or not path.isascii():
+        # A Location in raw UTF-8 or with spaces is what browsers repair daily. %xx stays.
+        path = quote(path, safe=_PRINTABLE, errors="surrogateescape")
+    return Target(endpoint, path)
 
 
 def _is_clean(url: str) -> bool:
+    """Whether it has no control characters of ASCII."""
+    if url.isascii():
+        return url.isprintable()
     return not any(character < " " or character == "\x7f" for character in url)
 
 
+@lru_cache(maxsize=1024)
 def _endpoint(scheme: str, authority: str) -> Endpoint | None:
     host, colon, port = authority.rpartition(":")
     if not colon or port.endswith("]"):

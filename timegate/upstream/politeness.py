@@ -6,8 +6,8 @@ in this process queues at the archive's `Door`, first come, first served.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from types import TracebackType
 from typing import Final, Protocol
 
 from archives.errors import Refused, Resting
@@ -108,12 +108,29 @@ class Door:
         self._turns = {purpose: asyncio.Lock() for purpose in _PURPOSES}
         self._line = dict.fromkeys(_PURPOSES, 0)
 
-    @asynccontextmanager
-    async def entered(
-        self, archive: str, request: Request, patience: float
-    ) -> AsyncGenerator[None]:
-        """Wait for a token and a slot; raise Resting where that takes more than *patience*."""
+    async def enter(self, archive: str, request: Request, patience: float) -> None:
+        """Wait for a token and a slot; raise Resting where that takes more than *patience*.
+
+        Who got in must `leave`.
+        """
         await self._check_rest(archive, request)
+        if not self._line[request.purpose] and not self._slots.locked():
+            await self._slots.acquire()
+            if await self._got_token(request.purpose):
+                return
+        await self._wait_in_line(archive, request, patience)
+        try:
+            # The answer to an earlier request may have been a 429 meanwhile.
+            await self._check_rest(archive, request)
+        except BaseException:
+            self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Free the slot."""
+        self._slots.release()
+
+    async def _wait_in_line(self, archive: str, request: Request, patience: float) -> None:
         wait = await self.ledger.outlook(request.purpose, self._line[request.purpose])
         if wait > patience:
             raise Resting(archive, request.url, "our share of requests is used up", wait)
@@ -123,12 +140,6 @@ class Door:
         except TimeoutError:
             why = "too many requests of ours are under way"
             raise Resting(archive, request.url, why, patience) from None
-        try:
-            # The answer to an earlier request may have been a 429 meanwhile.
-            await self._check_rest(archive, request)
-            yield
-        finally:
-            self._slots.release()
 
     async def _check_rest(self, archive: str, request: Request) -> None:
         resting = await self.ledger.resting()
@@ -153,6 +164,10 @@ class Door:
         if wait > 0:
             await asyncio.sleep(wait)
         await self._slots.acquire()
+        return await self._got_token(purpose)
+
+    async def _got_token(self, purpose: Purpose) -> bool:
+        """Take a token for who has a slot; without one the slot is free again."""
         got = False
         try:
             got = await self.ledger.take(purpose) == 0
@@ -165,15 +180,53 @@ class Door:
 def polite(fetch: Fetcher, archive: str, door: Door, patience: float) -> Fetcher:
     """Return a `Fetcher` that sends through *door* what *fetch* would send at once."""
 
-    @asynccontextmanager
-    async def politely(request: Request) -> AsyncGenerator[Reply]:
-        async with door.entered(archive, request, patience):
-            try:
-                async with fetch(request) as reply:
-                    yield reply
-            except Refused as refusal:
-                if refusal.status in _RESTS_ALL and refusal.retry_after is not None:
-                    await door.ledger.rest(refusal.retry_after)
-                raise
+    def politely(request: Request) -> _Polite:
+        return _Polite(fetch, archive, request, door, patience)
 
     return politely
+
+
+class _Polite:
+    """One request that waits its turn, and takes a refusal to heart."""
+
+    __slots__ = ("_archive", "_door", "_fetch", "_inner", "_patience", "_request")
+
+    def __init__(
+        self, fetch: Fetcher, archive: str, request: Request, door: Door, patience: float
+    ) -> None:
+        self._fetch = fetch
+        self._archive = archive
+        self._request = request
+        self._door = door
+        self._patience = patience
+
+    async def __aenter__(self) -> Reply:
+        await self._door.enter(self._archive, self._request, self._patience)
+        try:
+            self._inner = self._fetch(self._request)
+            return await self._inner.__aenter__()
+        except BaseException as error:
+            try:
+                await self._heed(error)
+            finally:
+                self._door.leave()
+            raise
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        try:
+            handled = await self._inner.__aexit__(kind, error, trace)
+            await self._heed(error)
+        finally:
+            self._door.leave()
+        return handled
+
+    async def _heed(self, error: BaseException | None) -> None:
+        if not isinstance(error, Refused) or error.status not in _RESTS_ALL:
+            return
+        if error.retry_after is not None:
+            await self._door.ledger.rest(error.retry_after)

@@ -1,8 +1,9 @@
 """Writes down every exchange with an archive, hop by hop, for people who want to see it."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from types import TracebackType
 
 from archives.errors import ArchiveError, Refused
 from archives.source import Fetcher, Reply, Request
@@ -27,24 +28,59 @@ def traced(
 ) -> Fetcher:
     """Return a `Fetcher` that hands each exchange to *record* when it is over."""
 
-    @asynccontextmanager
-    async def tracing(request: Request) -> AsyncGenerator[Reply]:
-        began = clock()
-        answered: Reply | None = None
-        seconds: float | None = None
-        error: ArchiveError | None = None
-        try:
-            async with fetch(request) as answered:
-                seconds = clock() - began
-                yield answered
-        except ArchiveError as trouble:
-            error = trouble
-            raise
-        finally:
-            took = seconds if seconds is not None else clock() - began
-            record(_exchange(archive, request, answered, error, took))
+    def tracing(request: Request) -> _Traced:
+        return _Traced(fetch(request), archive, request, record, clock)
 
     return tracing
+
+
+class _Traced:
+    """One request that is written down when it is over."""
+
+    __slots__ = ("_archive", "_clock", "_inner", "_record", "_reply", "_request", "_seconds")
+
+    def __init__(
+        self,
+        inner: AbstractAsyncContextManager[Reply],
+        archive: str,
+        request: Request,
+        record: Callable[[Exchange], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._inner = inner
+        self._archive = archive
+        self._request = request
+        self._record = record
+        self._clock = clock
+        self._reply: Reply | None = None
+        self._seconds = 0.0
+
+    async def __aenter__(self) -> Reply:
+        began = self._clock()
+        try:
+            self._reply = reply = await self._inner.__aenter__()
+        except BaseException as error:
+            self._seconds = self._clock() - began
+            self._write(error)
+            raise
+        self._seconds = self._clock() - began
+        return reply
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        try:
+            return await self._inner.__aexit__(kind, error, trace)
+        finally:
+            self._write(error)
+
+    def _write(self, error: BaseException | None) -> None:
+        trouble = error if isinstance(error, ArchiveError) else None
+        exchange = _exchange(self._archive, self._request, self._reply, trouble, self._seconds)
+        self._record(exchange)
 
 
 def _exchange(
