@@ -10,6 +10,8 @@ disagreement is kept as a doubt.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from html import unescape
 from typing import Final, NamedTuple
 
 from archives.formats.httpdate import stamp_from_http_date
@@ -36,6 +38,11 @@ class Address(NamedTuple):
     original: str
 
 
+# One answer names the same few addresses again and again.
+_KEPT: Final = 4096
+
+
+@lru_cache(maxsize=_KEPT)
 def address_of(uri: str) -> Address | None:
     """Return the stamp and the original that *uri* spells out; None where it does not."""
     found = _ADDRESS.search(uri)
@@ -51,6 +58,7 @@ def same_page(one: str, other: str) -> bool:
     return _page_key(one) == _page_key(other)
 
 
+@lru_cache(maxsize=_KEPT)
 def _page_key(url: str) -> str:
     """Return *url* without what archives fold: scheme, www, usual port, the last slash."""
     scheme, separator, rest = url.partition("://")
@@ -185,7 +193,19 @@ def _originals(links: Sequence[Link], url: str) -> tuple[str, ...]:
         for link in links
         if "original" in link.rels and link.anchor in (None, url)
     )
-    return tuple(dict.fromkeys(target for target in targets if target))
+    return tuple(dict.fromkeys(_unescaped(target, url) for target in targets if target))
+
+
+def _unescaped(original: str, url: str) -> str:
+    """Undo the HTML escapes that the Internet Archive puts into its Link header.
+
+    ``<https://idp.springer.com/authorize?response_type=cookie&amp;client_id=...>`` (recorded
+    2020-09 by EDGI's client), while the address of the memento has it right.
+    """
+    if "&amp;" not in original:
+        return original
+    plain = unescape(original)
+    return plain if plain in url else original
 
 
 def _dated_links(
@@ -205,6 +225,7 @@ def believable(date: str, now: str) -> str | None:
     return stamp if stamp is not None and plausible(stamp, now) else None
 
 
+@lru_cache(maxsize=_KEPT)
 def _stamp(date: str) -> str | None:
     try:
         return stamp_from_http_date(date)

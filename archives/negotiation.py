@@ -8,8 +8,8 @@ the `Fetcher`. No body is read.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final, Literal
-from urllib.parse import urlsplit
 
 from archives.choice import nearest, second_of
 from archives.errors import Misbehaved, Refused
@@ -17,6 +17,7 @@ from archives.evidence import WEB, Statement, address_of, same_page, weigh
 from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Relation
 from archives.moment import Moment
 from archives.source import Fetcher, Request
+from archives.uri import host_of
 
 MOST_HOPS: Final = 5
 CLEAR_NO: Final = (404, 410)
@@ -34,7 +35,12 @@ _Method = Literal["GET", "HEAD"]
 
 def latest_stamp(clock: Clock) -> str:
     """Return the last stamp that a capture can have now."""
-    return Moment.of(clock().astimezone(UTC) + _CLOCK_DRIFT).digits
+    return _latest_in(clock().replace(microsecond=0))
+
+
+@lru_cache(maxsize=8)
+def _latest_in(second: datetime) -> str:
+    return Moment.of(second.astimezone(UTC) + _CLOCK_DRIFT).digits
 
 
 def instant_for(at: Moment, entry: ArchiveEntry) -> str:
@@ -250,13 +256,8 @@ def _hosts(entry: ArchiveEntry) -> Iterator[str]:
 
 
 def _host(uri: str) -> str | None:
-    """Return the host of an http(s) address; None for any other."""
-    if not uri.startswith(WEB):
-        return None
-    try:
-        return urlsplit(uri).hostname
-    except ValueError:
-        return None
+    """Return the host of an http(s) address in lower case; None for any other."""
+    return host_of(uri).lower().strip("[]") or None if uri.startswith(WEB) else None
 
 
 def downgrades(url: str, following: str) -> bool:
