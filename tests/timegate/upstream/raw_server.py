@@ -24,6 +24,11 @@ class RawServer:
     heads: list[bytes] = field(default_factory=list)
     """The heads of all requests, as received."""
     connections: int = 0
+    open_now: dict[asyncio.Task[None], asyncio.StreamWriter] = field(default_factory=dict)
+
+    @property
+    def open_count(self) -> int:
+        return len(self.open_now)
 
     @property
     def lines(self) -> list[str]:
@@ -44,7 +49,6 @@ class _Scripted(RawServer):
         super().__init__()
         self.answers = answers
         self.greeting = greeting
-        self.open_now: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def __call__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
