@@ -6,6 +6,7 @@ The same everywhere, whatever kind of archive was asked.
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from archives.errors import ArchiveError, Misbehaved
@@ -21,6 +22,7 @@ Remoteness = tuple[timedelta, timedelta, bool, str, str]
 """Outside the interval, from the instant, whether it is no page, stamp, address."""
 
 
+@lru_cache(maxsize=4096)
 def second_of(stamp: str) -> datetime:
     """Return the second in which a capture was made; a leap second is the one before it."""
     # Not by way of Moment, which checks: stamps are checked, and there may be millions.

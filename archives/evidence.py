@@ -213,10 +213,18 @@ def _dated_links(
 ) -> Iterator[DatedLink]:
     """Yield the links to mementos whose context is one of *contexts* (L-2)."""
     for link in links:
-        uri, date = resolved(link.target, url), link.params.get("datetime")
+        date = link.params.get("datetime")
+        if "memento" not in link.rels or not date:
+            continue
+        uri = resolved(link.target, url)
         about_this = link.anchor is None or resolved(link.anchor, url) in contexts
-        if "memento" in link.rels and date and uri and uri.startswith(WEB) and about_this:
-            yield DatedLink(uri, date, tuple(name for name in _RELATIONS if name in link.rels))
+        if uri and uri.startswith(WEB) and about_this:
+            yield DatedLink(uri, date, _relations(link.rels))
+
+
+@lru_cache(maxsize=256)
+def _relations(rels: tuple[str, ...]) -> tuple[Relation, ...]:
+    return tuple(name for name in _RELATIONS if name in rels)
 
 
 def believable(date: str, now: str) -> str | None:

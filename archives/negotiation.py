@@ -70,6 +70,8 @@ class Negotiator:
         self._fetch = fetch
         self._clock = clock
         self._hosts = frozenset(_hosts(entry))
+        urls = (entry.timegate, entry.replay, entry.raw)
+        self._at_home = tuple(f"{o}/" for url in urls if url and (o := _origin(url)))
         self._takes_head = True
         self._may_mistake_head = True
 
@@ -242,7 +244,7 @@ class Negotiator:
         raise self._misbehaved(statement.url, f"answers {statement.status}")
 
     def _is_ours(self, uri: str) -> bool:
-        return _host(uri) in self._hosts
+        return uri.startswith(self._at_home) or _host(uri) in self._hosts
 
     def _misbehaved(self, url: str, why: str) -> Misbehaved:
         return Misbehaved(self._entry.id, url, why)
@@ -253,6 +255,14 @@ def _hosts(entry: ArchiveEntry) -> Iterator[str]:
     yield from (host.partition("/")[0].lower() for host in entry.hosts)
     urls = (entry.timegate, *entry.timemaps.values(), entry.cdx, entry.replay, entry.raw)
     yield from filter(None, map(_host, filter(None, urls)))
+
+
+def _origin(url: str) -> str | None:
+    """Return scheme, host and port of an http(s) address as they are written."""
+    scheme, separator, rest = url.partition("://")
+    authority = rest.partition("/")[0]
+    plain = separator and not set(authority) & set("@{}?#")
+    return f"{scheme}://{authority}" if plain and url.startswith(WEB) else None
 
 
 def _host(uri: str) -> str | None:

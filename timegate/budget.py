@@ -5,7 +5,7 @@ the way has to know it.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Final
 
@@ -43,17 +43,22 @@ def spending(budget: Budget) -> Iterator[None]:
 def budgeted(fetch: Fetcher, archive: str) -> Fetcher:
     """Return a `Fetcher` that draws on the budget of the resolution it serves."""
 
-    @asynccontextmanager
-    async def drawing(request: Request) -> AsyncGenerator[Reply]:
+    def drawing(request: Request) -> AbstractAsyncContextManager[Reply]:
         budget = _current.get()
         if budget is None:
-            async with fetch(request) as reply:
-                yield reply
-            return
+            return fetch(request)
         budget.requests -= 1
         if budget.requests < 0:
             raise Resting(archive, request.url, "the request has cost enough already", 1.0)
-        async with fetch(request) as reply:
+        # Only lists have bodies that are read.
+        return fetch(request) if request.purpose == "memento" else _counting(fetch(request))
+
+    @asynccontextmanager
+    async def _counting(
+        opening: AbstractAsyncContextManager[Reply],
+    ) -> AsyncGenerator[Reply]:
+        budget = _current.get() or Budget()
+        async with opening as reply:
             yield _Counted(reply, budget, archive)
 
     return drawing

@@ -1,6 +1,10 @@
 """Whom to ask, given all that is known: brings routing together with what was observed."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from cachetools import LRUCache
 
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest
@@ -9,19 +13,43 @@ from timegate.resolution import Attempt, Policy, Query
 from timegate.resolver import Plan
 from timegate.routing import Known, Outcome, order
 
+_HOLDS: Final = 1.0
+
 
 class Guide:
     """Plans each search, and learns from what archives answer."""
 
-    def __init__(self, entries: Sequence[ArchiveEntry], known: Known) -> None:
+    def __init__(
+        self,
+        entries: Sequence[ArchiveEntry],
+        known: Known,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._entries = entries
         self._known = known
+        self._clock = clock
+        # Maps and patterns with paths look at more than the host.
+        paths = any("/" in domain for entry in entries for domain in entry.domains)
+        self._by_host_alone = not known.maps and not paths
+        self._plans: LRUCache[tuple[object, ...], tuple[float, Plan]] = LRUCache(1024)
 
     def plan(self, query: Query, policy: Policy) -> Plan:
         """Return whom to ask: our own, the archive that is named, the others.
 
-        Where the named one is our own, it alone comes first.
+        Where the named one is our own, it alone comes first. A plan for pages of the same host
+        holds for a moment.
         """
+        if not self._by_host_alone:
+            return self._planned(query, policy)
+        key = (host_of(query.original), query.archive, policy.archives, policy.exclude)
+        until, plan = self._plans.get(key, (0.0, None))
+        now = self._clock()
+        if plan is None or now >= until:
+            plan = self._planned(query, policy)
+            self._plans[key] = (now + _HOLDS, plan)
+        return plan
+
+    def _planned(self, query: Query, policy: Policy) -> Plan:
         routed = order(query, policy, self._entries, self._known)
         ours = self._known.local | self._known.private
         names = [step.archive for step in (*routed.first, *routed.then)]

@@ -1,6 +1,7 @@
 """What is counted, with a fixed set of labels: never a URL, never a client (R24)."""
 
 import os
+from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -17,6 +18,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        # Finding a counter by its labels costs more than counting.
+        self._bound: dict[tuple[str, str | int], Callable[[], None]] = {}
+        self._observing: dict[str, Callable[[float], None]] = {}
         self._answers = Counter(
             "timegate_answers_total",
             "Answers by route and status",
@@ -39,12 +43,25 @@ class Metrics:
 
     def answered(self, route: str, status: int) -> None:
         """Count an answer of ours."""
-        self._answers.labels(route, str(status)).inc()
+        key = (route, status)
+        counter = self._bound.get(key)
+        if counter is None:
+            counter = self._bound[key] = self._answers.labels(route, str(status)).inc
+        counter()
 
     def asked(self, attempt: Attempt) -> None:
         """Count an answer of an archive."""
-        self._questions.labels(attempt.archive, _outcome(attempt)).inc()
-        self._seconds.labels(attempt.archive).observe(attempt.seconds)
+        outcome = _outcome(attempt)
+        key = (attempt.archive, outcome)
+        count = self._bound.get(key)
+        if count is None:
+            count = self._bound[key] = self._questions.labels(*key).inc
+        count()
+        observe = self._observing.get(attempt.archive)
+        if observe is None:
+            observe = self._seconds.labels(attempt.archive).observe
+            self._observing[attempt.archive] = observe
+        observe(attempt.seconds)
 
     def registry(self) -> CollectorRegistry:
         """Return what to publish: this process, or all workers together."""

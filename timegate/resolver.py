@@ -130,6 +130,7 @@ class _Search:
         self._plan = plan
         self._desk = desk
         self._attempts: list[Attempt] = list(known)
+        self._ended = any(ends_search(query, attempt) for attempt in self._attempts)
         answered = {attempt.archive for attempt in self._attempts}
         self._groups = [
             left for group in plan.groups if (left := [a for a in group if a not in answered])
@@ -140,10 +141,10 @@ class _Search:
 
     async def run(self, deadlines: Deadlines) -> None:
         """Ask until nothing better can come, everyone has answered, or time is up."""
-        if self._ended():
+        if self._ended:
             return
         began = self._now()
-        while not self._ended():
+        while not self._ended:
             self._start_more()
             if not self._pending and not self._start_variants():
                 return
@@ -168,9 +169,6 @@ class _Search:
             tuple(attempts),
             tuple(unanswered),
         )
-
-    def _ended(self) -> bool:
-        return any(ends_search(self._query, attempt) for attempt in self._attempts)
 
     def _has_copy(self) -> bool:
         return bool(found(self._attempts))
@@ -226,6 +224,7 @@ class _Search:
 
     def _take(self, attempt: Attempt) -> None:
         self._attempts.append(attempt)
+        self._ended = self._ended or ends_search(self._query, attempt)
         named = attempt.archive == self._query.archive
         if named and attempt.outcome is None and attempt.variant is None:
             rules = list(variants(self._query))[:_VARIANTS_OF_THE_NAMED]
@@ -234,7 +233,7 @@ class _Search:
 
     def _unanswered(self) -> list[str]:
         """Return who did not answer, or was not even asked for want of time."""
-        if self._ended() or self._policy.only_if_cached:
+        if self._ended or self._policy.only_if_cached:
             # Nobody else was needed; they are not missing.
             return []
         pending = [archive for archive, rule in self._pending.values() if rule is None]

@@ -6,13 +6,14 @@ clients, so a URL too long to be told is left out: the report has it.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
 from http_sf import Token, ser
 from http_sf.types import BareItemType, DictionaryType, ParamsType
 
-from timegate.verdict.member import Member, Parameter, Verdict
+from timegate.verdict.member import Parameter, Verdict
 
 LONGEST_TEXT: Final = 2000
 _WORDS: Final = {
@@ -28,16 +29,23 @@ _VISIBLE: Final = "".join(map(chr, range(0x20, 0x7F)))
 
 def header(verdict: Verdict) -> str:
     """Return the value of ``Memento-Precision``, ASCII throughout."""
-    members: DictionaryType = {
-        name: (Token(member.value), _params(name, member))
+    # A Dictionary is its members with commas between (RFC 9651 4.1.2), and most of them are
+    # the same in every answer.
+    return ", ".join(
+        _member(name, member.value, tuple(member.params.items()))
         for name, member in verdict.members()
         if member is not None
-    }
-    return ser(members)
+    )
 
 
-def _params(name: str, member: Member) -> ParamsType:
-    written = ((key, _item(value, name, key)) for key, value in member.params.items())
+@lru_cache(maxsize=1024)
+def _member(name: str, value: str, params: tuple[tuple[str, Parameter], ...]) -> str:
+    member: DictionaryType = {name: (Token(value), _params(name, params))}
+    return ser(member)
+
+
+def _params(name: str, params: tuple[tuple[str, Parameter], ...]) -> ParamsType:
+    written = ((key, _item(value, name, key)) for key, value in params)
     return {key: item for key, item in written if item is not None}
 
 

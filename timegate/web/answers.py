@@ -3,9 +3,10 @@
 Pure but for the resolver that `resolve` calls.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Final
+
+import msgspec
 
 from archives.registry import Registry
 from timegate.policies import satisfies
@@ -44,7 +45,7 @@ class Answers:
             return unmet or self._none(resolution, judged, vary)
         headers = self._headers(resolution, judged, applied, vary)
         headers["Location"] = location(resolution, self._registry) or resolution.memento.uri
-        body = json.dumps(self.report(resolution, judged)).encode()
+        body = msgspec.json.encode(self.report(resolution, judged))
         return Answer(302, headers, body, _KEEP if resolution.complete else 0.0)
 
     def described(
@@ -56,7 +57,7 @@ class Answers:
         if unmet is not None or resolution.memento is None:
             return unmet or self._none(resolution, judged, vary)
         headers = self._headers(resolution, judged, applied, vary)
-        body = json.dumps(self.report(resolution, judged)).encode()
+        body = msgspec.json.encode(self.report(resolution, judged))
         return Answer(200, headers, body, _KEEP if resolution.complete else 0.0)
 
     def shown(
