@@ -7,11 +7,12 @@ best of some rounds; all layers are measured in turn in the same run.
 """
 
 import asyncio
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Final, cast
 
@@ -23,6 +24,11 @@ from archives.adapters import source_for
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from archives.source import Fetcher, Request
+from timegate.upstream.connection import Connections, Dialling
+from timegate.upstream.egress import Egress
+from timegate.upstream.fetcher import HttpFetcher, Timeouts
+from timegate.upstream.http1 import BUFFER
+from timegate.upstream.names import Names, SystemResolver
 from timegate.upstream.pool import Settings, Surroundings, open_fetchers
 
 ARCHIVES: Final = 10
@@ -89,18 +95,23 @@ async def tasks_alone(_ports: list[int]) -> AsyncGenerator[Ask]:
     yield ask
 
 
-class _Bare(asyncio.Protocol):
+class _Bare(asyncio.BufferedProtocol):
     """The least that can be called a client."""
 
     def __init__(self) -> None:
         self.fields: list[tuple[bytes, bytes]] = []
         self.answered: asyncio.Future[None] | None = None
+        self._buffer = bytearray(BUFFER)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
 
-    def data_received(self, data: bytes) -> None:
-        httptools.HttpResponseParser(self).feed_data(data)
+    def get_buffer(self, sizehint: int) -> bytearray:
+        del sizehint
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        httptools.HttpResponseParser(self).feed_data(memoryview(self._buffer)[:nbytes])
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.fields.append((name, value))
@@ -169,6 +180,20 @@ def _asking(fetchers: list[Fetcher], ports: list[int]) -> Ask:
 
 
 @asynccontextmanager
+async def client(ports: list[int]) -> AsyncGenerator[Ask]:
+    names = Names(SystemResolver(threads=1), time.monotonic)
+    dialling = Dialling(names, ssl.create_default_context, bytearray(BUFFER), 2.0, 3.0)
+    async with AsyncExitStack() as stack:
+        fetchers: list[Fetcher] = []
+        for number, port in enumerate(ports):
+            egress = Egress.of(entry(number, port))
+            connections = Connections(4, egress.refusal, dialling)
+            stack.push_async_callback(connections.close)
+            fetchers.append(HttpFetcher(egress, connections, "bench", Timeouts()))
+        yield _asking(fetchers, ports)
+
+
+@asynccontextmanager
 async def stack(ports: list[int]) -> AsyncGenerator[Ask]:
     entries = [entry(number, port) for number, port in enumerate(ports)]
     async with open_fetchers(entries, Settings("mailto:bench@example.org")) as fetchers:
@@ -203,8 +228,9 @@ CASES: Final[dict[str, Case]] = {
     "tasks that ask nobody": tasks_alone,
     "httptools, bare": bare_httptools,
     "aiohttp's client, bare": bare_aiohttp,
-    "breaker, politeness, client": stack,
-    "the same, written down": traced_stack,
+    "our client": client,
+    "with breaker and politeness": stack,
+    "the same, and written down": traced_stack,
     "with the adapter": adapters,
 }
 

@@ -18,6 +18,15 @@ INTERIM_LIMIT: Final = 1024 * 1024
 _PADDING_LIMIT: Final = 256 * 1024
 """Octets in a row that are no body: extensions of chunks, trailers."""
 _END: Final = b"\r\n\r\n"
+_USUAL: Final = {
+    name.encode(): name.lower()
+    for name in (
+        *("Server", "Date", "Content-Type", "Content-Length", "Connection", "Vary", "Link"),
+        *("Location", "Memento-Datetime", "Transfer-Encoding", "Content-Encoding"),
+        *("Content-Location", "Cache-Control", "Last-Modified", "ETag", "Retry-After"),
+    )
+}
+"""Only saves time: names as nearly all servers write them."""
 _CODINGS: Final = ("chunked", "identity")
 
 Octets = bytes | bytearray | memoryview
@@ -32,7 +41,6 @@ class Answer:
 
     __slots__ = (
         "_fields",
-        "_head_size",
         "_interim",
         "_padding",
         "_parser",
@@ -67,8 +75,7 @@ class Answer:
         """Octets of the body that nobody has taken yet."""
         self._to_head = to_head
         self._pieces: list[bytes] = []
-        self._fields = 0
-        self._head_size = 0
+        self._fields: list[tuple[bytes, bytes]] = []
         self._padding = 0
         self._interim = False
         self._persistent = False
@@ -129,21 +136,8 @@ class Answer:
         self._spoiled = self.complete
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        size = len(name) + len(value)
-        self._head_size += size
-        self._fields += 1
-        if size > FIELD_LIMIT:
-            raise self._broken(f"a header field of {size:,} bytes")
-        if self._head_size > HEAD_LIMIT or self._fields > FIELD_COUNT:
-            raise self._broken(f"{self._fields} header fields of {self._head_size:,} bytes")
-        if self.has_head:
-            return  # A trailer, or the head of what follows: counted and forgotten.
-        if b"\0" in value:
-            raise self._broken("a NUL in a header field")
-        key = str(name, "latin-1").lower()
-        text = str(value, "utf-8", "surrogateescape").strip(" \t")
-        known = self.headers.get(key)
-        self.headers[key] = text if known is None else f"{known}, {text}"
+        if not self.has_head:  # Else a trailer, or of what follows: nobody wants it.
+            self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
         if self.has_head or self._parser is None:
@@ -152,6 +146,7 @@ class Answer:
         if status < 200:
             self._pass_interim(status)
             return
+        self._read_fields()
         self.status = status
         self.has_head = True
         self._persistent = self._parser.should_keep_alive()
@@ -181,9 +176,27 @@ class Answer:
     def _pass_interim(self, status: int) -> None:
         if status < 100 or status == 101:
             raise self._broken(f"answered with {status}")
-        self.headers.clear()
-        self._fields = self._head_size = 0
+        self._fields.clear()
         self._interim = True
+
+    def _read_fields(self) -> None:
+        if self.received > FIELD_LIMIT or len(self._fields) > FIELD_COUNT:
+            self._check_fields()
+        headers = self.headers
+        for name, value in self._fields:
+            if b"\0" in value:
+                raise self._broken("a NUL in a header field")
+            key = _USUAL.get(name) or str(name, "latin-1").lower()
+            text = str(value.rstrip(b" \t"), "utf-8", "surrogateescape")
+            headers[key] = f"{headers[key]}, {text}" if key in headers else text
+
+    def _check_fields(self) -> None:
+        """Count; not needed where all that has arrived is less than one field may be."""
+        sizes = [len(name) + len(value) for name, value in self._fields]
+        if max(sizes, default=0) > FIELD_LIMIT:
+            raise self._broken(f"a header field of {max(sizes):,} bytes")
+        if len(sizes) > FIELD_COUNT or sum(sizes) > HEAD_LIMIT:
+            raise self._broken(f"{len(sizes)} header fields of {sum(sizes):,} bytes")
 
     def _choose_framing(self) -> None:
         coding = self.headers.get("transfer-encoding", "identity").lower()
@@ -213,7 +226,7 @@ class Answer:
 
     def _check_unfinished_head(self, data: Octets) -> None:
         limit = INTERIM_LIMIT if self._interim else HEAD_LIMIT
-        if self.received > limit:
+        if self.received > limit or len(self._fields) > FIELD_COUNT:
             raise Broken(f"{self.received:,} bytes and the head is not at its end")
         self._tail = (self._tail + bytes(data[-3:]))[-3:]
 
