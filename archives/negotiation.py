@@ -14,7 +14,7 @@ from typing import Final, Literal
 from archives.choice import nearest, second_of
 from archives.errors import Misbehaved, Refused
 from archives.evidence import WEB, Statement, address_of, same_page, weigh
-from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Relation
+from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Relation, Selection
 from archives.moment import Moment
 from archives.source import Fetcher, Request
 from archives.uri import host_of
@@ -45,7 +45,12 @@ def _latest_in(second: datetime) -> str:
 
 def instant_for(at: Moment, entry: ArchiveEntry) -> str:
     """Return the second to ask *entry* for: T-11, by how it chooses."""
-    before = entry.selection == "nearest-before"
+    return _instant(at, entry.selection)
+
+
+@lru_cache(maxsize=1024)
+def _instant(at: Moment, selection: Selection) -> str:
+    before = selection == "nearest-before"
     return Moment.of(at.window[1] if before else at.negotiated).digits
 
 

@@ -49,6 +49,7 @@ class Desk:
         self._observe = observe
         self._patience = patience
         self._under_way: dict[Question, asyncio.Task[Attempt]] = {}
+        self._overdue: set[Question] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -78,10 +79,21 @@ class Desk:
         task = self._under_way.get(question)
         if task is None:
             loop = asyncio.get_running_loop()
-            task = loop.create_task(self._answer(question, variant), name=f"ask {archive}")
+            task = loop.create_task(self._answer(question, variant))
             self._under_way[question] = task
-            task.add_done_callback(lambda _: self._under_way.pop(question, None))
+            # A timer of its own: `asyncio.timeout` costs several times as much.
+            timer = loop.call_later(self._patience, self._give_up, question)
+            task.add_done_callback(lambda _: self._done(question, timer))
         return task
+
+    def _give_up(self, question: Question) -> None:
+        self._overdue.add(question)
+        self._under_way[question].cancel()
+
+    def _done(self, question: Question, timer: asyncio.TimerHandle) -> None:
+        timer.cancel()
+        self._under_way.pop(question, None)
+        self._overdue.discard(question)
 
     async def _answer(self, question: Question, variant: Rule | None) -> Attempt:
         archive, original, at, direction = question
@@ -94,11 +106,12 @@ class Desk:
         began = clock()
         outcome: Closest | ArchiveError | None
         try:
-            async with asyncio.timeout(self._patience):
-                outcome = await self._outcome(question)
+            outcome = await self._outcome(question)
         except ArchiveError as error:
             outcome = error
-        except TimeoutError:
+        except asyncio.CancelledError:
+            if question not in self._overdue:
+                raise
             why = f"no answer within {self._patience:g} s"
             outcome = Unreachable(archive, original, why)
         attempt = Attempt(archive, outcome, clock() - began, original, variant)

@@ -220,7 +220,9 @@ class _Search:
         )
         for task in done:
             _, rule = self._pending.pop(task)
-            self._take(replace(task.result(), variant=rule))
+            attempt = task.result()
+            # Whoever asked first may have meant another URL, of which this one is a variant.
+            self._take(attempt if attempt.variant == rule else replace(attempt, variant=rule))
 
     def _take(self, attempt: Attempt) -> None:
         self._attempts.append(attempt)

@@ -82,6 +82,7 @@ def read_http_date(text: str, diagnosis: Diagnosis) -> Moment:
     return Moment(stamp)
 
 
+@lru_cache(maxsize=1024)
 def http_date(stamp: str) -> str:
     """Write *stamp*, at least 14 digits of UTC, with the weekday it really was.
 

@@ -27,6 +27,8 @@ MOST_TALLIES: Final = 20_000
 """About 250 octets each."""
 HALF_LIFE: Final = 30 * 86_400.0
 """Broad crawls come a few times a year; after a month a no is half as sure."""
+_HARDLY: Final = 60.0
+"""Seconds in which nothing fades that anybody could see."""
 BUCKETS: Final = 64
 """Four to each doubling from 1 ms to 55 s: a percentile is at most 9 % off."""
 _REMEMBERED: Final = 256.0
@@ -68,6 +70,8 @@ class Tally(NamedTuple):
 
     def with_one(self, *, hit: bool, now: float) -> "Tally":
         """Return the tally after one more answer."""
+        if now - self.at < _HARDLY:
+            return Tally(self.hits + hit, self.misses + (not hit), self.at)
         hits, misses, _ = self.faded(now)
         return Tally(hits + hit, misses + (not hit), now)
 
