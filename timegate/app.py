@@ -19,6 +19,7 @@ from timegate.metrics import Metrics
 from timegate.resolution import Attempt
 from timegate.resolver import Deadlines, Resolver
 from timegate.routing import Known, MementoMap, Observations
+from timegate.timemap import Lists
 from timegate.upstream.pool import Fetchers, Settings, Surroundings, open_fetchers
 from timegate.upstream.shared import SharedLedgers
 from timegate.web.answers import Answers
@@ -27,6 +28,7 @@ from timegate.web.operations import Operations
 from timegate.web.resolve import Resolve
 from timegate.web.server import Dispatch
 from timegate.web.timegate import TimeGate
+from timegate.web.timemap import TimeMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,13 @@ async def _answering(
         resolver = Resolver(desk, memory, guide.plan, Deadlines(config.soft, config.hard))
         answers = Answers(resolver, config.registry, base_url)
         resolve = Resolve(answers, config.registry)
+        timemap = TimeMap(
+            Lists(sources, memory),
+            guide.plan,
+            config.registry,
+            lambda: answers.base_url,
+            Deadlines(config.soft, config.hard),
+        )
         operations = Operations(
             config.registry,
             guide.state,
@@ -103,11 +112,16 @@ async def _answering(
             metrics.registry,
             config.contact,
         )
-        yield App(resolver, answers, _dispatch(answers, resolve, operations, metrics))
+        dispatch = _dispatch(answers, resolve, timemap, operations, metrics)
+        yield App(resolver, answers, dispatch)
 
 
 def _dispatch(
-    answers: Answers, resolve: Resolve, operations: Operations, metrics: Metrics
+    answers: Answers,
+    resolve: Resolve,
+    timemap: TimeMap,
+    operations: Operations,
+    metrics: Metrics,
 ) -> Dispatch:
     return Dispatch(
         exact={
@@ -120,6 +134,7 @@ def _dispatch(
         },
         prefixes={
             "/timegate/": TimeGate(answers),
+            "/timemap/": timemap,
             "/resolve/": resolve,
             "/archives/": operations.archive,
         },

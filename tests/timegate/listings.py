@@ -1,0 +1,72 @@
+"""Archives as far as merging is concerned: lists that come in batches, late, or not at all."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from archives.errors import ArchiveError
+from archives.model import Memento
+
+ORIGINAL = "http://example.org/"
+START = datetime(2013, 1, 1, tzinfo=UTC)
+
+
+def at(second: int) -> str:
+    """Return the stamp so many seconds into 2013."""
+    return f"{START + timedelta(seconds=second):%Y%m%d%H%M%S}"
+
+
+def capture(archive: str, second: int, uri: str | None = None) -> Memento:
+    stamp = at(second)
+    return Memento(stamp, uri or f"http://{archive}/{stamp}/{ORIGINAL}", ORIGINAL, archive)
+
+
+def captures(archive: str, seconds: Iterable[int]) -> list[Memento]:
+    return [capture(archive, second) for second in seconds]
+
+
+class Listing:
+    """A list in batches; a number among them is a pause in seconds, an error its end."""
+
+    def __init__(self, *script: Sequence[Memento] | float | Exception) -> None:
+        self.script = script
+        self.pulled = 0
+        """How many batches were handed out."""
+        self.closed = False
+
+    async def __call__(self) -> AsyncGenerator[Sequence[Memento], None]:
+        try:
+            for step in self.script:
+                if isinstance(step, Exception):
+                    raise step
+                if isinstance(step, int | float):
+                    await asyncio.sleep(step)
+                    continue
+                self.pulled += 1
+                yield step
+        finally:
+            self.closed = True
+
+
+class FakeShelf:
+    """A memory of lists, and what it was told."""
+
+    def __init__(self, **kept: Sequence[Memento]) -> None:
+        self.kept: dict[str, Sequence[Memento]] = dict(kept)
+
+    async def recall_timemap(
+        self, archive: str, original: str
+    ) -> tuple[Sequence[Memento], float] | None:
+        assert original
+        known = self.kept.get(archive)
+        return None if known is None else (known, 1.0)
+
+    async def remember_timemap(
+        self, archive: str, original: str, captures: Sequence[Memento]
+    ) -> None:
+        assert original
+        self.kept[archive] = list(captures)
+
+
+def why(errors: dict[str, ArchiveError]) -> dict[str, str]:
+    return {archive: error.why for archive, error in errors.items()}

@@ -1,0 +1,272 @@
+"""TimeMaps as text, piece by piece: link-format, MemGator's JSON and CDXJ, and linkset.
+
+The shapes are those that MemGator's clients read (A-6), so that they need nothing but another
+host name; what is ours is under the one key ``timegate``. URIs are written anew where they
+would break out of their brackets or quotes (L-6): nothing of an archive's is trusted.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol
+
+from archives.formats.httpdate import http_date
+from archives.model import Memento
+from timegate.verdict import header_safe
+
+LINK: Final = "application/link-format"
+JSON: Final = "application/json"
+CDXJ: Final = "application/cdxj+ors"
+LINKSET: Final = "application/linkset+json"
+_TYPES: Final = {"link": LINK, "json": JSON, "cdxj": CDXJ}
+_UNSAFE: Final = bytes(
+    c for c in range(0x80) if c < 0x21 or c == 0x7F or chr(c) in '<>"\\^`{|}'
+)
+_LEAP: Final = "60"
+
+
+class Names(NamedTuple):
+    """What a TimeMap is about, and where it and its likes are."""
+
+    original: str
+    timegate: str
+    timemaps: Mapping[str, str]
+    """By format."""
+
+    @classmethod
+    def of(cls, original: str, base_url: str) -> "Names":
+        """Return the names under which *base_url* answers for *original*."""
+        target, base = header_safe(original), base_url.rstrip("/")
+        timemaps = {name: f"{base}/timemap/{name}/{target}" for name in _TYPES}
+        return cls(target, f"{base}/timegate/{target}", timemaps)
+
+
+class Ends(NamedTuple):
+    """The oldest capture and the newest; None as long as it is not known."""
+
+    first: Memento
+    last: Memento | None
+
+
+class Writer(Protocol):
+    """Writes one TimeMap: the head, the first capture, many others, the last, and the tail.
+
+    Where there is one capture only, it is the first and the last at once.
+    """
+
+    type: str
+    tells_failures: bool
+    """Whether its tail can say what is missing."""
+
+    def head(self, ends: Ends) -> str: ...
+
+    def marked(self, capture: Memento, rels: str) -> str: ...
+
+    def plain(self, captures: Sequence[Memento]) -> str: ...
+
+    def tail(self, ends: Ends, told: Mapping[str, object]) -> str: ...
+
+
+class LinkWriter:
+    """``application/link-format`` (RFC 7089 5, RFC 6690), one link a line (L-4)."""
+
+    type = LINK
+    tells_failures = False
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+
+    def head(self, ends: Ends) -> str:
+        extent = f'; from="{http_date(ends.first.stamp)}"'
+        if ends.last is not None:
+            extent += f'; until="{http_date(ends.last.stamp)}"'
+        return (
+            f'<{self._names.original}>; rel="original",\n'
+            f'<{self._names.timemaps["link"]}>; rel="self"; type="{LINK}"{extent},\n'
+        )
+
+    def marked(self, capture: Memento, rels: str) -> str:
+        when = http_date(capture.stamp)
+        return f'<{header_safe(capture.uri)}>; rel="{rels} memento"; datetime="{when}",\n'
+
+    def plain(self, captures: Sequence[Memento]) -> str:
+        return "".join(
+            [
+                f'<{uri}>; rel="memento"; '
+                f'datetime="{_day(s[:8])} {s[8:10]}:{s[10:12]}:{s[12:14]} GMT",\n'
+                for uri, s in zip(_uris(captures), _stamps(captures), strict=True)
+            ]
+        )
+
+    def tail(self, ends: Ends, told: Mapping[str, object]) -> str:  # noqa: ARG002
+        timemaps = (
+            f'<{uri}>; rel="timemap"; type="{_TYPES[name]}",\n'
+            for name, uri in self._names.timemaps.items()
+        )
+        return "".join(timemaps) + f'<{self._names.timegate}>; rel="timegate"\n'
+
+
+class JsonWriter:
+    """MemGator's JSON."""
+
+    type = JSON
+    tells_failures = True
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+
+    def head(self, ends: Ends) -> str:  # noqa: ARG002
+        return (
+            f'{{\n  "original_uri": "{self._names.original}",\n'
+            f'  "self": "{self._names.timemaps["json"]}",\n  "mementos": {{\n    "list": [\n'
+        )
+
+    def marked(self, capture: Memento, rels: str) -> str:
+        lead = "" if "first" in rels else ",\n"
+        return f"{lead}      {self._one(capture)}"
+
+    def plain(self, captures: Sequence[Memento]) -> str:
+        return "".join(
+            [
+                f',\n      {{"datetime": "{s[:4]}-{s[4:6]}-{s[6:8]}T'
+                f'{s[8:10]}:{s[10:12]}:{s[12:14]}Z", "uri": "{uri}"}}'
+                for uri, s in zip(_uris(captures), _stamps(captures), strict=True)
+            ]
+        )
+
+    def tail(self, ends: Ends, told: Mapping[str, object]) -> str:
+        last = ends.last or ends.first
+        timemaps = {f"{name}_format": uri for name, uri in self._names.timemaps.items()}
+        return (
+            f'\n    ],\n    "first": {self._one(ends.first)},\n    "last": {self._one(last)}\n'
+            f'  }},\n  "timemap_uri": {json.dumps(timemaps)},\n'
+            f'  "timegate_uri": "{self._names.timegate}",\n'
+            f'  "timegate": {json.dumps(told)}\n}}\n'
+        )
+
+    def _one(self, capture: Memento) -> str:
+        (s,) = _stamps([capture])
+        when = f"{s[:4]}-{s[4:6]}-{s[6:8]}T{s[8:10]}:{s[10:12]}:{s[12:14]}Z"
+        return json.dumps({"datetime": when, "uri": header_safe(capture.uri)})
+
+
+class CdxjWriter:
+    """MemGator's CDXJ: lines on the TimeMap behind ``!``, then one for each capture (A-4)."""
+
+    type = CDXJ
+    tells_failures = False
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+
+    def head(self, ends: Ends) -> str:  # noqa: ARG002
+        timemaps = {f"{name}_format": uri for name, uri in self._names.timemaps.items()}
+        return (
+            '!context ["https://oduwsdl.github.io/contexts/memento"]\n'
+            f'!id {{"uri": "{self._names.timemaps["cdxj"]}"}}\n'
+            '!keys ["memento_datetime_YYYYMMDDhhmmss"]\n'
+            f'!meta {{"original_uri": "{self._names.original}"}}\n'
+            f'!meta {{"timegate_uri": "{self._names.timegate}"}}\n'
+            f'!meta {{"timemap_uri": {json.dumps(timemaps)}}}\n'
+        )
+
+    def marked(self, capture: Memento, rels: str) -> str:
+        (stamp,) = _stamps([capture])
+        uri, when = header_safe(capture.uri), http_date(stamp)
+        return (
+            f'{stamp[:14]} {{"uri": "{uri}", "rel": "{rels} memento", "datetime": "{when}"}}\n'
+        )
+
+    def plain(self, captures: Sequence[Memento]) -> str:
+        return "".join(
+            [
+                f'{s[:14]} {{"uri": "{uri}", "rel": "memento", '
+                f'"datetime": "{_day(s[:8])} {s[8:10]}:{s[10:12]}:{s[12:14]} GMT"}}\n'
+                for uri, s in zip(_uris(captures), _stamps(captures), strict=True)
+            ]
+        )
+
+    def tail(self, ends: Ends, told: Mapping[str, object]) -> str:  # noqa: ARG002
+        return ""
+
+
+class LinksetWriter:
+    """``application/linkset+json`` (RFC 9264 4.2): a context, its relations, their targets.
+
+    It has no room for members of our own, and its ``datetime`` is an array (L-5).
+    """
+
+    type = LINKSET
+    tells_failures = False
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+
+    def head(self, ends: Ends) -> str:
+        extent = {"from": [http_date(ends.first.stamp)]}
+        if ends.last is not None:
+            extent["until"] = [http_date(ends.last.stamp)]
+        own = self._names.timemaps["link"]
+        itself = {"anchor": own, "self": [{"href": own, "type": LINKSET, **extent}]}
+        timemaps = [
+            {"href": uri, "type": _TYPES[name]} for name, uri in self._names.timemaps.items()
+        ]
+        return (
+            f'{{"linkset": [\n{json.dumps(itself)},\n{{"anchor": "{self._names.original}",\n'
+            f'"original": [{{"href": "{self._names.original}"}}],\n'
+            f'"timegate": [{{"href": "{self._names.timegate}"}}],\n'
+            f'"timemap": {json.dumps(timemaps)},\n"memento": [\n'
+        )
+
+    def marked(self, capture: Memento, rels: str) -> str:
+        return ("" if "first" in rels else ",\n") + self._one(capture)
+
+    def plain(self, captures: Sequence[Memento]) -> str:
+        return "".join(
+            [
+                f',\n{{"href": "{uri}", '
+                f'"datetime": ["{_day(s[:8])} {s[8:10]}:{s[10:12]}:{s[12:14]} GMT"]}}'
+                for uri, s in zip(_uris(captures), _stamps(captures), strict=True)
+            ]
+        )
+
+    def tail(self, ends: Ends, told: Mapping[str, object]) -> str:  # noqa: ARG002
+        last = ends.last or ends.first
+        return (
+            f'\n],\n"first": [{self._one(ends.first)}],\n"last": [{self._one(last)}]}}\n]}}\n'
+        )
+
+    def _one(self, capture: Memento) -> str:
+        href, when = header_safe(capture.uri), http_date(capture.stamp)
+        return json.dumps({"href": href, "datetime": [when]})
+
+
+FORMATS: Final[Mapping[str, type[LinkWriter | JsonWriter | CdxjWriter]]] = {
+    "link": LinkWriter,
+    "json": JsonWriter,
+    "cdxj": CdxjWriter,
+}
+
+
+def _uris(captures: Sequence[Memento]) -> list[str]:
+    """Return the addresses, fit for brackets, quotes and one line."""
+    uris = [capture[1] for capture in captures]
+    text = "".join(uris)
+    # Nearly all are; looking at a thousand at once takes a tenth of the time.
+    if text.isascii() and len(text.encode().translate(None, _UNSAFE)) == len(text):
+        return uris
+    return [header_safe(uri) for uri in uris]
+
+
+def _stamps(captures: Sequence[Memento]) -> list[str]:
+    """Return the stamps; a leap second is the one before it, since HTTP has none."""
+    stamps = [capture[0] for capture in captures]
+    if _LEAP in {stamp[12:14] for stamp in stamps}:
+        return [f"{s[:12]}59" if s[12:14] == _LEAP else s for s in stamps]
+    return stamps
+
+
+@lru_cache(maxsize=20_000)
+def _day(digits: str) -> str:
+    """Write the day of eight digits as HTTP does; the web has had some 13,000 of them."""
+    return http_date(f"{digits}000000")[:16]

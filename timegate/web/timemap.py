@@ -1,0 +1,187 @@
+"""TimeMaps: ``/timemap/{link,json,cdxj}/{URL or identifier}``, sent while they are merged.
+
+What is missing is said in ``Memento-Sources`` as far as it is known before the first byte, and
+at the end where the format has room for it. Otherwise a list that is not whole ends abnormally
+(R21), as a download does that broke off. ``Accept-Datetime`` means nothing here: a TimeMap is
+about all times.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack
+from itertools import islice
+from types import TracebackType
+from typing import Final
+
+from http_sf import Token, ser
+from http_sf.types import ParamsType
+
+from archives.reading import Malformed
+from archives.registry import Registry
+from timegate.identifiers import parse
+from timegate.policies import policy_from
+from timegate.querying import NotNegotiable, query_for
+from timegate.resolution import Attempt, Policy, Query, Resolution
+from timegate.resolver import Deadlines, Router
+from timegate.timemap import (
+    FORMATS,
+    LINK,
+    LINKSET,
+    Ends,
+    LinksetWriter,
+    Lists,
+    Merge,
+    Names,
+    Pace,
+    Writer,
+    written,
+)
+from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.web.problems import not_negotiable, nothing_found, problem, unreadable
+from timegate.web.targets import identifier_in
+
+VARY: Final = "accept, prefer"
+
+
+class TimeMap:
+    """Answers requests for TimeMaps."""
+
+    def __init__(
+        self,
+        lists: Lists,
+        route: Router,
+        registry: Registry,
+        base_url: Callable[[], str],
+        deadlines: Deadlines | None = None,
+    ) -> None:
+        self._lists = lists
+        self._route = route
+        self._registry = registry
+        self._base_url = base_url
+        self._deadlines = deadlines or Deadlines()
+
+    async def __call__(self, call: Call) -> Answer | Stream:
+        """Begin to send the TimeMap, or say why there is none."""
+        name, _, text = call.rest.partition("/")
+        if name not in FORMATS or not text:
+            raise Declined(_no_such_format())
+        query = self._query(identifier_in(text))
+        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        names = Names.of(query.original, self._base_url())
+        writer = _writer(name, names, call.header("Accept") or "")
+        archives = self._route(query, policy).order
+        async with AsyncExitStack() as stack:
+            merging = self._lists.merged(archives, query.original, policy)
+            merge = await stack.enter_async_context(merging)
+            await merge.begin(self._pace(policy))
+            headers = {"Vary": VARY, "Memento-Sources": sources(merge)}
+            if applied:
+                headers["Preference-Applied"] = ", ".join(applied)
+            first = merge.first
+            if first is None:
+                return _nothing(query, policy, merge, headers)
+            headers |= _headers(writer, merge, names)
+            chunks = written(writer, merge, Ends(first, merge.last))
+            return Stream(200, headers, _Closing(chunks, stack.pop_all()))
+
+    def _query(self, text: str) -> Query:
+        try:
+            return query_for(parse(text, self._registry), self._registry)
+        except Malformed as complaint:
+            raise Declined(unreadable(complaint, text)) from complaint
+        except NotNegotiable as error:
+            raise Declined(not_negotiable(error)) from error
+
+    def _pace(self, policy: Policy) -> Pace:
+        if policy.wait is None:
+            return Pace(self._deadlines.soft, self._deadlines.hard)
+        return Pace(policy.wait, policy.wait)
+
+
+def _no_such_format() -> Answer:
+    forms = [f"/timemap/{name}/{{URL or identifier}}" for name in FORMATS]
+    return problem(404, "not-found", f"there is {', '.join(forms)}", formats=[*FORMATS])
+
+
+def _writer(name: str, names: Names, accept: str) -> Writer:
+    if name == "link" and _weight(accept, LINKSET) > _weight(accept, LINK):
+        return LinksetWriter(names)
+    return FORMATS[name](names)
+
+
+def _weight(accept: str, wanted: str) -> float:
+    """Return the weight that *accept* gives to the media type *wanted* by name."""
+    for member in accept.lower().split(","):
+        media, *parameters = (part.strip() for part in member.split(";"))
+        if media == wanted:
+            weights = (p.removeprefix("q=") for p in parameters if p.startswith("q="))
+            weight = next(weights, "1")
+            return float(weight) if weight.replace(".", "", 1).isdecimal() else 0.0
+    return 0.0
+
+
+def sources(merge: Merge) -> str:
+    """Return the value of ``Memento-Sources``: whether all who were asked have answered."""
+    missing = sorted(merge.failures)
+    params: ParamsType = {"asked": len(merge.asked), "failed": len(missing)}
+    if missing:
+        # An operator may call an archive anything; a String holds ASCII only (RFC 9651 3.3.3).
+        plain = (c for c in " ".join(missing) if c.isascii() and c.isprintable())
+        params["missing"] = "".join(islice(plain, 1000))
+    return ser((Token("partial" if missing else "complete"), params))
+
+
+def _headers(writer: Writer, merge: Merge, names: Names) -> dict[str, str]:
+    # Not rel="original": that would call the TimeMap itself a memento (M-55).
+    link = (
+        f'<{names.timemaps["link"]}>; anchor="{names.original}"; rel="timemap"; type="{LINK}"'
+    )
+    headers = {
+        "Content-Type": writer.type,
+        "Link": link,
+        "Cache-Control": "no-cache" if merge.failures else "max-age=60",
+    }
+    count = merge.count()
+    if count is not None:
+        headers["X-Memento-Count"] = str(count)
+    return headers
+
+
+def _nothing(query: Query, policy: Policy, merge: Merge, headers: dict[str, str]) -> Answer:
+    attempts = tuple(
+        Attempt(archive, merge.failures.get(archive), 0.0, query.original)
+        for archive in merge.asked
+    )
+    if not merge.failures:
+        headers = {**headers, "X-Memento-Count": "0"}
+    resolution = Resolution(query, policy, None, (), attempts)
+    return nothing_found(resolution, None, headers)
+
+
+class _Closing(AsyncGenerator[bytes, None]):
+    """A body that ends the reading of archives with it, also if nobody ever read of it.
+
+    A generator that was not begun has no ``finally`` to run when it is closed: a HEAD request.
+    """
+
+    def __init__(self, chunks: AsyncGenerator[bytes, None], stack: AsyncExitStack) -> None:
+        self._chunks = chunks
+        self._stack = stack
+
+    async def asend(self, value: None) -> bytes:
+        """Return the next piece."""
+        return await self._chunks.asend(value)
+
+    async def athrow(
+        self,
+        kind: type[BaseException] | BaseException,
+        error: BaseException | object = None,
+        trace: TracebackType | None = None,
+    ) -> bytes:
+        """Raise in the body."""
+        del error, trace
+        return await self._chunks.athrow(kind() if isinstance(kind, type) else kind)
+
+    async def aclose(self) -> None:
+        """End it, and what it reads from."""
+        await self._chunks.aclose()
+        await self._stack.aclose()
