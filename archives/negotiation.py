@@ -16,8 +16,9 @@ from archives.errors import Misbehaved, Refused
 from archives.evidence import WEB, Statement, address_of, same_page, weigh
 from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Relation, Selection
 from archives.moment import Moment
-from archives.source import Fetcher, Request
+from archives.source import Fetcher, Reply, Request
 from archives.uri import host_of
+from archives.usual_redirect import read_usual
 
 MOST_HOPS: Final = 5
 CLEAR_NO: Final = (404, 410)
@@ -85,7 +86,9 @@ class Negotiator:
         url = question.url
         seen = {url}
         for hop in range(MOST_HOPS + 1):
-            statement = await self._ask(url, question.headers, sent_on=hop > 0)
+            statement = await self._ask(url, question, sent_on=hop > 0)
+            if isinstance(statement, Closest):
+                return statement
             following = self._next_hop(statement, question)
             if following is None:
                 return self._conclude(statement, question)
@@ -97,7 +100,7 @@ class Negotiator:
             url = following
         raise self._misbehaved(url, f"more than {MOST_HOPS} redirects")
 
-    async def _ask(self, url: str, headers: Mapping[str, str], *, sent_on: bool) -> Statement:
+    async def _ask(self, url: str, question: Question, *, sent_on: bool) -> Statement | Closest:
         """Ask with HEAD, and with GET where the answer to HEAD cannot be what GET would say.
 
         Whoever does not know HEAD says 405, or anything at all. A 404 to HEAD is believed,
@@ -106,25 +109,39 @@ class Negotiator:
         once.
         """
         if not self._takes_head:
-            return await self._said("GET", url, headers)
+            return await self._said("GET", url, question)
         try:
-            told = await self._said("HEAD", url, headers)
+            told = await self._said("HEAD", url, question)
         except Misbehaved:
             # Some send the body along, which breaks HTTP.
             if not self._may_mistake_head:
                 raise
         else:
-            if not self._is_suspect(told, sent_on=sent_on):
+            if isinstance(told, Closest) or not self._is_suspect(told, sent_on=sent_on):
                 return told
             self._takes_head = told.status not in _NO_HEAD
         self._may_mistake_head = False
-        again = await self._said("GET", url, headers)
-        self._takes_head = self._takes_head and not _is_answer(again)
+        again = await self._said("GET", url, question)
+        answers = isinstance(again, Closest) or _is_answer(again)
+        self._takes_head = self._takes_head and not answers
         return again
 
-    async def _said(self, method: _Method, url: str, headers: Mapping[str, str]) -> Statement:
-        async with self._fetch(Request(method, url, "memento", headers)) as reply:
-            return Statement.of(reply)
+    async def _said(self, method: _Method, url: str, question: Question) -> Statement | Closest:
+        request = Request(method, url, "memento", question.headers)
+        async with self._fetch(request) as reply:
+            return self._usual(reply, question) or Statement.of(reply)
+
+    def _usual(self, reply: Reply, question: Question) -> Closest | None:
+        """Return the answer if the reply is the redirect that most TimeGates send."""
+        headers = reply.headers
+        location = headers.get("location", "")
+        if reply.status not in REDIRECTS or "memento-datetime" in headers:
+            return None
+        if not location.startswith(self._at_home) or downgrades(reply.url, location):
+            return None
+        now = latest_stamp(self._clock)
+        told = read_usual(headers, question.original, question.at, self._entry.id, now)
+        return None if told is None else Closest(told[0], question.via, (), told[1])
 
     def _is_suspect(self, told: Statement, *, sent_on: bool) -> bool:
         if _is_answer(told):

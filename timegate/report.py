@@ -27,6 +27,17 @@ LONGEST_LINKS: Final = 8000
 _LONGEST_REASON: Final = 300
 
 
+def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Json:
+    """Return the verdict and the copy in plain JSON types: the body of a redirect (X-1)."""
+    members = {name: _member(member) for name, member in verdict.members()}
+    return {
+        "identifier": resolution.query.identifier,
+        "original": resolution.query.original,
+        **members,
+        "memento": _memento(resolution, registry),
+    }
+
+
 def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_url: str) -> Json:
     """Return all that is known of the answer, in plain JSON types."""
     query = resolution.query

@@ -158,13 +158,13 @@ class LinkReader:
 
 def parse_header(value: str) -> list[Link]:
     """Read the value of ``Link``; several field lines are one list, joined by commas."""
-    return _parse_tidy(value) or _parse_any(value)
+    return parse_tidy(value) or parse_any(value)
 
 
-def _parse_tidy(value: str) -> list[Link]:
+def parse_tidy(value: str) -> list[Link]:
     """Read a header as software writes it: everything quoted, nothing escaped, nothing twice.
 
-    Says what `_parse_any` says in a third of the time; nothing where the value is another.
+    Says what `parse_any` says in a third of the time; nothing where the value is another.
     """
     links: list[Link] = []
     at = 0
@@ -178,7 +178,8 @@ def _parse_tidy(value: str) -> list[Link]:
     return links if at == len(value) else []
 
 
-def _parse_any(value: str) -> list[Link]:
+def parse_any(value: str) -> list[Link]:
+    """Read any value of ``Link``, however it is written."""
     try:
         wire = value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -76,6 +76,9 @@ class Tally(NamedTuple):
         return Tally(hits + hit, misses + (not hit), now)
 
 
+_NEW: Final = Tally()
+
+
 class Experience(NamedTuple):
     """What one archive answered before: in all, under a top-level domain, about a site."""
 
@@ -127,8 +130,9 @@ class Observations:
 
     def note(self, archive: str, host: str, outcome: Outcome, seconds: float) -> None:
         """Remember how asking *archive* about a page of *host* went."""
-        now, record = self._clock(), self._records.pop(archive, None) or _Record()
-        self._records[archive] = record
+        now, record = self._clock(), self._records.get(archive)
+        if record is None:
+            record = self._records[archive] = _Record()
         if outcome == "failed":
             record.last_failure = now
             # A fast refusal says nothing of how fast it answers; a slow failure does.
@@ -137,9 +141,11 @@ class Observations:
         else:
             record.last_success = now
             record.add(seconds)
+            hit = outcome == "found"
             for scope in _scopes(host):
-                tally = self._tallies.pop((archive, scope), Tally())
-                self._tallies[archive, scope] = tally.with_one(hit=outcome == "found", now=now)
+                key = (archive, scope)
+                self._tallies[key] = self._tallies.get(key, _NEW).with_one(hit=hit, now=now)
+                self._tallies.move_to_end(key)
         self._forget()
 
     def latency(self, archive: str) -> Latency:

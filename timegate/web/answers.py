@@ -10,7 +10,7 @@ import msgspec
 
 from archives.registry import Registry
 from timegate.policies import satisfies
-from timegate.report import links, report
+from timegate.report import links, report, summary
 from timegate.resolution import Policy, Query, Resolution
 from timegate.resolver import Resolver
 from timegate.verdict import Verdict, header, in_words, location, verdict
@@ -45,7 +45,7 @@ class Answers:
             return unmet or self._none(resolution, judged, vary)
         headers = self._headers(resolution, judged, applied, vary)
         headers["Location"] = location(resolution, self._registry) or resolution.memento.uri
-        body = msgspec.json.encode(self.report(resolution, judged))
+        body = msgspec.json.encode(summary(resolution, judged, self._registry))
         return Answer(302, headers, body, _KEEP if resolution.complete else 0.0)
 
     def described(
