@@ -83,12 +83,13 @@ class Connection(asyncio.BufferedProtocol):
 
         Raises Dropped, Broken, TimeoutError. Whoever asked must `finish`, whatever happens.
         """
-        if self._transport is None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
             raise Dropped("closed the connection without an answer")
         self._answer = answer = Answer(to_head=to_head)
         self._pace = pace
         self._due(self._loop.time() + pace.first_byte, "did not answer in time")
-        self._transport.write(request)
+        transport.write(request)
         while not answer.has_head:
             await self._wait()
         self.used = True
@@ -188,9 +189,10 @@ class Connection(asyncio.BufferedProtocol):
             self._due(self._pace.ends, "took too long in all")
 
     def _resume(self) -> None:
-        if self._paused and self._transport is not None:
+        transport = self._transport
+        if self._paused and transport is not None and not transport.is_closing():
             self._paused = False
-            self._transport.resume_reading()
+            transport.resume_reading()
             self._expect_more()
 
     def _expect_more(self) -> None:

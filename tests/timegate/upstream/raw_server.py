@@ -57,13 +57,15 @@ class _Scripted(RawServer):
         task = asyncio.current_task()
         assert task is not None
         self.open_now[task] = writer
-        # The client may go at any time, as clients do.
-        with suppress(OSError, asyncio.IncompleteReadError):
-            await self.converse(reader, writer)
-        with suppress(OSError):
-            writer.close()
-            await writer.wait_closed()
-        del self.open_now[task]
+        # The client may go at any time, as clients do; uvloop's word for it is RuntimeError.
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError, RuntimeError):
+                await self.converse(reader, writer)
+            with suppress(OSError):
+                writer.close()
+                await writer.wait_closed()
+        finally:
+            del self.open_now[task]
 
     async def converse(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
