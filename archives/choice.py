@@ -18,6 +18,11 @@ MOST_UNSORTED: Final = 250_000
 _ENOUGH_TO_TELL: Final = 512
 _NOTHING: Final = timedelta(0)
 
+Overflow = Callable[
+    [list[Memento], AsyncIterator[list[Memento]], Callable[[str], Misbehaved]],
+    AsyncGenerator[list[Memento], None],
+]
+"""Sorts what is held together with the batches that follow."""
 Remoteness = tuple[timedelta, timedelta, bool, str, str]
 """Outside the interval, from the instant, whether it is no page, stamp, address."""
 
@@ -76,23 +81,23 @@ async def oldest_first(
     batches: AsyncGenerator[list[Memento], None],
     may_go_back: Callable[[str], bool],
     complaint: Callable[[str], Misbehaved],
+    overflow: Overflow | None = None,
 ) -> AsyncGenerator[Sequence[Memento], None]:
     """Yield *batches* oldest first, each capture once.
 
     The first captures tell whether the archive lists in order. If it does, they are passed on
     as they come, and one out of order later on raises. If it does not, or *may_go_back* says
     that captures older than these are still to come, as many as possible are sorted first.
-    Where the list breaks off, what came before is yielded first.
+    What is too much for memory is left to *overflow*, or refused. Where the list breaks off,
+    what came before is yielded first.
     """
     async with aclosing(batches):
         head = _Head(batches)
         await head.grow(_ENOUGH_TO_TELL)
         if head.captures and (not head.is_sorted or may_go_back(head.captures[-1].stamp)):
             await head.grow(MOST_UNSORTED)
-        if len(head.captures) > MOST_UNSORTED and not head.is_sorted:
-            raise complaint(f"lists more than {MOST_UNSORTED} captures out of order")
         last: list[Memento] = []
-        async with aclosing(head.then_the_rest()) as rest:
+        async with aclosing(head.in_order(complaint, overflow)) as rest:
             async for captures in rest:
                 if not _ascending(last + captures):
                     raise complaint("lists captures out of the order it began with")
@@ -125,9 +130,23 @@ class _Head:
         except ArchiveError as trouble:
             self._trouble = trouble
 
-    async def then_the_rest(self) -> AsyncGenerator[list[Memento], None]:
-        """Yield what is held, in order, then what was not taken yet."""
+    def in_order(
+        self, complaint: Callable[[str], Misbehaved], overflow: Overflow | None
+    ) -> AsyncGenerator[list[Memento], None]:
+        """Yield everything: what is held sorted, and with the rest if that is too much."""
+        if len(self.captures) <= MOST_UNSORTED or self.is_sorted:
+            return self._then_the_rest()
+        if overflow is None:
+            raise complaint(f"lists more than {MOST_UNSORTED} captures out of order")
+        held, self.captures = self.captures, []
+        return overflow(held, self._rest(), complaint)
+
+    async def _then_the_rest(self) -> AsyncGenerator[list[Memento], None]:
         yield sorted(self.captures, key=lambda capture: capture[:2])
+        async for captures in self._rest():
+            yield captures
+
+    async def _rest(self) -> AsyncIterator[list[Memento]]:
         if self._trouble is not None:
             raise self._trouble
         async for captures in self._batches:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from archives.choice import oldest_first
 from archives.errors import Unreachable
 from archives.listing.document import Document, Search, filled
+from archives.listing.spill import sorted_on_disk
 from archives.model import ArchiveEntry, Dialect, Memento
 from archives.negotiation import Clock, latest_stamp
 from archives.source import Fetcher
@@ -43,7 +44,7 @@ def list_captures(
     search = Search(entry, fetch, latest_stamp(clock), original.partition("#")[0])
     listing = _Listing(search)
     complaint = partial(search.misbehaved, search.original)
-    return oldest_first(listing.batches(), listing.may_go_back, complaint)
+    return oldest_first(listing.batches(), listing.may_go_back, complaint, sorted_on_disk)
 
 
 class Excerpt(NamedTuple):
