@@ -163,8 +163,15 @@ async def test_short_lists_are_counted_ahead_each_address_once() -> None:
         assert (merge.first, merge.last) == (capture("a", 1), capture("a", 7, "http://x/7"))
 
 
+async def test_a_long_list_that_is_at_hand_as_a_whole_is_counted_ahead() -> None:
+    async with merged({"a": Listing(captures("a", range(5_000)))()}, ORIGINAL) as merge:
+        await merge.begin(Pace())
+
+        assert merge.count() == 5_000
+
+
 async def test_long_lists_are_not_counted_ahead() -> None:
-    long = Listing(captures("a", range(FULL)), captures("a", [FULL]))
+    long = Listing(captures("a", range(FULL)), captures("a", [FULL]), captures("a", [FULL + 1]))
 
     async with merged({"a": long()}, ORIGINAL) as merge:
         await merge.begin(Pace())
@@ -192,8 +199,8 @@ async def test_nothing_is_read_ahead_of_a_client_that_does_not_read() -> None:
                 await asyncio.sleep(0)
             after_one = [each.pulled for each in lists.values()]
 
-    assert at_first == [FULL // 100] * 2
-    assert all(pulled <= 2 * FULL // 100 for pulled in after_one)
+    assert at_first == [FULL // 100 + 1] * 2
+    assert all(pulled <= 2 * FULL // 100 + 2 for pulled in after_one)
     assert all(each.closed for each in lists.values())
 
 

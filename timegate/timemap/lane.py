@@ -1,7 +1,7 @@
 """One archive's list on its way into a merge: filled by a task, emptied by the merge.
 
-A lane holds about `FULL` captures (256 kB). Then its task stops reading, and the archive stops
-sending: however slowly a client reads, nothing piles up here.
+A lane holds about `FULL` captures (256 kB) and one batch more. Then its task stops reading, and
+the archive stops sending: however slowly a client reads, nothing piles up here.
 """
 
 import asyncio
@@ -114,9 +114,10 @@ class Lane:
         try:
             async with aclosing(batches):
                 async for batch in batches:
+                    # Only now: that a list has ended is seen when more of it is wanted.
+                    await self._has_room()
                     if batch:
                         self._add(batch)
-                        await self._has_room()
         except ArchiveError as error:
             self.error = error
 
@@ -127,21 +128,17 @@ class Lane:
         if self.listed > MOST_LISTED:
             raise Misbehaved(self.archive, batch[0].uri, f"lists more than {MOST_LISTED}")
         self.captures += batch
+        if len(self.captures) > MOST_IN_A_SECOND and not self._is_past_a_second():
+            why = (
+                f"lists more than {MOST_IN_A_SECOND} captures in the second {second(batch[0])}"
+            )
+            raise Misbehaved(self.archive, batch[0].uri, why)
         self._news.set()
 
     async def _has_room(self) -> None:
-        while len(self.captures) >= FULL:
-            if not self._is_past_a_second():
-                self._check_the_second()
-                return
+        while len(self.captures) >= FULL and self._is_past_a_second():
             self._room.clear()
             await self._room.wait()
-
-    def _check_the_second(self) -> None:
-        if len(self.captures) > MOST_IN_A_SECOND:
-            first = self.captures[0]
-            why = f"lists more than {MOST_IN_A_SECOND} captures in the second {second(first)}"
-            raise Misbehaved(self.archive, first.uri, why)
 
     def _is_past_a_second(self) -> bool:
         captures = self.captures
