@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
+from typing import Final
+
+import msgspec
 
 from archives.adapters import source_for
 from archives.model import ArchiveEntry
@@ -19,8 +22,9 @@ from timegate.metrics import Metrics
 from timegate.resolution import Attempt
 from timegate.resolver import Deadlines, Resolver
 from timegate.routing import Known, MementoMap, Observations
+from timegate.surroundings import Surroundings
 from timegate.timemap import Lists
-from timegate.upstream.pool import Fetchers, Settings, Surroundings, open_fetchers
+from timegate.upstream import pool
 from timegate.upstream.shared import SharedLedgers
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
@@ -29,6 +33,9 @@ from timegate.web.resolve import Resolve
 from timegate.web.server import Dispatch
 from timegate.web.timegate import TimeGate
 from timegate.web.timemap import TimeMap
+
+_OBSERVED: Final = "observations"
+_MONTH: Final = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +61,13 @@ async def running(
     *ledgers* is the file in which several workers share their manners.
     """
     entries = askable(config)
-    settings = Settings(config.contact or "no contact given", allow_private=config.private)
+    settings = pool.Settings(config.contact or "no contact given", allow_private=config.private)
     shared = None if ledgers is None else SharedLedgers(ledgers, entries)
-    around = Surroundings(ledger=None if shared is None else shared.of)
+    around = pool.Surroundings(ledger=None if shared is None else shared.of)
     store = open_store(config.cache)
     try:
         async with (
-            open_fetchers(entries, settings, around) as fetchers,
+            pool.open_fetchers(entries, settings, around) as fetchers,
             _answering(config, entries, fetchers, store, base_url) as app,
         ):
             yield app
@@ -74,16 +81,16 @@ async def running(
 async def _answering(
     config: Config,
     entries: Sequence[ArchiveEntry],
-    fetchers: Fetchers,
+    fetchers: pool.Fetchers,
     store: Store,
     base_url: str,
 ) -> AsyncIterator[App]:
     maps = {name: MementoMap.load(Path(file)) for name, file in config.mementomaps.items()}
     memory = Recollection(store, time.time, _version(entries))
     metrics = Metrics()
-    known = Known(
-        Observations(time.time), fetchers.breakers.standing, maps, private=config.private
-    )
+    observations = Observations(time.time)
+    await _restore(observations, store)
+    known = Known(observations, fetchers.breakers.standing, maps, private=config.private)
     guide = Guide(entries, known)
     sources = {
         entry.id: source_for(entry, budgeted(fetchers[entry.id], entry.id), _now)
@@ -112,12 +119,26 @@ async def _answering(
             metrics.registry,
             config.contact,
         )
-        dispatch = _dispatch(answers, resolve, timemap, operations, metrics)
+        timegate = TimeGate(answers, Surroundings(sources, memory, config.private))
+        dispatch = _dispatch(timegate, resolve, timemap, operations, metrics)
         yield App(resolver, answers, dispatch)
+    await store.put(_OBSERVED, msgspec.json.encode(observations.export()), _MONTH, 0.0)
+
+
+async def _restore(observations: Observations, store: Store) -> None:
+    """Take up what was learned of the archives before the last stop."""
+    kept = await store.get(_OBSERVED)
+    if kept is None:
+        return
+    try:
+        observations.restore(msgspec.json.decode(bytes(kept.value)))
+    except ValueError:
+        # Damaged, or of another version: learn it again.
+        return
 
 
 def _dispatch(
-    answers: Answers,
+    timegate: TimeGate,
     resolve: Resolve,
     timemap: TimeMap,
     operations: Operations,
@@ -133,7 +154,7 @@ def _dispatch(
             "/": operations.about,
         },
         prefixes={
-            "/timegate/": TimeGate(answers),
+            "/timegate/": timegate,
             "/timemap/": timemap,
             "/resolve/": resolve,
             "/archives/": operations.archive,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from archives.model import Closest
+from timegate.budget import Budget, spending
 from timegate.desk import Desk, Memory
 from timegate.ranking import ends_search, found, in_direction, ranked
 from timegate.resolution import Attempt, Policy, Query, Remembered, Resolution, Rule
@@ -72,7 +73,8 @@ class Resolver:
         remembered = {} if wishes.no_cache else await self._recalled(query, plan)
         search = _Search(query, wishes, plan, self._desk, _fresh(query, wishes, remembered))
         if not wishes.only_if_cached:
-            await search.run(self._hurried(wishes))
+            with spending(Budget()):
+                await search.run(self._hurried(wishes))
         return search.conclusion(_stale(query, wishes, remembered))
 
     def _narrowed(self, plan: Plan, query: Query, policy: Policy) -> Plan:

@@ -1,4 +1,4 @@
-"""Examples of `archives.uri`: what is folded, what is kept, what is put right (spec N-7, G-5)."""
+"""Examples of `archives.uri`: what is folded, what is kept, what is put right (N-7, G-5)."""
 
 import pytest
 

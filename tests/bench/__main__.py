@@ -6,7 +6,7 @@ python -m tests.bench [NAME...] [--memgator PATH]
 import sys
 from importlib import import_module
 
-BENCHES = ("identifiers", "linkformat", "upstream", "timegate")
+BENCHES = ("identifiers", "linkformat", "upstream", "timegate", "timemap")
 # Those that can be measured beside a rival.
 _WITH_OPTIONS = ("timegate",)
 

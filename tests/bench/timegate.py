@@ -23,11 +23,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from email.utils import format_datetime
 from pathlib import Path
 from urllib.request import urlopen
 
-from tests.bench.archives import EPOCH, timedelta
+from tests.bench.archives import EPOCH
 
 ARCHIVES = 10
 _TICK = os.sysconf("SC_CLK_TCK")

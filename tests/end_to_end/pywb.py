@@ -7,7 +7,7 @@ it is started from a virtual environment of its own and never imported.
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -102,10 +102,10 @@ def make_warcs(folder: Path) -> None:
     with (folder / "pages.warc.gz").open("wb") as file:
         writer = WARCWriter(file, gzip=True)
         for page in PAGES:
-            _write_response(writer, page)
+            write_response(writer, page)
     with (folder / "revisit.warc.gz").open("wb") as file:
         writer = WARCWriter(file, gzip=True)
-        digest = _write_response(writer, FIRST_SEEN)
+        digest = write_response(writer, FIRST_SEEN)
         writer.write_record(
             writer.create_revisit_record(
                 FIRST_SEEN.url,
@@ -123,7 +123,8 @@ def _http_headers(page: Page) -> StatusAndHeaders:
     return StatusAndHeaders(page.status, fields, protocol="HTTP/1.1")
 
 
-def _write_response(writer: WARCWriter, page: Page) -> str:
+def write_response(writer: WARCWriter, page: Page) -> str:
+    """Write one capture; return the digest of its payload."""
     record = writer.create_warc_record(
         page.url,
         "response",
@@ -148,14 +149,16 @@ class Pywb:
 
 
 @contextmanager
-def running_pywb(mode: Mode, root: Path) -> Iterator[Pywb]:
-    """Start pywb in *mode* over the collection in *root*; end it by its pid.
+def running_pywb(
+    mode: Mode, root: Path, write: Callable[[Path], None] = make_warcs
+) -> Iterator[Pywb]:
+    """Start pywb in *mode* over the collection that *write* writes; end it by its pid.
 
     Raises RuntimeError, with what pywb printed, if it does not answer in `PATIENCE` seconds.
     """
     if not (ENVIRONMENT / "ready").exists():
         raise RuntimeError(NOT_INSTALLED)
-    _make_collection(root)
+    _make_collection(root, write)
     (root / "config.yaml").write_text(CONFIGURATIONS[mode])
     port = _free_port()
     command = [str(ENVIRONMENT / "bin" / "wayback"), "-b", "127.0.0.1", "-p", str(port)]
@@ -170,9 +173,9 @@ def running_pywb(mode: Mode, root: Path) -> Iterator[Pywb]:
             _end(process)
 
 
-def _make_collection(root: Path) -> None:
+def _make_collection(root: Path, write: Callable[[Path], None]) -> None:
     _manage(root, "init", COLLECTION)
-    make_warcs(root / "collections" / COLLECTION / "archive")
+    write(root / "collections" / COLLECTION / "archive")
     _manage(root, "reindex", COLLECTION)
 
 

@@ -122,6 +122,7 @@ def _supervise(config: Config, file: Path | None, archives: Path | None) -> int:
         if archives is not None:
             command += ["--archives", str(archives)]
         workers = Workers(listen.workers, command, {"PROMETHEUS_MULTIPROC_DIR": folder})
+        workers.wait_until_listening(listen.host, port)
         click.echo(f"listening at {_address(listen.host, port)}/", err=True)
         return workers.watch()
 

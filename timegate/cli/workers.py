@@ -43,6 +43,19 @@ class Workers:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
 
+    def wait_until_listening(self, host: str, port: int) -> None:
+        """Wait until one of them answers; not for long, they may be dying."""
+        give_up = time.monotonic() + _GRACE
+        while time.monotonic() < give_up and not self._stopping:
+            try:
+                socket.create_connection((host, port), 1.0).close()
+            except OSError:
+                time.sleep(_PAUSE / 4)
+            else:
+                return
+            if any(process.poll() is not None for process, _ in self._workers):
+                return
+
     def watch(self) -> int:
         """Replace workers that die, until told to stop; return the exit code.
 

@@ -29,7 +29,7 @@ _COMMON: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": (
         "Link, Location, Memento-Datetime, Memento-Precision, Content-Location, "
-        "Preference-Applied, X-Memento-Count"
+        "Preference-Applied, X-Memento-Count, Memento-Sources"
     ),
     "X-Content-Type-Options": "nosniff",
     "Server": "timegate",

@@ -7,6 +7,7 @@ from archives.uri import check_text
 from timegate.identifiers.url import read_url
 from timegate.policies import policy_from
 from timegate.querying import query_for_url
+from timegate.surroundings import Surroundings
 from timegate.web.answers import Answers
 from timegate.web.call import Answer, Call
 from timegate.web.problems import bad_accept_datetime, unreadable
@@ -18,8 +19,9 @@ VARY = "accept-datetime, prefer"
 class TimeGate:
     """Answers TimeGate requests."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Answers, surroundings: Surroundings) -> None:
         self._answers = answers
+        self._surroundings = surroundings
 
     async def __call__(self, call: Call) -> Answer:
         """Redirect to the closest copy, or say why there is none."""
@@ -37,6 +39,7 @@ class TimeGate:
             return bad_accept_datetime(complaint, {"Vary": VARY, "Link": links})
         policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
         resolution = await self._answers.resolve(query_for_url(original, at), policy)
+        resolution = await self._surroundings.filled_in(resolution)
         return self._answers.redirect(resolution, applied, vary=VARY)
 
 

@@ -1,17 +1,18 @@
 """Our server over fake archives, and a client that sends targets octet by octet."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from multidict import CIMultiDict
 from prometheus_client import CollectorRegistry
 
-from archives.model import ArchiveEntry
+from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from tests.scenario import FakeArchive, World
 from timegate.resolver import Deadlines
+from timegate.surroundings import Surroundings
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
 from timegate.web.operations import Operations
@@ -86,6 +87,19 @@ def entries(world: World, *extra: ArchiveEntry) -> Registry:
     return Registry([*known, *extra])
 
 
+class NoLists:
+    """Remembers no list."""
+
+    async def recall_timemap(
+        self, _archive: str, _original: str
+    ) -> tuple[Sequence[Memento], float] | None:
+        return None
+
+    async def remember_timemap(
+        self, _archive: str, _original: str, _captures: Sequence[Memento]
+    ) -> None: ...
+
+
 @asynccontextmanager
 async def serving(
     *archives: FakeArchive, extra: tuple[ArchiveEntry, ...] = ()
@@ -98,6 +112,7 @@ async def serving(
     operations = Operations(
         registry, lambda name: {"name": name}, lambda: None, CollectorRegistry, "mailto:x@y.org"
     )
+    around = Surroundings(world.archives, NoLists(), frozenset())
     dispatch = Dispatch(
         exact={
             "/archives": operations.archives,
@@ -107,7 +122,7 @@ async def serving(
             "/metrics": operations.metrics,
         },
         prefixes={
-            "/timegate/": TimeGate(answers),
+            "/timegate/": TimeGate(answers, around),
             "/resolve/": resolve,
             "/archives/": operations.archive,
         },
