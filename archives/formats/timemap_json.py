@@ -49,6 +49,8 @@ class JsonTimeMap(Decoder):
         self._text = ""
         """The last string: a key, if a colon follows."""
         self._key = ""
+        self._list = ""
+        """The key of the list that was begun last."""
         self._names: list[str] = []
         self._after_empty_row = False
 
@@ -88,6 +90,8 @@ class JsonTimeMap(Decoder):
             case "{" | "[":
                 self._depth += 1
                 self._begun = True
+                if token == "[":
+                    self._list = self._key
             case "}" | "]":
                 self._depth -= 1
             case _ if token[0] in _END:
@@ -108,8 +112,10 @@ class JsonTimeMap(Decoder):
             self.timegate = self.timegate or self._text
 
     def _take_leaf(self, rows: list[Row], token: str) -> None:
-        # "first": {...} and "last": {...} repeat what stands in the list.
         if self._key:
+            # "first": {...} and "last": {...} repeat what stands in the list.
+            if self._key == "next":
+                self._take_next_page(token)
             return
         try:
             found = self._rows_of(self._bounded(token))
@@ -117,6 +123,17 @@ class JsonTimeMap(Decoder):
             rows += found
         except Unreadable:
             self.skipped += 1
+
+    def _take_next_page(self, token: str) -> None:
+        """Follow ``"pages": {"next": {"uri": ...}}``; a memento called next has a datetime."""
+        try:
+            fields = text_fields(json_value(self._bounded(token)))
+        except Unreadable:
+            self.falls_short("the address of its next page cannot be read")
+            return
+        uri = resolved(fields.get("uri", ""), self.base_url) if fields.get("uri") else None
+        if uri and "datetime" not in fields:
+            self._refer_to(Page(uri, None, None))
 
     def _rows_of(self, token: str) -> list[Row]:
         value = json_value(token)
@@ -128,7 +145,8 @@ class JsonTimeMap(Decoder):
         if "uri" in fields:
             fields["uri"] = resolved(fields["uri"], self.base_url) or ""
         stated = fields.get("datetime") or fields.get("timestamp")
-        if not stated and fields.get("uri") and fields.keys() & {"from", "until"}:
+        paged = fields.keys() & {"from", "until"} or self._list == "timemap_index"
+        if not stated and fields.get("uri") and paged:
             since, until = (_time(fields.get(name, "")) for name in ("from", "until"))
             self._refer_to(Page(fields["uri"], since, until))
             return []

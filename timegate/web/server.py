@@ -5,11 +5,13 @@ is by prefix on the raw target, and everything else on identifiers.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Final
 
 from aiohttp import web
+from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy
 from multidict import CIMultiDict
 
 from archives.errors import ArchiveError
@@ -144,6 +146,16 @@ def response(answer: Answer) -> web.Response:
     return web.Response(status=answer.status, headers=headers, body=answer.body)
 
 
+def check_parser() -> None:
+    """Refuse to serve with aiohttp's parser in Python: it takes what llhttp refuses (R31)."""
+    if HttpRequestParser is HttpRequestParserPy and "TIMEGATE_PYTHON_PARSER" not in os.environ:
+        why = (
+            "aiohttp runs without its C extensions: install a wheel for this platform, "
+            "or set TIMEGATE_PYTHON_PARSER=1 if you know what you do"
+        )
+        raise RuntimeError(why)
+
+
 @asynccontextmanager
 async def listening(
     dispatch: Dispatch,
@@ -154,6 +166,7 @@ async def listening(
     head_deadline: float = HEAD_DEADLINE,
 ) -> AsyncIterator[int]:
     """Serve until the block ends, then let requests under way finish; yields the port."""
+    check_parser()
     server = web.Server(
         dispatch,
         access_log=None,

@@ -132,3 +132,31 @@ def test_a_date_may_be_written_as_in_headers() -> None:
     rows, _ = read(b'[{"datetime": "Fri, 22 Jan 2016 11:20:29 GMT", "uri": "http://x/"}]')
 
     assert rows == [Row("20160122112029", "http://x/")]
+
+
+def test_the_next_page_of_a_list_is_referred_to() -> None:
+    document = (
+        b'{"original_uri": "http://x.org/", "mementos": {"list": ['
+        b'{"datetime": "2016-01-22T11:20:29Z", "uri": "http://a.org/20160122112029/http://x.org/"}'
+        b'], "next": {"datetime": "2017-01-01T00:00:00Z", "uri": "http://a.org/m"}}, '
+        b'"pages": {"next": {"uri": "http://a.org/timemap/json/2/http://x.org/"}}}'
+    )
+    decoder = JsonTimeMap("http://a.org/timemap/json/1/http://x.org/")
+
+    rows = decoder.feed(document) + decoder.close()
+
+    assert len(rows) == 1
+    assert [page.uri for page in decoder.pages] == ["http://a.org/timemap/json/2/http://x.org/"]
+    assert decoder.complete
+
+
+def test_an_index_without_dates_is_an_index_all_the_same() -> None:
+    document = (
+        b'{"original_uri": "http://x.org/", "timemap_index": [{"uri": "http://a.org/1"}]}'
+    )
+    decoder = JsonTimeMap("http://a.org/")
+
+    rows = decoder.feed(document) + decoder.close()
+
+    assert rows == []
+    assert [page.uri for page in decoder.pages] == ["http://a.org/1"]
