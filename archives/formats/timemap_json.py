@@ -90,8 +90,7 @@ class JsonTimeMap(Decoder):
             case "{" | "[":
                 self._depth += 1
                 self._begun = True
-                if token == "[":
-                    self._list = self._key
+                self._list = self._key if token.startswith("[") else self._list
             case "}" | "]":
                 self._depth -= 1
             case _ if token[0] in _END:
