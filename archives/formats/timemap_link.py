@@ -29,8 +29,8 @@ from archives.reading import Malformed
 # write it. `[^>]` is much faster than a larger set; the line breaks and angle brackets that it
 # lets through are counted afterwards, and DAYS looks at the date.
 _USUAL: Final = re.compile(
-    r'^<(https?://[^>]{1,7000}+)>; rel="(?:first |last |prev |next ){0,4}+memento"; '
-    r'datetime="(..., .. ... ....) ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) GMT"'
+    r'^<(https?://[^>]{1,7000}+)>; rel="(?:memento|(?:first |last |prev |next ){1,4}+memento)'
+    r'"; datetime="(.{16}) ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) GMT"'
     r'(?:; collection="[^"\\]{0,200}+")?+,\n',
     re.MULTILINE,
 )

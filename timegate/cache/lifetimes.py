@@ -6,6 +6,7 @@ instance can afford no less, since the Internet Archive takes 24 TimeMaps a minu
 """
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from archives.choice import second_of
@@ -23,13 +24,18 @@ LONGEST_STALE: Final = 7 * 86_400.0
 _RECENT_DAYS: Final = timedelta(days=30)
 
 
+@lru_cache(maxsize=8)
+def _settled_before(minute: int) -> datetime:
+    return datetime.fromtimestamp(minute * 60, UTC) - _RECENT_DAYS
+
+
 def lifetime(at: Moment | None, outcome: Closest | None, said: float) -> float:
     """Return for how many seconds the answer *outcome*, given at *said*, may be used as new."""
     if outcome is None:
         return NEGATIVE
     if at is None:
         return RECENT
-    settled_before = datetime.fromtimestamp(said, UTC) - _RECENT_DAYS
+    settled_before = _settled_before(int(said) // 60)
     _, asked_until = at.window
     # Also where the question reaches into the present: a capture made today would be nearer.
     if max(asked_until, second_of(outcome.memento.stamp)) > settled_before:

@@ -208,6 +208,7 @@ def _time_class(at: Moment | None) -> str:
 
 # One question goes to many archives in turn.
 @lru_cache(maxsize=128)
+@lru_cache(maxsize=1024)
 def _page(original: str) -> tuple[str, str]:
     """Return the canonical form of a URL, and the hash under which it is kept."""
     canonical = canonical_uri(original)

@@ -92,6 +92,8 @@ class _Record:
     buckets: list[float] = field(default_factory=lambda: [0.0] * BUCKETS)
     last_success: float | None = None
     last_failure: float | None = None
+    seen: float = 0.0
+    """How many answers there are in all buckets."""
     measured: Latency | None = None
     """Kept until the next answer: it is looked at far more often than it changes."""
 
@@ -104,9 +106,11 @@ class _Record:
         return self.measured
 
     def add(self, seconds: float) -> None:
-        if sum(self.buckets) >= _REMEMBERED:
+        if self.seen >= _REMEMBERED:
             self.buckets = [count / 2 for count in self.buckets]
+            self.seen /= 2
         self.buckets[_bucket(seconds)] += 1.0
+        self.seen += 1.0
         self.measured = None
 
     def quantile(self, share: float) -> float:
@@ -186,8 +190,7 @@ class Observations:
         except msgspec.ValidationError as error:
             raise ValueError(f"no record of archives: {error}") from error
         self._records = OrderedDict(
-            (name, _Record(list(one.latency), one.last_success, one.last_failure))
-            for name, one in saved.archives.items()
+            (name, _restored(one)) for name, one in saved.archives.items()
         )
         self._tallies = OrderedDict(
             ((archive, scope), Tally(hits, misses, at))
@@ -231,6 +234,12 @@ def site_of(host: str) -> str:
 
 
 @lru_cache(maxsize=1024)
+def _restored(one: _SavedRecord) -> _Record:
+    buckets = list(one.latency)
+    return _Record(buckets, one.last_success, one.last_failure, sum(buckets))
+
+
+@lru_cache(maxsize=4096)
 def _scopes(host: str) -> tuple[str, ...]:
     """Everything, the top-level domain, the site: the keys under which answers are counted."""
     if not host or len(host) > _LONGEST_HOST:
