@@ -233,13 +233,12 @@ def site_of(host: str) -> str:
     return ".".join(labels[-3:] if short else labels[-2:])
 
 
-@lru_cache(maxsize=1024)
 def _restored(one: _SavedRecord) -> _Record:
     buckets = list(one.latency)
     return _Record(buckets, one.last_success, one.last_failure, sum(buckets))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _scopes(host: str) -> tuple[str, ...]:
     """Everything, the top-level domain, the site: the keys under which answers are counted."""
     if not host or len(host) > _LONGEST_HOST:
