@@ -229,7 +229,11 @@ class Negotiator:
         question: Question,
         doubts: tuple[str, ...] = (),
     ) -> Closest:
-        """Prefer a neighbour that the archive links if it is nearer than its choice (S-6)."""
+        """Prefer a neighbour that lies inside the interval if the choice does not (S-6).
+
+        One that is merely nearer is only a claim: asked for 2020-02-01T02:03:57, the Internet
+        Archive leads past the prev that it links, one second off, to a copy it can play.
+        """
         linked = statement.neighbours(chosen, latest_stamp(self._clock))
         neighbours: dict[Relation, Memento] = {
             relation: memento
@@ -240,7 +244,9 @@ class Negotiator:
         if best.stamp[:14] == chosen.stamp[:14]:
             best = chosen
         doubts += statement.quarrels + self._wrong_choice(chosen, best, question.at)
-        return Closest(best, question.via, doubts, neighbours)
+        at, looks_back = question.at, self._entry.selection == "nearest-before"
+        taken = best if at is None or looks_back or not _outside(at, best) else chosen
+        return Closest(taken, question.via, doubts, neighbours)
 
     def _wrong_choice(
         self, chosen: Memento, best: Memento, at: Moment | None

@@ -549,20 +549,34 @@ def with_neighbours(chosen: str, **neighbours: str) -> Canned:
 @pytest.mark.parametrize(
     ("when", "chosen", "neighbours", "best"),
     [
-        ("20130615083000", "20200101000000", {"prev": "20130616000000"}, "20130616000000"),
         ("2013", "20200101000000", {"prev": "20130101000000"}, "20130101000000"),
         ("201306", "20130501000000", {"next": "20130630000000"}, "20130630000000"),
-        ("2013", "20100101000000", {"last": "20120101000000"}, "20120101000000"),
         (None, "20100101000000", {"last": "20200101000000"}, "20200101000000"),
     ],
 )
-async def test_a_nearer_neighbour_is_preferred_and_the_choice_doubted(
+async def test_a_neighbour_inside_the_interval_is_preferred_and_the_choice_doubted(
     when: str | None, chosen: str, neighbours: dict[str, str], best: str
 ) -> None:
     closest = await found({TIMEGATE: with_neighbours(chosen, **neighbours)}, when)
 
     assert closest.memento.uri == at(best)
     assert closest.doubts == (f"chose {chosen} although it links {best}",)
+
+
+@pytest.mark.parametrize(
+    ("when", "chosen", "neighbours", "nearer"),
+    [
+        ("20130615083000", "20200101000000", {"prev": "20130616000000"}, "20130616000000"),
+        ("2013", "20100101000000", {"last": "20120101000000"}, "20120101000000"),
+    ],
+)
+async def test_a_neighbour_that_is_merely_nearer_is_a_claim_and_the_choice_is_doubted(
+    when: str, chosen: str, neighbours: dict[str, str], nearer: str
+) -> None:
+    closest = await found({TIMEGATE: with_neighbours(chosen, **neighbours)}, when)
+
+    assert closest.memento.uri == at(chosen)
+    assert closest.doubts == (f"chose {chosen} although it links {nearer}",)
 
 
 @pytest.mark.parametrize(
@@ -584,19 +598,19 @@ async def test_neighbours_that_are_not_nearer_stay_neighbours(
 
 
 @pytest.mark.parametrize(
-    ("when", "chosen", "prev"),
+    ("when", "chosen", "prev", "taken"),
     [
-        ("20130615083005", "20130615083010", "20130615083000"),
-        ("2013", "20131231000000", "20130702000000"),
+        ("20130615083005", "20130615083010", "20130615083000", "20130615083010"),
+        ("2013", "20131231000000", "20130702000000", "20130702000000"),
     ],
     ids=["a tie", "inside the interval"],
 )
 async def test_how_an_archive_chooses_among_equals_is_no_reason_for_doubt(
-    when: str, chosen: str, prev: str
+    when: str, chosen: str, prev: str, taken: str
 ) -> None:
     closest = await found({TIMEGATE: with_neighbours(chosen, prev=prev)}, when)
 
-    assert closest.memento.uri == at(prev)
+    assert closest.memento.uri == at(taken)
     assert closest.doubts == ()
 
 
