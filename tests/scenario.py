@@ -39,6 +39,8 @@ class FakeArchive:
     doubts: tuple[str, ...] = ()
     holds: str = "http://example.org/"
     status: int | None = 200
+    lost: bool = False
+    """Whether its copies are gone, although it lists them."""
     asked: list[tuple[str, Moment | None]] = field(default_factory=list)
 
     @property

@@ -1,7 +1,7 @@
 """The composition root: from configuration to running objects, wrapped in this order."""
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +12,8 @@ from typing import Final
 import msgspec
 
 from archives.adapters import source_for
-from archives.model import ArchiveEntry
+from archives.model import ArchiveEntry, Closest, Memento
+from archives.negotiation import Negotiator, Question
 from timegate.budget import budgeted
 from timegate.cache import Recollection, Store, open_store
 from timegate.config import Config
@@ -26,6 +27,7 @@ from timegate.surroundings import Surroundings
 from timegate.timemap import Lists
 from timegate.upstream import pool
 from timegate.upstream.shared import SharedLedgers
+from timegate.verification import Looking, Verifier
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
 from timegate.web.operations import Operations
@@ -103,7 +105,8 @@ async def _answering(
 
     async with Desk(sources, memory, observe) as desk:
         resolver = Resolver(desk, memory, guide.plan, Deadlines(config.soft, config.hard))
-        answers = Answers(resolver, config.registry, base_url)
+        verifier = Verifier(resolver, _looking(entries, fetchers), config.soft)
+        answers = Answers(resolver, config.registry, base_url, verifier)
         resolve = Resolve(answers, config.registry)
         timemap = TimeMap(
             Lists(sources, memory),
@@ -123,6 +126,21 @@ async def _answering(
         dispatch = _dispatch(timegate, resolve, timemap, operations, metrics)
         yield App(resolver, answers, dispatch)
     await store.put(_OBSERVED, msgspec.json.encode(observations.export()), _MONTH, 0.0)
+
+
+def _looking(entries: Sequence[ArchiveEntry], fetchers: pool.Fetchers) -> Mapping[str, Looking]:
+    """Return for each archive how to look at one of its copies."""
+
+    def at(negotiator: Negotiator) -> Looking:
+        async def look(memento: Memento) -> Closest | None:
+            asked = Question(
+                memento.uri, memento.original, memento.captured, "template", {}, None
+            )
+            return await negotiator.closest(asked)
+
+        return look
+
+    return {entry.id: at(Negotiator(entry, fetchers[entry.id], _now)) for entry in entries}
 
 
 async def _restore(observations: Observations, store: Store) -> None:

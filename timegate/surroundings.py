@@ -36,11 +36,16 @@ class Surroundings:
     """Fills in what lies around a copy."""
 
     def __init__(
-        self, sources: Mapping[str, Source], lists: Lists, ours: frozenset[str]
+        self,
+        sources: Mapping[str, Source],
+        lists: Lists,
+        ours: frozenset[str],
+        patience: float = _PATIENCE,
     ) -> None:
         self._sources = sources
         self._lists = lists
         self._ours = ours
+        self._patience = patience
 
     async def filled_in(self, resolution: Resolution) -> Resolution:
         """Return *resolution* with the neighbours of its copy, where they can be had."""
@@ -61,7 +66,7 @@ class Surroundings:
         if archive not in self._ours:
             return ()
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(self._patience):
                 captures = await self._listed(archive, original)
         except (ArchiveError, TimeoutError):
             # The copy is found; what lies around it is not worth an error.

@@ -14,6 +14,7 @@ from timegate.report import links, report, summary
 from timegate.resolution import Policy, Query, Resolution
 from timegate.resolver import Resolver
 from timegate.verdict import Verdict, header, in_words, location, verdict
+from timegate.verification import Verifier
 from timegate.web.call import Answer
 from timegate.web.pages import interstitial
 from timegate.web.problems import nothing_found, problem
@@ -26,13 +27,22 @@ _EXPOSED: Final = "max-age=60"
 class Answers:
     """Resolves queries and writes what comes of it."""
 
-    def __init__(self, resolver: Resolver, registry: Registry, base_url: str) -> None:
+    def __init__(
+        self,
+        resolver: Resolver,
+        registry: Registry,
+        base_url: str,
+        verifier: Verifier | None = None,
+    ) -> None:
         self._resolver = resolver
+        self._verifier = verifier
         self._registry = registry
         self.base_url = base_url
 
     async def resolve(self, query: Query, policy: Policy) -> Resolution:
-        """Ask the archives."""
+        """Ask the archives; look at the copy itself if the client wants that."""
+        if policy.verify == "head" and self._verifier is not None:
+            return await self._verifier.resolve(query, policy)
         return await self._resolver.resolve(query, policy)
 
     def redirect(

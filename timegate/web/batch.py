@@ -23,13 +23,14 @@ _BODY_DEADLINE: Final = 15.0
 class Batch:
     """Answers batches."""
 
-    def __init__(self, resolve: Resolve) -> None:
+    def __init__(self, resolve: Resolve, body_deadline: float = _BODY_DEADLINE) -> None:
         self._resolve = resolve
+        self._body_deadline = body_deadline
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Read all lines, then answer them a few at a time, in the order of the answers."""
         try:
-            lines = list(_lines(await body_of(request, MOST_BYTES, _BODY_DEADLINE)))
+            lines = list(_lines(await body_of(request, MOST_BYTES, self._body_deadline)))
             policy, _ = policy_from(
                 dict(request.query),
                 request.headers.get("Prefer"),

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from multidict import CIMultiDict
 from prometheus_client import CollectorRegistry
 
-from archives.model import ArchiveEntry, Memento
+from archives.model import ArchiveEntry, Closest, Memento
 from archives.registry import Registry
 from tests.scenario import FakeArchive, World
 from timegate.resolver import Deadlines
 from timegate.surroundings import Surroundings
+from timegate.verification import Looking, Verifier
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
 from timegate.web.operations import Operations
@@ -87,6 +88,17 @@ def entries(world: World, *extra: ArchiveEntry) -> Registry:
     return Registry([*known, *extra])
 
 
+def _looking(archive: FakeArchive) -> Looking:
+    """Return how to look at a copy: it is there unless the archive has lost it."""
+
+    async def look(memento: Memento) -> Closest | None:
+        if archive.lost:
+            return None
+        return Closest(memento._replace(status=200), "template")
+
+    return look
+
+
 class NoLists:
     """Remembers no list."""
 
@@ -107,7 +119,9 @@ async def serving(
     """Serve a small world of archives."""
     world = World(*archives, deadlines=QUICK)
     registry = entries(world, *extra)
-    answers = Answers(world.resolver, registry, "https://gate.example")
+    looking = {name: _looking(archive) for name, archive in world.archives.items()}
+    verifier = Verifier(world.resolver, looking, 0.5)
+    answers = Answers(world.resolver, registry, "https://gate.example", verifier)
     resolve = Resolve(answers, registry)
     operations = Operations(
         registry, lambda name: {"name": name}, lambda: None, CollectorRegistry, "mailto:x@y.org"
@@ -127,7 +141,7 @@ async def serving(
             "/archives/": operations.archive,
         },
         otherwise=resolve,
-        batch=Batch(resolve),
+        batch=Batch(resolve, body_deadline=0.3),
     )
     async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)

@@ -186,3 +186,18 @@ async def test_too_many_at_once_are_refused() -> None:
 
     assert lines.status == 413
     assert wrong.status == 400
+
+
+async def test_a_lost_copy_is_not_recommended_if_the_client_wants_it_checked() -> None:
+    lost = FakeArchive("a", 0.0, (EXACT,), lost=True)
+    async with serving(lost, FakeArchive("b", 0.0, (LATER,))) as site:
+        believed = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}")
+        checked = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}?verify=head")
+        wished = await site.ask(
+            f"/resolve/duri:2016-01-22T11:20:29Z:{URL}", ("Prefer", "verify=head")
+        )
+
+    assert believed.headers["Location"].startswith("http://a/")
+    assert checked.headers["Location"].startswith("http://b/")
+    assert wished.headers["Location"].startswith("http://b/")
+    assert "sources=partial" in checked.headers["Memento-Precision"]

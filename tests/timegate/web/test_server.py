@@ -4,9 +4,12 @@ import asyncio
 import json
 
 import pytest
+from aiohttp import web
 
 from tests.scenario import FakeArchive
 from tests.timegate.web.served import serving
+from timegate.web.call import Answer, Call
+from timegate.web.server import Dispatch, listening
 
 A = FakeArchive("a", 0.0, ("20160122112029",))
 
@@ -84,3 +87,53 @@ async def test_requests_under_way_are_finished_when_the_server_ends() -> None:
         await asyncio.sleep(0.05)
 
     assert waiting.result() == 302
+
+
+async def test_a_thousand_identical_cold_requests_ask_each_archive_once() -> None:
+    archives = [FakeArchive(f"a{n}", 0.05, ("20160125000000",)) for n in range(3)]
+    at = ("Accept-Datetime", "Fri, 22 Jan 2016 11:20:29 GMT")
+
+    async with serving(*archives) as site:
+        gate = asyncio.Semaphore(200)
+
+        async def client() -> int:
+            async with gate:
+                return (await site.ask("/timegate/http://example.org/", at)).status
+
+        statuses = await asyncio.gather(*(client() for _ in range(1_000)))
+
+    assert set(statuses) == {302}
+    assert [len(archive.asked) for archive in archives] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: "]
+)
+async def test_who_does_not_finish_a_request_is_hung_up_on(sent: bytes) -> None:
+    dispatch = Dispatch({}, {}, _never, _never_batch)
+
+    async with listening(dispatch, "127.0.0.1", 0, head_deadline=0.2) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+
+        assert await reader.read() == b""
+        writer.close()
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    async with serving(A) as site:
+        head = b"POST /resolve HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        writer.write(head + b"http")
+        answer = await reader.readuntil(b"\r\n")
+        writer.close()
+
+    assert b" 408 " in answer
+
+
+async def _never(call: Call) -> Answer:
+    raise AssertionError(call)
+
+
+async def _never_batch(request: web.BaseRequest) -> web.StreamResponse:
+    raise AssertionError(request)

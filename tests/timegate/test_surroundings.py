@@ -1,0 +1,84 @@
+"""What lies around a copy."""
+
+import asyncio
+from collections.abc import Sequence
+
+from archives.model import Closest, Memento
+from tests.scenario import NEVER, FakeArchive
+from timegate.resolution import Attempt, Policy, Query, Resolution
+from timegate.surroundings import Surroundings, neighbours
+
+URL = "http://example.org/"
+STAMPS = ("20100101000000", "20120101000000", "20140101000000", "20160101000000")
+
+
+class FakeLists:
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], Sequence[Memento]] = {}
+
+    async def recall_timemap(
+        self, archive: str, original: str
+    ) -> tuple[Sequence[Memento], float] | None:
+        kept = self.kept.get((archive, original))
+        return None if kept is None else (kept, 1.0)
+
+    async def remember_timemap(
+        self, archive: str, original: str, captures: Sequence[Memento]
+    ) -> None:
+        self.kept[archive, original] = captures
+
+
+def found(archive: FakeArchive, stamp: str) -> Resolution:
+    memento = next(m for m in archive.captures(URL) if m.stamp == stamp)
+    best = Attempt(archive.name, Closest(memento, "timegate"), 0.1, URL)
+    return Resolution(Query(URL, None), Policy(), best, (), (best,))
+
+
+def around(resolution: Resolution) -> dict[str, str]:
+    assert resolution.best is not None
+    assert isinstance(resolution.best.outcome, Closest)
+    return {name: m.stamp for name, m in resolution.best.outcome.neighbours.items()}
+
+
+def test_an_archive_of_our_own_is_asked_for_its_list_once() -> None:
+    archive, lists = FakeArchive("a", 0.0, STAMPS), FakeLists()
+    surroundings = Surroundings({"a": archive}, lists, frozenset({"a"}))
+
+    filled = asyncio.run(surroundings.filled_in(found(archive, STAMPS[1])))
+    again = asyncio.run(surroundings.filled_in(found(archive, STAMPS[1])))
+
+    expected = {"first": STAMPS[0], "prev": STAMPS[0], "next": STAMPS[2], "last": STAMPS[3]}
+    assert around(filled) == around(again) == expected
+    assert ("a", URL) in lists.kept
+
+
+def test_others_are_not_asked_but_a_list_at_hand_is_used() -> None:
+    archive, lists = FakeArchive("a", 0.0, STAMPS), FakeLists()
+    surroundings = Surroundings({"a": archive}, lists, frozenset())
+
+    bare = asyncio.run(surroundings.filled_in(found(archive, STAMPS[0])))
+    lists.kept["a", URL] = archive.captures(URL)
+    filled = asyncio.run(surroundings.filled_in(found(archive, STAMPS[0])))
+
+    assert around(bare) == {}
+    assert around(filled) == {"first": STAMPS[0], "next": STAMPS[1], "last": STAMPS[3]}
+
+
+def test_a_list_that_does_not_come_spoils_nothing() -> None:
+    archive = FakeArchive("a", NEVER, STAMPS)
+    surroundings = Surroundings({"a": archive}, FakeLists(), frozenset({"a"}), patience=0.01)
+    resolution = found(archive, STAMPS[0])
+
+    assert asyncio.run(surroundings.filled_in(resolution)) == resolution
+
+
+def test_where_nothing_was_found_there_is_nothing_around() -> None:
+    nothing = Resolution(Query(URL, None), Policy(), None, (), ())
+
+    assert asyncio.run(Surroundings({}, FakeLists(), frozenset()).filled_in(nothing)) == nothing
+
+
+def test_the_only_copy_has_no_neighbours_but_itself() -> None:
+    only = FakeArchive("a", 0.0, STAMPS[:1]).captures(URL)
+
+    assert neighbours(only[0], only) == {"first": only[0], "last": only[0]}
