@@ -5,16 +5,26 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 from click.testing import CliRunner
 
+from archives.model import Closest, Memento
 from archives.registry import load_known
 from timegate.cli import main
 from timegate.config import load_config
+from timegate.identifiers import parse
+from timegate.querying import query_for
+from timegate.resolution import Attempt, Policy, Resolution
+from timegate.resolver import Resolver
+from timegate.web.answers import Answers
+from timegate.web.call import Answer
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+WORKED_EXAMPLE = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
+NO_RESOLVER = cast("Resolver", None)
 BLOCKS = re.findall(r"```console\n\$ (.+)\n((?:.*\n)*?)```", README)
 
 
@@ -30,6 +40,29 @@ def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> Non
 
     assert words[0] == "timegate"
     assert result.output == shown
+
+
+def worked_answer() -> Answer:
+    """Answer the worked example where archive.org is silent and arquivo.pt has a copy."""
+    registry = load_known()
+    query = query_for(parse(WORKED_EXAMPLE, registry), registry)
+    uri = "https://arquivo.pt/wayback/20160123040000/http://www.dr.dk"
+    memento = Memento("20160123040000", uri, "http://www.dr.dk", "arquivo-pt", 200)
+    found = Attempt("arquivo-pt", Closest(memento, "timegate"), 0.4, query.original)
+    resolution = Resolution(
+        query, Policy(), found, (), (found,), unanswered=("internet-archive",)
+    )
+    answers = Answers(NO_RESOLVER, registry, "https://timegate.example.org")
+    return answers.redirect(resolution, vary="accept, prefer")
+
+
+def test_the_annotated_answer_is_what_we_answer() -> None:
+    shown = README.partition("```http\n")[2].partition("```")[0]
+    headers = worked_answer().headers
+
+    for line in shown.splitlines()[1:]:
+        name, _, value = line.partition(": ")
+        assert headers[name] == value
 
 
 def test_the_table_of_archives_is_what_the_registry_says() -> None:
