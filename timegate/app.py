@@ -16,7 +16,7 @@ from archives.model import ArchiveEntry, Closest, Memento
 from archives.negotiation import Negotiator, Question
 from timegate.budget import budgeted
 from timegate.cache import Recollection, Store, open_store
-from timegate.config import Config
+from timegate.config import Config, is_public
 from timegate.desk import Desk
 from timegate.guide import Guide
 from timegate.metrics import Metrics
@@ -92,7 +92,8 @@ async def _answering(
     metrics = Metrics()
     observations = Observations(time.time)
     await _restore(observations, store)
-    known = Known(observations, fetchers.breakers.standing, maps, private=config.private)
+    own = frozenset(entry.id for entry in entries if not is_public(entry))
+    known = Known(observations, fetchers.breakers.standing, maps, private=own)
     guide = Guide(entries, known)
     sources = {
         entry.id: source_for(entry, budgeted(fetchers[entry.id], entry.id), _now)
@@ -122,7 +123,7 @@ async def _answering(
             metrics.registry,
             config.contact,
         )
-        timegate = TimeGate(answers, Surroundings(sources, memory, config.private))
+        timegate = TimeGate(answers, Surroundings(sources, memory, own))
         dispatch = _dispatch(timegate, resolve, timemap, operations, metrics)
         yield App(resolver, answers, dispatch)
     await store.put(_OBSERVED, msgspec.json.encode(observations.export()), _MONTH, 0.0)

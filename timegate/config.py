@@ -106,8 +106,12 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
     where = "the environment" if path is None else str(path)
     file = _converted(_overlaid({} if path is None else _table(path)), where)
     own = (*_own_archives(file, where), *_memgator(archives))
+    known = _used(file, where)
+    if archives is not None and file.archives.use is None:
+        # As with MemGator, the list is the list.
+        known = tuple(_switched(entry, on=False) for entry in known)
     return Config(
-        _registry(_used(file, where), own),
+        _registry(known, own),
         _contact(file, where),
         _base_url(file, where),
         file.listen,
@@ -209,11 +213,19 @@ def _seconds(text: str, where: str, key: str) -> float:
 
 def _registry(known: tuple[ArchiveEntry, ...], own: tuple[ArchiveEntry, ...]) -> Registry:
     ours = {entry.id for entry in own}
+    names = {name for entry in own for name in entry.pwid}
     try:
-        kept = (entry for entry in known if entry.id not in ours)
+        kept = (_without(entry, names) for entry in known if entry.id not in ours)
         return Registry((*kept, *own), shared_hosts=True)
     except BadEntry as error:
         raise BadConfig(str(error)) from error
+
+
+def _without(entry: ArchiveEntry, names: set[str]) -> ArchiveEntry:
+    """Return *entry* without the archive-ids that an archive of the operator's answers to."""
+    if names.isdisjoint(entry.pwid):
+        return entry
+    return replace(entry, pwid=tuple(name for name in entry.pwid if name not in names))
 
 
 def _used(file: File, where: str) -> tuple[ArchiveEntry, ...]:
@@ -254,11 +266,21 @@ def _at_home(entry: ArchiveEntry) -> ArchiveEntry:
     return replace(entry, limits=HOME_LIMITS)
 
 
+def is_public(entry: ArchiveEntry) -> bool:
+    """Whether somebody else runs *entry*, as far as its hosts tell."""
+    return not all(_is_private(host) or _is_internal(host) for host in entry.hosts)
+
+
 def _is_private(host: str) -> bool:
     try:
         return ip_address(host.strip("[]")).is_private
     except ValueError:
         return host == "localhost"
+
+
+def _is_internal(host: str) -> bool:
+    """Whether a name cannot be one of the public DNS: RFC 6762, RFC 9476 and old habits."""
+    return "." not in host or host.endswith((".local", ".internal", ".lan", ".home.arpa"))
 
 
 def _memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:

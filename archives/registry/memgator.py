@@ -5,6 +5,7 @@ whether to leave the archive alone. Probabilities are checked and dropped; nothi
 them.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +24,8 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "probability": (int, float),
     "ignore": (bool,),
 }
+# What can be an archive-id of a PWID: a domain, be it of one label.
+_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 _NEEDED: Final = ("id", "timegate", "timemap")
 
 
@@ -68,7 +71,7 @@ def _entry(row: object, origin: str, place: str) -> ArchiveEntry:
         "kind": "memento",
         "use": not ignored,
         "because": "set to ignore" if ignored else "listed",
-        "pwid": [row["id"].lower()] if "." in row["id"] else [],
+        "pwid": [row["id"].lower()] if _NAME.fullmatch(row["id"].lower()) else [],
         "timegate": row["timegate"],
         "timemap": row["timemap"],
     }

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from timegate.config import BadConfig, load_config
+from timegate.config import BadConfig, is_public, load_config
 
 
 def written(folder: Path, text: str) -> Path:
@@ -152,3 +152,57 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_config(tmp_path / "nowhere.toml")
     with pytest.raises(BadConfig, match=r"nowhere\.json: cannot be read"):
         load_config(None, tmp_path / "nowhere.json")
+
+
+def test_memgators_list_is_the_list(tmp_path: Path) -> None:
+    listed = tmp_path / "archives.json"
+    listed.write_text(
+        '[{"id": "web.archive.org", "name": "IA", "probability": 0.5, "ignore": false,'
+        ' "timegate": "http://127.0.0.1:9/web/", "timemap": "http://127.0.0.1:9/timemap/"},'
+        ' {"id": "a1", "name": "A", "timegate": "http://127.0.0.1:9/a1/",'
+        ' "timemap": "http://127.0.0.1:9/a1/timemap/"}]'
+    )
+
+    config = load_config(None, listed)
+
+    assert [entry.id for entry in config.registry.used] == ["web.archive.org", "a1"]
+    named = [config.registry.by_pwid(name) for name in ("archive.org", "a1")]
+    assert [entry.id if entry else None for entry in named] == ["web.archive.org", "a1"]
+    assert config.private == {"web.archive.org", "a1"}
+
+
+def test_an_own_archive_answers_to_a_name_instead_of_a_known_one(tmp_path: Path) -> None:
+    text = """
+        [[archive]]
+        id = "mine"
+        kind = "memento"
+        timegate = "http://127.0.0.1/"
+        pwid = ["archive.org"]
+    """
+
+    registry = load_config(written(tmp_path, text)).registry
+
+    entry = registry.by_pwid("archive.org")
+    assert entry is not None
+    assert entry.id == "mine"
+
+
+@pytest.mark.parametrize(
+    ("timegate", "public"),
+    [
+        ("http://127.0.0.1:9/", False),
+        ("http://[fd00::1]/", False),
+        ("http://wayback.local/all/", False),
+        ("http://wayback/all/", False),
+        ("https://web.archive.org/web/", True),
+    ],
+)
+def test_whether_an_archive_is_somebody_elses_is_told_by_its_host(
+    tmp_path: Path, timegate: str, *, public: bool
+) -> None:
+    text = f'[[archive]]\nid = "x"\nkind = "memento"\ntimegate = "{timegate}"\n'
+
+    entry = load_config(written(tmp_path, text)).registry.by_id("x")
+
+    assert entry is not None
+    assert is_public(entry) is public

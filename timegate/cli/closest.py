@@ -16,7 +16,7 @@ from archives.uri import check_text
 from timegate.cli.inquiry import Inquiry, as_json, as_text
 from timegate.cli.options import archives_option, config_option, loaded
 from timegate.cli.times import read_time
-from timegate.config import Config
+from timegate.config import Config, is_public
 from timegate.identifiers.url import read_url
 from timegate.upstream.pool import Settings, Surroundings, open_fetchers
 
@@ -86,7 +86,7 @@ def _time(text: str) -> Moment | None:
 def _contact(config: Config, entry: ArchiveEntry, contact: str | None) -> str:
     """Public archives are asked only by those who say who they are (R14)."""
     who = contact or config.contact
-    if who is None and entry.id not in config.private:
+    if who is None and is_public(entry):
         why = "public archives want to know who asks: give --contact mailto:you@example.org"
         raise click.UsageError(why)
     return who or "no contact given"

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from timegate.app import askable
-from timegate.config import BadConfig, Config, load_config
+from timegate.config import BadConfig, Config, is_public, load_config
 
 config_option = click.option(
     "--config",
@@ -30,7 +30,7 @@ def loaded(config: Path | None, archives: Path | None) -> Config:
 
 def check_contact(config: Config) -> None:
     """Public archives are asked only by those who say who they are (R14)."""
-    public = [entry.id for entry in askable(config) if entry.id not in config.private]
+    public = [entry.id for entry in askable(config) if is_public(entry)]
     if public and config.contact is None:
         why = (
             f"{len(public)} public archives would be asked and want to know by whom: "
