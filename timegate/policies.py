@@ -12,6 +12,7 @@ from datetime import timedelta
 from operator import mul
 from typing import Final, NamedTuple, get_args
 
+from archives.registry import Registry
 from timegate.resolution import Direction, Policy, Resolution, Strictness, Verification
 from timegate.verdict import Member, Verdict
 
@@ -76,6 +77,16 @@ def policy_from(
                 raise BadChoice(name, choice.allowed)
             policy = ordered
     return _with_wishes(policy, _items(prefer), query_parameters.keys())
+
+
+def check_archives(policy: Policy, registry: Registry) -> None:
+    """Refuse to ask only archives that do not exist: nobody would be asked, and nobody told.
+
+    Raises BadChoice.
+    """
+    for name in policy.archives or ():
+        if registry.by_id(name) is None:
+            raise BadChoice("archives", f"ids of /archives; there is no {name!r}")
 
 
 def _with_wishes(

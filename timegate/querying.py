@@ -58,14 +58,17 @@ def query_for(reading: Reading, registry: Registry) -> Query:
     )
 
 
-def query_for_url(original: str, at: Moment | None) -> Query:
+def query_for_url(
+    original: str, at: Moment | None, diagnostics: Sequence[Diagnostic] = ()
+) -> Query:
     """Return what a TimeGate is asked: a URL, and the time of ``Accept-Datetime``.
 
     The fragment of a plain URL stays with the client (N-8). Raises NotNegotiable.
     """
     if not negotiable(original):
         raise NotNegotiable("not-negotiable", "archives of the web hold http and https URLs")
-    return Query(original.partition("#")[0], at)
+    told = tuple(dict.fromkeys(diagnostic.token for diagnostic in diagnostics))
+    return Query(original.partition("#")[0], at, syntax=_syntax(diagnostics), diagnostics=told)
 
 
 def _refusal(reading: Reading) -> NotNegotiable:

@@ -4,6 +4,8 @@ Every member is decided on its own, each from as little as it needs; `match` is 
 them. What is not known is called unknown, never exact.
 """
 
+from typing import Final
+
 from archives.model import Closest
 from archives.registry import Registry
 from timegate.resolution import Resolution
@@ -36,6 +38,9 @@ __all__ = [
 ]
 
 
+_LONGEST_DOUBT: Final = 300
+
+
 def location(resolution: Resolution, registry: Registry) -> str | None:
     """Return where a client is led: to the raw bytes for a part (V-1), otherwise to replay.
 
@@ -62,8 +67,14 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     grain = granularity(query.at, memento.stamp, entry)
     uri = uri_member(query, best, memento)
     extent = coverage(query, memento, entry, archive)
+    match = matched(archive, time, grain, extent, uri)
+    doubts = "; ".join(best.outcome.doubts)
+    if doubts:
+        # An archive that contradicts itself proves nothing (X-6): never exact.
+        match = Member("approximate") if match.value in ("exact", "within") else match
+        time = Member(time.value, {**time.params, "doubt": doubts[:_LONGEST_DOUBT]})
     return Verdict(
-        match=matched(archive, time, grain, extent, uri),
+        match=match,
         archive=archive,
         time=time,
         granularity=grain,

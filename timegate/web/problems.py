@@ -110,6 +110,8 @@ def nothing_found(
     if named is not None and named.access in ("onsite-only", "partial", "defunct"):
         return _restricted(named, headers, trail)
     detail = "every archive that was asked answered that it has none"
+    if not resolution.attempts:
+        detail = "no archive could be asked: look at archives= and exclude=, or at /archives"
     return problem(404, "no-memento", detail, headers=headers, archives=trail)
 
 

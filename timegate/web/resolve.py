@@ -7,7 +7,7 @@ from typing import Final
 from archives.reading import Malformed
 from archives.registry import Registry
 from timegate.identifiers import parse
-from timegate.policies import policy_from
+from timegate.policies import check_archives, policy_from
 from timegate.querying import NotNegotiable, query_for
 from timegate.resolution import Policy, Query
 from timegate.web.answers import Answers
@@ -32,7 +32,7 @@ class Resolve:
     async def __call__(self, call: Call) -> Answer:
         """Redirect to the copy, report on it, or show how it differs: as the client wants."""
         text, parameters = without_parameters(call.rest)
-        policy, applied = _wishes(call, parameters)
+        policy, applied = self._wishes(call, parameters)
         strict = _is_strict(call.header("Prefer") or "")
         if strict:
             applied = (*applied, "handling=strict")
@@ -58,6 +58,19 @@ class Resolve:
         told = json.loads(answer.body) if answer.body else {}
         return json.dumps({"input": text, "status": answer.status, **told}).encode() + b"\n"
 
+    def _wishes(
+        self, call: Call, parameters: Mapping[str, str]
+    ) -> tuple[Policy, Sequence[str]]:
+        try:
+            policy, applied = policy_from(
+                parameters, call.header("Prefer"), call.header("Cache-Control")
+            )
+            if "archives" in parameters:
+                check_archives(policy, self._registry)
+        except ValueError as error:
+            raise Declined(problem(400, "bad-parameter", str(error))) from error
+        return policy, applied
+
     def _query(self, text: str, *, strict: bool) -> Query:
         try:
             reading = parse(text, self._registry, strict=strict)
@@ -75,13 +88,6 @@ class Resolve:
         return Answer(
             303, {"Location": f"{self._answers.base_url}/resolve/{duri}", "Vary": VARY}
         )
-
-
-def _wishes(call: Call, parameters: Mapping[str, str]) -> tuple[Policy, Sequence[str]]:
-    try:
-        return policy_from(parameters, call.header("Prefer"), call.header("Cache-Control"))
-    except ValueError as error:
-        raise Declined(problem(400, "bad-parameter", str(error))) from error
 
 
 def _is_strict(prefer: str) -> bool:

@@ -25,6 +25,8 @@ Batch = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 # Trap M1: the deadline for a request's head is the keep-alive timer, an hour by default.
 HEAD_DEADLINE: Final = 10.0
 _DRAIN: Final = 10.0
+_SLOWEST: Final = 60.0
+"""Seconds in which a client has to take a chunk."""
 _LONGEST_LINE: Final = 16_384
 """More than an identifier may have, so that what is too long gets 414 and not 400."""
 _COMMON: Final = {
@@ -131,8 +133,10 @@ async def _streamed(request: web.BaseRequest, stream: Stream) -> web.StreamRespo
             return sent
         try:
             async for chunk in chunks:
-                await sent.write(chunk)
-        except ArchiveError:
+                # Who reads slower than this holds archives and memory for nothing (S16).
+                async with asyncio.timeout(_SLOWEST):
+                    await sent.write(chunk)
+        except (ArchiveError, TimeoutError):
             if request.transport is not None:
                 request.transport.abort()
             raise

@@ -28,7 +28,8 @@ class TimeGate:
         text = identifier_in(call.rest)
         try:
             check_text(text)
-            original = read_url(text, Diagnosis()).identifier.item or text
+            reading = read_url(text, Diagnosis())
+            original = reading.identifier.item or text
         except Malformed as complaint:
             answer = unreadable(complaint, text)
             return Answer(answer.status, {**answer.headers, "Vary": VARY}, answer.body)
@@ -38,7 +39,8 @@ class TimeGate:
             links = self._answers.links(query_for_url(original, None))
             return bad_accept_datetime(complaint, {"Vary": VARY, "Link": links})
         policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
-        resolution = await self._answers.resolve(query_for_url(original, at), policy)
+        query = query_for_url(original, at, reading.diagnostics)
+        resolution = await self._answers.resolve(query, policy)
         resolution = await self._surroundings.filled_in(resolution)
         return self._answers.redirect(resolution, applied, vary=VARY)
 

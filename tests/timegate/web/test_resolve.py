@@ -106,6 +106,7 @@ async def test_a_thing_is_answered_with_303_to_its_document() -> None:
         ("/resolve/pdi://a.us/1997/09/01/1.text.1", 404, "unknown-archive"),
         (f"/resolve/{PWID}?precision=very", 400, "bad-parameter"),
         (f"/resolve/{PWID}?wait=0", 400, "bad-parameter"),
+        (f"/resolve/{PWID}?archives=nope", 400, "bad-parameter"),
         ("/nothing-here", 400, "bad-identifier"),
     ],
 )

@@ -176,3 +176,28 @@ async def test_what_cannot_be_asked_is_a_problem_with_its_status(
     assert seen.status == json.loads(seen.body)["status"] == status
     assert seen.headers["Content-Type"] == "application/problem+json"
     assert site.world.requests() == 0
+
+
+async def test_a_repaired_url_is_said_to_be_one() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask("/timegate/example.org/", AT)
+
+    assert seen.status == 302
+    assert 'syntax=repaired;diag="scheme-assumed"' in seen.headers["Memento-Precision"]
+
+
+async def test_an_archive_that_contradicts_itself_is_never_called_exact() -> None:
+    liar = FakeArchive("a", 0.0, (EXACT,), doubts=("Memento-Datetime says otherwise",))
+    async with serving(liar) as site:
+        seen = await site.ask(f"/timegate/{URL}", AT)
+
+    assert seen.headers["Memento-Precision"].startswith("match=approximate, ")
+    assert 'doubt="Memento-Datetime says otherwise"' in seen.headers["Memento-Precision"]
+
+
+async def test_where_nobody_can_be_asked_that_is_said() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(f"/timegate/{URL}", AT, ("Prefer", "exclude=a"))
+
+    assert seen.status == 404
+    assert "no archive could be asked" in json.loads(seen.body)["detail"]
