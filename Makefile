@@ -9,8 +9,10 @@ BIN := .venv/bin
 PIP_INSTALL := install --quiet --disable-pip-version-check
 WORKED_EXAMPLE := urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk
 
-# What does not need pywb gives its verdict first, within a minute.
-QUICK := --ignore=tests/end_to_end
+# What tells most gives its verdict first, within a minute; then the rest; then what needs pywb.
+FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifiers \
+  tests/timegate/cli tests/timegate/web tests/timegate/test_resolver.py
+THEN := tests --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
 
 .PHONY: run test check format bench lock clean
 
@@ -18,7 +20,8 @@ run: .venv/run
 	$(BIN)/timegate parse '$(WORKED_EXAMPLE)'
 
 test: .venv/dev
-	$(BIN)/pytest -q $(QUICK)
+	$(BIN)/pytest -q $(FIRST)
+	$(BIN)/pytest -q $(THEN)
 	$(MAKE) .venv-pywb/ready
 	$(BIN)/pytest -q tests/end_to_end
 
