@@ -1,0 +1,167 @@
+"""A copy by its time: ``/memento/`` as at MemGator and Time Travel, ``/api/`` as at both.
+
+The time stands in the path, so neither is a TimeGate but an intermediate resource: no
+``Vary: accept-datetime``, and a client's Accept-Datetime is ignored (M-42). A stamp of four
+digits is a year, not its first second: nothing is padded (T-11).
+"""
+
+import json
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from archives.moment import GRANULARITIES, Moment
+from archives.reading import Diagnosis, Malformed
+from archives.uri import check_text
+from timegate.identifiers.url import read_url
+from timegate.policies import policy_from
+from timegate.querying import NotNegotiable, query_for_url
+from timegate.report import _known, _neighbours
+from timegate.resolution import Query, Resolution
+from timegate.surroundings import Surroundings
+from timegate.timemap import Names
+from timegate.verdict import header_safe
+from timegate.web.answers import Answers
+from timegate.web.call import Answer, Call, Declined
+from timegate.web.memento_formats import API, MEMGATOR, Described, Format, media_type
+from timegate.web.problems import not_negotiable, problem, unreadable
+from timegate.web.targets import identifier_in
+
+VARY: Final = "prefer"
+_LONGEST_STAMP: Final = 14
+
+
+class MementoHandler:
+    """Redirects to the copy closest to a stamp, or describes it in a format of MemGator's."""
+
+    def __init__(
+        self, answers: Answers, surroundings: Surroundings, *, old_redirects: bool = False
+    ) -> None:
+        self._descriptions = _Descriptions(answers, surroundings)
+        self._answers = answers
+        self._old_redirects = old_redirects
+
+    async def __call__(self, call: Call) -> Answer:
+        """Answer ``{stamp}/{URI-R}`` or ``{link,json,cdxj}/{stamp}/{URI-R}``."""
+        name, slash, _ = call.rest.partition("/")
+        if slash and name in MEMGATOR:
+            asked = stamped(call.rest, len(name) + 1)
+            return await self._descriptions.answer(call, asked, name, MEMGATOR[name])
+        asked = stamped(call.rest)
+        resolution, applied = await self._descriptions.resolved(call, asked)
+        answer = self._answers.redirect(resolution, applied, vary=VARY)
+        if self._old_redirects:
+            return _to_the_page(answer, asked, self._answers.base_url)
+        return _counted(answer, resolution)
+
+
+class ApiHandler:
+    """Describes the copy closest to a stamp: in JSON as Time Travel did, else as MemGator."""
+
+    def __init__(
+        self, answers: Answers, surroundings: Surroundings, *, old_redirects: bool = False
+    ) -> None:
+        self._descriptions = _Descriptions(answers, surroundings)
+        self._answers = answers
+        self._old_redirects = old_redirects
+
+    async def __call__(self, call: Call) -> Answer:
+        """Answer ``{link,json,cdxj}/{stamp}/{URI-R}``."""
+        name, slash, _ = call.rest.partition("/")
+        if not slash or name not in API:
+            forms = ", ".join(f"/api/{known}/{{stamp}}/{{URL}}" for known in API)
+            raise Declined(problem(404, "not-found", f"there is {forms}", formats=[*API]))
+        asked = stamped(call.rest, len(name) + 1)
+        answer = await self._descriptions.answer(call, asked, name, API[name])
+        if self._old_redirects and name == "json":
+            return _to_the_page(answer, asked, self._answers.base_url)
+        return answer
+
+
+class Stamped(NamedTuple):
+    """What stands in a path: a stamp, and what archives are asked."""
+
+    stamp: str
+    at: Moment
+    query: Query
+
+
+class _Descriptions:
+    """Looks for a copy and describes it."""
+
+    def __init__(self, answers: Answers, surroundings: Surroundings) -> None:
+        self._answers = answers
+        self._surroundings = surroundings
+
+    async def resolved(self, call: Call, asked: Stamped) -> tuple[Resolution, tuple[str, ...]]:
+        """Return the closest copy with its neighbours, and the preferences applied."""
+        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        resolution = await self._answers.resolve(asked.query, policy)
+        return await self._surroundings.filled_in(resolution), applied
+
+    async def answer(self, call: Call, asked: Stamped, name: str, write: Format) -> Answer:
+        """Return the description, or the problem."""
+        resolution, applied = await self.resolved(call, asked)
+        answer = self._answers.described(resolution, applied, vary=VARY)
+        closest = resolution.memento
+        if answer.status != 200 or closest is None:
+            return _counted(answer, resolution)
+        names = Names.of(asked.query.original, self._answers.base_url)
+        around = _neighbours(resolution, closest)
+        described = Described.of(names, closest, around, _known(resolution))
+        body = write(described._replace(told=json.loads(answer.body)))
+        headers = {**answer.headers, "Content-Type": media_type(name)}
+        return replace(answer, headers=headers, body=body.encode())
+
+
+def stamped(rest: str, start: int = 0) -> Stamped:
+    """Read ``{stamp}/{URI-R}`` in *rest* from *start* on; complaints count from its beginning.
+
+    Raises Declined.
+    """
+    stamp, slash, tail = rest[start:].partition("/")
+    behind = start + len(stamp) + len(slash)
+    url = identifier_in(tail)
+    reading_at = start
+    try:
+        at = read_stamp(stamp)
+        reading_at = behind
+        check_text(url)
+        reading = read_url(url, Diagnosis())
+        query = query_for_url(reading.identifier.item or url, at, reading.diagnostics)
+    except Malformed as complaint:
+        text = rest[:behind] + url
+        raise Declined(unreadable(complaint.moved(reading_at), text)) from complaint
+    except NotNegotiable as error:
+        raise Declined(not_negotiable(error)) from error
+    return Stamped(stamp, at, query)
+
+
+def read_stamp(text: str) -> Moment:
+    """Read 4, 6, 8, 10, 12 or 14 digits. Raises Malformed."""
+    for position, char in enumerate(text[: _LONGEST_STAMP + 1]):
+        if not "0" <= char <= "9":
+            raise Malformed("bad-time-syntax", "a stamp is made of the digits 0 to 9", position)
+    if len(text) not in GRANULARITIES:
+        why = "a stamp has 4, 6, 8, 10, 12 or 14 digits"
+        raise Malformed("bad-time-syntax", why, min(len(text), _LONGEST_STAMP))
+    return Moment(text)
+
+
+def _counted(answer: Answer, resolution: Resolution) -> Answer:
+    """Say that there is none, where that is known; how many there are is not known here."""
+    everyone = resolution.complete and bool(resolution.attempts)
+    anywhere = resolution.policy.direction == "closest" and resolution.memento is None
+    if answer.status != 404 or not everyone or not anywhere:
+        return answer
+    return replace(answer, headers={**answer.headers, "X-Memento-Count": "0"})
+
+
+def _to_the_page(answer: Answer, asked: Stamped, base_url: str) -> Answer:
+    """Lead to the page of copies instead of saying 404, as Time Travel did.
+
+    Where an archive did not answer, that is still said: the copy may be there.
+    """
+    if answer.status != 404:
+        return answer
+    page = f"{base_url.rstrip('/')}/list/{asked.stamp}/{header_safe(asked.query.original)}"
+    return replace(answer, status=302, headers={**answer.headers, "Location": page})
