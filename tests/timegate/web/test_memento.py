@@ -316,6 +316,33 @@ async def test_a_list_says_who_did_not_answer() -> None:
     assert b"No answer from: b" in page.body
 
 
+async def test_a_list_asks_nobody_twice_even_without_a_cache() -> None:
+    archives = [FakeArchive(name, number / 50, FIVE) for number, name in enumerate("abcd")]
+    async with serving(*archives) as site:
+        seen = await site.ask(f"/list/2014/{URL}", ("Cache-Control", "no-cache"))
+
+    assert len(json.loads(seen.body)["archives"]) == 4
+    assert site.world.requests() == 4
+
+
+async def test_a_list_of_nothing_is_404() -> None:
+    async with serving(FakeArchive("a", 0.0), FakeArchive("b", 0.0)) as site:
+        seen = await site.ask(f"/list/2014/{URL}")
+
+    assert seen.status == 404
+    assert json.loads(seen.body)["type"].endswith("/no-memento")
+
+
+async def test_a_list_from_the_cache_asks_nobody() -> None:
+    async with serving(FakeArchive("a", 0.0, FIVE), FakeArchive("b", 0.0, FIVE)) as site:
+        await site.ask(f"/list/2014/{URL}")
+        before = site.world.requests()
+        seen = await site.ask(f"/list/2014/{URL}", ("Cache-Control", "only-if-cached"))
+
+    assert len(json.loads(seen.body)["archives"]) == 2
+    assert site.world.requests() == before
+
+
 async def test_a_browser_gets_a_page() -> None:
     async with serving(FakeArchive("a", 0.0, FIVE)) as site:
         seen = await site.ask(f"/list/2014/{URL}", ("Accept", "text/html,*/*"))
@@ -354,6 +381,22 @@ def test_one_address_with_two_dates_has_the_one_of_the_copy() -> None:
     described = Described.of(Names.of(URL, "http://g"), chosen, {"first": first})
 
     assert described.roles == {"closest": chosen}
+
+
+@pytest.mark.parametrize(
+    ("stamp", "written"),
+    [("20161231235960", "2016-12-31T23:59:59Z"), ("20140610101112999", "2014-06-10T10:11:12Z")],
+)
+def test_leap_seconds_and_fractions_are_whole_seconds(stamp: str, written: str) -> None:
+    described = Described.of(
+        Names.of(URL, "http://g"), Memento(stamp, "http://a/1", URL, "a"), {}
+    )
+
+    body = json.loads(MEMGATOR["json"](described))
+
+    assert body["mementos"]["closest"]["datetime"] == written
+    digits = "".join(filter(str.isdigit, written))
+    assert MEMGATOR["cdxj"](described).splitlines()[-1].startswith(f"{digits} {{")
 
 
 @given(
