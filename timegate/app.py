@@ -30,7 +30,10 @@ from timegate.upstream.shared import SharedLedgers
 from timegate.verification import Looking, Verifier
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
+from timegate.web.memento import ApiHandler, MementoHandler
+from timegate.web.memento_list import ListHandler
 from timegate.web.operations import Operations
+from timegate.web.pwid_resolver import PwidResolver
 from timegate.web.resolve import Resolve
 from timegate.web.server import Dispatch
 from timegate.web.timegate import TimeGate
@@ -123,8 +126,31 @@ async def _answering(
             metrics.registry,
             config.contact,
         )
-        timegate = TimeGate(answers, Surroundings(sources, memory, own))
-        dispatch = _dispatch(timegate, resolve, timemap, operations, metrics)
+        around = Surroundings(sources, memory, own)
+        dispatch = Dispatch(
+            exact={
+                "/": operations.about,
+                "/about": operations.about,
+                "/archives": operations.archives,
+                "/healthz": operations.health,
+                "/metrics": operations.metrics,
+                "/pwid": PwidResolver(resolve),
+                "/readyz": operations.readiness,
+                "/resolve": PwidResolver(resolve),
+            },
+            prefixes={
+                "/timegate/": TimeGate(answers, around),
+                "/timemap/": timemap,
+                "/resolve/": resolve,
+                "/memento/": MementoHandler(answers, around),
+                "/api/": ApiHandler(answers, around),
+                "/list/": ListHandler(answers, guide.plan),
+                "/archives/": operations.archive,
+            },
+            otherwise=resolve,
+            batch=Batch(resolve),
+            observe=metrics.answered,
+        )
         yield App(resolver, answers, dispatch)
     await store.put(_OBSERVED, msgspec.json.encode(observations.export()), _MONTH, 0.0)
 
@@ -154,34 +180,6 @@ async def _restore(observations: Observations, store: Store) -> None:
     except ValueError:
         # Damaged, or of another version: learn it again.
         return
-
-
-def _dispatch(
-    timegate: TimeGate,
-    resolve: Resolve,
-    timemap: TimeMap,
-    operations: Operations,
-    metrics: Metrics,
-) -> Dispatch:
-    return Dispatch(
-        exact={
-            "/archives": operations.archives,
-            "/about": operations.about,
-            "/healthz": operations.health,
-            "/readyz": operations.readiness,
-            "/metrics": operations.metrics,
-            "/": operations.about,
-        },
-        prefixes={
-            "/timegate/": timegate,
-            "/timemap/": timemap,
-            "/resolve/": resolve,
-            "/archives/": operations.archive,
-        },
-        otherwise=resolve,
-        batch=Batch(resolve),
-        observe=metrics.answered,
-    )
 
 
 def _now() -> datetime:

@@ -209,7 +209,7 @@ def _mementos(resolution: Resolution) -> Iterator[_Target]:
         return
     rels: dict[str, list[str]] = {chosen.uri: []}
     dates = {chosen.uri: chosen.stamp}
-    for relation, memento in _neighbours(resolution, chosen).items():
+    for relation, memento in neighbours(resolution, chosen).items():
         if dates.setdefault(memento.uri, memento.stamp) == memento.stamp:
             rels.setdefault(memento.uri, []).append(relation)
     for uri, names in rels.items():
@@ -218,21 +218,22 @@ def _mementos(resolution: Resolution) -> Iterator[_Target]:
             yield _Target(uri, " ".join([*names, "memento"]), f'; datetime="{when}"')
 
 
-def _neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Memento]:
+def neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Memento]:
     """Return the neighbours that the archive states, or better ones that others hold.
 
     Where it states none there may be one that nobody knows: then none is claimed.
     """
-    known = [*_known(resolution)]
+    copies = [*known_copies(resolution)]
     best: dict[Relation, Memento] = {}
     for relation in _stated(resolution.best):
-        found = _NEAREST[relation](known, chosen.stamp)
+        found = _NEAREST[relation](copies, chosen.stamp)
         if found is not None:
             best[relation] = found
     return best
 
 
-def _known(resolution: Resolution) -> Iterator[Memento]:
+def known_copies(resolution: Resolution) -> Iterator[Memento]:
+    """Yield every copy that the answers of the archives name."""
     for attempt in filter(None, (resolution.best, *resolution.alternatives)):
         if isinstance(attempt.outcome, Closest):
             yield attempt.outcome.memento

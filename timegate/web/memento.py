@@ -15,7 +15,7 @@ from archives.uri import check_text
 from timegate.identifiers.url import read_url
 from timegate.policies import policy_from
 from timegate.querying import NotNegotiable, query_for_url
-from timegate.report import _known, _neighbours
+from timegate.report import known_copies, neighbours
 from timegate.resolution import Query, Resolution
 from timegate.surroundings import Surroundings
 from timegate.timemap import Names
@@ -106,8 +106,8 @@ class _Descriptions:
         if answer.status != 200 or closest is None:
             return _counted(answer, resolution)
         names = Names.of(asked.query.original, self._answers.base_url)
-        around = _neighbours(resolution, closest)
-        described = Described.of(names, closest, around, _known(resolution))
+        around = neighbours(resolution, closest)
+        described = Described.of(names, closest, around, known_copies(resolution))
         body = write(described._replace(told=json.loads(answer.body)))
         headers = {**answer.headers, "Content-Type": media_type(name)}
         return replace(answer, headers=headers, body=body.encode())
