@@ -33,9 +33,11 @@ from timegate.web.batch import Batch
 from timegate.web.memento import ApiHandler, MementoHandler
 from timegate.web.memento_list import ListHandler
 from timegate.web.operations import Operations
+from timegate.web.proxy import Proxy
 from timegate.web.pwid_resolver import PwidResolver
 from timegate.web.resolve import Resolve
 from timegate.web.server import Dispatch
+from timegate.web.thttp import Thttp
 from timegate.web.timegate import TimeGate
 from timegate.web.timemap import TimeMap
 
@@ -142,9 +144,11 @@ async def _answering(
                 "/timegate/": TimeGate(answers, around),
                 "/timemap/": timemap,
                 "/resolve/": resolve,
+                "/memento/proxy/": Proxy(answers, config.registry, fetchers),
                 "/memento/": MementoHandler(answers, around),
                 "/api/": ApiHandler(answers, around),
                 "/list/": ListHandler(answers, guide.plan),
+                "/uri-res/": Thttp(answers, config.registry),
                 "/archives/": operations.archive,
             },
             otherwise=resolve,

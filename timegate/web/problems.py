@@ -27,6 +27,7 @@ _TITLES: Final = {
     "not-cached": "The answer is not in the cache",
     "method": "The method is not allowed here",
     "not-found": "There is nothing at this address",
+    "not-acceptable": "There is no answer in a form that the client takes",
     "too-large": "The request is too large",
     "too-busy": "Too many requests at once",
     "timeout": "The request did not arrive in time",

@@ -33,7 +33,7 @@ _COMMON: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": (
         "Link, Location, Memento-Datetime, Memento-Precision, Content-Location, "
-        "Preference-Applied, X-Memento-Count, Memento-Sources"
+        "Preference-Applied, X-Memento-Count, Memento-Sources, Content-Range, Accept-Ranges"
     ),
     "X-Content-Type-Options": "nosniff",
     "Server": "timegate",

@@ -8,7 +8,6 @@
 what it is and how it differs stands in ``Memento-Precision``, the copy behind ``Location``.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -216,9 +215,7 @@ def _weight(accept: str, offer: str) -> float:
 def _not_acceptable(offers: Sequence[str]) -> Answer:
     """Say that only the media type is at fault (H-3)."""
     detail = f"there is {' and '.join(offers)}; change Accept"
-    body = {"type": "about:blank", "title": "Not Acceptable", "status": 406, "detail": detail}
-    fixed = {"Content-Type": "application/problem+json", "Vary": VARY}
-    return Answer(406, {**fixed, "Cache-Control": "no-store"}, json.dumps(body).encode())
+    return problem(406, "not-acceptable", detail, headers={"Vary": VARY})
 
 
 def _asks_for_many(reading: Reading) -> bool:
