@@ -1,0 +1,148 @@
+"""Picks the captures that a CDX query wants out of a list that comes oldest first.
+
+Filters come first, then neighbours that look alike are collapsed, then rows are counted. So a
+client that goes on with a resume key sees what it would have seen at once: the list is read
+from its beginning again, and only what was sent is left out.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Final
+
+from archives.choice import Remoteness, remoteness, second_of
+from archives.model import Memento
+from archives.moment import Moment
+from timegate.cdx.fields import FIELDS
+from timegate.cdx.query import CdxQuery, Collapse, is_unknown, resume_key
+
+_distance: Final = itemgetter(0)
+
+
+class Selection:
+    """First `take`, as often as captures come and *done* is not set, then `rest`."""
+
+    def __init__(self, query: CdxQuery) -> None:
+        self._query = query
+        self._collapsers = [_Collapser(collapse) for collapse in query.collapses]
+        self._held = _holder(query)
+        self._counted = 0
+        self._sent = 0
+        self._last: Memento | None = None
+        self.done = False
+        """Whether nothing that may still come is wanted."""
+        self.resume_key: str | None = None
+        """With what to go on; None where there is nothing more."""
+
+    def take(self, captures: Sequence[Memento]) -> list[Memento]:
+        """Return the rows that can be sent now."""
+        wanted = [*self._counted_off(self._wanted(captures))]
+        if self._held is None:
+            return [*self._limited(wanted)]
+        self._held.add(wanted)
+        self.done = self.done or self._held.done
+        return []
+
+    def rest(self) -> list[Memento]:
+        """Return the rows that had to wait for the end."""
+        return [] if self._held is None else self._held.rows()
+
+    def _wanted(self, captures: Sequence[Memento]) -> Iterator[Memento]:
+        since, until, filters = self._query.since, self._query.until, self._query.filters
+        for capture in captures:
+            if until and capture.stamp[: len(until)] > until:
+                self.done = True
+                return
+            if capture.stamp < since or not all(holds(capture) for holds in filters):
+                continue
+            if all(collapser.passes(capture) for collapser in self._collapsers):
+                yield capture
+
+    def _counted_off(self, captures: Iterator[Memento]) -> Iterator[Memento]:
+        """Leave out what the offset skips, if it counts from the oldest on."""
+        query = self._query
+        offset = 0 if query.holds else query.offset
+        for capture in captures:
+            self._counted += 1
+            if self._counted > offset and (query.after is None or capture[:2] > query.after):
+                yield capture
+
+    def _limited(self, captures: Sequence[Memento]) -> Iterator[Memento]:
+        for capture in captures:
+            if self._sent == self._query.limit:
+                # One more than was asked for: there is something to go on with.
+                if self._query.resumable and self._last is not None:
+                    self.resume_key = resume_key(self._last)
+                self.done = True
+                return
+            self._sent += 1
+            self._last = capture
+            yield capture
+        if self._sent == self._query.limit and not self._query.resumable:
+            self.done = True
+
+
+class _Collapser:
+    """Lets the first of neighbours pass that begin alike."""
+
+    def __init__(self, collapse: Collapse) -> None:
+        self._field = FIELDS[collapse.field]
+        self._length = collapse.length
+        self._before: str | None = None
+
+    def passes(self, capture: Memento) -> bool:
+        value = self._field(capture)[: self._length]
+        same = value == self._before and not is_unknown(value)
+        self._before = value
+        return not same
+
+
+class _Newest:
+    """The newest rows, newest first, or as they came."""
+
+    done = False
+
+    def __init__(self, query: CdxQuery) -> None:
+        self._offset = query.offset
+        self._captures = deque[Memento](maxlen=query.limit + query.offset)
+        self._turns = query.order == "newest"
+
+    def add(self, captures: Sequence[Memento]) -> None:
+        self._captures.extend(captures)
+
+    def rows(self) -> list[Memento]:
+        newest_first = [*reversed(self._captures)][self._offset :]
+        return newest_first if self._turns else newest_first[::-1]
+
+
+class _Nearest:
+    """The rows nearest to a moment, the nearest first."""
+
+    def __init__(self, query: CdxQuery, near: Moment) -> None:
+        self._offset = query.offset
+        self._most = query.limit + query.offset
+        self._instant = near.negotiated
+        self._remoteness = remoteness(near)
+        self._held: list[tuple[Remoteness, Memento]] = []
+        self.done = False
+
+    def add(self, captures: Sequence[Memento]) -> None:
+        if not captures:
+            return
+        self._held += [(self._remoteness(capture), capture) for capture in captures]
+        newest = self._held[-1]
+        if len(self._held) > self._most:
+            self._held.sort(key=_distance)
+            del self._held[self._most :]
+            # From the instant on every capture is farther away than the one before it.
+            is_past = second_of(newest[1].stamp) > self._instant
+            self.done = is_past and newest[0] > self._held[-1][0]
+
+    def rows(self) -> list[Memento]:
+        return [capture for _, capture in sorted(self._held, key=_distance)][self._offset :]
+
+
+def _holder(query: CdxQuery) -> _Newest | _Nearest | None:
+    if query.near is not None:
+        return _Nearest(query, query.near)
+    return _Newest(query) if query.holds else None

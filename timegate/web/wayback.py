@@ -1,0 +1,182 @@
+"""The addresses of the Wayback Machine: ``/web/{stamp}{modifier}/{url}`` and availability.
+
+Over all archives: whoever holds the best copy is where a client is led.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from archives.links.stamps import Stamp, read_stamp, settled
+from archives.moment import Moment
+from archives.reading import Diagnosis, Malformed
+from archives.registry import Registry
+from archives.uri import check_text
+from timegate.cdx import UNKNOWN, Parameters, moment_of, parameters_in, timestamp
+from timegate.identifiers.url import read_url
+from timegate.policies import BadChoice, policy_from
+from timegate.querying import query_for_url
+from timegate.resolution import Policy, Query, Resolution
+from timegate.timemap import FORMATS
+from timegate.verdict import header_safe, location
+from timegate.web.answers import Answers
+from timegate.web.call import Answer, Call, Declined
+from timegate.web.problems import problem, unreadable
+from timegate.web.targets import identifier_in
+
+VARY: Final = "prefer"
+_SPAN: Final = re.compile(r"[0-9]{0,14}(?:-[0-9]{0,14})?\*")
+"""A listing: ``*``, ``2013*``, ``2013-2015*``."""
+# A name, perhaps with dots: anything else would be a script of the caller's choice.
+_CALLBACK: Final = re.compile(
+    r"[A-Za-z_$][A-Za-z0-9_$]{0,63}(?:\.[A-Za-z_$][A-Za-z0-9_$]{0,63}){0,3}"
+)
+_SIDES: Final = {"either": "closest", "before": "before", "after": "after"}
+
+
+class Web:
+    """Answers ``/web/...``: the time stands in the address, or is negotiated without one."""
+
+    def __init__(self, answers: Answers, timegate: Callable[[Call], Awaitable[Answer]]) -> None:
+        self._answers = answers
+        self._timegate = timegate
+
+    async def __call__(self, call: Call) -> Answer:
+        """Redirect to the best copy, or to the list of all of them."""
+        token, slash, target = call.rest.partition("/")
+        if call.rest.startswith("timemap/"):
+            return self._listing(call.rest.removeprefix("timemap/"))
+        if slash and _SPAN.fullmatch(token.replace("%2A", "*").replace("%2a", "*")):
+            return self._moved(f"timemap/link/{target}")
+        stamp = read_stamp("", token) if slash else None
+        if stamp is None:
+            # Without a stamp this is the Wayback Machine's TimeGate.
+            return await self._timegate(call)
+        query = _dated(stamp, call.rest, identifier_in(target))
+        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        resolution = await self._answers.resolve(query, policy)
+        return self._answers.redirect(resolution, applied, vary=VARY)
+
+    def _listing(self, rest: str) -> Answer:
+        name, _, target = rest.partition("/")
+        if name in FORMATS and target:
+            return self._moved(f"timemap/{name}/{target}")
+        if rest.startswith("cdx?"):
+            return self._moved(f"cdx/search/{rest}")
+        if "." in name or ":" in name:
+            return self._moved(f"timemap/link/{rest}")
+        detail = f"there is /web/timemap/{{format}}/{{url}} in {', '.join(FORMATS)}"
+        return problem(404, "not-found", detail, formats=[*FORMATS])
+
+    def _moved(self, target: str) -> Answer:
+        address = f"{self._answers.base_url.rstrip('/')}/{header_safe(target)}"
+        return Answer(302, {"Location": address, "Cache-Control": "max-age=60"})
+
+
+def _dated(stamp: Stamp, whole: str, target: str) -> Query:
+    diagnosis = Diagnosis()
+    try:
+        at = settled(stamp, 0, diagnosis)
+    except Malformed as complaint:
+        raise Declined(unreadable(complaint, whole)) from complaint
+    query = _query(target, at, diagnosis)
+    return replace(query, precision="part") if stamp.modifier == "id_" else query
+
+
+def _query(url: str, at: Moment | None, diagnosis: Diagnosis) -> Query:
+    try:
+        check_text(url)
+        reading = read_url(url, diagnosis)
+    except Malformed as complaint:
+        raise Declined(unreadable(complaint, url)) from complaint
+    return query_for_url(reading.identifier.item or url, at, reading.diagnostics)
+
+
+class Availability:
+    """Answers ``/wayback/available?url=&timestamp=&callback=`` (A-1)."""
+
+    def __init__(self, answers: Answers, registry: Registry) -> None:
+        self._answers = answers
+        self._registry = registry
+
+    async def __call__(self, call: Call) -> Answer:
+        """Tell the closest copy; a problem where nobody knows whether there is one."""
+        parameters = parameters_in(call.rest)
+        try:
+            query = _query(_url(parameters), _at(parameters), Diagnosis())
+            callback = _callback(parameters)
+            policy, applied = policy_from(
+                _orders(parameters), call.header("Prefer"), call.header("Cache-Control")
+            )
+        except BadChoice as error:
+            raise Declined(problem(400, "bad-parameter", str(error))) from error
+        resolution = await self._answers.resolve(query, policy)
+        described = self._answers.described(resolution, applied, vary=VARY)
+        if described.status != 200 and not _is_no(resolution, policy):
+            return described
+        told = {"archived_snapshots": self._snapshots(resolution)}
+        return _scripted(described, msgspec.json.encode(told), callback)
+
+    def _snapshots(self, resolution: Resolution) -> dict[str, object]:
+        memento = resolution.memento
+        if memento is None:
+            return {}
+        closest = {
+            "available": True,
+            "url": location(resolution, self._registry),
+            "timestamp": timestamp(memento),
+            # A string, by whatever name; what an archive did not tell is not called 200.
+            "status": UNKNOWN if memento.status is None else str(memento.status),
+        }
+        return {"closest": closest}
+
+
+def _is_no(resolution: Resolution, policy: Policy) -> bool:
+    """Whether everybody was asked and said that there is nothing."""
+    asked = bool(resolution.attempts) and not policy.only_if_cached
+    return resolution.memento is None and resolution.complete and asked
+
+
+def _scripted(described: Answer, body: bytes, callback: str) -> Answer:
+    headers = {**described.headers, "Content-Type": "application/json"}
+    headers["Cache-Control"] = (
+        "max-age=60" if described.status != 200 else headers["Cache-Control"]
+    )
+    if callback:
+        headers["Content-Type"] = "text/javascript; charset=utf-8"
+        # The comment keeps a body that begins with the caller's word from being anything else.
+        body = b"/**/" + callback.encode() + b"(" + body + b");"
+    return Answer(200, headers, body, described.keep)
+
+
+def _one(parameters: Parameters, name: str) -> str:
+    return next(iter(parameters.get(name, ())), "")
+
+
+def _url(parameters: Parameters) -> str:
+    url = _one(parameters, "url")
+    if not url:
+        raise BadChoice("url", "given: the URL of which a copy is wanted, percent-encoded")
+    return url
+
+
+def _at(parameters: Parameters) -> Moment | None:
+    digits = _one(parameters, "timestamp")
+    return moment_of("timestamp", digits) if digits else None
+
+
+def _callback(parameters: Parameters) -> str:
+    name = _one(parameters, "callback")
+    if name and not _CALLBACK.fullmatch(name):
+        raise BadChoice("callback", "the name of a function: letters, digits, _ $ and dots")
+    return name
+
+
+def _orders(parameters: Parameters) -> dict[str, str]:
+    side = _one(parameters, "closest")
+    if side and side not in _SIDES:
+        raise BadChoice("closest", " or ".join(_SIDES))
+    return {"direction": _SIDES[side]} if side else {}
