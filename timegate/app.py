@@ -32,6 +32,7 @@ from timegate.web.answers import Answers
 from timegate.web.batch import Batch
 from timegate.web.memento import ApiHandler, MementoHandler
 from timegate.web.memento_list import ListHandler
+from timegate.web.monitor import Monitor
 from timegate.web.operations import Operations
 from timegate.web.proxy import Proxy
 from timegate.web.pwid_resolver import PwidResolver
@@ -105,8 +106,11 @@ async def _answering(
         for entry in entries
     }
 
+    monitor = Monitor()
+
     def observe(attempt: Attempt) -> None:
         metrics.asked(attempt)
+        monitor.observe(attempt)
         guide.note(attempt)
 
     async with Desk(sources, memory, observe) as desk:
@@ -136,6 +140,7 @@ async def _answering(
                 "/archives": operations.archives,
                 "/healthz": operations.health,
                 "/metrics": operations.metrics,
+                "/monitor": monitor,
                 "/pwid": PwidResolver(resolve),
                 "/readyz": operations.readiness,
                 "/resolve": PwidResolver(resolve),
