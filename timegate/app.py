@@ -52,6 +52,7 @@ class App:
 
     resolver: Resolver
     answers: Answers
+    timemap: TimeMap
     dispatch: Dispatch
 
 
@@ -160,7 +161,7 @@ async def _answering(
             batch=Batch(resolve),
             observe=metrics.answered,
         )
-        yield App(resolver, answers, dispatch)
+        yield App(resolver, answers, timemap, dispatch)
     await store.put(_OBSERVED, msgspec.json.encode(observations.export()), _MONTH, 0.0)
 
 

@@ -198,3 +198,22 @@ def test_the_command_line_resolves_too(plain_pywb: Pywb, tmp_path: Path) -> None
     assert run("nonsense")[0] == 2
     assert run(unknown)[0] == 3
     assert json.loads(run(off, "--json")[1])["time"]["delta"] == -86_400
+
+
+def test_the_command_line_prints_a_timemap(plain_pywb: Pywb, tmp_path: Path) -> None:
+    config = tmp_path / "timegate.toml"
+    config.write_text(
+        f'[archives]\nuse = []\n[[archive]]\nid = "plain"\nkind = "memento"\n'
+        f'timegate = "{plain_pywb.url}"\ntimemap = "{plain_pywb.url}timemap/link/"\n'
+    )
+
+    def run(*words: str) -> tuple[int, str]:
+        result = CliRunner().invoke(main, ["timemap", *words, "--config", str(config)])
+        return result.exit_code, result.stdout
+
+    code, printed = run(held.FIFTY)
+    assert code == 0
+    assert len([link for link in parse_header(printed) if "memento" in link.rels]) == 50
+    assert json.loads(run(held.OFTEN, "--format", "json")[1])["original_uri"] == held.OFTEN
+    assert run(held.UNKNOWN)[0] == 3
+    assert run("nonsense")[0] == 2

@@ -12,6 +12,7 @@ from timegate.cli.closest import closest_command
 from timegate.cli.parse import parse_command
 from timegate.cli.resolve import resolve_command
 from timegate.cli.serve import serve_command
+from timegate.cli.timemap import timemap_command
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -27,5 +28,6 @@ for _command in (
     closest_command,
     resolve_command,
     serve_command,
+    timemap_command,
 ):
     main.add_command(_command)
