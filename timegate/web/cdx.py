@@ -36,7 +36,7 @@ from timegate.web.problems import nothing_found, problem, unreadable
 from timegate.web.timemap import sources
 
 VARY: Final = "prefer"
-_SLICE: Final = 2_000
+_SLICE: Final = 1_000
 """Captures looked at in one go: some 5 ms, in which nobody else is served."""
 
 
