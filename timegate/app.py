@@ -30,6 +30,7 @@ from timegate.upstream.shared import SharedLedgers
 from timegate.verification import Looking, Verifier
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
+from timegate.web.cdx import Captures, PywbCdx, WaybackCdx
 from timegate.web.memento import ApiHandler, MementoHandler
 from timegate.web.memento_list import ListHandler
 from timegate.web.monitor import Monitor
@@ -41,6 +42,7 @@ from timegate.web.server import Dispatch
 from timegate.web.thttp import Thttp
 from timegate.web.timegate import TimeGate
 from timegate.web.timemap import TimeMap
+from timegate.web.wayback import Availability, Web
 
 _OBSERVED: Final = "observations"
 _MONTH: Final = 30 * 86_400.0
@@ -119,12 +121,9 @@ async def _answering(
         verifier = Verifier(resolver, _looking(entries, fetchers), config.soft)
         answers = Answers(resolver, config.registry, base_url, verifier)
         resolve = Resolve(answers, config.registry)
+        lists, deadlines = Lists(sources, memory), Deadlines(config.soft, config.hard)
         timemap = TimeMap(
-            Lists(sources, memory),
-            guide.plan,
-            config.registry,
-            lambda: answers.base_url,
-            Deadlines(config.soft, config.hard),
+            lists, guide.plan, config.registry, lambda: answers.base_url, deadlines
         )
         operations = Operations(
             config.registry,
@@ -134,26 +133,32 @@ async def _answering(
             config.contact,
         )
         around = Surroundings(sources, memory, own)
+        timegate = TimeGate(answers, around)
+        captures = Captures(lists, guide.plan, deadlines)
         dispatch = Dispatch(
             exact={
                 "/": operations.about,
                 "/about": operations.about,
                 "/archives": operations.archives,
+                "/cdx": PywbCdx(captures),
+                "/cdx/search/cdx": WaybackCdx(captures),
                 "/healthz": operations.health,
                 "/metrics": operations.metrics,
                 "/monitor": monitor,
                 "/pwid": PwidResolver(resolve),
                 "/readyz": operations.readiness,
                 "/resolve": PwidResolver(resolve),
+                "/wayback/available": Availability(answers, config.registry),
             },
             prefixes={
-                "/timegate/": TimeGate(answers, around),
+                "/timegate/": timegate,
                 "/timemap/": timemap,
                 "/resolve/": resolve,
                 "/memento/proxy/": Proxy(answers, config.registry, fetchers),
                 "/memento/": MementoHandler(answers, around),
                 "/api/": ApiHandler(answers, around),
                 "/list/": ListHandler(answers, guide.plan),
+                "/web/": Web(answers, timegate),
                 "/uri-res/": Thttp(answers, config.registry),
                 "/archives/": operations.archive,
             },

@@ -1,0 +1,87 @@
+"""Clients that people use, pointed at us instead of the Wayback Machine."""
+
+import json
+from collections.abc import Iterator
+
+import cdx_toolkit  # type: ignore[import-untyped]
+import pytest
+import wayback  # type: ignore[import-untyped]
+from wayback import _client as edgi
+from waybackpy import WaybackMachineAvailabilityAPI, WaybackMachineCDXServerAPI
+
+from tests.end_to_end import pywb as held
+from tests.end_to_end.pywb import Pywb
+from tests.end_to_end.server import Running, running_timegate
+from tests.end_to_end.test_serving import ask
+
+AGENT = "timegate's tests"
+
+
+@pytest.fixture(scope="module")
+def server(
+    plain_pywb: Pywb, exact_pywb: Pywb, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """Our server over two pywbs that hold the same."""
+    archives = {"plain": plain_pywb.url, "exact": exact_pywb.url}
+    with running_timegate(tmp_path_factory.mktemp("server"), archives) as running:
+        yield running
+
+
+def test_waybackpy_lists_and_finds_the_nearest(server: Running) -> None:
+    index = WaybackMachineCDXServerAPI(held.FIFTY, AGENT)
+    index.endpoint = f"{server.url}/cdx/search/cdx"
+
+    stamps = [snapshot.timestamp for snapshot in index.snapshots()]
+    near = index.near(year=2012, month=1, day=20, hour=12, minute=0)
+
+    assert stamps == sorted([*held.FIFTY_STAMPS, *held.FIFTY_STAMPS])
+    assert near.timestamp == "20120120120000"
+
+
+def test_waybackpy_asks_what_is_available(server: Running) -> None:
+    available = WaybackMachineAvailabilityAPI(held.ONCE, AGENT)
+    available.endpoint = f"{server.url}/wayback/available"
+
+    newest = available.newest()
+
+    assert newest.timestamp().strftime("%Y%m%d%H%M%S") == "20130303030303"
+
+
+@pytest.mark.parametrize("path", ["/cdx", "/cdx/search/cdx"])
+def test_the_paging_of_cdx_toolkit_ends_without_repeats(server: Running, path: str) -> None:
+    fetcher = cdx_toolkit.CDXFetcher(source=f"{server.url}{path}")
+
+    found = [capture["timestamp"] for capture in fetcher.iter(held.FIFTY, limit=1_000)]
+
+    assert sorted(found) == sorted([*held.FIFTY_STAMPS, *held.FIFTY_STAMPS])
+
+
+def test_edgis_client_pages_by_resume_keys(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edgi, "CDX_SEARCH_URL", f"{server.url}/cdx/search/cdx")
+
+    with wayback.WaybackClient() as client:
+        found = [f"{r.timestamp:%Y%m%d%H%M%S}" for r in client.search(held.FIFTY, limit=7)]
+
+    # It shows each capture once, whoever holds it.
+    assert sorted(set(found)) == sorted(held.FIFTY_STAMPS)
+
+
+def test_the_addresses_of_memgator_and_time_travel_answer(server: Running) -> None:
+    redirect = ask(f"{server.url}/memento/20120120/{held.FIFTY}")
+    described = ask(f"{server.url}/memento/json/20120120/{held.FIFTY}")
+    travel = ask(f"{server.url}/api/json/20120120/{held.FIFTY}")
+
+    assert redirect[0] == 302
+    assert "20120120120000" in redirect[1]["Location"]
+    closest = json.loads(described[2])["mementos"]["closest"]
+    assert closest["datetime"] == "2012-01-20T12:00:00Z"
+    assert "20120120120000" in json.loads(travel[2])["mementos"]["closest"]["uri"][0]
+
+
+def test_a_wayback_address_leads_to_the_best_copy(server: Running) -> None:
+    status, headers, _ = ask(f"{server.url}/web/20120120/{held.FIFTY}")
+
+    assert status == 302
+    assert "20120120120000" in headers["Location"]
