@@ -145,7 +145,6 @@ class Pywb:
     mode: Mode
     url: str
     """Address of the collection, with a slash at the end: what TimeGate URLs begin with."""
-    pid: int
 
 
 @contextmanager
@@ -160,6 +159,13 @@ def running_pywb(
         raise RuntimeError(NOT_INSTALLED)
     _make_collection(root, write)
     (root / "config.yaml").write_text(CONFIGURATIONS[mode])
+    with running_wayback(root) as url:
+        yield Pywb(mode, f"{url}{COLLECTION}/")
+
+
+@contextmanager
+def running_wayback(root: Path) -> Iterator[str]:
+    """Start pywb with the configuration in *root*; yields its address, ends it by its pid."""
     port = _free_port()
     command = [str(ENVIRONMENT / "bin" / "wayback"), "-b", "127.0.0.1", "-p", str(port)]
     with (
@@ -168,7 +174,7 @@ def running_pywb(
     ):
         try:
             _wait_until_it_answers(f"http://127.0.0.1:{port}/", process, root / "wayback.log")
-            yield Pywb(mode, f"http://127.0.0.1:{port}/{COLLECTION}/", process.pid)
+            yield f"http://127.0.0.1:{port}/"
         finally:
             _end(process)
 

@@ -1,7 +1,12 @@
 """Clients that people use, pointed at us instead of the Wayback Machine."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import cdx_toolkit  # type: ignore[import-untyped]
 import pytest
@@ -10,9 +15,10 @@ from wayback import _client as edgi
 from waybackpy import WaybackMachineAvailabilityAPI, WaybackMachineCDXServerAPI
 
 from tests.end_to_end import pywb as held
-from tests.end_to_end.pywb import Pywb
+from tests.end_to_end.capturing import pywb_with
+from tests.end_to_end.pywb import Pywb, running_wayback
 from tests.end_to_end.server import Running, running_timegate
-from tests.end_to_end.test_serving import ask
+from tests.end_to_end.test_serving import an_original, ask
 
 AGENT = "timegate's tests"
 
@@ -66,6 +72,58 @@ def test_edgis_client_pages_by_resume_keys(
 
     # It shows each capture once, whoever holds it.
     assert sorted(set(found)) == sorted(held.FIFTY_STAMPS)
+
+
+def test_pywikibot_finds_a_copy(tmp_path: Path) -> None:
+    """As a process: pywikibot reads its configuration when it is imported."""
+    program = (
+        "import sys, datetime\n"
+        "from pywikibot.data.memento import get_closest_memento_url\n"
+        "when = datetime.datetime(2011, 2, 1)\n"
+        "print(get_closest_memento_url(sys.argv[1], when, sys.argv[2]))"
+    )
+    stamps = ["20100101000000", "20110101000000", "20130101000000"]
+    with (
+        an_original() as original,
+        pywb_with(tmp_path, [(original, stamp) for stamp in stamps]) as archive,
+        running_timegate(tmp_path, {"mine": archive}) as running,
+    ):
+        printed = subprocess.run(  # noqa: S603 -- our own words
+            [sys.executable, "-c", program, original, f"{running.url}/timegate/"],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "PYWIKIBOT_NO_USER_CONFIG": "2"},
+        ).stdout
+
+    assert "20110101000000" in printed
+
+
+@contextmanager
+def pywb_over_us(folder: Path, us: Running) -> Iterator[str]:
+    """Run a pywb that has no captures of its own and asks us for everything."""
+    folder.mkdir()
+    (folder / "config.yaml").write_text(
+        "framed_replay: false\ncollections:\n"
+        f"  gate:\n    index: memento+{us.url}/web/\n"
+        f"  index:\n    index: cdx+{us.url}/cdx\n    archive_paths: {us.url}/\n"
+    )
+    with running_wayback(folder) as url:
+        yield url
+
+
+def test_pywb_replays_and_lists_what_we_find(server: Running, tmp_path: Path) -> None:
+    with pywb_over_us(tmp_path / "client", server) as url:
+        replayed = ask(f"{url}gate/20120120120000id_/{held.FIFTY}")
+        listed = ask(f"{url}gate/timemap/link/{held.FIFTY}")
+        indexed = ask(f"{url}index/cdx?url={held.FIFTY}&limit=200")
+
+    assert replayed[0] == 200
+    assert replayed[1]["Memento-Datetime"] == "Fri, 20 Jan 2012 12:00:00 GMT"
+    assert b"20120120120000" in replayed[2]
+    assert all(stamp.encode() in listed[2] for stamp in held.FIFTY_STAMPS)
+    assert len(indexed[2].splitlines()) == 2 * len(held.FIFTY_STAMPS)
 
 
 def test_the_addresses_of_memgator_and_time_travel_answer(server: Running) -> None:

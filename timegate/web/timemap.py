@@ -6,6 +6,7 @@ at the end where the format has room for it. Otherwise a list that is not whole 
 about all times.
 """
 
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack
 from itertools import islice
@@ -40,6 +41,8 @@ from timegate.web.problems import not_negotiable, nothing_found, problem, unread
 from timegate.web.targets import identifier_in
 
 VARY: Final = "accept, prefer"
+# Time Travel: /timemap/link/1/http://...
+_PAGE: Final = re.compile(r"([0-9]{1,6})/(?=[A-Za-z])")
 
 
 class TimeMap:
@@ -64,7 +67,7 @@ class TimeMap:
         name, _, text = call.rest.partition("/")
         if name not in FORMATS or not text:
             raise Declined(_no_such_format())
-        query = self._query(identifier_in(text))
+        query = self._query(identifier_in(_first_page(text)))
         policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
         names = Names.of(query.original, self._base_url())
         writer = _writer(name, names, call.header("Accept") or "")
@@ -95,6 +98,17 @@ class TimeMap:
         if policy.wait is None:
             return Pace(self._deadlines.soft, self._deadlines.hard)
         return Pace(policy.wait, policy.wait)
+
+
+def _first_page(text: str) -> str:
+    """Return *text* without the number of Time Travel's first page; there is no second one."""
+    paged = _PAGE.match(text)
+    if paged is None:
+        return text
+    if int(paged[1]) != 1:
+        detail = "all captures are on page 1"
+        raise Declined(problem(404, "not-found", detail))
+    return text[paged.end() :]
 
 
 def _no_such_format() -> Answer:

@@ -307,3 +307,14 @@ async def test_a_client_that_reads_slowly_holds_the_archives_back() -> None:
         # What fits into the buffers of the kernel has left us: some MB of 28.
         assert pulled < batches / 2
         writer.transport.abort()
+
+
+async def test_the_first_page_of_time_travel_has_everything_and_there_is_no_second() -> None:
+    async with serving(A, B) as site:
+        whole = await site.ask(f"/timemap/link/{ORIGINAL}")
+        first = await site.ask(f"/timemap/link/1/{ORIGINAL}")
+        second = await site.ask(f"/timemap/link/2/{ORIGINAL}")
+
+    assert first.status == 200
+    assert body(first.body) == body(whole.body)
+    assert second.status == 404
