@@ -97,7 +97,8 @@ class Decoder(ABC):
         """Return the rows that *chunk* completed."""
         if self.full:
             return []
-        text = self._backlog.add(chunk[: self._room_bytes])
+        fitting = chunk if len(chunk) <= self._room_bytes else chunk[: self._room_bytes]
+        text = self._backlog.add(fitting)
         rows = self._read(text, last=False) if text else []
         self._room_bytes -= len(chunk)
         if self._room_bytes < 0:
