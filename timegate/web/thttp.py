@@ -28,6 +28,7 @@ from timegate.querying import NotNegotiable, query_for
 from timegate.report import cited
 from timegate.resolution import Resolution
 from timegate.verdict import header_safe
+from timegate.web.accept import weight
 from timegate.web.answers import Answers
 from timegate.web.call import Answer, Call, Declined
 from timegate.web.problems import problem, unreadable
@@ -41,8 +42,6 @@ _SAME: Final = "I=I"
 _BEGINNING: Final = re.compile(r"(?:urn|pwid|duri|tdb|pdi|https?+)(?::|%3A)", re.IGNORECASE)
 _BLANK: Final = re.compile(r" |%20")
 _MOST_BLANKS: Final = 100
-_WEIGHT: Final = re.compile(r"[01](?:\.[0-9]{0,3})?")
-_LONGEST_ACCEPT: Final = 2000
 _LISTS: Final = (_LIST, _PAGE)
 _ANY: Final[tuple[str, ...]] = ()
 _JSON: Final = ("application/json",)
@@ -194,22 +193,10 @@ def _chosen(accept: str | None, *offers: str) -> str:
     """Return the offer that the client likes best, the first of equals (RFC 9110 12.5.1)."""
     if not offers or not (accept or "").strip():
         return offers[0] if offers else ""
-    best = max(offers, key=lambda offer: _weight(accept or "", offer))
-    if not _weight(accept or "", best):
+    best = max(offers, key=lambda offer: weight(accept or "", offer))
+    if not weight(accept or "", best):
         raise Declined(_not_acceptable(offers))
     return best
-
-
-def _weight(accept: str, offer: str) -> float:
-    """Return how much *accept* likes *offer*; the most specific range decides."""
-    weights: dict[str, float] = {}
-    for member in accept[:_LONGEST_ACCEPT].lower().split(","):
-        media, *parameters = (part.strip() for part in member.split(";"))
-        stated = (p.removeprefix("q=") for p in parameters if p.startswith("q="))
-        text = next(stated, "1")
-        weights[media] = float(text) if _WEIGHT.fullmatch(text) else 0.0
-    ranges = (offer, f"{offer.partition('/')[0]}/*", "*/*")
-    return next((weights[media] for media in ranges if media in weights), 0.0)
 
 
 def _not_acceptable(offers: Sequence[str]) -> Answer:

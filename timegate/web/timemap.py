@@ -36,6 +36,7 @@ from timegate.timemap import (
     Writer,
     written,
 )
+from timegate.web.accept import weights
 from timegate.web.call import Answer, Call, Declined, Stream
 from timegate.web.problems import not_negotiable, nothing_found, problem, unreadable
 from timegate.web.targets import identifier_in
@@ -117,20 +118,10 @@ def _no_such_format() -> Answer:
 
 
 def _writer(name: str, names: Names, accept: str) -> Writer:
-    if name == "link" and _weight(accept, LINKSET) > _weight(accept, LINK):
+    liked = weights(accept)
+    if name == "link" and liked.get(LINKSET, 0.0) > liked.get(LINK, 0.0):
         return LinksetWriter(names)
     return FORMATS[name](names)
-
-
-def _weight(accept: str, wanted: str) -> float:
-    """Return the weight that *accept* gives to the media type *wanted* by name."""
-    for member in accept.lower().split(","):
-        media, *parameters = (part.strip() for part in member.split(";"))
-        if media == wanted:
-            weights = (p.removeprefix("q=") for p in parameters if p.startswith("q="))
-            weight = next(weights, "1")
-            return float(weight) if weight.replace(".", "", 1).isdecimal() else 0.0
-    return 0.0
 
 
 def sources(merge: Merge) -> str:
