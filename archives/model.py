@@ -47,7 +47,7 @@ class Closest:
     neighbours: Mapping[Relation, Memento] = field(default_factory=dict)
 
 
-Kind = Literal["memento", "wayback", "cdx", "none"]
+Kind = Literal["memento", "wayback", "cdx", "warc", "none"]
 Access = Literal["open", "partial", "onsite-only", "defunct"]
 Selection = Literal["nearest", "nearest-before"]
 Dialect = Literal["wayback-cdx", "pywb-cdxj", "arquivo", "outbackcdx"]
@@ -140,6 +140,10 @@ class ArchiveEntry:
     selection: Selection = "nearest"
     padded: bool = False
     """Whether its stamps may end in zeros that were never measured (T-9)."""
+    path: str | None = None
+    """Folder or file of a local collection."""
+    index: str | None = None
+    """The index of a local collection; None for the usual place beside its files."""
     gate: str = ""
     """The bot gate that was seen in front of it, with the date."""
     hosted_by: str | None = None

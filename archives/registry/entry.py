@@ -27,6 +27,7 @@ _NEEDED: Final[Mapping[Kind, tuple[str, ...]]] = {
     "memento": ("timegate",),
     "cdx": ("cdx", "dialect", "replay"),
     "wayback": ("replay",),
+    "warc": ("path",),
     "none": (),
 }
 _NEEDED_IN_FILES: Final = ("id", "name", "kind", "use", "because", "access")

@@ -1,0 +1,1 @@
+"""Local collections: the index over files of captures, how it is built and asked."""
