@@ -17,7 +17,7 @@ from timegate.cli.options import archives_option, check_contact, config_option, 
 from timegate.cli.workers import Workers, reserved
 from timegate.config import Config
 from timegate.upstream.shared import create_ledgers
-from timegate.web.server import listening
+from timegate.web.server import bound, serving
 
 
 @click.command("serve")
@@ -79,20 +79,20 @@ async def _serve(config: Config, ledgers: Path | None) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    listen = config.listen
-    shared = ledgers is not None
-    address = _address(listen.host, listen.port)
-    async with running(config, config.base_url or address, ledgers) as app:
-        try:
-            async with listening(app.dispatch, listen.host, listen.port, shared=shared) as port:
-                app.answers.base_url = config.base_url or _address(listen.host, port)
-                if not shared:
-                    click.echo(f"listening at {_address(listen.host, port)}/", err=True)
-                await stop.wait()
-        except OSError as error:
-            raise click.ClickException(
-                f"cannot listen at {address}: {error.strerror}"
-            ) from error
+    try:
+        place = bound(config.listen.host, config.listen.port, shared=ledgers is not None)
+    except OSError as error:
+        where = _address(config.listen.host, config.listen.port)
+        raise click.ClickException(f"cannot listen at {where}: {error.strerror}") from error
+    with place:
+        address = _address(config.listen.host, int(place.getsockname()[1]))
+        async with (
+            running(config, config.base_url or address, ledgers) as app,
+            serving(app.dispatch, place),
+        ):
+            if ledgers is None:
+                click.echo(f"listening at {address}/", err=True)
+            await stop.wait()
 
 
 def _address(host: str, port: int) -> str:

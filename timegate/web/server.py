@@ -6,6 +6,7 @@ is by prefix on the raw target, and everything else on identifiers.
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Final
@@ -25,6 +26,7 @@ Batch = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 # Trap M1: the deadline for a request's head is the keep-alive timer, an hour by default.
 HEAD_DEADLINE: Final = 10.0
 _DRAIN: Final = 10.0
+_BACKLOG: Final = 1024
 _SLOWEST: Final = 60.0
 """Seconds in which a client has to take a chunk."""
 _LONGEST_LINE: Final = 16_384
@@ -160,16 +162,22 @@ def check_parser() -> None:
         raise RuntimeError(why)
 
 
+def bound(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """Take *port*, 0 for a free one, before anything is built that has to know it.
+
+    *shared*: several processes listen there. Raises OSError.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server(
+        (host, port), family=family, backlog=_BACKLOG, reuse_port=shared
+    )
+
+
 @asynccontextmanager
-async def listening(
-    dispatch: Dispatch,
-    host: str,
-    port: int,
-    *,
-    shared: bool = False,
-    head_deadline: float = HEAD_DEADLINE,
-) -> AsyncIterator[int]:
-    """Serve until the block ends, then let requests under way finish; yields the port."""
+async def serving(
+    dispatch: Dispatch, place: socket.socket, *, head_deadline: float = HEAD_DEADLINE
+) -> AsyncIterator[None]:
+    """Answer at *place* until the block ends, then let requests under way finish."""
     check_parser()
     server = web.Server(
         dispatch,
@@ -182,11 +190,20 @@ async def listening(
     runner = web.ServerRunner(server, shutdown_timeout=_DRAIN)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, reuse_port=shared or None)
-        await site.start()
-        yield int(runner.addresses[0][1])
+        await web.SockSite(runner, place, backlog=_BACKLOG).start()
+        yield
     finally:
         await runner.cleanup()
+
+
+@asynccontextmanager
+async def listening(
+    dispatch: Dispatch, host: str, port: int, *, head_deadline: float = HEAD_DEADLINE
+) -> AsyncIterator[int]:
+    """Serve at a place of its own; yields the port."""
+    with bound(host, port) as place:
+        async with serving(dispatch, place, head_deadline=head_deadline):
+            yield int(place.getsockname()[1])
 
 
 async def body_of(request: web.BaseRequest, most: int, seconds: float) -> bytes:
