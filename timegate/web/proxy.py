@@ -30,33 +30,23 @@ from timegate.verdict import header_safe, raw_address
 from timegate.web.answers import Answers
 from timegate.web.call import Answer, Call, Declined, Stream
 from timegate.web.problems import nothing_found, problem, unreadable
+from timegate.web.sandbox import (
+    LONGEST_VALUE,
+    MOST_ARCHIVED,
+    SANDBOX,
+    SINGLE_RANGE,
+    is_clean,
+    typed,
+)
 from timegate.web.targets import identifier_in
 
 VARY: Final = "prefer"
 MOST: Final = 1024**3
 _PATH: Final = "memento/proxy"
 _STAMP: Final = re.compile(r"[0-9]{4,14}")
-# More than one range is a way to have a file sent many times over.
-_RANGE: Final = re.compile(r"bytes=(?:[0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})")
 _MOVED: Final = (301, 302, 303, 307, 308)
-_SANDBOX: Final = {
-    "Content-Security-Policy": "sandbox; default-src 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-_HARMLESS: Final = re.compile(
-    r"(?:image/(?!svg)|audio/|video/|font/|text/(?:plain|css|csv)\b|application/json\b)"
-)
-"""Types that cannot act when a browser opens them; all others are downloads."""
-_OPAQUE: Final = "application/octet-stream"
-_TYPE: Final = re.compile(
-    r"[a-z0-9!#$&^_.+-]{1,127}/[a-z0-9!#$&^_.+-]{1,127}\s*+(?:;.*+)?", re.IGNORECASE
-)
 _RELAYED: Final = {"content-range": "Content-Range", "accept-ranges": "Accept-Ranges"}
 _ARCHIVED: Final = re.compile(r"x-archive-orig-[a-z0-9-]{1,60}")
-_LONGEST_VALUE: Final = 2000
-_MOST_ARCHIVED: Final = 40
 _EXACT: Final = "match=exact"
 
 
@@ -117,7 +107,7 @@ class Proxy:
         async with AsyncExitStack() as exchange:
             reply = await exchange.enter_async_context(self._fetchers[archive](request))
             if reply.status == 416 and wanted:
-                return Answer(416, {**_SANDBOX, **_copied(reply, _RELAYED)})
+                return Answer(416, {**SANDBOX, **_copied(reply, _RELAYED)})
             _check(reply, found.memento, asked_for_part=bool(wanted))
             headers = self._headers(found, reply)
             pieces = _pieces(exchange.pop_all(), reply, archive, self._most)
@@ -140,11 +130,11 @@ class Proxy:
             ),
             "Content-Location": header_safe(reply.url),
             "Cache-Control": "max-age=86400, no-transform" if exact else "no-cache",
-            **_typed(reply),
+            **typed(reply.headers.get("content-type", "")),
             **_sized(reply),
             **_copied(reply, _RELAYED),
             **self._moved(found.memento.archive, reply),
-            **_SANDBOX,
+            **SANDBOX,
         }
 
     def _moved(self, archive: str, reply: Reply) -> dict[str, str]:
@@ -152,7 +142,7 @@ class Proxy:
         location = reply.headers.get("location")
         if location is None or reply.status not in _MOVED:
             return {}
-        told = {"X-Archive-Orig-Location": header_safe(location[:_LONGEST_VALUE])}
+        told = {"X-Archive-Orig-Location": header_safe(location[:LONGEST_VALUE])}
         try:
             link = read_link(
                 resolved(location.strip(), reply.url) or "", self._registry, Diagnosis()
@@ -200,7 +190,7 @@ def _range(call: Call) -> dict[str, str]:
     if (
         call.method == "HEAD"
         or call.header("If-Range") is not None
-        or not _RANGE.fullmatch(wanted)
+        or not SINGLE_RANGE.fullmatch(wanted)
     ):
         return {}
     return {"Range": wanted, "Accept-Encoding": "identity"}
@@ -257,16 +247,6 @@ def _coded(reply: Reply) -> bool:
     return reply.headers.get("content-encoding", "identity").strip().lower() != "identity"
 
 
-def _typed(reply: Reply) -> dict[str, str]:
-    """Return the archived type, and that it is a download where it could act."""
-    stated = reply.headers.get("content-type", "")
-    readable = _is_clean(stated) and _TYPE.fullmatch(stated)
-    kind = stated if readable else _OPAQUE
-    if _HARMLESS.match(kind.lower()):
-        return {"Content-Type": kind}
-    return {"Content-Type": kind, "Content-Disposition": "attachment"}
-
-
 def _sized(reply: Reply) -> dict[str, str]:
     """Return the length, unless a coding was taken off."""
     stated = reply.headers.get("content-length", "")
@@ -277,7 +257,7 @@ def _sized(reply: Reply) -> dict[str, str]:
 
 def _copied(reply: Reply, names: Mapping[str, str]) -> dict[str, str]:
     values = ((written, reply.headers.get(name)) for name, written in names.items())
-    return {name: value for name, value in values if value is not None and _is_clean(value)}
+    return {name: value for name, value in values if value is not None and is_clean(value)}
 
 
 def _archived(reply: Reply) -> dict[str, str]:
@@ -285,10 +265,6 @@ def _archived(reply: Reply) -> dict[str, str]:
     aside = [
         name
         for name, value in reply.headers.items()
-        if _ARCHIVED.fullmatch(name) and "cookie" not in name and _is_clean(value)
+        if _ARCHIVED.fullmatch(name) and "cookie" not in name and is_clean(value)
     ]
-    return {name.title(): reply.headers[name] for name in aside[:_MOST_ARCHIVED]}
-
-
-def _is_clean(value: str) -> bool:
-    return len(value) <= _LONGEST_VALUE and value.isascii() and value.isprintable()
+    return {name.title(): reply.headers[name] for name in aside[:MOST_ARCHIVED]}
