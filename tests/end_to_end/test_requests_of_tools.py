@@ -1,0 +1,167 @@
+"""The requests of tools that cannot be run here, sent and read as their sources do.
+
+Each section names the version that was read. What is imitated is what the tool sends to whom
+it takes for its aggregator, and which parts of the answer it needs: nothing else.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+import requests  # type: ignore[import-untyped]
+
+from tests.end_to_end import pywb as held
+from tests.end_to_end.pywb import Pywb
+from tests.end_to_end.sending import send
+from tests.end_to_end.server import Running, running_timegate
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+NOBODY = "http://127.0.0.1:9/"
+
+
+@pytest.fixture(scope="module")
+def server(
+    plain_pywb: Pywb, exact_pywb: Pywb, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """Our server over two pywbs that hold the same."""
+    archives = {"plain": plain_pywb.url, "exact": exact_pywb.url}
+    with running_timegate(tmp_path_factory.mktemp("server"), archives) as running:
+        yield running
+
+
+# robustlinks.js 2.0.1 (mementoweb/robustlinks cf77aa2): a link for a browser, the date of the
+# attribute data-versiondate in UTC as 14 digits, the original as it stands. robustlinks2.ts
+# (d-koding/robustlinks e733b82) puts the same behind its setting timeGate, and without a date
+# the original alone.
+
+
+@pytest.mark.parametrize(
+    ("path", "copy"),
+    [
+        (f"/memento/20120120060000/{held.FIFTY}", f"20120120120000/{held.FIFTY}"),
+        (f"/memento/20170101000000/{held.QUERY}", f"20170707070707/{held.QUERY}"),
+        (f"/web/20120120/{held.FIFTY}", f"20120120120000/{held.FIFTY}"),
+        (f"/web/{held.ONCE}", f"20130303030303/{held.ONCE}"),
+    ],
+)
+def test_a_robust_link_leads_a_browser_to_the_copy(
+    server: Running, path: str, copy: str
+) -> None:
+    reply = send(f"{server.url}{path}", BROWSER)
+
+    assert reply.status == 302
+    assert reply.headers["Location"].endswith(copy)
+
+
+def test_a_robust_link_without_a_readable_date_is_refused_and_not_guessed(
+    server: Running,
+) -> None:
+    reply = send(f"{server.url}/memento/Invalid%20date/{held.FIFTY}", BROWSER)
+
+    assert reply.status == 400
+
+
+# Mink 3.0.1 (machawk1/Mink 16aec6e): any answer of the aggregator's root means that it lives;
+# then the JSON TimeMap. 404 is "no mementos", 504 a broken aggregator; of everything else it
+# reads mementos.list and original_uri, and makes a JavaScript Date of each datetime.
+
+
+def test_mink_finds_us_alive_and_counts_the_copies(server: Running) -> None:
+    root = send(server.url)
+    timemap = send(f"{server.url}/timemap/json/{held.FIFTY}")
+
+    told = json.loads(timemap.body)
+    dates = [datetime.fromisoformat(one["datetime"]) for one in told["mementos"]["list"]]
+    assert root.status == 200
+    assert timemap.status == 200
+    assert told["original_uri"] == held.FIFTY
+    assert len(dates) == 2 * len(held.FIFTY_STAMPS)
+    assert dates[0] == datetime(2012, 1, 1, 12, tzinfo=UTC)
+    assert all(one["uri"].startswith("http") for one in told["mementos"]["list"])
+
+
+def test_mink_shows_no_copies_only_where_that_is_known(
+    server: Running, plain_pywb: Pywb, tmp_path: Path
+) -> None:
+    absent = send(f"{server.url}/timemap/json/{held.UNKNOWN}")
+    with running_timegate(tmp_path, {"plain": plain_pywb.url, "dead": NOBODY}) as partial:
+        unknown = send(f"{partial.url}/timemap/json/{held.UNKNOWN}")
+
+    assert absent.status == 404
+    assert unknown.status in (502, 504)
+
+
+# Moment-o7 0.0.3, the Zotero 7 successor of zotero-memento (dawsonmv/zotero-moment-o7 9380836):
+# the URL encoded as JavaScript's encodeURIComponent does, JSON read first. Only 200 counts.
+
+
+@pytest.mark.parametrize("url", [held.FIFTY, held.QUERY, held.SLASHES])
+def test_moment_o7_finds_copies_of_a_url_encoded_as_a_whole(server: Running, url: str) -> None:
+    encoded = quote(url, safe="!'()*-._~")
+    accept = {"Accept": "application/json, application/link-format"}
+
+    reply = send(f"{server.url}/timemap/json/{encoded}", accept)
+
+    told = json.loads(reply.body)
+    assert reply.status == 200
+    assert told["original_uri"] == url
+    assert told["timegate_uri"] == f"{server.url}/timegate/{url}"
+    assert all(one["uri"].endswith(url) for one in told["mementos"]["list"])
+    assert all(datetime.fromisoformat(one["datetime"]) for one in told["mementos"]["list"])
+
+
+# MementoEmbed 0.2021.02.22 (PyPI; the same in oduwsdl/MementoEmbed 4d1b2ea): a user gives it
+# the URI of a memento. It follows redirects, wants Memento-Datetime and the links of the copy
+# at the end, writes id_ and im_ behind 14 digits in the path, and takes the TimeMap from the
+# Link header of the first answer: ours.
+
+FOURTEEN_DIGITS = re.compile(r"(/[0-9]{14})/")
+
+
+@pytest.fixture
+def session() -> Iterator[requests.Session]:
+    """The client library that MementoEmbed uses, without this machine's proxies."""
+    with requests.Session() as session:
+        session.trust_env = False
+        session.headers["Accept-Encoding"] = "gzip, deflate"
+        yield session
+
+
+def test_mementoembed_reaches_the_copy_its_raw_form_and_its_images(
+    server: Running, session: requests.Session
+) -> None:
+    given = f"{server.url}/web/20120120120000/{held.FIFTY}"
+
+    shown = session.get(given, timeout=30)
+    raw = session.get(FOURTEEN_DIGITS.sub(r"\1id_/", shown.url), timeout=30)
+    image = session.get(FOURTEEN_DIGITS.sub(r"\1im_/", given), timeout=30)
+
+    assert shown.headers["Memento-Datetime"] == "Fri, 20 Jan 2012 12:00:00 GMT"
+    assert shown.links["original"]["url"] == held.FIFTY
+    assert held.FIFTY in shown.links["timegate"]["url"]
+    assert (raw.status_code, image.status_code) == (200, 200)
+    assert "20120120120000" in raw.text
+
+
+def test_mementoembed_counts_the_copies_in_the_timemap_that_our_redirect_names(
+    server: Running, session: requests.Session
+) -> None:
+    shown = session.get(f"{server.url}/web/20120120120000/{held.FIFTY}", timeout=30)
+
+    first = shown.history[0]
+    timemap = session.get(first.links["timemap"]["url"], timeout=30)
+
+    assert first.links["original"]["url"] == held.FIFTY
+    assert timemap.headers["Content-Type"] == "application/link-format"
+    assert len(dates_of(timemap.text)) == 2 * len(held.FIFTY_STAMPS)
+
+
+def dates_of(text: str) -> list[datetime]:
+    """Read the dates of mementos as its library aiu 0.2.4 does: every value is in quotes."""
+    found = re.findall(r'rel="(?:first |last )*+memento"; datetime="([^"]++)"', text)
+    form = "%a, %d %b %Y %H:%M:%S GMT"
+    return [datetime.strptime(when, form).replace(tzinfo=UTC) for when in found]
