@@ -9,7 +9,7 @@ later and the answer is still fresh.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum
 from functools import lru_cache
 from hashlib import blake2b
@@ -49,9 +49,19 @@ class Recollection:
     """Remembers and recalls, for one set of archives."""
 
     def __init__(
-        self, store: Store, clock: Clock, version: str, *, stale_for: float = STALE
+        self,
+        store: Store,
+        clock: Clock,
+        version: str,
+        *,
+        stale_for: float = STALE,
+        changing: Collection[str] = (),
     ) -> None:
-        """*version* changes with the set of archives, so that old answers die with it."""
+        """*version* changes with the set of archives, so that old answers die with it.
+
+        *changing* are archives of which nothing is kept: those on our own disk answer as
+        quickly as any memory, and may hold more a second later.
+        """
         if "/" in version:
             raise ValueError(f"version {version!r}: no slash may stand in it")
         self.rejected = 0
@@ -61,11 +71,14 @@ class Recollection:
         self._clock = clock
         self._version = version
         self._stale_for = min(stale_for, LONGEST_STALE)
+        self._changing = frozenset(changing)
 
     def recall_now(
         self, archive: str, original: str, at: Moment | None, *, scope: str = "public"
     ) -> Remembered | Waiting | None:
         """Do as `recall`, unless that takes waiting: then return `WAITING`."""
+        if archive in self._changing:
+            return None
         store = self._immediate
         if store is None:
             return WAITING
@@ -108,6 +121,8 @@ class Recollection:
         scope: str = "public",
     ) -> None:
         """Keep what *archive* answered just now. None is a clear no, never an error."""
+        if archive in self._changing:
+            return
         question = self._question(archive, original, _time_class(at), scope)
         fresh_for = lifetime(at, outcome, self._clock())
         value = encode_answer(question.asked, outcome)
@@ -122,7 +137,7 @@ class Recollection:
         scope: str = "public",
     ) -> None:
         """Keep a complete TimeMap, unless it is longer than `MOST_CAPTURES`."""
-        if len(captures) > MOST_CAPTURES:
+        if len(captures) > MOST_CAPTURES or archive in self._changing:
             return
         question = self._question(archive, original, "timemap", scope)
         value = encode_captures(question.asked, captures)
@@ -136,6 +151,8 @@ class Recollection:
 
         Only while they are fresh: a stale TimeMap answers `recall`, where it is marked.
         """
+        if archive in self._changing:
+            return None
         question = self._question(archive, original, "timemap", scope)
         stored = await self._store.get(question.key)
         if stored is None or not stored.fresh:
@@ -207,7 +224,6 @@ def _time_class(at: Moment | None) -> str:
 
 
 # One question goes to many archives in turn.
-@lru_cache(maxsize=128)
 @lru_cache(maxsize=1024)
 def _page(original: str) -> tuple[str, str]:
     """Return the canonical form of a URL, and the hash under which it is kept."""

@@ -290,3 +290,15 @@ async def test_a_file_answers_from_timemaps_too(desk: Desk, tmp_path: Path) -> N
     assert stamps == {"20140101000000"}
     assert await recollection.forget(PAGE) == 1
     await store.close()
+
+
+async def test_nothing_is_kept_of_an_archive_that_may_hold_more_a_second_later(
+    desk: Desk,
+) -> None:
+    memory = Recollection(desk.store, desk.clock, "v1", changing={ARCHIVE})
+    await memory.remember(ARCHIVE, PAGE, AT, found())
+    await memory.remember_timemap(ARCHIVE, PAGE, [found().memento])
+
+    assert await desk.recollection.recall(ARCHIVE, PAGE, AT) is None
+    assert await memory.recall(ARCHIVE, PAGE, AT) is None
+    assert await memory.recall_timemap(ARCHIVE, PAGE) is None
