@@ -88,6 +88,8 @@ class Config:
     mementomaps: Mapping[str, str] = field(default_factory=dict)
     private: frozenset[str] = frozenset()
     """Ids of the operator's own archives: only these may be at private addresses."""
+    delays: Mapping[str, float] = field(default_factory=dict)
+    """Seconds by which an archive of the demo answers late; no file can set it."""
 
 
 HOME_LIMITS: Final = Limits(
@@ -105,7 +107,8 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
     """
     where = "the environment" if path is None else str(path)
     file = _converted(_overlaid({} if path is None else _table(path)), where)
-    own = (*_own_archives(file, where), *_memgator(archives))
+    folder = Path() if path is None else path.parent
+    own = (*_own_archives(file, where, folder.absolute()), *_memgator(archives))
     known = _used(file, where)
     if archives is not None and file.archives.use is None:
         # As with MemGator, the list is the list.
@@ -249,14 +252,26 @@ def _switched(entry: ArchiveEntry, *, on: bool) -> ArchiveEntry:
     return replace(entry, use=on, because=because)
 
 
-def _own_archives(file: File, where: str) -> tuple[ArchiveEntry, ...]:
+def _own_archives(file: File, where: str, folder: Path) -> tuple[ArchiveEntry, ...]:
     try:
-        return tuple(
+        entries = tuple(
             _at_home(entry_from(one, f"{where}: archive[{number}]"))
             for number, one in enumerate(file.archive, start=1)
         )
     except BadEntry as error:
         raise BadConfig(str(error)) from error
+    return tuple(_located(entry, folder) for entry in entries)
+
+
+def _located(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
+    """Return a local collection with the paths that are meant: beside the configuration."""
+    if entry.kind != "warc" or entry.path is None:
+        return entry
+    path = folder / Path(entry.path).expanduser()
+    if not path.exists():
+        raise BadConfig(f"{entry.origin}: path: there is no {path}")
+    index = entry.index and str(folder / Path(entry.index).expanduser())
+    return replace(entry, path=str(path), index=index)
 
 
 def _at_home(entry: ArchiveEntry) -> ArchiveEntry:
@@ -268,7 +283,9 @@ def _at_home(entry: ArchiveEntry) -> ArchiveEntry:
 
 def is_public(entry: ArchiveEntry) -> bool:
     """Whether somebody else runs *entry*, as far as its hosts tell."""
-    return not all(_is_private(host) or _is_internal(host) for host in entry.hosts)
+    return entry.kind != "warc" and not all(
+        _is_private(host) or _is_internal(host) for host in entry.hosts
+    )
 
 
 def _is_private(host: str) -> bool:
