@@ -1,6 +1,6 @@
 """CDX: the captures of a URL as rows, in the dialects of the Wayback Machine and of pywb."""
 
-from timegate.cdx.fields import UNKNOWN, timestamp
+from timegate.cdx.fields import FILED, UNKNOWN, Capture, Filed, timestamp
 from timegate.cdx.formats import Array, Cdxj, Format, Lines, Objects
 from timegate.cdx.query import (
     CdxQuery,
@@ -13,11 +13,14 @@ from timegate.cdx.query import (
 from timegate.cdx.selection import Selection
 
 __all__ = [
+    "FILED",
     "UNKNOWN",
     "Array",
+    "Capture",
     "CdxQuery",
     "Cdxj",
     "Dialect",
+    "Filed",
     "Format",
     "Lines",
     "Objects",

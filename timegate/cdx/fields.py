@@ -5,7 +5,7 @@ All are ASCII without blanks and controls, whatever an archive said, so that a r
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from archives.model import Memento
 from archives.surt import surt
@@ -23,50 +23,88 @@ WAYBACK: Final = (
 )
 PYWB: Final = ("urlkey", "timestamp", "url", "mime", "status", "digest", "source", "memento")
 """The last two are ours: the archive, and the address of the copy there."""
+FILED: Final = (*PYWB[:6], "length", "offset", "filename")
+"""What pywb tells of captures in its own files, and needs to replay them."""
+
+
+class Filed(NamedTuple):
+    """A capture in a file of our own: a `Memento`, and where its record lies."""
+
+    stamp: str
+    uri: str
+    original: str
+    archive: str
+    status: int | None
+    mime: str | None
+    digest: str | None
+    urlkey: str
+    length: int
+    offset: int
+    filename: str
+
+    @property
+    def memento(self) -> Memento:
+        """What it is without its file."""
+        return Memento(*self[:7])
+
+
+Capture = Memento | Filed
 
 _key: Final = lru_cache(maxsize=1024)(surt)
 _plain: Final = lru_cache(maxsize=1024)(header_safe)
 
 
-def timestamp(capture: Memento) -> str:
+def timestamp(capture: Capture) -> str:
     """Return fourteen digits; a leap second is the one before it, as clients know none."""
     stamp = capture.stamp
     return f"{stamp[:12]}59" if stamp[12:14] == "60" else stamp[:14]
 
 
-def _urlkey(capture: Memento) -> str:
-    return _key(capture.original)
+def _urlkey(capture: Capture) -> str:
+    return _plain(capture.urlkey) if isinstance(capture, Filed) else _key(capture.original)
 
 
-def _original(capture: Memento) -> str:
+def _original(capture: Capture) -> str:
     return _plain(capture.original)
 
 
-def _mime(capture: Memento) -> str:
+def _mime(capture: Capture) -> str:
     return _plain(capture.mime) if capture.mime else UNKNOWN
 
 
-def _status(capture: Memento) -> str:
+def _status(capture: Capture) -> str:
     return UNKNOWN if capture.status is None else str(capture.status)
 
 
-def _digest(capture: Memento) -> str:
+def _digest(capture: Capture) -> str:
     return header_safe(capture.digest) if capture.digest else UNKNOWN
 
 
-def _archive(capture: Memento) -> str:
+def _archive(capture: Capture) -> str:
     return _plain(capture.archive)
 
 
-def _memento(capture: Memento) -> str:
+def _memento(capture: Capture) -> str:
     return header_safe(capture.uri)
 
 
-def _nothing(_: Memento) -> str:
+def _length(capture: Capture) -> str:
+    return str(capture.length) if isinstance(capture, Filed) else UNKNOWN
+
+
+def _offset(capture: Capture) -> str:
+    return str(capture.offset) if isinstance(capture, Filed) else UNKNOWN
+
+
+def _filename(capture: Capture) -> str:
+    return _plain(capture.filename) if isinstance(capture, Filed) else UNKNOWN
+
+
+def _nothing(_: Capture) -> str:
     return UNKNOWN
 
 
-FIELDS: Final[Mapping[str, Callable[[Memento], str]]] = {
+FIELDS: Final[Mapping[str, Callable[[Capture], str]]] = {
     "urlkey": _urlkey,
     "timestamp": timestamp,
     "original": _original,
@@ -78,8 +116,11 @@ FIELDS: Final[Mapping[str, Callable[[Memento], str]]] = {
     "digest": _digest,
     "source": _archive,
     "memento": _memento,
-    # No archive's list tells these, or nothing that means anything elsewhere.
-    **dict.fromkeys(("length", "offset", "filename", "redirect", "robotflags"), _nothing),
+    # Only our own files tell these; elsewhere they would mean nothing.
+    "length": _length,
+    "offset": _offset,
+    "filename": _filename,
+    **dict.fromkeys(("redirect", "robotflags"), _nothing),
 }
 NAMES: Final = (*WAYBACK, "source", "memento")
 """Those that an error names."""

@@ -5,8 +5,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from archives.model import Memento
-from timegate.cdx.fields import FIELDS, PYWB, WAYBACK, timestamp
+from timegate.cdx.fields import FIELDS, PYWB, WAYBACK, Capture, timestamp
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -19,7 +18,7 @@ class Format(Protocol):
 
     def head(self) -> bytes: ...
 
-    def rows(self, captures: Sequence[Memento]) -> bytes: ...
+    def rows(self, captures: Sequence[Capture]) -> bytes: ...
 
     def tail(self, resume_key: str | None) -> bytes: ...
 
@@ -27,7 +26,7 @@ class Format(Protocol):
 class _Columns(NamedTuple):
     names: tuple[str, ...]
 
-    def of(self, captures: Sequence[Memento]) -> list[list[str]]:
+    def of(self, captures: Sequence[Capture]) -> list[list[str]]:
         getters = [FIELDS[name] for name in self.names]
         return [[getter(capture) for getter in getters] for capture in captures]
 
@@ -44,7 +43,7 @@ class Lines:
     def head(self) -> bytes:
         return b""
 
-    def rows(self, captures: Sequence[Memento]) -> bytes:
+    def rows(self, captures: Sequence[Capture]) -> bytes:
         return "".join([" ".join(row) + "\n" for row in self._columns.of(captures)]).encode()
 
     def tail(self, resume_key: str | None) -> bytes:
@@ -66,7 +65,7 @@ class Array:
     def head(self) -> bytes:
         return b"[" + _encode(self._columns.names)
 
-    def rows(self, captures: Sequence[Memento]) -> bytes:
+    def rows(self, captures: Sequence[Capture]) -> bytes:
         return b"".join([b",\n" + _encode(row) for row in self._columns.of(captures)])
 
     def tail(self, resume_key: str | None) -> bytes:
@@ -86,7 +85,7 @@ class Objects:
     def head(self) -> bytes:
         return b""
 
-    def rows(self, captures: Sequence[Memento]) -> bytes:
+    def rows(self, captures: Sequence[Capture]) -> bytes:
         names = self._columns.names
         return b"".join(
             [
@@ -113,7 +112,7 @@ class Cdxj:
     def head(self) -> bytes:
         return b""
 
-    def rows(self, captures: Sequence[Memento]) -> bytes:
+    def rows(self, captures: Sequence[Capture]) -> bytes:
         names, urlkey = self._columns.names, FIELDS["urlkey"]
         return b"".join(
             [

@@ -12,10 +12,9 @@ from typing import Final, Literal, NamedTuple
 from urllib.parse import unquote
 
 from archives.links.stamps import Stamp, settled
-from archives.model import Memento
 from archives.moment import Moment
 from archives.reading import Diagnosis, Malformed
-from timegate.cdx.fields import FIELDS, NAMES, UNKNOWN
+from timegate.cdx.fields import FIELDS, NAMES, UNKNOWN, Capture
 from timegate.cdx.pattern import Pattern
 from timegate.policies import BadChoice
 
@@ -30,8 +29,15 @@ _TRUE: Final = ("true", "1", "yes", "on")
 
 Dialect = Literal["wayback", "pywb"]
 Order = Literal["oldest", "newest", "nearest"]
+Match = Literal["exact", "prefix", "host", "domain"]
+_MATCHES: Final[Mapping[str, Match]] = {
+    "exact": "exact",
+    "prefix": "prefix",
+    "host": "host",
+    "domain": "domain",
+}
 Parameters = Mapping[str, Sequence[str]]
-Test = Callable[[Memento], bool]
+Test = Callable[[Capture], bool]
 
 
 class Position(NamedTuple):
@@ -73,6 +79,8 @@ class CdxQuery:
     """Whether the client wants to know how to go on where the limit was reached."""
     page: int = 0
     counts_pages: bool = False
+    match: Match = "exact"
+    """Which URLs are meant: this one, or all that begin with it, of its host or its domain."""
 
     @property
     def holds(self) -> bool:
@@ -90,8 +98,9 @@ def parameters_in(rest: str) -> dict[str, list[str]]:
     return found
 
 
-def query_from(parameters: Parameters, dialect: Dialect) -> CdxQuery:
-    """Return what *parameters* ask for. Raises BadChoice."""
+def query_from(parameters: Parameters, dialect: Dialect, *, ranges: bool = False) -> CdxQuery:
+    """Return what *parameters* ask for; *ranges* of URLs can be had. Raises BadChoice."""
+    url, match = _target(parameters, ranges=ranges)
     order, near = _order(parameters)
     limit = _number(parameters, "limit", signed=True)
     offset = _number(parameters, "offset")
@@ -100,9 +109,12 @@ def query_from(parameters: Parameters, dialect: Dialect) -> CdxQuery:
     if holds and (after is not None or abs(limit) + offset > MOST_HELD):
         allowed = f"at most {MOST_HELD} with offset, and without resumeKey, unless oldest first"
         raise BadChoice("limit", allowed)
+    if match != "exact" and after is not None:
+        raise BadChoice("resumeKey", "used with one URL only, not with a range of them")
     most = MOST_HELD - offset if holds else MOST_ROWS
     return CdxQuery(
-        url=_url(parameters),
+        url=url,
+        match=match,
         output=_output(parameters, dialect),
         fields=_fields(parameters),
         since=_digits(parameters, "from") or _digits(parameters, "from_ts"),
@@ -121,7 +133,7 @@ def query_from(parameters: Parameters, dialect: Dialect) -> CdxQuery:
     )
 
 
-def resume_key(last: Memento) -> str:
+def resume_key(last: Capture) -> str:
     """Return the key with which a client goes on behind *last*.
 
     Opaque, and no part of any row: clients cut it out of the text wherever they find it first.
@@ -155,14 +167,19 @@ def _many(parameters: Parameters, name: str) -> Sequence[str]:
     return values
 
 
-def _url(parameters: Parameters) -> str:
-    url = _one(parameters, "url")
-    kind = _one(parameters, "matchType")
+def _target(parameters: Parameters, *, ranges: bool) -> tuple[str, Match]:
+    url, kind = _one(parameters, "url"), _one(parameters, "matchType")
     if not url:
         raise BadChoice("url", "given: the URL whose captures are wanted, percent-encoded")
-    if kind not in ("", "exact") or (not kind and (url.endswith("*") or url.startswith("*."))):
-        raise BadChoice("matchType", "exact: archives are asked for one URL at a time")
-    return url
+    if not kind and url.startswith("*."):
+        kind, url = "domain", url[2:]
+    elif not kind and url.endswith("*"):
+        kind, url = "prefix", url[:-1]
+    match = _MATCHES.get(kind or "exact")
+    if match is None or (match != "exact" and not ranges):
+        one = "exact: archives are asked for one URL at a time"
+        raise BadChoice("matchType", ", ".join(_MATCHES) if ranges else one)
+    return url, match
 
 
 def _output(parameters: Parameters, dialect: Dialect) -> str:

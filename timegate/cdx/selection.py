@@ -13,7 +13,7 @@ from typing import Final
 from archives.choice import Remoteness, remoteness, second_of
 from archives.model import Memento
 from archives.moment import Moment
-from timegate.cdx.fields import FIELDS
+from timegate.cdx.fields import FIELDS, Capture, Filed
 from timegate.cdx.query import CdxQuery, Collapse, is_unknown, resume_key
 
 _distance: Final = itemgetter(0)
@@ -24,17 +24,19 @@ class Selection:
 
     def __init__(self, query: CdxQuery) -> None:
         self._query = query
+        # A range of URLs comes URL by URL, and the times of each begin anew.
+        self._in_order = query.match == "exact"
         self._collapsers = [_Collapser(collapse) for collapse in query.collapses]
         self._held = _holder(query)
         self._counted = 0
         self._sent = 0
-        self._last: Memento | None = None
+        self._last: Capture | None = None
         self.done = False
         """Whether nothing that may still come is wanted."""
         self.resume_key: str | None = None
         """With what to go on; None where there is nothing more."""
 
-    def take(self, captures: Sequence[Memento]) -> list[Memento]:
+    def take(self, captures: Sequence[Capture]) -> list[Capture]:
         """Return the rows that can be sent now."""
         wanted = [*self._counted_off(self._wanted(captures))]
         if self._held is None:
@@ -43,14 +45,16 @@ class Selection:
         self.done = self.done or self._held.done
         return []
 
-    def rest(self) -> list[Memento]:
+    def rest(self) -> list[Capture]:
         """Return the rows that had to wait for the end."""
         return [] if self._held is None else self._held.rows()
 
-    def _wanted(self, captures: Sequence[Memento]) -> Iterator[Memento]:
+    def _wanted(self, captures: Sequence[Capture]) -> Iterator[Capture]:
         since, until, filters = self._query.since, self._query.until, self._query.filters
         for capture in captures:
             if until and capture.stamp[: len(until)] > until:
+                if not self._in_order:
+                    continue
                 self.done = True
                 return
             if capture.stamp < since or not all(holds(capture) for holds in filters):
@@ -58,7 +62,7 @@ class Selection:
             if all(collapser.passes(capture) for collapser in self._collapsers):
                 yield capture
 
-    def _counted_off(self, captures: Iterator[Memento]) -> Iterator[Memento]:
+    def _counted_off(self, captures: Iterator[Capture]) -> Iterator[Capture]:
         """Leave out what the offset skips, if it counts from the oldest on."""
         query = self._query
         offset = 0 if query.holds else query.offset
@@ -67,7 +71,7 @@ class Selection:
             if self._counted > offset and (query.after is None or capture[:2] > query.after):
                 yield capture
 
-    def _limited(self, captures: Sequence[Memento]) -> Iterator[Memento]:
+    def _limited(self, captures: Sequence[Capture]) -> Iterator[Capture]:
         for capture in captures:
             if self._sent == self._query.limit:
                 # One more than was asked for: there is something to go on with.
@@ -90,7 +94,7 @@ class _Collapser:
         self._length = collapse.length
         self._before: str | None = None
 
-    def passes(self, capture: Memento) -> bool:
+    def passes(self, capture: Capture) -> bool:
         value = self._field(capture)[: self._length]
         same = value == self._before and not is_unknown(value)
         self._before = value
@@ -104,13 +108,13 @@ class _Newest:
 
     def __init__(self, query: CdxQuery) -> None:
         self._offset = query.offset
-        self._captures = deque[Memento](maxlen=query.limit + query.offset)
+        self._captures = deque[Capture](maxlen=query.limit + query.offset)
         self._turns = query.order == "newest"
 
-    def add(self, captures: Sequence[Memento]) -> None:
+    def add(self, captures: Sequence[Capture]) -> None:
         self._captures.extend(captures)
 
-    def rows(self) -> list[Memento]:
+    def rows(self) -> list[Capture]:
         newest_first = [*reversed(self._captures)][self._offset :]
         return newest_first if self._turns else newest_first[::-1]
 
@@ -123,23 +127,28 @@ class _Nearest:
         self._most = query.limit + query.offset
         self._instant = near.negotiated
         self._remoteness = remoteness(near)
-        self._held: list[tuple[Remoteness, Memento]] = []
+        self._in_order = query.match == "exact"
+        self._held: list[tuple[Remoteness, Capture]] = []
         self.done = False
 
-    def add(self, captures: Sequence[Memento]) -> None:
+    def add(self, captures: Sequence[Capture]) -> None:
         if not captures:
             return
-        self._held += [(self._remoteness(capture), capture) for capture in captures]
+        self._held += [(self._remoteness(_memento(capture)), capture) for capture in captures]
         newest = self._held[-1]
         if len(self._held) > self._most:
             self._held.sort(key=_distance)
             del self._held[self._most :]
             # From the instant on every capture is farther away than the one before it.
             is_past = second_of(newest[1].stamp) > self._instant
-            self.done = is_past and newest[0] > self._held[-1][0]
+            self.done = self._in_order and is_past and newest[0] > self._held[-1][0]
 
-    def rows(self) -> list[Memento]:
+    def rows(self) -> list[Capture]:
         return [capture for _, capture in sorted(self._held, key=_distance)][self._offset :]
+
+
+def _memento(capture: Capture) -> Memento:
+    return capture.memento if isinstance(capture, Filed) else capture
 
 
 def _holder(query: CdxQuery) -> _Newest | _Nearest | None:

@@ -10,11 +10,11 @@ from contextlib import AsyncExitStack, aclosing
 from typing import Final
 
 from archives.errors import ArchiveError
-from archives.model import Memento
 from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text
 from timegate.cdx import (
     Array,
+    Capture,
     Cdxj,
     CdxQuery,
     Dialect,
@@ -144,7 +144,7 @@ class _Rows:
         if began:
             yield self._writer.tail(self._selection.resume_key)
 
-    async def _selected(self) -> AsyncGenerator[Sequence[Memento], None]:
+    async def _selected(self) -> AsyncGenerator[Sequence[Capture], None]:
         selection = self._selection
         async with aclosing(self._pieces()) as pieces:
             async for piece in pieces:
@@ -154,7 +154,7 @@ class _Rows:
         for piece in _slices(selection.rest()):
             yield piece
 
-    async def _pieces(self) -> AsyncGenerator[Sequence[Memento], None]:
+    async def _pieces(self) -> AsyncGenerator[Sequence[Capture], None]:
         async with aclosing(self._merge.blocks()) as blocks:
             async for block in blocks:
                 for piece in _slices(block):
@@ -172,7 +172,7 @@ class _Rows:
                     raise error
 
 
-def _slices(captures: Sequence[Memento]) -> Iterator[Sequence[Memento]]:
+def _slices(captures: Sequence[Capture]) -> Iterator[Sequence[Capture]]:
     for start in range(0, len(captures), _SLICE):
         yield captures[start : start + _SLICE]
 
