@@ -2,16 +2,23 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import cdx_toolkit  # type: ignore[import-untyped]
 import pytest
 import wayback  # type: ignore[import-untyped]
 from wayback import _client as edgi
+from wayback import _utils as edgi_urls
+from wayback.exceptions import (  # type: ignore[import-untyped]
+    MementoPlaybackError,
+    NoMementoError,
+)
 from waybackpy import WaybackMachineAvailabilityAPI, WaybackMachineCDXServerAPI
 
 from tests.end_to_end import pywb as held
@@ -72,6 +79,85 @@ def test_edgis_client_pages_by_resume_keys(
 
     # It shows each capture once, whoever holds it.
     assert sorted(set(found)) == sorted(held.FIFTY_STAMPS)
+
+
+@pytest.fixture
+def edgi_pointed(server: Running, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return what points EDGI's client at one of our paths; it knows one archive only."""
+
+    def point(path: str) -> None:
+        monkeypatch.setattr(edgi_urls, "MEMENTO_URL_TEMPLATE", f"{server.url}{path}")
+        whoevers = re.compile(r"^https?://.+?/(\d{14})(\w\w_)?/(.+)$")
+        monkeypatch.setattr(edgi_urls, "MEMENTO_URL_PATTERN", whoevers)
+
+    return point
+
+
+PROXY = "/memento/proxy/{timestamp}/{url}"
+NOON = datetime(2012, 1, 20, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("url", "when", "status"),
+    [
+        (held.FIFTY, NOON, 200),
+        (held.QUERY, datetime(2017, 7, 7, 7, 7, 7, tzinfo=UTC), 200),
+        (held.GONE, datetime(2014, 4, 4, 4, 4, 4, tzinfo=UTC), 404),
+    ],
+)
+def test_edgis_client_gets_exactly_the_copy_it_wants(
+    edgi_pointed: Callable[[str], None], url: str, when: datetime, status: int
+) -> None:
+    edgi_pointed(PROXY)
+
+    with wayback.WaybackClient() as client:
+        memento = client.get_memento(url, when)
+
+    assert (memento.status_code, memento.url, memento.timestamp) == (status, url, when)
+    assert memento.ok == (status == 200)
+
+
+def test_edgis_client_follows_an_archived_redirect_through_us(
+    server: Running, edgi_pointed: Callable[[str], None]
+) -> None:
+    edgi_pointed(PROXY)
+
+    with wayback.WaybackClient() as client:
+        memento = client.get_memento(held.MOVED, datetime(2013, 3, 3, 3, 3, tzinfo=UTC))
+
+    assert memento.url == held.ONCE
+    assert [one.url for one in memento.history] == [held.MOVED]
+    assert memento.memento_url.startswith(server.url)
+
+
+def test_edgis_client_is_told_that_the_copy_is_another_one(
+    edgi_pointed: Callable[[str], None],
+) -> None:
+    edgi_pointed(PROXY)
+    later = NOON + timedelta(hours=1)
+
+    with wayback.WaybackClient() as client:
+        near = client.get_memento(held.FIFTY, later, exact=False)
+        with pytest.raises(MementoPlaybackError):
+            client.get_memento(held.FIFTY, later)
+        with pytest.raises(NoMementoError):
+            client.get_memento(held.UNKNOWN, later)
+
+    assert near.timestamp == NOON
+
+
+def test_edgis_client_is_led_to_the_archive_itself_if_it_need_not_be_exact(
+    server: Running, edgi_pointed: Callable[[str], None]
+) -> None:
+    edgi_pointed("/web/{timestamp}{mode}/{url}")
+
+    with wayback.WaybackClient() as client:
+        memento = client.get_memento(held.FIFTY, NOON, exact=False)
+        with pytest.raises(MementoPlaybackError):
+            client.get_memento(held.FIFTY, NOON)
+
+    assert memento.timestamp == NOON
+    assert not memento.memento_url.startswith(server.url)
 
 
 def test_pywikibot_finds_a_copy(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-import requests  # type: ignore[import-untyped]
+import requests
 
 from tests.end_to_end import pywb as held
 from tests.end_to_end.pywb import Pywb
