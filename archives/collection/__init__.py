@@ -1,1 +1,1 @@
-"""Local collections: the index over files of captures, how it is built and asked."""
+"""A folder of WARCs as an archive: its index, how that is built and kept, how it is asked."""

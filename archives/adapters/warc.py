@@ -1,0 +1,38 @@
+"""Local collections: our own WARCs, asked like any archive.
+
+The index knows which record; the replay template makes the address under which we serve it.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from archives.collection.index import Holdings, Row
+from archives.model import ArchiveEntry, Closest, Memento
+from archives.moment import Moment
+
+
+class WarcArchive:
+    """A `Source` over the index of a collection."""
+
+    def __init__(self, entry: ArchiveEntry, collection: Holdings) -> None:
+        if entry.replay is None:
+            raise ValueError(f"{entry.id}: a collection needs a replay template")
+        self.entry = entry
+        self._replay = entry.replay
+        self._collection = collection
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        """Look up the capture nearest to *at*."""
+        row = await self._collection.nearest(original, at)
+        return None if row is None else Closest(self._memento(row), "cdx")
+
+    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        """List what the index has of *original*, its variants included."""
+        async with aclosing(self._collection.listed(original)) as batches:
+            async for rows in batches:
+                yield [self._memento(row) for row in rows]
+
+    def _memento(self, row: Row) -> Memento:
+        # All the digits: in one second there may be several captures (T-9).
+        uri = self._replay.replace("{time14}", row.stamp, 1).replace("{uri}", row.url, 1)
+        return Memento(row.stamp, uri, row.url, self.entry.id, row.status, row.mime, row.digest)

@@ -1,0 +1,73 @@
+"""Which of some captures is the one asked for. Pure; counts in nanoseconds, as WARC-Dates may.
+
+Inside the interval that was asked for, the very URL goes before its variants (another scheme,
+``www``, a slash): a citation of ``http://`` is not one of ``https://``. Outside of it nothing
+can be exact, so time decides, and the URL only between captures as near as each other.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from archives.choice import second_of
+from archives.collection.index import Row
+from archives.moment import Moment
+
+_SECOND: Final = 1_000_000_000
+_FINEST: Final = 9
+"""Digits of a fraction that are counted; a WARC-Date has no more (WARC 1.1, 5.4)."""
+Remoteness = tuple[int, bool, int, bool, bool, str]
+
+
+def nanoseconds(digits: str) -> int:
+    """Return when *digits* begin, 14 of them or more, counted from 1970."""
+    fraction = digits[14 : 14 + _FINEST].ljust(_FINEST, "0")
+    return int(second_of(digits[:14]).timestamp()) * _SECOND + int(fraction)
+
+
+def pivot(at: Moment) -> str:
+    """Return the instant from which to look both ways: the nearest is next to it."""
+    return at.digits if len(at.digits) > 14 else Moment.of(at.negotiated).digits
+
+
+def nearest_row(rows: Iterable[Row], url: str, at: Moment) -> Row | None:
+    """Return the best of *rows*."""
+    return min(rows, key=remoteness(url, at), default=None)
+
+
+def newest_row(rows: Iterable[Row], url: str) -> Row | None:
+    """Return the latest; of those as late the very URL, then a page rather than an error."""
+    return max(rows, key=lambda row: (row.stamp, row.url == url, _is_page(row)), default=None)
+
+
+def same_second(rows: Iterable[Row], url: str) -> Row | None:
+    """Return the best of captures that are all of the time asked for."""
+    return max(rows, key=lambda row: (row.url == url, _is_page(row)), default=None)
+
+
+def remoteness(url: str, at: Moment) -> Callable[[Row], Remoteness]:
+    """Return what measures how far a row is from what was asked: the least is the best."""
+    first, last = (int(second.timestamp()) * _SECOND for second in at.window)
+    instant = nanoseconds(pivot(at))
+    if len(at.digits) > 14:
+        first = last = instant
+
+    def measure(row: Row) -> Remoteness:
+        captured = nanoseconds(row.stamp)
+        inside = row.stamp.startswith(at.digits)
+        outside = 0 if inside else max(first - captured, captured - last, 0)
+        other = row.url != url
+        return (
+            outside,
+            inside and other,
+            abs(captured - instant),
+            other,
+            not _is_page(row),
+            row.stamp,
+        )
+
+    return measure
+
+
+def _is_page(row: Row) -> bool:
+    """Whether it is not known to be an error or a redirect (S-5)."""
+    return row.status is None or 200 <= row.status <= 299

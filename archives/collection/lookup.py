@@ -1,0 +1,146 @@
+"""Questions to the index, each a few rows of one range of its primary key.
+
+Every question is a read transaction of its own: what a builder made visible meanwhile is seen
+by the next one, and nobody holds up its checkpoints. Connections belong to threads.
+"""
+
+import os
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from archives.collection.choosing import nearest_row, newest_row, pivot, same_second
+from archives.collection.database import open_reader
+from archives.collection.index import Key, Row
+from archives.moment import Moment
+from archives.surt import surt
+
+BATCH: Final = 1000
+_FEW: Final = 8
+"""Rows to each side that are looked at: captures of one second, in several variants."""
+_FAR: Final = 1000
+"""Rows to each side among which the very URL is looked for, where a variant is nearer."""
+
+# CROSS JOIN keeps SQLite from beginning with the parts; state 1 is LIVE.
+_SELECT: Final = (
+    "SELECT c.stamp, c.url, c.mime, c.status, c.digest, c.offset, c.length, c.surt, p.path, "
+    "p.member, c.part FROM capture c CROSS JOIN part p ON p.id = c.part "
+    "WHERE p.state = 1 AND "
+)
+_UP: Final = "ORDER BY c.stamp, c.part, c.offset LIMIT ?"
+_DOWN: Final = "ORDER BY c.stamp DESC, c.part DESC, c.offset DESC LIMIT ?"
+_NOT_AFTER: Final = f"{_SELECT} c.surt = ? AND c.stamp <= ? AND c.stamp >= ? {_DOWN}"
+_AFTER: Final = f"{_SELECT} c.surt = ? AND c.stamp > ? AND c.stamp < ? {_UP}"
+_LAST: Final = f"{_SELECT} c.surt = ? {_DOWN}"
+_EXACT: Final = f"{_SELECT} c.surt = ? AND c.stamp >= ? AND c.stamp < ? {_UP}"
+_PAGE: Final = f"{_SELECT} c.surt = ? AND (c.stamp, c.part, c.offset) > (?, ?, ?) {_UP}"
+_RANGE: Final = (
+    f"{_SELECT} (c.surt, c.stamp, c.part, c.offset) > (?, ?, ?, ?) AND c.surt < ? "
+    "ORDER BY c.surt, c.stamp, c.part, c.offset LIMIT ?"
+)
+_BEHIND_DIGITS: Final = ":"
+"""The character after 9: behind everything that begins with the digits before it."""
+_REVISIT: Final = "warc/revisit"
+
+
+class _Own(threading.local):
+    """The connection of one thread."""
+
+    connection: sqlite3.Connection | None = None
+    signature: tuple[int, int, int] | None = None
+
+
+class Lookup:
+    """Asks one index file, wherever the thread. Raises OSError, sqlite3.Error and the like."""
+
+    def __init__(self, index: Path, root: Path) -> None:
+        self._index = index
+        self._root = str(root)
+        self._own = _Own()
+        self._opened: list[sqlite3.Connection] = []
+
+    def close(self) -> None:
+        """Close the connections of all threads, which must be idle."""
+        while self._opened:
+            self._opened.pop().close()
+
+    def is_complete(self) -> bool:
+        """Whether every file has been looked at once, so that absence means something."""
+        with closing(self._connection().execute("SELECT complete FROM pass")) as rows:
+            return bool(rows.fetchone()[0])
+
+    def nearest(self, url: str, at: Moment | None) -> Row | None:
+        """Return the capture nearest to *at*; the newest where no time is asked."""
+        key = surt(url)
+        if at is None:
+            return newest_row(self._rows(_LAST, key, _FEW), url)
+        found = nearest_row(self._around(key, pivot(at), "", _BEHIND_DIGITS, _FEW), url, at)
+        if found is None or found.url == url or not found.stamp.startswith(at.digits):
+            return found
+        inside = self._around(key, pivot(at), at.digits, at.digits + _BEHIND_DIGITS, _FAR)
+        return nearest_row(inside, url, at)
+
+    def at(self, url: str, stamp: str) -> Row | None:
+        """Return the capture with exactly these digits."""
+        rows = self._rows(_EXACT, surt(url), stamp, stamp + "\0", _FAR)
+        return same_second(rows, url)
+
+    def original_of(
+        self, url: str, digest: str | None, refers_to: tuple[str, str] | None
+    ) -> Row | None:
+        """Return the record that a revisit repeats: what it refers to, or the same payload."""
+        if refers_to is not None:
+            target, date = refers_to
+            second = "".join(filter(str.isdigit, date))[:14]
+            found = self._payload(target, second, second + _BEHIND_DIGITS, digest)
+            # Some writers date the reference by their own clock; the payload decides then.
+            if found is not None:
+                return found
+        if digest is None:
+            return None
+        return self._payload(url, "", _BEHIND_DIGITS, digest)
+
+    def listed(self, url: str, after: Key | None) -> list[Row]:
+        """Return the first captures behind *after*, oldest first."""
+        _, stamp, part, offset = after or ("", "", 0, 0)
+        return self._rows(_PAGE, surt(url), stamp, part, offset, BATCH)
+
+    def ranged(self, lower: str, upper: str, after: Key | None) -> list[Row]:
+        """Return the first captures behind *after* whose SURTs lie from *lower* to *upper*."""
+        return self._rows(_RANGE, *(after or (lower, "", 0, 0)), upper, BATCH)
+
+    def _around(self, key: str, instant: str, first: str, end: str, most: int) -> list[Row]:
+        before = self._rows(_NOT_AFTER, key, instant, first, most)
+        return before + self._rows(_AFTER, key, instant, end, most)
+
+    def _payload(self, url: str, first: str, end: str, digest: str | None) -> Row | None:
+        rows = self._rows(_EXACT, surt(url), first, end, _FAR)
+        wanted = [row for row in rows if row.mime != _REVISIT and digest in (None, row.digest)]
+        return same_second(wanted, url)
+
+    def _rows(self, query: str, *values: str | int) -> list[Row]:
+        with closing(self._connection().execute(query, values)) as rows:
+            return [
+                Row._make(
+                    (*known, f"{self._root}/{path}", member or path.rpartition("/")[2], part)
+                )
+                for *known, path, member, part in rows
+            ]
+
+    def _connection(self) -> sqlite3.Connection:
+        """Return this thread's connection to the file that lies there now."""
+        found = os.stat(self._index)  # noqa: PTH116 -- once a look-up; a Path costs as much again
+        # The time too: a file that is read as one that never changes may change after all.
+        signature = (found.st_dev, found.st_ino, found.st_mtime_ns)
+        own = self._own
+        if own.connection is None or own.signature != signature:
+            if own.connection is not None:
+                self._opened.remove(own.connection)
+                own.connection.close()
+                own.connection = None
+            own.connection = open_reader(self._index)
+            own.signature = signature
+            self._opened.append(own.connection)
+        return own.connection

@@ -1,0 +1,30 @@
+"""Where a collection is: its files, and its index beside them or elsewhere."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder of WARCs, or a single one, with its index."""
+
+    path: Path
+    """As the operator named it."""
+    root: Path
+    """What the paths in the index are relative to."""
+    index: Path
+
+    @classmethod
+    def of(cls, path: Path, index: Path | None = None) -> "Place":
+        """Return the place of the collection at *path*; *index* if not the usual one."""
+        whole = path.absolute()
+        if whole.is_file():
+            usual = whole.with_name(f"{whole.name}.timegate.sqlite")
+            return cls(path, whole.parent, index or usual)
+        return cls(path, whole, index or whole / ".timegate" / "index.sqlite")
+
+    @property
+    def command(self) -> str:
+        """What to type to have it indexed."""
+        usual = Place.of(self.path).index == self.index
+        return f"timegate index {self.path}" + ("" if usual else f" --index {self.index}")
