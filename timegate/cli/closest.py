@@ -15,9 +15,9 @@ from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text
 from timegate.cli.inquiry import Inquiry, as_json, as_text
 from timegate.cli.options import archives_option, config_option, loaded
-from timegate.cli.times import read_time
 from timegate.config import Config, is_public
 from timegate.identifiers.url import read_url
+from timegate.times import read_time
 from timegate.upstream.pool import Settings, Surroundings, open_fetchers
 
 

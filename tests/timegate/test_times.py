@@ -2,7 +2,7 @@
 
 import pytest
 
-from timegate.cli.times import read_time
+from timegate.times import read_time
 
 
 @pytest.mark.parametrize(
