@@ -1,0 +1,76 @@
+"""Heads: lines of ``Name: value`` up to a blank one, as WARC and HTTP both write them.
+
+Bounded before anything is made of them: warcio keeps every line it meets, and a file of 98 kB
+with 8.4 million of them takes 1.7 GB (M7).
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+MOST_OCTETS: Final = 64 * 1024
+MOST_LINES: Final = 256
+
+# Lines that end in LF alone are met in real files, and blank ones that hold a space.
+_BLANK_LINE: Final = re.compile(rb"\n[ \t\r]*+\n")
+_FOLD: Final = re.compile(r"\r?+\n[ \t]++")
+
+Fields = tuple[tuple[str, str], ...]
+
+
+class Oversized(Exception):
+    """More head than anybody needs."""
+
+
+def head_end(octets: bytes) -> int | None:
+    """Return where the head at the start of *octets* ends, None where it goes on."""
+    if found := _BLANK_LINE.search(octets):
+        end = found.end()
+        if end > MOST_OCTETS or octets.count(b"\n", 0, end) > MOST_LINES + 2:
+            raise Oversized(f"a head of more than {MOST_LINES} lines or {MOST_OCTETS} octets")
+        return end
+    if len(octets) >= MOST_OCTETS:
+        raise Oversized(f"a head of more than {MOST_OCTETS} octets")
+    return None
+
+
+def text_of(head: bytes) -> str:
+    """Read octets as UTF-8, or else as Latin-1, which anything is."""
+    try:
+        return head.decode()
+    except UnicodeDecodeError:
+        return head.decode("latin-1")
+
+
+def fields_of(head: bytes) -> tuple[str, Fields]:
+    """Return the first line and the fields behind it; a line without a colon is none."""
+    text = text_of(head)
+    if "\n " in text or "\n\t" in text:
+        text = _FOLD.sub(" ", text)
+    first, *lines = text.split("\n")
+    return first.strip(), tuple(_fields(lines))
+
+
+def _fields(lines: list[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if colon:
+            yield name.rstrip(), value.strip()
+
+
+class Headers:
+    """The fields of a head by name, whatever the case; the first where there are several."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, fields: Fields) -> None:
+        self._values = {name.lower(): value for name, value in reversed(fields)}
+
+    def get(self, name: str) -> str | None:
+        return self._values.get(name.lower())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
