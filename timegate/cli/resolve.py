@@ -10,6 +10,8 @@ import click
 from archives.model import Closest
 from archives.reading import Malformed
 from timegate.app import App, running
+from timegate.cli.batch import resolve_batch
+from timegate.cli.batch_options import BatchOptions, batch_options
 from timegate.cli.lines import inputs, printable
 from timegate.cli.options import archives_option, check_contact, config_option, loaded
 from timegate.config import Config
@@ -23,7 +25,7 @@ _PRECISE = ("exact", "within")
 
 
 @click.command("resolve")
-@click.argument("identifiers", nargs=-1, required=True, metavar="ID...")
+@click.argument("identifiers", nargs=-1, metavar="ID...")
 @config_option
 @archives_option
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each ID.")
@@ -33,25 +35,34 @@ _PRECISE = ("exact", "within")
     default="any",
     help="The least that will do.",
 )
-def resolve_command(
+@batch_options
+def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     identifiers: tuple[str, ...],
     *,
     config: Path | None,
     archives: Path | None,
     as_json: bool,
     precision: str,
+    batch: BatchOptions,
 ) -> None:
     r"""Find the best copy of each ID that any archive holds, and say how good it is.
 
     Exit code 0: as asked; 1: found, but less precise; 2: not an identifier; 3: nothing found,
     and every archive answered; 4: nothing found, and some did not.
 
+    With --batch the references are those of a list: lines, CSV, JSONL, BibTeX or wikitext.
+
     \b
-    Example:
+    Examples:
       timegate resolve urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk
+      timegate resolve --batch links.csv --output found.csv --report found.html
     """
+    if (batch.batch is None) == (not identifiers):
+        raise click.UsageError("give either IDs or a list with --batch")
     settings = loaded(config, archives)
     check_contact(settings)
+    if batch.batch is not None:
+        sys.exit(resolve_batch(settings, batch, precision))
     policy, _ = policy_from({"precision": precision}, None, None)
     codes = asyncio.run(_resolve_all(settings, identifiers, policy, as_json=as_json))
     sys.exit(max(codes, default=0))

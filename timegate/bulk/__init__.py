@@ -1,0 +1,1 @@
+"""Many references at once: read from a list, resolved politely, written back."""

@@ -1,0 +1,119 @@
+"""The report of a run as one HTML file: pictures in SVG, the same numbers in tables, no script.
+
+Everything that came from outside is escaped; nothing is loaded from anywhere.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from math import log10
+from typing import Final
+
+from timegate.bulk.result import Result
+from timegate.bulk.statistics import Bar, Statistics
+
+_WIDTH: Final = 720
+_BAR: Final = 18
+_LABELS: Final = 190
+_MOST_ROWS: Final = 10_000
+_LONGEST: Final = 300
+_STYLE: Final = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
+    "color:#1a1a1a;background:#fff}table{border-collapse:collapse;margin:1rem 0}"
+    "td,th{text-align:left;padding:.2rem .8rem .2rem 0;vertical-align:top;"
+    "overflow-wrap:anywhere}"
+    "td.n,th.n{text-align:right}svg{max-width:100%;height:auto}.bar{fill:#2b6cb0}"
+    "svg text{font:13px system-ui,sans-serif;fill:currentColor}"
+    "@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}a{color:#8ab4f8}"
+    ".bar{fill:#63a4e8}}"
+)
+
+
+def as_html(title: str, statistics: Statistics, gaps: Iterable[Result]) -> Iterator[str]:
+    """Yield the page; *gaps* are the results that are less than asked."""
+    outcomes = [Bar(name, count) for name, count in statistics.outcomes.most_common()]
+    archives = [Bar(name, count) for name, count in statistics.archives.most_common()]
+    yield (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body><main>"
+        f"<h1>{_text(title)}</h1><p>{statistics.total} references, "
+        f"{statistics.codes[0]} as asked.</p>"
+    )
+    yield from _section("Outcomes", "outcome", "References by outcome", outcomes)
+    yield from _section(
+        "Drift", "distance", "Copies by distance from the time asked for", statistics.drift
+    )
+    if statistics.undated:
+        yield f"<p>{statistics.undated} copies have no distance: no time was asked for.</p>"
+    yield from _section("Archives", "archive", "Copies by archive", archives)
+    yield from _gaps(gaps)
+    yield "</main></body></html>\n"
+
+
+def _section(title: str, heading: str, meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
+    yield f"<section><h2>{_text(title)}</h2>"
+    if any(bar.number for bar in bars):
+        yield from _picture(meaning, bars)
+    yield f'<table><tr><th scope="col">{_text(heading)}</th><th scope="col" class="n">number'
+    yield "</th></tr>"
+    for bar in bars:
+        yield f'<tr><th scope="row">{_text(bar.label)}</th><td class="n">{bar.number}</td></tr>'
+    yield "</table></section>"
+
+
+def _picture(meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
+    """Yield bars whose lengths are logarithms: one lost reference is seen beside thousands."""
+    name = "".join(c if c.isalnum() else "-" for c in meaning.lower())
+    height = _BAR * len(bars) + 8
+    longest = max(_length(bar.number) for bar in bars)
+    scale = (_WIDTH - _LABELS - 70) / longest
+    told = "; ".join(f"{bar.label}: {bar.number}" for bar in bars if bar.number)
+    yield f'<svg viewBox="0 0 {_WIDTH} {height}" role="img"'
+    yield f' aria-labelledby="{name}-t {name}-d">'
+    yield f'<title id="{name}-t">{_text(meaning)} (logarithmic)</title>'
+    yield f'<desc id="{name}-d">{_text(told)}</desc>'
+    for number, bar in enumerate(bars):
+        top = _BAR * number + 4
+        width = _length(bar.number) * scale
+        label = _text(bar.label)
+        yield f'<text x="{_LABELS - 8}" y="{top + 13}" text-anchor="end">{label}</text>'
+        yield f'<rect class="bar" x="{_LABELS}" y="{top}" width="{width:.1f}" height="14"/>'
+        yield f'<text x="{_LABELS + width + 6:.1f}" y="{top + 13}">{bar.number}</text>'
+    yield "</svg>"
+
+
+def _length(count: int) -> float:
+    return log10(count + 1)
+
+
+def _gaps(gaps: Iterable[Result]) -> Iterator[str]:
+    yield "<section><h2>Less than asked</h2><table><tr>"
+    yield "".join(f'<th scope="col">{name}</th>' for name in ("reference", "outcome", "why"))
+    yield "</tr>"
+    for number, result in enumerate(gaps):
+        if number == _MOST_ROWS:
+            yield f'<tr><td colspan="3">and more; these are the first {_MOST_ROWS}</td></tr>'
+            break
+        yield (
+            f"<tr><td>{_text(result.item.text)}</td><td>{_outcome(result)}</td>"
+            f"<td>{_text(result.why)}</td></tr>"
+        )
+    yield "</table></section>"
+
+
+def _outcome(result: Result) -> str:
+    uri = str((result.memento or {}).get("uri") or "")
+    if not uri.lower().startswith(("http://", "https://")):
+        return _text(result.outcome)
+    return f'<a rel="noreferrer" href="{escape(_printable(uri))}">{_text(result.outcome)}</a>'
+
+
+def _text(text: str) -> str:
+    cut = f"{text[:_LONGEST]} ..." if len(text) > _LONGEST else text
+    return escape(_printable(cut))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)

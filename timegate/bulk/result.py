@@ -1,0 +1,159 @@
+"""What became of one item: found how well, absent, unknown, refused."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from timegate.bulk.item import Item
+from timegate.policies import satisfies
+from timegate.resolution import Policy, Resolution
+from timegate.verdict import Verdict
+
+Json = dict[str, object]
+Code = Literal[0, 1, 2, 3, 4]
+"""As the exit codes: as asked, less than asked, refused, nothing anywhere, nobody knows."""
+_PRECISE: Final = ("exact", "within")
+_IN_TIME: Final = ("exact", "within", "latest")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of an item."""
+
+    item: Item
+    outcome: str
+    """The match of the verdict, or ``absent``, ``unknown``, ``refused``."""
+    code: Code
+    final: bool
+    """Whether it was asked for the last time; otherwise it is asked again, more slowly."""
+    date: str | None
+    """The date of the list that was used."""
+    why: str
+    report: Mapping[str, object] | None
+
+    @property
+    def memento(self) -> Mapping[str, object] | None:
+        """The copy: its uri, archive and datetime."""
+        return _mapping(self.report, "memento")
+
+    @property
+    def delta(self) -> int | None:
+        """Seconds between the time asked for and the copy; None where either is missing."""
+        delta = (_mapping(self.report, "time") or {}).get("delta")
+        return delta if isinstance(delta, int) else None
+
+    @property
+    def pwid(self) -> str | None:
+        """The PWID of the copy."""
+        pwid = (_mapping(self.report, "cite") or {}).get("pwid")
+        return pwid if isinstance(pwid, str) else None
+
+
+def _mapping(report: Mapping[str, object] | None, name: str) -> Mapping[str, object] | None:
+    value = (report or {}).get(name)
+    return value if isinstance(value, dict) else None
+
+
+def code_of(resolution: Resolution, judged: Verdict) -> Code:
+    """Return how *resolution* compares with what its policy asks for.
+
+    Another archive than the named one is as good, unless the policy wants that very archive:
+    who replaces links into an archive asks for nothing else.
+    """
+    if resolution.memento is None:
+        return 3 if resolution.complete else 4
+    if not satisfies(resolution, judged):
+        return 1
+    policy = resolution.policy
+    in_time = judged.time is not None and judged.time.value in _IN_TIME
+    lenient = policy.tolerance is not None or policy.precision == "day"
+    same_page = judged.uri is None or judged.uri.value in ("same", "normalized")
+    as_asked = judged.match.value in _PRECISE or (same_page and (in_time or lenient))
+    return 0 if as_asked else 1
+
+
+def found(
+    item: Item,
+    resolution: Resolution,
+    judged: Verdict,
+    date: str | None,
+    report: Callable[[Resolution, Verdict], Json],
+) -> Result:
+    """Return the result of an item that was asked for."""
+    code = code_of(resolution, judged)
+    told = report(resolution, judged)
+    outcome = judged.match.value if resolution.memento else _NOTHING[code]
+    why = str(told["words"])
+    if resolution.memento is None and resolution.failed:
+        why = f"nothing found; no answer from {', '.join(resolution.failed)}"
+    # Who did not answer may hold a better copy than the one that was found.
+    final = code == 0 or resolution.complete
+    return Result(item, outcome, code, final, date, why, told)
+
+
+_NOTHING: Final[Mapping[Code, str]] = {3: "absent", 4: "unknown"}
+
+
+def refused(item: Item, error: ValueError) -> Result:
+    """Return the result of an item that cannot be asked for."""
+    return Result(item, "refused", 2, final=True, date=None, why=str(error), report=None)
+
+
+def better(one: Result | None, other: Result) -> Result:
+    """Return the one that is nearer to what it asked for; the first of equals."""
+    return other if one is None or _rank(other) < _rank(one) else one
+
+
+def _rank(result: Result) -> tuple[int, int]:
+    # Not to know is no reason to say that there is nothing: 4 outranks 3.
+    order = {0: 0, 1: 1, 4: 2, 3: 3, 2: 4}
+    return order[result.code], abs(result.delta or 0)
+
+
+def to_line(result: Result) -> bytes:
+    """Write *result* as a line of JSON."""
+    item = result.item
+    return (
+        json.dumps(
+            {
+                "position": item.position,
+                "key": item.key,
+                "final": result.final,
+                "input": item.text,
+                "references": item.references,
+                "dates": item.dates,
+                "outcome": result.outcome,
+                "code": result.code,
+                "date": result.date,
+                "why": result.why,
+                "report": result.report,
+            }
+        ).encode()
+        + b"\n"
+    )
+
+
+def from_line(line: bytes) -> Result:
+    """Read what `to_line` wrote. Raises ValueError for anything else."""
+    try:
+        told = json.loads(line)
+        item = Item(
+            told["position"], told["input"], tuple(told["references"]), tuple(told["dates"])
+        )
+        if item.key != told["key"]:
+            raise ValueError("the line was altered")
+        return Result(
+            item,
+            *(told["outcome"], told["code"], told["final"], told["date"], told["why"]),
+            told["report"],
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError("not a line of a journal") from error
+
+
+def policy_digest(policy: Policy) -> str:
+    """Write what was asked of every item, for comparison with another run."""
+    archives = sorted(policy.archives) if policy.archives is not None else None
+    told = [archives, sorted(policy.exclude), policy.precision, str(policy.tolerance)]
+    return json.dumps([*told, policy.direction])

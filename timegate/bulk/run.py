@@ -1,0 +1,125 @@
+"""The run: items in, results out, some at a time; quickly first, then slowly what is left.
+
+No I/O in here but through what is passed in; time is the event loop's.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from archives.registry import Registry
+from timegate.bulk.candidates import ReadTime, candidates
+from timegate.bulk.item import Item
+from timegate.bulk.journal import Journal
+from timegate.bulk.result import Json, Result, better, found, refused
+from timegate.bulk.turns import Turns, queued
+from timegate.resolution import Policy, Query, Resolution
+from timegate.verdict import Verdict, verdict
+
+_MOST_TURNS: Final = 20
+"""An archive that never lets an item in, however often it waits, is one that did not answer."""
+
+Resolve = Callable[[Query, Policy], Awaitable[Resolution]]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a run needs of the world."""
+
+    resolve: Resolve
+    report: Callable[[Resolution, Verdict], Json]
+    registry: Registry
+    read_time: ReadTime
+    turns: Turns
+    advance: Callable[[], None] = lambda: None
+    """Called after every result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds an archive has to answer, in the first pass and in the second."""
+
+    quick: float
+    slow: float
+
+
+class Run:
+    """Resolves the items of one list, each once, and notes what became of them."""
+
+    def __init__(
+        self, around: Surroundings, journal: Journal, policy: Policy, at_once: int
+    ) -> None:
+        self._around = around
+        self._journal = journal
+        self._policy = policy
+        self._at_once = at_once
+
+    async def complete(self, items: Iterable[Item], waits: Waits) -> None:
+        """Resolve what the journal does not have, then again what nobody answered."""
+        new = (item for item in items if not self._journal.knows(item))
+        await self._pass(new, replace(self._policy, wait=waits.quick), last=False)
+        again = (result.item for result in self._journal.unsettled())
+        await self._pass(again, replace(self._policy, wait=waits.slow), last=True)
+
+    async def _pass(self, items: Iterator[Item], policy: Policy, *, last: bool) -> None:
+        reading = asyncio.Lock()
+
+        async def work() -> None:
+            while True:
+                async with reading:
+                    # Standard input may make us wait, and must not make the archives wait.
+                    item = await asyncio.to_thread(next, items, None)
+                if item is None:
+                    return
+                await self._finish(item, policy, last=last)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._at_once):
+                group.create_task(work())
+
+    async def _finish(self, item: Item, policy: Policy, *, last: bool) -> None:
+        result = await self._resolved(item, policy)
+        result = replace(result, final=True) if last else result
+        self._journal.append(result)
+        self._around.advance()
+        if self._journal.due:
+            await asyncio.to_thread(self._journal.sync)
+
+    async def _resolved(self, item: Item, policy: Policy) -> Result:
+        """Try one date after the other until one gives what is asked; else take the best."""
+        around = self._around
+        try:
+            questions = candidates(item, around.registry, around.read_time)
+        except ValueError as error:
+            return refused(item, error)
+        best: Result | None = None
+        certain = True
+        for query, date in questions:
+            resolution = await self._patiently(query, policy)
+            judged = verdict(resolution, around.registry)
+            result = found(item, resolution, judged, date, around.report)
+            if result.code == 0:
+                return result
+            certain = certain and result.final
+            best = better(best, result)
+        assert best is not None  # noqa: S101 -- there is always a question
+        return replace(best, final=certain)
+
+    async def _patiently(self, query: Query, policy: Policy) -> Resolution:
+        """Ask; while only our own queues are in the way, wait for a turn and ask again."""
+        clock = asyncio.get_running_loop().time
+        resolution = await self._around.resolve(query, policy)
+        for _ in range(_MOST_TURNS):
+            waits = queued(resolution)
+            if not waits or _suffices(resolution, self._around.registry):
+                break
+            now = clock()
+            turns = [self._around.turns.next(name, now, wait) for name, wait in waits.items()]
+            await asyncio.sleep(max(turns) - now)
+            resolution = await self._around.resolve(query, policy)
+        return resolution
+
+
+def _suffices(resolution: Resolution, registry: Registry) -> bool:
+    return verdict(resolution, registry).match.value == "exact"

@@ -1,0 +1,80 @@
+"""Who waits for which archive, until when; and how long a list will take.
+
+The resolver calls an archive off whose queue is longer than a reader would wait. A list has
+time: such an item gets a turn of its own, one period of the archive's rate after the turn
+before it, and is asked again then; what other archives said meanwhile is remembered, so that
+only this one is asked. Pure: the time is passed in.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
+
+from archives.errors import ArchiveError, Resting
+from archives.model import ArchiveEntry, Rate
+from timegate.resolution import Resolution
+
+_OUR_QUEUES: Final = ("our share of requests is used up", "too many requests of ours")
+
+
+def queued(resolution: Resolution) -> dict[str, float]:
+    """Return the archives that were not asked because too many of ours wait, and how long.
+
+    Not those that want to be left alone or seem dead: to wait for them is the second pass's.
+    """
+    return {
+        attempt.archive: attempt.outcome.retry_after
+        for attempt in resolution.attempts
+        if isinstance(attempt.outcome, Resting) and is_own_queue(attempt.outcome)
+    }
+
+
+def is_own_queue(error: ArchiveError) -> bool:
+    """Whether only our own manners kept us from asking."""
+    return error.why.startswith(_OUR_QUEUES)
+
+
+class Turns:
+    """The times at which items may ask again, for each archive one after the other."""
+
+    def __init__(self, rates: Mapping[str, Rate]) -> None:
+        self._periods = {name: rate.seconds / rate.requests for name, rate in rates.items()}
+        self._last: dict[str, float] = {}
+
+    def next(self, archive: str, now: float, wait: float) -> float:
+        """Return when to ask *archive* again, which will have a place in *wait* seconds."""
+        period = self._periods.get(archive, 1.0)
+        last = self._last.get(archive, now)
+        turn = max(now + min(wait, period), last + period)
+        self._last[archive] = turn
+        return turn
+
+
+class Estimate(NamedTuple):
+    """How long a list takes at most, if no archive is slow to answer."""
+
+    seconds: float
+    archive: str
+    """The one that has to be waited for."""
+    rate: Rate
+
+
+def rates_of(entries: Collection[ArchiveEntry]) -> dict[str, Rate]:
+    """Return how fast each archive may be asked for a copy; archives at one host share it."""
+    by_id = {entry.id: entry for entry in entries}
+    rates = {}
+    for entry in entries:
+        limits = by_id.get(entry.hosted_by or "", entry).limits
+        rates[entry.id] = limits.index if entry.kind == "cdx" else limits.memento
+    return rates
+
+
+def estimate(items: int, rates: Mapping[str, Rate]) -> Estimate | None:
+    """Return how long *items* take if each must be asked of everyone; None for nobody."""
+    times = {
+        name: max(items - rate.burst, 0) * rate.seconds / rate.requests
+        for name, rate in rates.items()
+    }
+    if not times:
+        return None
+    slowest = max(times, key=lambda name: times[name])
+    return Estimate(times[slowest], slowest, rates[slowest])

@@ -1,0 +1,233 @@
+"""``timegate resolve --batch``: a whole list, politely, with a journal to go on from."""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import click
+
+from archives.model import Rate
+from archives.registry import Registry
+from timegate.app import askable, running
+from timegate.bulk.item import BadInput
+from timegate.bulk.journal import BadJournal, Journal
+from timegate.bulk.output import as_csv, as_jsonl
+from timegate.bulk.page import as_html
+from timegate.bulk.place import edited
+from timegate.bulk.progress import in_words, shown
+from timegate.bulk.result import policy_digest
+from timegate.bulk.rewriting import edits
+from timegate.bulk.run import Run, Surroundings, Waits
+from timegate.bulk.source import Source
+from timegate.bulk.statistics import Statistics
+from timegate.bulk.table import Columns
+from timegate.bulk.turns import Turns, estimate, rates_of
+from timegate.cli.batch_options import BatchOptions
+from timegate.config import Config
+from timegate.policies import LONGEST_WAIT, BadChoice, policy_from
+from timegate.resolution import Policy
+from timegate.times import read_time
+
+# A question may wait in the queue of an archive for 2 s, and again after a redirect
+# (upstream.pool.Settings); that is none of the time which the archive has to answer.
+_IN_QUEUES: Final = 4.0
+_SUFFIXES: Final = {
+    ".bib": "bibtex",
+    ".csv": "csv",
+    ".html": "html",
+    ".wiki": "wikitext",
+    ".wikitext": "wikitext",
+}
+
+
+def resolve_batch(config: Config, options: BatchOptions, precision: str) -> int:
+    """Work through the list; return the exit code."""
+    try:
+        return _Batch(config, options, _policy(config, options, precision)).work()
+    except BadInput as error:
+        raise click.UsageError(f"{options.batch}: {error}") from error
+    except (BadJournal, BadChoice) as error:
+        raise click.UsageError(str(error)) from error
+    except OSError as error:
+        raise click.ClickException(f"{error.filename or 'output'}: {error.strerror}") from error
+
+
+def _policy(config: Config, options: BatchOptions, precision: str) -> Policy:
+    wishes = {"precision": precision}
+    if options.tolerance is not None:
+        wishes["tolerance"] = options.tolerance
+    policy, _ = policy_from(wishes, None, None)
+    trusted = _ids("--trust", options.trust, config.registry)
+    distrusted = _ids("--distrust", options.distrust, config.registry)
+    chosen = None if options.trust is None else trusted
+    return replace(policy, archives=chosen, exclude=distrusted)
+
+
+def _ids(option: str, text: str | None, registry: Registry) -> frozenset[str]:
+    """Return the archives named, by id or as PWIDs name them; refuse those nobody knows."""
+    ids = set()
+    known = [entry.id for entry in registry.entries]
+    for name in filter(None, (one.strip() for one in (text or "").split(","))):
+        entry = registry.by_id(name) or registry.by_pwid(name)
+        if entry is None:
+            near = get_close_matches(name, known, 3, 0.4)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"{option}: there is no archive {name!r}{hint}")
+        ids.add(entry.id)
+    return frozenset(ids)
+
+
+class _Batch:
+    """One list, and what is to be done with it."""
+
+    def __init__(self, config: Config, options: BatchOptions, policy: Policy) -> None:
+        self._config = config
+        self._options = options
+        self._policy = policy
+        columns = Columns(options.column, options.date_column)
+        self._source = Source(
+            options.batch or "-", options.input_format, columns, config.registry
+        )
+        self._form = self._output_format()
+
+    def work(self) -> int:
+        """Resolve what is not done, then write what there is."""
+        with ExitStack() as stack:
+            journal = stack.enter_context(self._journal(stack))
+            self._resolve(journal)
+            statistics = Statistics()
+            for result in journal.results():
+                statistics.add(result)
+            _write(self._options.output, self._written(journal, statistics))
+            if self._options.report is not None:
+                _write(str(self._options.report), self._page(journal, statistics))
+        _say(
+            f"{statistics.total} references: "
+            + ", ".join(f"{n} {name}" for name, n in statistics.outcomes.most_common())
+        )
+        return 0 if self._options.exit_zero else statistics.worst
+
+    def _output_format(self) -> str:
+        suffix = Path(self._options.output).suffix.lower()
+        form = self._options.to or _SUFFIXES.get(suffix, "jsonl")
+        if form in ("wikitext", "bibtex") and self._source.form != form:
+            raise BadInput(f"a list in {self._source.form} cannot be written as {form}")
+        return form
+
+    def _journal(self, stack: ExitStack) -> Journal:
+        """Open the journal beside the output; what is printed has none that lasts."""
+        options = self._options
+        told = [policy_digest(self._policy), self._source.form, options.column or ""]
+        binding = blake2b("\n".join([*told, *options.date_column]).encode(), digest_size=16)
+        if options.output != "-":
+            path = Path(f"{options.output}.journal")
+            return Journal(path, binding.hexdigest(), resume=options.resume)
+        if options.resume:
+            raise BadJournal("--resume needs an --output, beside which the journal is")
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="timegate-"))
+        return Journal(Path(folder) / "journal", binding.hexdigest(), resume=False)
+
+    def _resolve(self, journal: Journal) -> None:
+        total = self._counted(journal)
+        self._foretell(total, journal.finished)
+        try:
+            asyncio.run(self._run(journal, total))
+        except* (BadInput, BadJournal) as group:
+            raise group.exceptions[0] from None
+
+    def _counted(self, journal: Journal) -> int | None:
+        """Return how many items there are; None where they can be read only once.
+
+        Finds out, before anybody is asked, that a journal is that of another list.
+        """
+        if not self._source.repeatable:
+            return None
+        total = 0
+        for item in self._source.items():
+            journal.knows(item)
+            total += 1
+        return total
+
+    def _foretell(self, total: int | None, done: int) -> None:
+        if total is None:
+            return
+        took_up = f", {done} of them done" if done else ""
+        _say(f"{total} references{took_up}")
+        expected = estimate(total - done, self._rates)
+        if expected is not None and expected.seconds >= 1:
+            rate = expected.rate
+            _say(
+                f"at most about {in_words(expected.seconds)} if every archive has to be asked "
+                f"for each: {expected.archive} allows {rate.requests:g} in {rate.seconds:g} s"
+            )
+
+    @cached_property
+    def _rates(self) -> dict[str, Rate]:
+        chosen, excluded = self._policy.archives, self._policy.exclude
+        return rates_of(
+            [
+                entry
+                for entry in askable(self._config)
+                if entry.id not in excluded and (chosen is None or entry.id in chosen)
+            ]
+        )
+
+    async def _run(self, journal: Journal, total: int | None) -> None:
+        config = self._config
+        waits = Waits(min(config.hard + _IN_QUEUES, LONGEST_WAIT), LONGEST_WAIT)
+        # Nobody sits and waits: a copy at hand is no reason not to hear the others out.
+        patient = replace(config, soft=LONGEST_WAIT, hard=LONGEST_WAIT)
+        async with running(patient, config.base_url or "http://127.0.0.1:1208") as app:
+            with shown(total, journal.finished) as advance:
+                around = Surroundings(
+                    app.resolver.resolve,
+                    app.answers.report,
+                    config.registry,
+                    read_time,
+                    Turns(self._rates),
+                    advance,
+                )
+                run = Run(around, journal, self._policy, self._options.at_once)
+                await run.complete(self._source.items(), waits)
+
+    def _written(self, journal: Journal, statistics: Statistics) -> Iterable[bytes]:
+        document = self._source.document
+        if self._form in ("wikitext", "bibtex") and document is not None:
+            return edited(document, edits(document, self._source.places(), journal.result))
+        if self._form == "html":
+            return self._page(journal, statistics)
+        results = journal.results()
+        return as_csv(results) if self._form == "csv" else as_jsonl(results)
+
+    def _page(self, journal: Journal, statistics: Statistics) -> Iterator[bytes]:
+        gaps = (result for result in journal.results() if result.code)
+        for piece in as_html(f"References of {self._source.name}", statistics, gaps):
+            yield piece.encode(errors="replace")
+
+
+def _write(name: str, pieces: Iterable[bytes]) -> None:
+    """Write *pieces* to the file *name*, which is either as before or whole."""
+    if name == "-":
+        out = sys.stdout.buffer
+        out.writelines(pieces)
+        out.flush()
+        return
+    part = Path(f"{name}.part")
+    with part.open("wb") as file:
+        file.writelines(pieces)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(name)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
