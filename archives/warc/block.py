@@ -27,6 +27,15 @@ class Block:
         self._open = True
         self._damage: Damaged | None = None
 
+    @property
+    def size(self) -> int:
+        return self.left
+
+    @property
+    def broken(self) -> bool:
+        """Whether it was found to be damaged."""
+        return self._damage is not None
+
     def read(self, most: int) -> bytes:
         """Return some octets, no more than *most*, none only at the end."""
         if self._damage:

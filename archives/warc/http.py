@@ -6,7 +6,6 @@ Content codings (gzip, br) are left as they are: they belong to what was archive
 import re
 from typing import Final, NamedTuple, Protocol
 
-from archives.warc.block import Block
 from archives.warc.head import Fields, Oversized, fields_of
 from archives.warc.stored import Damaged
 
@@ -33,12 +32,29 @@ class HttpHead(NamedTuple):
 class Payload(Protocol):
     """Something to read octets from."""
 
+    @property
+    def size(self) -> int | None:
+        """How many are left; None where only reading can tell."""
+        ...
+
     def read(self, most: int) -> bytes:
         """Return some octets, no more than *most*, none only at the end."""
         ...
 
 
-def read_http(block: Block) -> HttpHead | None:
+class Octets(Payload, Protocol):
+    """What of a `Block` is needed here, for those who put something in between."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def left(self) -> int: ...
+    def read_head(self) -> bytes: ...
+    def upcoming(self, least: int, most: int) -> bytes: ...
+    def finish(self) -> None: ...
+
+
+def read_http(block: Octets) -> HttpHead | None:
     """Return the head at the start of *block* and leave the payload; None if there is none.
 
     Some crawlers stored answers without their head; then the whole block is the payload.
@@ -55,7 +71,7 @@ def read_http(block: Block) -> HttpHead | None:
     )
 
 
-def payload_of(block: Block, head: HttpHead | None) -> Payload:
+def payload_of(block: Octets, head: HttpHead | None) -> Payload:
     """Return the payload behind *head*, without chunked transfer coding."""
     coding = head.get("transfer-encoding") if head else None
     chunked = coding is not None and coding.lower() == "chunked"
@@ -71,10 +87,14 @@ class Unchunked:
 
     __slots__ = ("_block", "_chunk")
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Octets) -> None:
         self._block = block
         self._chunk = 0
         self._begin_chunk()
+
+    @property
+    def size(self) -> None:
+        return None
 
     def read(self, most: int) -> bytes:
         octets = self._block.read(min(most, self._chunk))

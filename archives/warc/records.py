@@ -57,6 +57,11 @@ class Record:
         return isinstance(self._source, Member)
 
     @property
+    def broken(self) -> bool:
+        """Whether reading came upon damage in the record as it is stored."""
+        return self.block.broken
+
+    @property
     def length(self) -> int:
         """As it is stored, compressed where the file is; reads on to the end to know."""
         self.block.finish()

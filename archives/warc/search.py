@@ -12,9 +12,9 @@ from archives.warc.members import Member
 from archives.warc.stored import WINDOW, Damaged, Stored
 
 _GZIP: Final = rb"\x1f\x8b\x08[\x00-\x1f]"
-_WARC: Final = rb"\nWARC/[01]\."
+_WARC: Final = rb"(?<=\n)WARC/[01]\."
 _ARC: Final = (
-    rb"\n(?:https?+|ftp|dns):[^ \r\n]{1,4000}+ [0-9A-Fa-f.:]{1,45}+ [0-9]{14} "
+    rb"(?<=\n)(?:https?+|ftp|dns):[^ \r\n]{1,4000}+ [0-9A-Fa-f.:]{1,45}+ [0-9]{14} "
     rb"[^ \r\n]{1,200}+ [0-9]{1,19}+\r?+\n"
 )
 _LONGEST: Final = 4400
@@ -57,8 +57,8 @@ class Search:
     def _next(self, at: int) -> int | None:
         at -= 1  # the newline before
         while len(octets := self._stored.glimpse(at, WINDOW)) > 1:
-            if found := self._pattern.search(octets):
-                return at + found.start() + found[0].startswith(b"\n")
+            if found := self._pattern.search(octets, 1):
+                return at + found.start()
             at += max(len(octets) - _LONGEST, 1) if len(octets) == WINDOW else len(octets)
         return None
 
