@@ -89,8 +89,8 @@ def records_in(
     stored = Stored(file, start, end)
     search = Search(stored)
     at: int | None = stored.start
-    if stored.start >= stored.end:
-        yield Damage(stored.start, "the file is empty")
+    if not stored.end:
+        yield Damage(0, "the file is empty")
     for _ in range(MOST_DAMAGES):
         try:
             yield from _whole_records(stored, search, stored.end if at is None else at)

@@ -1,0 +1,174 @@
+"""The WARCs inside a WACZ, which is a ZIP file: where each lies, so that it is read in place.
+
+Only what is stored as it is can be: WACZ asks for that (1.1.1, 5.1), so that records can be
+fetched by offset. Nothing is unpacked, and no name inside is ever used as a path.
+"""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from archives.warc.capture import Damage
+
+SUFFIXES: Final = (".warc", ".warc.gz", ".arc", ".arc.gz")
+_MOST_DIRECTORY: Final = 1024 * 1024
+"""Octets of the directory: ten thousand files."""
+_MOST_DAMAGES: Final = 1000
+
+# APPNOTE.TXT 6.3.10: sections 4.3.16, 4.3.15, 4.3.14, 4.3.12 and 4.3.7.
+_END: Final = struct.Struct("<4s8xIIH")
+_LOCATOR: Final = struct.Struct("<4s4xQ4x")
+_END_64: Final = struct.Struct("<4s36xQQ")
+_ENTRY: Final = struct.Struct("<4s4xHH8xIIHHH8xI")
+_LOCAL: Final = struct.Struct("<4s22xHH")
+_LONGEST_COMMENT: Final = 0xFFFF
+_SEE_EXTRA: Final = 0xFFFFFFFF
+_ENCRYPTED: Final = 1
+
+
+class Part(NamedTuple):
+    """A WARC inside: its name there, and the octets of the ZIP file that it takes."""
+
+    name: str
+    start: int
+    end: int
+
+
+class _Entry(NamedTuple):
+    name: bytes
+    flags: int
+    method: int
+    stored: int
+    size: int
+    offset: int
+
+
+class _Unusable(Exception):
+    """Why the ZIP file, or something in it, cannot be used."""
+
+
+def parts_of(path: Path) -> list[Part | Damage]:
+    """Return the WARCs in the WACZ at *path* in the order in which they lie there."""
+    with path.open("rb") as file:
+        return list(_bounded(parts_in(file)))
+
+
+def _bounded(found: Iterator[Part | Damage]) -> Iterator[Part | Damage]:
+    damages = 0
+    for each in found:
+        yield each
+        damages += isinstance(each, Damage)
+        if damages >= _MOST_DAMAGES:
+            return
+
+
+def parts_in(file: BinaryIO) -> Iterator[Part | Damage]:
+    """Yield the WARCs in an open WACZ, and what in it cannot be used."""
+    size = file.seek(0, 2)
+    try:
+        start, length = _directory(file, size)
+    except _Unusable as why:
+        yield Damage(0, str(why))
+        return
+    entries = _entries(_at(file, start, length))
+    taken = 0
+    for entry in sorted(entries, key=lambda entry: entry.offset):
+        if not entry.name.lower().endswith(tuple(suffix.encode() for suffix in SUFFIXES)):
+            continue
+        try:
+            part = _part(file, entry, taken, start)
+        except _Unusable as why:
+            name = entry.name[-80:].decode("utf-8", "replace")
+            yield Damage(entry.offset, f"{name!r} in the ZIP file: {why}")
+        else:
+            taken = part.end
+            yield part
+
+
+def _at(file: BinaryIO, start: int, length: int) -> bytes:
+    file.seek(start)
+    return file.read(length)
+
+
+def _directory(file: BinaryIO, size: int) -> tuple[int, int]:
+    """Return where the directory is and how long."""
+    base = max(size - _END.size - _LONGEST_COMMENT, 0)
+    tail = _at(file, base, size - base)
+    found = tail.rfind(b"PK\x05\x06")
+    if found < 0 or found + _END.size > len(tail):
+        raise _Unusable("no ZIP file, or one without its end")
+    _, length, start, _ = _END.unpack_from(tail, found)
+    if _SEE_EXTRA in (start, length):
+        start, length = _directory_64(file, base + found)
+    if length > _MOST_DIRECTORY:
+        raise _Unusable(f"a directory of more than {_MOST_DIRECTORY} octets")
+    if start + length > size:
+        raise _Unusable("a directory outside of the file")
+    return start, length
+
+
+def _directory_64(file: BinaryIO, end: int) -> tuple[int, int]:
+    locator = _at(file, max(end - _LOCATOR.size, 0), _LOCATOR.size)
+    if len(locator) == _LOCATOR.size and locator.startswith(b"PK\x06\x07"):
+        (_, at) = _LOCATOR.unpack(locator)
+        record = _at(file, at, _END_64.size) if at < end else b""
+        if len(record) == _END_64.size and record.startswith(b"PK\x06\x06"):
+            _, length, start = _END_64.unpack(record)
+            return start, length
+    raise _Unusable("no directory where the end of the ZIP file says")
+
+
+def _entries(directory: bytes) -> Iterator[_Entry]:
+    at = 0
+    while directory.startswith(b"PK\x01\x02", at) and at + _ENTRY.size <= len(directory):
+        (_, flags, method, stored, size, *lengths, offset) = _ENTRY.unpack_from(directory, at)
+        name_end = at + _ENTRY.size + lengths[0]
+        name = directory[at + _ENTRY.size : name_end]
+        numbers = _widened((size, stored, offset), directory[name_end : name_end + lengths[1]])
+        yield _Entry(name, flags, method, numbers[1], numbers[0], numbers[2])
+        at = name_end + lengths[1] + lengths[2]
+
+
+def _widened(numbers: tuple[int, int, int], extra: bytes) -> list[int]:
+    """Replace the numbers that did not fit by those of the ZIP64 field (4.5.3)."""
+    wide = _extra_64(extra)
+    return [next(wide, number) if number == _SEE_EXTRA else number for number in numbers]
+
+
+def _extra_64(extra: bytes) -> Iterator[int]:
+    at = 0
+    while at + 4 <= len(extra):
+        kind, length = struct.unpack_from("<HH", extra, at)
+        if kind == 1:
+            field = extra[at + 4 : at + 4 + length]
+            return (each for (each,) in struct.iter_unpack("<Q", field[: len(field) // 8 * 8]))
+        at += 4 + length
+    return iter(())
+
+
+def _part(file: BinaryIO, entry: _Entry, taken: int, directory: int) -> Part:
+    name = _safe_name(entry.name)
+    if entry.flags & _ENCRYPTED:
+        raise _Unusable("encrypted")
+    if entry.method or entry.stored != entry.size:
+        raise _Unusable("compressed by ZIP; WACZ stores WARCs as they are")
+    local = _at(file, entry.offset, _LOCAL.size) if entry.offset < directory else b""
+    if len(local) < _LOCAL.size or not local.startswith(b"PK\x03\x04"):
+        raise _Unusable("not where the directory says")
+    _, name_length, extra_length = _LOCAL.unpack(local)
+    start = entry.offset + _LOCAL.size + name_length + extra_length
+    if start < taken:
+        raise _Unusable("shares its octets with another file")
+    if start + entry.size > directory:
+        raise _Unusable("longer than the ZIP file has room for")
+    return Part(name, start, start + entry.size)
+
+
+def _safe_name(octets: bytes) -> str:
+    """Return a name that could be shown, or used as a path below a folder, without harm."""
+    name = octets.decode("utf-8", "replace")
+    parts = name.split("/")
+    if not name.isprintable() or "\\" in name or {"", ".", ".."}.intersection(parts):
+        raise _Unusable("a name that leads elsewhere")
+    return name
