@@ -5,10 +5,14 @@ The index knows which record; the replay template makes the address under which 
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from typing import Final
 
 from archives.collection.index import Holdings, Row
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
+
+_REVISIT: Final = "warc/revisit"
+"""What an index says of a record that refers to another: nothing about the page."""
 
 
 class WarcArchive:

@@ -13,6 +13,7 @@ class Place:
     root: Path
     """What the paths in the index are relative to."""
     index: Path
+    is_file: bool = False
 
     @classmethod
     def of(cls, path: Path, index: Path | None = None) -> "Place":
@@ -20,7 +21,7 @@ class Place:
         whole = path.absolute()
         if whole.is_file():
             usual = whole.with_name(f"{whole.name}.timegate.sqlite")
-            return cls(path, whole.parent, index or usual)
+            return cls(path, whole.parent, index or usual, is_file=True)
         return cls(path, whole, index or whole / ".timegate" / "index.sqlite")
 
     @property

@@ -1,0 +1,151 @@
+"""CDX and CDXJ files that lie beside WARCs: what they say need not be read again.
+
+They come from elsewhere, so nothing in them is believed: a file name is compared with those of
+the collection and never opened, an offset has to lie in the file, a line has to end. Their
+keys are not used, ours are made of the URL. A CDX file knows whole seconds only.
+"""
+
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple, cast
+
+from archives.formats.decoder import plain
+from archives.formats.json_items import json_value, text_fields
+from archives.formats.rows import Unreadable, stamp_from_digits, status_code
+from archives.surt import surt
+from archives.warc.capture import Capture, Damage
+
+_LONGEST: Final = 64 * 1024
+_RATIO: Final = 200
+_FREE: Final = 1024 * 1024
+"""Octets that may come out of any gzip file, before its ratio is looked at."""
+# The letters of the header line, http://archive.org/web/researcher/cdx_legend.php
+_LETTERS: Final = {
+    "N": "urlkey",
+    "b": "timestamp",
+    "a": "url",
+    "m": "mime",
+    "s": "status",
+    "k": "digest",
+    "S": "length",
+    "V": "offset",
+    "g": "filename",
+}
+_LEGEND: Final = tuple("NbamskrMSVg")
+_HEADERS: Final = (" CDX ", "CDX ")
+_DIRECTIVES: Final = ("!", "@")
+_POSTED: Final = "__wb_method="
+
+
+class Named(NamedTuple):
+    """One line: a capture, in which file it is said to be, and where the line stands."""
+
+    name: str
+    capture: Capture
+    at: int
+
+
+def captures_beside(path: Path) -> Iterator[Named | Damage]:
+    """Read a CDX or CDXJ file line by line. Raises OSError."""
+    with path.open("rb") as file:
+        if not path.name.lower().endswith(".gz"):
+            yield from _lines(file, None)
+            return
+        try:
+            with gzip.open(file) as unpacked:
+                yield from _lines(cast("BinaryIO", unpacked), file)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            yield Damage(file.tell(), f"the gzip breaks off: {error}")
+
+
+def _lines(file: BinaryIO, packed: BufferedReader | None) -> Iterator[Named | Damage]:
+    legend = _LEGEND
+    at = 0
+    while line := file.readline(_LONGEST):
+        if packed is not None and at > _FREE and at > _RATIO * packed.tell():
+            yield Damage(at, f"more than {_RATIO} times as long as it is packed")
+            return
+        if not line.endswith(b"\n") and len(line) == _LONGEST:
+            yield Damage(at, f"a line of more than {_LONGEST} octets")
+            at += len(line) + _skipped(file)
+            continue
+        text = line.decode("latin-1").rstrip("\r\n")
+        if text.startswith(_HEADERS):
+            legend = tuple(text.split()[1:])
+        elif text.strip() and not text.startswith(_DIRECTIVES):
+            yield from _named(text, legend, at)
+        at += len(line)
+
+
+def _skipped(file: BinaryIO) -> int:
+    """Pass over the rest of a line; return how long that was."""
+    length = 0
+    while piece := file.readline(_LONGEST):
+        length += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return length
+
+
+def _named(line: str, legend: tuple[str, ...], at: int) -> Iterator[Named | Damage]:
+    try:
+        fields = _fields(line, legend)
+        # pywb folds what was posted into the key. That capture is no answer to a GET.
+        if _POSTED not in fields.get("urlkey", ""):
+            yield Named(_file_name(fields), _capture(fields), at)
+    except Unreadable as error:
+        yield Damage(at, f"no line of a CDX file: {error}")
+
+
+def _fields(line: str, legend: tuple[str, ...]) -> Mapping[str, str]:
+    key, _, rest = line.partition(" ")
+    stamp, _, members = rest.partition(" ")
+    if members.startswith("{"):
+        fields = text_fields(json_value(members))
+        return {**fields, "urlkey": key, "timestamp": stamp}
+    values = plain(line).split(" ")
+    if len(values) < len(legend):
+        raise Unreadable("fields are missing")
+    return {
+        _LETTERS[letter]: value
+        for letter, value in zip(legend, values, strict=False)
+        if letter in _LETTERS and value != "-"
+    }
+
+
+def _file_name(fields: Mapping[str, str]) -> str:
+    name = fields.get("filename", "").rpartition("/")[2]
+    if not name:
+        raise Unreadable("it names no file")
+    return name
+
+
+def _capture(fields: Mapping[str, str]) -> Capture:
+    stamp = stamp_from_digits(fields.get("timestamp", ""))
+    url = fields.get("url", "").partition("#")[0]
+    if stamp is None or not url or not url.isprintable():
+        raise Unreadable("no time or no URL")
+    mime = fields.get("mime") or fields.get("mimetype")
+    return Capture(
+        surt(url),
+        stamp,
+        url,
+        _stated(mime),
+        status_code(fields.get("status", "")),
+        _stated(fields.get("digest", "").removeprefix("sha1:")),
+        _count(fields.get("offset", "")),
+        _count(_stated(fields.get("length")) or "0"),
+    )
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 18:
+        raise Unreadable(f"no number of octets: {text[:20]!r}")
+    return int(text)
+
+
+def _stated(text: str | None) -> str | None:
+    return text if text and text != "-" else None

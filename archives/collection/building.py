@@ -1,0 +1,183 @@
+"""Building an index: only what is new or has changed is read, and nothing is seen half done.
+
+Ended at any moment, even by kill -9, what was visible stays so; the next run does the rest.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from archives.collection.beside import captures_beside
+from archives.collection.claims import Claims
+from archives.collection.crew import Failed, read_files
+from archives.collection.database import alone, is_damage, open_writer, set_aside
+from archives.collection.filling import Filling
+from archives.collection.folder import Seen, files_in
+from archives.collection.place import Place
+from archives.collection.planning import Job, Plan, plan
+from archives.collection.scanning import Batch
+from archives.collection.summary import Progress, Summary
+from archives.collection.writing import Part, Writer
+from archives.warc.capture import Damage
+
+_HEAD: Final = 4096
+Watch = Callable[[Progress], None]
+
+
+class NotWritable(Exception):
+    """The index cannot be where it is to be."""
+
+
+def index_collection(
+    path: Path,
+    index: Path | None = None,
+    workers: int = 1,
+    progress: Watch = lambda _: None,
+    *,
+    read_all: bool = False,
+) -> Summary:
+    """Bring the index of the collection at *path* up to date.
+
+    Raises OSError where the collection cannot be listed, NotWritable, Occupied where another
+    process is at it, Newer or Foreign where the file there is none of this release.
+    """
+    place = Place.of(path, index)
+    _make_room(place.index)
+    with alone(place.index):
+        try:
+            return _Run(place, workers, progress, read_all=read_all).summary
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise NotWritable(f"{place.index} cannot be written: {error}") from error
+            set_aside(place.index)
+        run = _Run(place, workers, progress, read_all=read_all)
+        run.summary.rebuilt = True
+        return run.summary
+
+
+def _make_room(index: Path) -> None:
+    try:
+        index.parent.mkdir(parents=True, exist_ok=True)
+        with alone(index):
+            pass
+    except OSError as error:
+        why = f"{index} cannot be written ({error.strerror}): set index to another place"
+        raise NotWritable(why) from error
+
+
+class _Run:
+    """One run, done when it is made."""
+
+    def __init__(self, place: Place, workers: int, progress: Watch, *, read_all: bool) -> None:
+        self._place = place
+        self._watch = progress
+        self.summary = Summary()
+        connection, self.summary.rebuilt = open_writer(place.index)
+        with closing(connection):
+            self._writer = Writer(connection)
+            self._do(workers, read_all=read_all)
+
+    def _do(self, workers: int, *, read_all: bool) -> None:
+        writer, summary = self._writer, self.summary
+        writer.bury_unfinished()
+        self._found = files_in(self._place, summary.complain)
+        todo = plan(self._found, writer.parts(), self._grew, read_all=read_all)
+        self._begin(todo)
+        for job in todo.lists:
+            if todo.read:
+                self._take_list(job, todo.read)
+        self._read(list(todo.read.values()), workers)
+        writer.bury(part.id for part in todo.gone)
+        writer.sweep()
+        writer.complete()
+
+    def _begin(self, todo: Plan) -> None:
+        summary = self.summary
+        summary.files = sum(file.kind != "cdx" for file in self._found.values())
+        summary.unchanged = todo.unchanged
+        summary.gone = len({part.path for part in todo.gone})
+        self._of_files = len(todo.read)
+        self._of_octets = sum(job.file.size - job.start for job in todo.read.values())
+        self._done = 0
+        self._tell(0)
+
+    def _take_list(self, job: Job, needed: dict[str, Job]) -> None:
+        """Take from a CDX file what it tells of files that are *needed*, and cross them off."""
+        claims = Claims(job.file, needed, self._found)
+        filling = Filling(self._writer, self.summary, via=job.file.path)
+        own = filling.part(job.file)
+        try:
+            for item in captures_beside(self._place.root / job.file.path):
+                found = claims.checked(item)
+                if isinstance(found, Damage):
+                    filling.complain(own, job.file.path, found.offset, found.why)
+                elif found is not None:
+                    file, capture = found
+                    filling.add(filling.part(file), [capture])
+        except OSError as error:
+            filling.give_up(job.replaces)
+            self.summary.complain(job.file.path, 0, f"cannot be read: {error.strerror}")
+            return
+        replaced = [part for path in claims.taken for part in needed.pop(path).replaces]
+        filling.publish((*job.replaces, *replaced))
+        self.summary.from_cdx += len(claims.taken)
+        self._done += len(claims.taken)
+        self.summary.octets += sum(self._found[path].size for path in claims.taken)
+        self._tell(0)
+
+    def _read(self, jobs: list[Job], workers: int) -> None:
+        fillings: dict[str, Filling] = {}
+        under_way: dict[str, int] = {}
+        for job, news in read_files(jobs, str(self._place.root), workers):
+            path = job.file.path
+            if path not in fillings:
+                head = self._head(path, _HEAD)
+                fillings[path] = Filling(self._writer, self.summary, head=head)
+            filling = fillings[path]
+            if isinstance(news, Batch):
+                under_way[path] = self._fill(filling, job, news) or under_way.get(path, 0)
+            else:
+                self._finish(filling, job, news)
+                del fillings[path]
+                under_way.pop(path, None)
+            self._tell(sum(under_way.values()))
+
+    def _fill(self, filling: Filling, job: Job, batch: Batch) -> int:
+        part = filling.part(job.file, batch.member)
+        filling.add(part, batch.captures)
+        for damage in batch.damages:
+            filling.complain(part, job.file.path, damage.offset, damage.why)
+        return batch.captures[-1].offset - job.start if batch.captures else 0
+
+    def _finish(self, filling: Filling, job: Job, news: Failed | None) -> None:
+        if news is not None:
+            filling.give_up(job.replaces)
+            self.summary.complain(job.file.path, job.start, news.why)
+        else:
+            filling.publish(job.replaces, job.file if job.start else None, job.start)
+            self.summary.read += 1
+            self.summary.continued += job.start > 0
+        self._done += 1
+        self.summary.octets += job.file.size - job.start
+
+    def _grew(self, file: Seen, part: Part) -> bool:
+        """Whether it is longer than it was, and begins as it did."""
+        if file.size <= part.size or not part.upto:
+            return False
+        return self._head(file.path, min(part.size, _HEAD)) == part.head
+
+    def _head(self, path: str, length: int) -> bytes:
+        try:
+            with (self._place.root / path).open("rb") as file:
+                return blake2b(file.read(length), digest_size=16).digest()
+        except OSError:
+            return b""
+
+    def _tell(self, under_way: int) -> None:
+        octets = self.summary.octets + under_way
+        self._watch(
+            Progress(self._done, self._of_files, octets, self._of_octets, self.summary.captures)
+        )

@@ -1,0 +1,52 @@
+"""Which files a CDX file may speak for: needed, not newer than it, and of a name it knows."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from archives.collection.beside import Named
+from archives.collection.folder import Seen
+from archives.collection.planning import Job
+from archives.warc.capture import Capture, Damage
+
+_MOST_UNKNOWN: Final = 1000
+
+
+class Claims:
+    """What one CDX file tells, checked against the files that are there."""
+
+    def __init__(
+        self, listing: Seen, needed: Mapping[str, Job], found: Mapping[str, Seen]
+    ) -> None:
+        self.taken: set[str] = set()
+        """Paths of the files it spoke for."""
+        self._listing = listing
+        self._needed = needed
+        self._unknown: set[str] = set()
+        self._by_name: dict[str, list[Seen]] = {}
+        for file in found.values():
+            if file.kind == "warc":
+                self._by_name.setdefault(file.path.rpartition("/")[2], []).append(file)
+
+    def checked(self, item: Named | Damage) -> tuple[Seen, Capture] | Damage | None:
+        """Return a capture and its file; what is wrong with it; None if it is not needed."""
+        if isinstance(item, Damage):
+            return item
+        files = self._by_name.get(item.name, [])
+        if len(files) != 1:
+            return self._complaint(item, several=bool(files))
+        file = files[0]
+        if file.path not in self._needed or file.mtime > self._listing.mtime:
+            return None
+        capture = item.capture
+        if max(capture.offset + capture.length, capture.offset + 1) > file.size:
+            return Damage(item.at, f"{item.name} is shorter than that")
+        self.taken.add(file.path)
+        return file, capture
+
+    def _complaint(self, item: Named, *, several: bool) -> Damage | None:
+        """Say that a name means no file, or more than one; once for each name."""
+        if item.name in self._unknown or len(self._unknown) >= _MOST_UNKNOWN:
+            return None
+        self._unknown.add(item.name)
+        which = "several files are called" if several else "there is no file"
+        return Damage(item.at, f"{which} {item.name[:200]}")

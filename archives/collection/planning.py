@@ -1,0 +1,78 @@
+"""What there is to do: the files that were found against the parts that are visible. Pure."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from archives.collection.folder import Seen
+from archives.collection.writing import Part
+
+
+class Job(NamedTuple):
+    """A file to read, from where, and which parts that makes obsolete."""
+
+    file: Seen
+    start: int = 0
+    replaces: tuple[int, ...] = ()
+
+
+class Plan(NamedTuple):
+    """What a run has to do."""
+
+    read: dict[str, Job]
+    """WARCs and WACZs, by path."""
+    lists: list[Job]
+    """CDX files that are new or have changed, the newest first."""
+    gone: list[Part]
+    unchanged: int
+
+
+Grew = Callable[[Seen, Part], bool]
+"""Whether a file that is longer than it was still begins with the same octets."""
+
+
+def plan(
+    found: Mapping[str, Seen], parts: Iterable[Part], grew: Grew, *, read_all: bool
+) -> Plan:
+    """Compare what is there with what is known."""
+    known: dict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        known[part.path].append(part)
+    lists = {path: file for path, file in found.items() if file.kind == "cdx" and not read_all}
+    fresh = {path for path, file in lists.items() if _is_current(file, known.get(path, []))}
+    files = [file for file in found.values() if file.kind != "cdx"]
+    read = {
+        file.path: _job(file, known.get(file.path, []), grew)
+        for file in files
+        if not _stands(file, known.get(file.path, []), fresh)
+    }
+    return Plan(
+        read,
+        [
+            Job(file, replaces=_numbers(known.get(file.path, [])))
+            for file in sorted(lists.values(), key=lambda file: file.mtime, reverse=True)
+            if file.path not in fresh
+        ],
+        [part for path, parts in known.items() if path not in found for part in parts],
+        len(files) - len(read),
+    )
+
+
+def _is_current(file: Seen, parts: list[Part]) -> bool:
+    return bool(parts) and all((p.size, p.mtime) == (file.size, file.mtime) for p in parts)
+
+
+def _stands(file: Seen, parts: list[Part], fresh: set[str]) -> bool:
+    """Whether its parts still tell the truth; those of a CDX file while that is the same."""
+    return _is_current(file, parts) and all(not p.via or p.via in fresh for p in parts)
+
+
+def _job(file: Seen, parts: list[Part], grew: Grew) -> Job:
+    whole = parts and file.kind == "warc" and not any(part.via for part in parts)
+    if whole and grew(file, parts[0]):
+        return Job(file, start=max(part.upto for part in parts))
+    return Job(file, replaces=_numbers(parts))
+
+
+def _numbers(parts: list[Part]) -> tuple[int, ...]:
+    return tuple(part.id for part in parts)

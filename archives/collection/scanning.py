@@ -1,0 +1,71 @@
+"""One file, read from where it was left: its captures in batches, and what is wrong with it."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from archives.collection.folder import Kind
+from archives.warc.capture import Capture, Damage
+from archives.warc.scan import captures_in
+
+_BATCH: Final = 500
+"""Some 100 kB: enough that sending costs little, little enough to hold many."""
+
+
+class Task(NamedTuple):
+    """What a worker is to read."""
+
+    path: str
+    kind: Kind
+    start: int
+
+
+class Batch(NamedTuple):
+    """Some of what a file holds; *member* is the WARC in a WACZ."""
+
+    member: str
+    captures: list[Capture]
+    damages: list[Damage]
+
+
+def batches_in(task: Task) -> Iterator[Batch]:
+    """Read a file to its end. Raises OSError."""
+    path = Path(task.path)
+    with path.open("rb") as file:
+        if task.kind == "warc":
+            yield from _batches("", captures_in(file, task.start))
+            return
+        from archives.warc.wacz import parts_of  # noqa: PLC0415
+
+        for region in parts_of(path):
+            if isinstance(region, Damage):
+                yield Batch("", [], [region])
+            else:
+                name, start, end = region
+                yield from _batches(name, captures_in(file, start, end))
+
+
+def _batches(member: str, found: Iterable[Capture | Damage]) -> Iterator[Batch]:
+    items = iter(found)
+    # Also where nothing is found there is a batch: a WARC without captures is a part too.
+    while True:
+        some = [_storable(item) for item in islice(items, _BATCH)]
+        yield Batch(
+            member,
+            [item for item in some if isinstance(item, Capture)],
+            [item for item in some if isinstance(item, Damage)],
+        )
+        if len(some) < _BATCH:
+            return
+
+
+def _storable(item: Capture | Damage) -> Capture | Damage:
+    """Return *item*, unless it holds half a character, which no database takes."""
+    if isinstance(item, Damage):
+        return item
+    try:
+        "".join(filter(None, (item.surt, item.url, item.mime, item.digest))).encode()
+    except UnicodeEncodeError:
+        return Damage(item.offset, "its head is no text")
+    return item

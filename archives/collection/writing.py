@@ -1,0 +1,164 @@
+"""Writing the index: parts that are filled unseen and become visible at once."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Final, NamedTuple
+
+from archives.collection.database import BUILDING, DEAD, LIVE
+from archives.collection.folder import Seen
+from archives.warc.capture import Capture
+
+_SLICE: Final = 20_000
+"""Rows that are swept away in one transaction: readers and the log are not to wait long."""
+
+
+class Part(NamedTuple):
+    """What is visible of one file, or of one WARC in a WACZ, or of a file since it grew."""
+
+    id: int
+    path: str
+    member: str
+    size: int
+    mtime: int
+    upto: int
+    """Where the last capture ends; a file that grew is read from there."""
+    head: bytes
+    """Digest of the first octets: whether a longer file is the same file."""
+    via: str
+    """The CDX file that told of it; empty where the file itself was read."""
+
+
+class Filled(NamedTuple):
+    """A part that is ready to be seen."""
+
+    id: int
+    upto: int
+    captures: int
+    complaints: int
+
+
+class Writer:
+    """The one connection that writes."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def parts(self) -> list[Part]:
+        """Return what is visible."""
+        query = (
+            "SELECT id, path, member, size, mtime, upto, head, via FROM part WHERE state = 1 "
+            "ORDER BY id"
+        )
+        with closing(self._connection.execute(query)) as rows:
+            return [Part._make(row) for row in rows]
+
+    def begin(self, file: Seen, member: str, head: bytes, via: str) -> int:
+        """Begin a part that nobody sees yet; return its number."""
+        values = (file.path, member, file.size, file.mtime, 0, head, via, BUILDING)
+        with closing(
+            self._connection.execute(
+                "INSERT INTO part (path, member, size, mtime, upto, head, via, state, "
+                "captures, complaints) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0)",
+                values,
+            )
+        ) as cursor:
+            return int(cursor.lastrowid or 0)
+
+    def add(self, captures: Iterable[tuple[int, Capture]]) -> None:
+        """Write rows of parts that nobody sees yet."""
+        rows = [
+            (c.surt, c.stamp, part, c.offset, c.length, c.url, c.mime, c.status, c.digest)
+            for part, c in captures
+        ]
+        # In the order of the table, so that neighbours are written together.
+        rows.sort(key=lambda row: row[:4])
+        with self.transaction():
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO capture VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
+            )
+
+    def publish(
+        self, filled: Sequence[Filled], replaced: Iterable[int], grown: Seen | None = None
+    ) -> None:
+        """Make parts visible, and those they replace invisible, at one moment.
+
+        *grown*: the file whose earlier parts stay, and are now those of a longer file.
+        """
+        with self.transaction():
+            self._connection.executemany(
+                f"UPDATE part SET state = {LIVE}, upto = ?, captures = ?, complaints = ? "  # noqa: S608
+                "WHERE id = ?",
+                [(part.upto, part.captures, part.complaints, part.id) for part in filled],
+            )
+            self._bury(replaced)
+            if grown is not None:
+                self._connection.execute(
+                    "UPDATE part SET size = ?, mtime = ? WHERE path = ? AND state = 1",
+                    (grown.size, grown.mtime, grown.path),
+                )
+
+    def bury(self, parts: Iterable[int]) -> None:
+        """Make parts invisible; `sweep` takes their rows away."""
+        with self.transaction():
+            self._bury(parts)
+
+    def bury_unfinished(self) -> None:
+        """Give up what a run that was ended in the middle left behind."""
+        self._connection.execute(f"UPDATE part SET state = {DEAD} WHERE state = {BUILDING}")  # noqa: S608
+
+    def sweep(self) -> None:
+        """Remove the rows of parts that nobody sees, a slice at a time."""
+        with closing(self._connection.execute("SELECT id FROM part WHERE state = 2")) as rows:
+            dead = [int(row[0]) for row in rows]
+        if not dead:
+            return
+        place: tuple[str, str, int, int] | None = ("", "", 0, 0)
+        while place is not None:
+            place = self._sweep_slice(place)
+        with self.transaction():
+            self._connection.executemany(
+                "DELETE FROM part WHERE id = ?", [(number,) for number in dead]
+            )
+
+    def complete(self) -> None:
+        """Say that every file has been looked at, and leave no log behind."""
+        self._connection.execute("UPDATE pass SET complete = 1")
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Do all of it or nothing."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def _bury(self, parts: Iterable[int]) -> None:
+        self._connection.executemany(
+            f"UPDATE part SET state = {DEAD} WHERE id = ?",  # noqa: S608 -- a constant of ours
+            [(part,) for part in parts],
+        )
+
+    def _sweep_slice(
+        self, after: tuple[str, str, int, int]
+    ) -> tuple[str, str, int, int] | None:
+        query = (
+            "SELECT c.surt, c.stamp, c.part, c.offset, p.state FROM capture c CROSS JOIN "
+            "part p ON p.id = c.part WHERE (c.surt, c.stamp, c.part, c.offset) > (?, ?, ?, ?) "
+            "ORDER BY c.surt, c.stamp, c.part, c.offset LIMIT ?"
+        )
+        with closing(self._connection.execute(query, (*after, _SLICE))) as cursor:
+            rows = cursor.fetchall()
+        gone = [row[:4] for row in rows if row[4] == DEAD]
+        if gone:
+            with self.transaction():
+                self._connection.executemany(
+                    "DELETE FROM capture WHERE surt = ? AND stamp = ? AND part = ? "
+                    "AND offset = ?",
+                    gone,
+                )
+        return rows[-1][:4] if len(rows) == _SLICE else None
