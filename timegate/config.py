@@ -24,6 +24,7 @@ from archives.registry import (
     from_memgator,
     load_known,
 )
+from timegate.nearness import similar
 
 
 class BadConfig(ValueError):
@@ -240,7 +241,8 @@ def _used(file: File, where: str) -> tuple[ArchiveEntry, ...]:
     own = {str(one.get("id")) for one in file.archive}
     for name in use:
         if known.by_id(name) is None and name not in own:
-            why = f"{name!r} is no archive; `timegate archives` lists them"
+            ids = [*own, *(entry.id for entry in known.entries)]
+            why = f"{name!r} is no archive; `timegate archives` lists them.{similar(name, ids)}"
             raise _bad(where, "archives.use", why)
     return tuple(_switched(entry, on=entry.id in use) for entry in known.entries)
 

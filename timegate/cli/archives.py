@@ -24,7 +24,14 @@ from timegate.cli.options import archives_option, config_option, loaded
 def archives_command(
     config: Path | None, archives: Path | None, *, as_json: bool, memgator: bool
 ) -> None:
-    """List the archives that are known: those that are asked first, then why others are not."""
+    r"""List the archives that are known: those that are asked first, then why others are not.
+
+    \b
+    Examples:
+      timegate archives
+      timegate archives --json | jq -r 'select(.country == "PT") | .timegate'
+      timegate archives --memgator > archives.json
+    """
     registry = loaded(config, archives).registry
     entries = sorted(registry.entries, key=lambda entry: (not entry.use, entry.id))
     if memgator:
