@@ -17,6 +17,7 @@ from timegate.cli.inquiry import Inquiry, as_json, as_text
 from timegate.cli.options import archives_option, config_option, loaded
 from timegate.config import Config, is_public
 from timegate.identifiers.url import read_url
+from timegate.nearness import similar
 from timegate.times import read_time
 from timegate.upstream.pool import Settings, Surroundings, open_fetchers
 
@@ -61,8 +62,9 @@ def closest_command(  # noqa: PLR0913 -- one parameter for each option
 def _entry(config: Config, archive: str) -> ArchiveEntry:
     entry = config.registry.by_id(archive) or config.registry.by_pwid(archive)
     if entry is None:
-        why = f"no archive {archive!r}; `timegate archives` lists those that are known"
-        raise click.UsageError(why)
+        ids = [known.id for known in config.registry.entries]
+        why = f"no archive {archive!r}; `timegate archives` lists those that are known."
+        raise click.UsageError(why + similar(archive, ids))
     if entry.kind == "none":
         raise click.UsageError(f"{entry.id} cannot be asked by programs: {entry.because}")
     return entry
