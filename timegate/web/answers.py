@@ -4,7 +4,7 @@ Pure but for the resolver that `resolve` calls.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -12,7 +12,6 @@ from archives.registry import Registry
 from timegate.policies import satisfies
 from timegate.report import links, report, summary
 from timegate.resolution import Policy, Query, Resolution
-from timegate.resolver import Resolver
 from timegate.verdict import Verdict, header, in_words, location, verdict
 from timegate.verification import Verifier
 from timegate.web.call import Answer
@@ -24,12 +23,18 @@ _KEEP: Final = 60.0
 _EXPOSED: Final = "max-age=60"
 
 
+class Resolves(Protocol):
+    """Asks archives: many of them, or one of our own."""
+
+    async def resolve(self, query: Query, policy: Policy) -> Resolution: ...
+
+
 class Answers:
     """Resolves queries and writes what comes of it."""
 
     def __init__(
         self,
-        resolver: Resolver,
+        resolver: Resolves,
         registry: Registry,
         base_url: str,
         verifier: Verifier | None = None,

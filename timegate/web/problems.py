@@ -31,6 +31,7 @@ _TITLES: Final = {
     "too-large": "The request is too large",
     "too-busy": "Too many requests at once",
     "timeout": "The request did not arrive in time",
+    "damaged-record": "The copy is here, but its record cannot be read",
 }
 _RETRY: Final = 60
 

@@ -1,0 +1,165 @@
+"""One record read for replay: that it is the one meant, and whole, is seen on the way (R29).
+
+Everything here works on the disk, so it runs in a thread.
+"""
+
+from pathlib import Path
+from threading import Lock
+from typing import Final, Protocol
+
+from archives.warc.block import Block
+from archives.warc.digest import Digest, Sum, read_digest
+from archives.warc.http import HttpHead, payload_of, read_http
+from archives.warc.records import Record, open_record
+from archives.warc.stored import Damaged
+
+_WITH_HTTP: Final = ("response", "revisit")
+_OK: Final = 200
+_UNTYPED: Final = "application/octet-stream"
+
+
+class Place(Protocol):
+    """Where a capture lies, as an index knows it."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def stamp(self) -> str: ...
+    @property
+    def digest(self) -> str | None: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+
+
+class Reading:
+    """An open record. `read` gives its payload, transfer coding removed.
+
+    Raises Damaged where the file is not what the index or the record says, at the latest
+    instead of the empty piece that would be the end.
+    """
+
+    def __init__(self, place: Place) -> None:
+        # Opened by its name on our disk, never as anything that could be an address (R32).
+        self._file = Path(place.file).open("rb")  # noqa: SIM115 -- closed by `close`
+        self._busy = Lock()
+        self._unwanted = False
+        try:
+            self.record: Final = open_record(self._file, place.offset, place.length or None)
+            _check_identity(self.record, place)
+            self._begin(self.record)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _begin(self, record: Record) -> None:
+        has_http = record.kind in _WITH_HTTP
+        block_digest = read_digest(record.headers.get("warc-block-digest"))
+        # A revisit states the payload of another record.
+        of_another = block_digest is not None or record.kind == "revisit"
+        stated = None if of_another else read_digest(record.headers.get("warc-payload-digest"))
+        self._summing = _Summing(record.block)
+        if block_digest is not None:
+            self._summing.begin(block_digest)
+            block = self._summing.block()
+            self.own_head = read_http(block) if has_http else None
+        else:
+            self.own_head = read_http(record.block) if has_http else None
+            self._summing.begin(stated)
+            block = self._summing.block()
+        self.stored = block.left
+        """Octets of the payload, with their transfer coding."""
+        self._payload = payload_of(block, self.own_head)
+        self._block = block
+        self._decoded = None if stated is None or self._payload is block else Sum(stated)
+        self.size = block.left if self._payload is block else None
+        """Octets that `read` will give; None where only reading can tell."""
+
+    @property
+    def head(self) -> HttpHead:
+        """The archived head; for what was no HTTP answer, one that says as much."""
+        if self.own_head is not None:
+            return self.own_head
+        kind = self.record.headers.get("content-type") or _UNTYPED
+        return HttpHead(_OK, "OK", (("Content-Type", kind),))
+
+    def read(self, most: int) -> bytes:
+        """Return some octets; none only at the end, when everything was seen to be right."""
+        try:
+            with self._busy:
+                return self._read(most)
+        finally:
+            if self._unwanted:
+                self.close()
+
+    def close(self) -> None:
+        """Let go of the file: now, or when the thread that reads from it is done."""
+        self._unwanted = True
+        if self._busy.acquire(blocking=False):
+            try:
+                self._file.close()
+            finally:
+                self._busy.release()
+
+    def _read(self, most: int) -> bytes:
+        piece = self._payload.read(most)
+        if self._decoded is not None:
+            self._decoded.add(piece)
+        if not piece:
+            self._block.finish()
+            self._verify()
+        return piece
+
+    def _verify(self) -> None:
+        if self._summing.holds():
+            return
+        # The payload has no transfer coding (WARC 1.1, 6.3.2); but wget, wpull, warcio and
+        # Heritrix with HTTP/1.1 have hashed it with the chunk sizes in it (warcio issue 74,
+        # wpull 424, heritrix3 769). Both are in millions of files, so either will do.
+        if self._decoded is None or not self._decoded.holds():
+            raise Damaged(self.record.offset, "its octets do not have the digest it states")
+
+
+class _Summing:
+    """What is left of a block, added up while it is read (a `Source`)."""
+
+    def __init__(self, block: Block) -> None:
+        self.offset = self.position = block.offset
+        self._block = block
+        self._sum: Sum | None = None
+
+    def begin(self, stated: Digest | None) -> None:
+        """Add up from here on."""
+        self._sum = None if stated is None else Sum(stated)
+
+    def block(self) -> Block:
+        """Return the block again, to be read through here."""
+        return Block(self, b"", 0, self._block.left)
+
+    def holds(self) -> bool:
+        """Whether the digest is right; what states none is."""
+        return self._sum is None or self._sum.holds()
+
+    def read(self, most: int) -> bytes:
+        octets = self._block.read(most)
+        if self._sum is not None:
+            self._sum.add(octets)
+        return octets
+
+    def skip(self, most: int) -> int:
+        """Read without looking: digests are over everything."""
+        return len(self.read(most))
+
+    def close(self, rest: bytes) -> None:  # noqa: ARG002 -- the block sees to its own end
+        self._block.finish()
+
+
+def _check_identity(record: Record, place: Place) -> None:
+    if (record.url, record.stamp) != (place.url, place.stamp):
+        why = f"not the record of {place.url} that the index says: has the file changed?"
+        raise Damaged(place.offset, why)

@@ -1,0 +1,222 @@
+"""From a row of an index to the archived answer it stands for.
+
+What is small is read whole and checked before the first octet goes out; what is large is
+checked while it goes out, and ends abnormally where it is not what it says (R29).
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, TypeVar
+
+from archives.errors import Misbehaved
+from archives.warc.http import HttpHead
+from archives.warc.reading import Place, Reading
+from archives.warc.stored import Damaged
+
+SMALL: Final = 1024**2
+_PIECE: Final = 64 * 1024
+_NOT_MODIFIED: Final = 304
+_OK: Final = 200
+_NO_BODY: Final = frozenset({*range(100, 200), 204, _NOT_MODIFIED})
+"""Statuses behind which nothing can stand (RFC 9112 6.3)."""
+
+T = TypeVar("T")
+
+
+class Unreadable(Misbehaved):
+    """A record that cannot be replayed; *name* is the file's, without its folder."""
+
+    def __init__(self, archive: str, place: Place, why: str) -> None:
+        super().__init__(archive, place.url, f"{place.name} at {place.offset}: {why}")
+        self.name = place.name
+        self.offset = place.offset
+        self.reason = why
+
+
+class Originals(Protocol):
+    """Finds the record whose payload a revisit repeats."""
+
+    async def original_of(
+        self, url: str, digest: str | None, refers_to: tuple[str, str] | None
+    ) -> Place | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """An archived answer. Either it is *whole*, or `chunks` reads it, or nobody wants it."""
+
+    head: HttpHead
+    url: str
+    stamp: str
+    size: int | None
+    """Octets of the body; None where only reading can tell."""
+    whole: bytes | None = None
+    reading: "_Chunks | None" = None
+
+    def chunks(self, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
+        """Yield the body from *start* to before *end*, and let go of the file.
+
+        Raises Unreadable. A part that stops before the end is not checked: the digest is one
+        of the whole.
+        """
+        if self.reading is None:
+            return _sliced(self.whole or b"", start, end)
+        return self.reading.part(start, end)
+
+    async def close(self) -> None:
+        """Let go of the file, if nobody reads it."""
+        if self.reading is not None:
+            await self.reading.close()
+
+
+class Replayer:
+    """Opens the records of one collection."""
+
+    def __init__(self, archive: str, originals: Originals, threads: Executor) -> None:
+        self._archive = archive
+        self._originals = originals
+        self._threads = threads
+
+    async def open(self, place: Place, *, body: bool = True) -> Archived:
+        """Return what was archived at *place*; without *body*, its head. Raises Unreadable."""
+        opened = await self._opened(place, body=body)
+        if opened.revisit is None:
+            return self._archived(place, opened)
+        original = await self._originals.original_of(
+            place.url, place.digest, opened.revisit.refers_to
+        )
+        if original is None:
+            why = "the original of this revisit is not in the collection"
+            raise Unreadable(self._archive, place, why)
+        repeated = await self._opened(original, body=body)
+        if repeated.revisit is not None:
+            raise Unreadable(self._archive, original, "a revisit of a revisit")
+        return self._archived(place, replace(repeated, head=opened.revisit.over(repeated.head)))
+
+    def _archived(self, place: Place, opened: "_Opened") -> Archived:
+        reading = None
+        if opened.reading is not None:
+            reading = _Chunks(opened.reading, lambda read: self._in_thread(place, read))
+        head, size, whole = opened.head, opened.size, opened.whole
+        return Archived(head, place.url, place.stamp, size, whole, reading)
+
+    async def _opened(self, place: Place, *, body: bool) -> "_Opened":
+        return await self._in_thread(place, lambda: _opened(place, body=body), _let_go)
+
+    async def _in_thread(
+        self,
+        place: Place,
+        work: Callable[[], T],
+        undo: Callable[["Future[T]"], None] = lambda _: None,
+    ) -> T:
+        doing = self._threads.submit(work)
+        try:
+            return await asyncio.wrap_future(doing)
+        except asyncio.CancelledError:
+            # The thread goes on, and nobody is there any more to take what it brings.
+            doing.add_done_callback(undo)
+            raise
+        except Damaged as damaged:
+            raise Unreadable(self._archive, place, damaged.why) from damaged
+        except OSError as error:
+            why = f"the file cannot be read: {error.strerror}"
+            raise Unreadable(self._archive, place, why) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Revisit:
+    """A record that has its payload elsewhere."""
+
+    own_head: HttpHead | None
+    refers_to: tuple[str, str] | None
+
+    def over(self, head: HttpHead) -> HttpHead:
+        """Return the head of this visit; that of the original where this one has none.
+
+        A 304 answered the crawler's question, not that of whoever visits now.
+        """
+        if self.own_head is None or self.own_head.status == _NOT_MODIFIED:
+            return head
+        return self.own_head
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    head: HttpHead
+    size: int | None = None
+    whole: bytes | None = None
+    reading: Reading | None = None
+    revisit: _Revisit | None = None
+
+
+def _opened(place: Place, *, body: bool) -> _Opened:
+    reading = Reading(place)
+    keeps_open = False
+    try:
+        if reading.record.kind == "revisit":
+            return _Opened(reading.head, revisit=_revisit(reading))
+        if (reading.head.status or _OK) in _NO_BODY:
+            return _Opened(reading.head, 0, b"")
+        if not body:
+            return _Opened(reading.head, reading.size)
+        if reading.stored <= SMALL:
+            whole = _read_whole(reading)
+            return _Opened(reading.head, len(whole), whole)
+        keeps_open = True
+        return _Opened(reading.head, reading.size, reading=reading)
+    finally:
+        if not keeps_open:
+            reading.close()
+
+
+def _let_go(opening: "Future[_Opened]") -> None:
+    if opening.cancelled() or opening.exception() is not None:
+        return
+    reading = opening.result().reading
+    if reading is not None:
+        reading.close()
+
+
+def _revisit(reading: Reading) -> _Revisit:
+    headers = reading.record.headers
+    url = headers.get("warc-refers-to-target-uri")
+    date = headers.get("warc-refers-to-date")
+    return _Revisit(reading.own_head, (url, date) if url and date else None)
+
+
+def _read_whole(reading: Reading) -> bytes:
+    return b"".join(iter(lambda: reading.read(_PIECE), b""))
+
+
+class _Chunks:
+    """The body of a large record, a piece at a time."""
+
+    def __init__(
+        self, reading: Reading, in_thread: Callable[[Callable[[], bytes]], Awaitable[bytes]]
+    ) -> None:
+        self._reading = reading
+        self._in_thread = in_thread
+
+    async def part(self, start: int, end: int | None) -> AsyncGenerator[bytes, None]:
+        """Yield what lies between."""
+        at = 0
+        try:
+            while end is None or at < end:
+                piece = await self._in_thread(lambda: self._reading.read(_PIECE))
+                if not piece:
+                    break
+                first, last = max(start - at, 0), len(piece) if end is None else end - at
+                at += len(piece)
+                if wanted := piece[first:last]:
+                    yield wanted
+        finally:
+            self._reading.close()
+
+    async def close(self) -> None:
+        self._reading.close()
+
+
+async def _sliced(whole: bytes, start: int, end: int | None) -> AsyncGenerator[bytes, None]:
+    yield whole[start:end]

@@ -1,0 +1,139 @@
+"""A server over a local collection whose index is a list in memory."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from archives.adapters.warc import WarcArchive
+from archives.choice import second_of
+from archives.collection.index import Row
+from archives.errors import ArchiveError
+from archives.model import ArchiveEntry
+from archives.moment import Moment
+from archives.registry import Registry
+from archives.surt import surt
+from archives.warc.capture import Capture
+from archives.warc.scan import captures_in
+from archives.warc.target import stamp_of
+from tests.fakes import an_entry
+from tests.scenario import World
+from tests.timegate.web.served import Site
+from timegate.shelf import Alone
+from timegate.web.answers import Answers
+from timegate.web.batch import Batch
+from timegate.web.collections import Collections, Holding
+from timegate.web.resolve import Resolve
+from timegate.web.server import Dispatch, listening
+
+BASE = "https://gate.example"
+ID = "mine"
+OURS = f"{BASE}/collections/{ID}"
+
+
+@dataclass
+class FakeShelf:
+    """A `Shelf` that keeps its rows in a list; *trouble* is raised in place of an answer."""
+
+    rows: list[Row]
+    id: str = ID
+    trouble: ArchiveError | None = None
+    lists: int = field(default=0)
+
+    def _of(self, url: str) -> list[Row]:
+        if self.trouble is not None:
+            raise self.trouble
+        same = [row for row in self.rows if row.surt == surt(url)]
+        return sorted(same, key=lambda row: (row.url != url, row.stamp))
+
+    async def nearest(self, url: str, at: Moment | None) -> Row | None:
+        rows = self._of(url)
+        if at is None:
+            return max(rows, key=lambda row: row.stamp, default=None)
+        return min(rows, key=lambda row: abs(at.distance(second_of(row.stamp))), default=None)
+
+    async def at(self, url: str, stamp: str) -> Row | None:
+        return next((row for row in self._of(url) if row.stamp == stamp), None)
+
+    async def listed(self, url: str) -> AsyncGenerator[Sequence[Row], None]:
+        self.lists += 1
+        for row in sorted(self._of(url), key=lambda row: row.stamp):
+            yield [row]
+
+    async def ranged(self, lower: str, upper: str) -> AsyncGenerator[Sequence[Row], None]:
+        rows = sorted(self.rows, key=lambda row: (row.surt, row.stamp))
+        yield [row for row in rows if lower <= row.surt < upper]
+
+    async def original_of(
+        self, url: str, digest: str | None, refers_to: tuple[str, str] | None
+    ) -> Row | None:
+        target, date = refers_to or (url, "")
+        rows = [row for row in self._of(target) if row.mime != "warc/revisit"]
+        dated = [row for row in rows if row.stamp == stamp_of(date)]
+        return next((row for row in dated or rows if row.digest == digest), None)
+
+
+def rows_in(path: Path) -> list[Row]:
+    """Return what an index would hold of the file at *path*."""
+    with path.open("rb") as file:
+        return [_row(found, path) for found in _captures(file)]
+
+
+def _captures(file: BinaryIO) -> list[Capture]:
+    return [found for found in captures_in(file) if isinstance(found, Capture)]
+
+
+def _row(found: Capture, path: Path) -> Row:
+    return Row(
+        found.stamp,
+        found.url,
+        found.mime,
+        found.status,
+        found.digest,
+        found.offset,
+        found.length,
+        found.surt,
+        str(path),
+        path.name,
+    )
+
+
+def shelf_of(folder: Path, files: Mapping[str, bytes]) -> FakeShelf:
+    """Write *files* and index them."""
+    for name, octets in files.items():
+        (folder / name).write_bytes(octets)
+    return FakeShelf([row for name in files for row in rows_in(folder / name)])
+
+
+def entry_of(base: str = BASE) -> ArchiveEntry:
+    return an_entry(
+        "warc",
+        id=ID,
+        name="My own",
+        pwid=("mine.example",),
+        hosts=("gate.example",),
+        replay=f"{base}/collections/{ID}/{{time14}}/{{uri}}",
+        raw=f"{base}/collections/{ID}/{{time14}}id_/{{uri}}",
+    )
+
+
+@asynccontextmanager
+async def shelving(shelf: FakeShelf) -> AsyncIterator[Site]:
+    """Serve a collection."""
+    entry = entry_of()
+    registry = Registry([entry])
+    source = WarcArchive(entry, shelf)
+    with ThreadPoolExecutor(2) as threads:
+        holding = Holding.of(shelf, source, threads)
+        collections = Collections([holding], registry, BASE)
+        resolve = Resolve(Answers(Alone(source), registry, BASE), registry)
+        dispatch = Dispatch(
+            {"/collections": collections.overview},
+            {"/collections/": collections},
+            resolve,
+            Batch(resolve),
+        )
+        async with listening(dispatch, "127.0.0.1", 0) as port:
+            yield Site(port, World())

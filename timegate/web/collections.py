@@ -1,0 +1,129 @@
+"""``/collections``: each local collection as an archive by itself.
+
+In each there is what there is at the root, and all links of its answers stay in it: TimeGate,
+TimeMaps, CDX, and the captures themselves. ``/collections/{id}/{URL}`` is pywb's short form of
+its TimeGate.
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+import msgspec
+
+from archives.registry import Registry
+from archives.source import Source
+from archives.warc.replay import Replayer
+from timegate.resolver import Deadlines, Plan
+from timegate.shelf import Alone, NoMemory, Shelf
+from timegate.surroundings import Surroundings
+from timegate.timemap import FORMATS, Lists
+from timegate.web.answers import Answers
+from timegate.web.call import Answer, Call, Stream
+from timegate.web.collection_cdx import CollectionCdx
+from timegate.web.problems import problem
+from timegate.web.replay import STAMPED, Replay
+from timegate.web.timegate import TimeGate
+from timegate.web.timemap import TimeMap
+
+_JSON: Final = {"Content-Type": "application/json", "Cache-Control": "max-age=60"}
+
+
+class Holding(NamedTuple):
+    """A collection, the adapter over it, and who opens its records."""
+
+    shelf: Shelf
+    source: Source
+    replayer: Replayer
+
+    @classmethod
+    def of(cls, shelf: Shelf, source: Source, threads: Executor) -> "Holding":
+        """Return the collection with its own replayer, which works in *threads*."""
+        return cls(shelf, source, Replayer(shelf.id, shelf, threads))
+
+
+class Collections:
+    """Answers for all collections."""
+
+    def __init__(
+        self,
+        holdings: Iterable[Holding],
+        registry: Registry,
+        base_url: str,
+        deadlines: Deadlines | None = None,
+    ) -> None:
+        self._sites = {
+            holding.shelf.id: Site(holding, registry, base_url, deadlines)
+            for holding in holdings
+        }
+
+    async def overview(self, call: Call) -> Answer:
+        """Tell which collections there are."""
+        del call
+        told = [site.surfaces() for site in self._sites.values()]
+        return Answer(200, _JSON, msgspec.json.encode({"collections": told}))
+
+    async def __call__(self, call: Call) -> Answer | Stream:
+        """Answer ``{id}`` and ``{id}/...``."""
+        name, slash, rest = call.rest.partition("/")
+        name = name if slash else name.partition("?")[0]
+        site = self._sites.get(name)
+        if site is None:
+            known = ", ".join(self._sites) or "none"
+            return problem(404, "not-found", f"no such collection; there is {known}")
+        if not rest:
+            return Answer(200, _JSON, msgspec.json.encode(site.surfaces()))
+        return await site(replace(call, rest=rest))
+
+
+class Site:
+    """Everything that can be asked of one collection."""
+
+    def __init__(
+        self,
+        holding: Holding,
+        registry: Registry,
+        base_url: str,
+        deadlines: Deadlines | None,
+    ) -> None:
+        shelf, source = holding.shelf, holding.source
+        self._source = source
+        self._base = base = f"{base_url.rstrip('/')}/collections/{shelf.id}"
+        answers = Answers(Alone(source), registry, base)
+        sources = {shelf.id: source}
+        only = Plan(((shelf.id,),))
+        self._timegate = TimeGate(answers, Surroundings(sources, NoMemory(), frozenset()))
+        self._timemap = TimeMap(
+            Lists(sources, NoMemory()),
+            lambda _query, _policy: only,
+            registry,
+            lambda: base,
+            deadlines,
+        )
+        self._cdx = CollectionCdx(shelf, base_url)
+        self._replay = Replay(shelf, holding.replayer, answers, base_url)
+
+    async def __call__(self, call: Call) -> Answer | Stream:
+        """Answer what stands behind the collection's name."""
+        rest = call.rest
+        if STAMPED.match(rest):
+            return await self._replay(call)
+        if rest == "cdx" or rest.startswith("cdx?"):
+            return await self._cdx(call)
+        if rest.startswith("timemap/"):
+            return await self._timemap(replace(call, rest=rest.removeprefix("timemap/")))
+        return await self._timegate(replace(call, rest=rest.removeprefix("timegate/")))
+
+    def surfaces(self) -> dict[str, object]:
+        """Return where everything is."""
+        entry, base = self._source.entry, self._base
+        return {
+            "id": entry.id,
+            "name": entry.name,
+            "timegate": f"{base}/timegate/{{url}}",
+            "timemap": {name: f"{base}/timemap/{name}/{{url}}" for name in FORMATS},
+            "cdx": f"{base}/cdx?url={{url}}",
+            "replay": f"{base}/{{stamp}}/{{url}}",
+            "raw": f"{base}/{{stamp}}id_/{{url}}",
+        }

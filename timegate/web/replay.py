@@ -1,0 +1,238 @@
+"""Raw replay of a local collection: the archived answer itself, status, headers and bytes.
+
+``{stamp}id_/{URL}`` gives it to programs; ``{stamp}/{URL}`` gives the same bytes to people, and
+shows HTML in a sandbox. An address that does not name the very capture leads to the one that
+does (M-41), so what stands behind an address never changes.
+"""
+
+import re
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from archives.collection.index import Row
+from archives.errors import ArchiveError
+from archives.formats.httpdate import http_date
+from archives.model import Closest
+from archives.moment import Moment
+from archives.reading import Diagnosis, Malformed
+from archives.uri import check_text
+from archives.warc.replay import Archived, Replayer, Unreadable
+from timegate.identifiers.url import read_url
+from timegate.querying import NotNegotiable, query_for_url
+from timegate.report import LONGEST_LINKS
+from timegate.resolution import Attempt, Policy, Query, Resolution
+from timegate.shelf import Shelf, address, memento_of
+from timegate.verdict import header_safe
+from timegate.web.answers import Answers
+from timegate.web.archived_headers import described, set_aside, shown, target
+from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.web.octets import Unsatisfiable, is_known, wanted_part
+from timegate.web.problems import not_negotiable, nothing_found, problem, unreadable
+from timegate.web.sandbox import SANDBOX
+from timegate.web.targets import identifier_in
+
+RAW: Final = "id_"
+STAMPED: Final = re.compile(r"([0-9]{4,23})([a-z]{2}_)?/(?=.)")
+_VARY: Final = "prefer"
+# A record never changes, and codings are part of what was archived.
+_FOR_EVER: Final = "max-age=86400, no-transform"
+_OK: Final = 200
+_FINAL: Final = range(200, 600)
+
+
+class Asked(NamedTuple):
+    """What stands in the path."""
+
+    stamp: str
+    view: str
+    """``id_`` for the bytes alone; other modifiers of Wayback Machines mean a page."""
+    text: str
+    query: Query
+
+
+class Replay:
+    """Answers requests for captures of one collection."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        replayer: Replayer,
+        answers: Answers,
+        base_url: str,
+    ) -> None:
+        self._shelf = shelf
+        self._replayer = replayer
+        self._answers = answers
+        self._base_url = base_url
+
+    async def __call__(self, call: Call) -> Answer | Stream:
+        """Send the capture, or lead to the closest."""
+        asked = _asked(call.rest)
+        original = asked.query.original
+        try:
+            row = await self._shelf.at(original, asked.stamp)
+            if row is not None and header_safe(row.url) in (asked.text, header_safe(original)):
+                return await self._sent(call, asked, row)
+            near = row or await self._shelf.nearest(original, asked.query.at)
+        except Unreadable as error:
+            return self._damaged(error)
+        except ArchiveError as error:
+            return self._nothing(asked, error)
+        return self._nothing(asked, None) if near is None else self._led(asked, near)
+
+    def _led(self, asked: Asked, row: Row) -> Answer:
+        """Redirect to the capture that there is, and say how it differs."""
+        found = Closest(memento_of(row, self._shelf.id, self._base_url), "cdx")
+        attempt = Attempt(self._shelf.id, found, 0.0, asked.query.original)
+        resolution = Resolution(asked.query, Policy(), attempt, (), (attempt,))
+        answer = self._answers.redirect(resolution, vary=_VARY)
+        headers = {**answer.headers, "Location": self._address(row.stamp, row.url, asked.view)}
+        return replace(answer, headers=headers)
+
+    def _nothing(self, asked: Asked, trouble: ArchiveError | None) -> Answer:
+        attempt = Attempt(self._shelf.id, trouble, 0.0, asked.query.original)
+        resolution = Resolution(asked.query, Policy(), None, (), (attempt,))
+        links = self._answers.links(asked.query)
+        return nothing_found(resolution, None, {"Vary": _VARY, "Link": links})
+
+    def _damaged(self, error: Unreadable) -> Answer:
+        return problem(
+            502, "damaged-record", error.reason, file=error.name, offset=error.offset
+        )
+
+    async def _sent(self, call: Call, asked: Asked, row: Row) -> Answer | Stream:
+        etag = _etag(row)
+        if row.status in (None, _OK) and is_known(call, etag):
+            return Answer(304, {**self._about(asked, row), **_tagged(etag)})
+        archived = await self._replayer.open(row, body=call.method != "HEAD")
+        headers = self._headers(asked, row, archived)
+        status = archived.head.status or _OK
+        if status not in _FINAL:
+            # 1xx cannot be the last answer (RFC 9110 15.2), nor does anybody know 999.
+            headers["X-Archive-Orig-Status"] = str(status)
+            status = _OK
+        if status == _OK:
+            return await _part(call, archived, {**headers, **_tagged(etag)}, etag)
+        return await _all(call, status, archived, headers)
+
+    def _headers(self, asked: Asked, row: Row, archived: Archived) -> dict[str, str]:
+        status, fields = archived.head.status or _OK, archived.head.headers
+        about = described(status, fields)
+        headers = {
+            **set_aside(fields),
+            **(about if asked.view == RAW else shown(about)),
+            **self._about(asked, row),
+        }
+        led = target(status, fields, row.url)
+        if led is not None:
+            headers["Location"] = self._address(row.stamp, led, asked.view)
+        return headers
+
+    def _about(self, asked: Asked, row: Row) -> dict[str, str]:
+        """Return what is true of the capture, whatever it is."""
+        return {
+            "Memento-Datetime": http_date(row.stamp),
+            "Link": self._links(asked, row),
+            "Cache-Control": _FOR_EVER,
+        }
+
+    def _links(self, asked: Asked, row: Row) -> str:
+        original = header_safe(row.url)
+        ours = f"{self._base_url.rstrip('/')}/collections/{self._shelf.id}"
+        itself = f"{ours}/{row.stamp}{asked.view}/{original}"
+        links = (
+            f'<{original}>; rel="original", '
+            f'<{itself}>; rel="memento"; datetime="{http_date(row.stamp)}", '
+            f'<{ours}/timegate/{original}>; rel="timegate", '
+            f'<{ours}/timemap/link/{original}>; rel="timemap"; type="application/link-format"'
+        )
+        return links if len(links) <= LONGEST_LINKS else f'<{original}>; rel="original"'
+
+    def _address(self, stamp: str, url: str, view: str) -> str:
+        return address(self._base_url, self._shelf.id, stamp, url, view)
+
+
+async def _part(
+    call: Call, archived: Archived, headers: dict[str, str], etag: str | None
+) -> Answer | Stream:
+    """Answer with the range that is asked for, or with all."""
+    size = archived.size
+    if size is None:
+        return await _all(call, _OK, archived, headers)
+    headers["Accept-Ranges"] = "bytes"
+    try:
+        part = wanted_part(call, size, etag)
+    except Unsatisfiable:
+        await archived.close()
+        return Answer(416, {**SANDBOX, "Content-Range": f"bytes */{size}"})
+    if part is None:
+        return await _all(call, _OK, archived, headers)
+    headers["Content-Range"] = part.of(size)
+    if archived.whole is not None:
+        return Answer(206, headers, archived.whole[part.start : part.end])
+    headers["Content-Length"] = str(part.end - part.start)
+    return Stream(206, headers, await _begun(archived.chunks(part.start, part.end)))
+
+
+async def _all(
+    call: Call, status: int, archived: Archived, headers: dict[str, str]
+) -> Answer | Stream:
+    if archived.whole is not None and call.method != "HEAD":
+        return Answer(status, headers, archived.whole)
+    if archived.size is not None:
+        headers["Content-Length"] = str(archived.size)
+    return Stream(status, headers, await _begun(archived.chunks()))
+
+
+async def _begun(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """Return the body with its first piece read: closing it lets go of the file.
+
+    And what is wrong from the beginning is an error, not half an answer.
+    """
+    whole = _continued(chunks)
+    await anext(whole)
+    return whole
+
+
+async def _continued(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    try:
+        piece = await anext(chunks, None)
+        yield b""
+        while piece is not None:
+            yield piece
+            piece = await anext(chunks, None)
+    finally:
+        await chunks.aclose()
+
+
+def _asked(rest: str) -> Asked:
+    found = STAMPED.match(rest)
+    if found is None:
+        detail = "write {stamp}/{URL} or {stamp}id_/{URL}, the stamp with 4 to 23 digits"
+        raise Declined(problem(400, "bad-parameter", detail))
+    stamp, view = found[1], found[2] or ""
+    text = identifier_in(rest[found.end() :])
+    try:
+        at = Moment(stamp)
+        check_text(text)
+        reading = read_url(text, Diagnosis())
+        query = query_for_url(reading.identifier.item or text, at, reading.diagnostics)
+    except Malformed as complaint:
+        raise Declined(unreadable(complaint, rest)) from complaint
+    except NotNegotiable as error:
+        raise Declined(not_negotiable(error)) from error
+    if view == RAW:
+        # The bytes of one file are what a PWID calls a part (V-1).
+        query = replace(query, precision="part")
+    return Asked(stamp, view, header_safe(text), query)
+
+
+def _etag(row: Row) -> str | None:
+    """Return the digest of the payload as a validator, where it is known."""
+    digest = (row.digest or "").replace(":", "-")
+    return f'"{digest}"' if digest and header_safe(digest) == digest else None
+
+
+def _tagged(etag: str | None) -> dict[str, str]:
+    return {} if etag is None else {"ETag": etag}
