@@ -106,38 +106,40 @@ class Availability:
         """Tell the closest copy; a problem where nobody knows whether there is one."""
         parameters = parameters_in(call.rest)
         try:
-            query = _query(_url(parameters), _at(parameters), Diagnosis())
+            query = asked(parameters)
             callback = _callback(parameters)
             policy, applied = policy_from(
-                _orders(parameters), call.header("Prefer"), call.header("Cache-Control")
+                side_wanted(parameters), call.header("Prefer"), call.header("Cache-Control")
             )
         except BadChoice as error:
             raise Declined(problem(400, "bad-parameter", str(error))) from error
         resolution = await self._answers.resolve(query, policy)
         described = self._answers.described(resolution, applied, vary=VARY)
-        if described.status != 200 and not _is_no(resolution, policy):
+        if described.status != 200 and not is_no(resolution, policy):
             return described
-        told = {"archived_snapshots": self._snapshots(resolution)}
+        told = {"archived_snapshots": snapshots(resolution, self._registry)}
         return _scripted(described, msgspec.json.encode(told), callback)
 
-    def _snapshots(self, resolution: Resolution) -> dict[str, object]:
-        memento = resolution.memento
-        if memento is None:
-            return {}
-        closest = {
-            "available": True,
-            "url": location(resolution, self._registry),
-            "timestamp": timestamp(memento),
-            # A string, by whatever name; what an archive did not tell is not called 200.
-            "status": UNKNOWN if memento.status is None else str(memento.status),
-        }
-        return {"closest": closest}
+
+def snapshots(resolution: Resolution, registry: Registry) -> dict[str, object]:
+    """Tell the copy that was chosen, as the interface does; empty where there is none."""
+    memento = resolution.memento
+    if memento is None:
+        return {}
+    closest = {
+        "available": True,
+        "url": location(resolution, registry),
+        "timestamp": timestamp(memento),
+        # A string, by whatever name; what an archive did not tell is not called 200.
+        "status": UNKNOWN if memento.status is None else str(memento.status),
+    }
+    return {"closest": closest}
 
 
-def _is_no(resolution: Resolution, policy: Policy) -> bool:
+def is_no(resolution: Resolution, policy: Policy) -> bool:
     """Whether everybody was asked and said that there is nothing."""
-    asked = bool(resolution.attempts) and not policy.only_if_cached
-    return resolution.memento is None and resolution.complete and asked
+    somebody = bool(resolution.attempts) and not policy.only_if_cached
+    return resolution.memento is None and resolution.complete and somebody
 
 
 def _scripted(described: Answer, body: bytes, callback: str) -> Answer:
@@ -152,31 +154,38 @@ def _scripted(described: Answer, body: bytes, callback: str) -> Answer:
     return Answer(200, headers, body, described.keep)
 
 
-def _one(parameters: Parameters, name: str) -> str:
+def asked(parameters: Parameters) -> Query:
+    """Return what ``url`` and ``timestamp`` ask for. Raises BadChoice or Declined."""
+    return _query(_url(parameters), _at(parameters), Diagnosis())
+
+
+def first(parameters: Parameters, name: str) -> str:
+    """Return the first value of a parameter; empty where there is none."""
     return next(iter(parameters.get(name, ())), "")
 
 
 def _url(parameters: Parameters) -> str:
-    url = _one(parameters, "url")
+    url = first(parameters, "url")
     if not url:
         raise BadChoice("url", "given: the URL of which a copy is wanted, percent-encoded")
     return url
 
 
 def _at(parameters: Parameters) -> Moment | None:
-    digits = _one(parameters, "timestamp")
+    digits = first(parameters, "timestamp")
     return moment_of("timestamp", digits) if digits else None
 
 
 def _callback(parameters: Parameters) -> str:
-    name = _one(parameters, "callback")
+    name = first(parameters, "callback")
     if name and not _CALLBACK.fullmatch(name):
         raise BadChoice("callback", "the name of a function: letters, digits, _ $ and dots")
     return name
 
 
-def _orders(parameters: Parameters) -> dict[str, str]:
-    side = _one(parameters, "closest")
+def side_wanted(parameters: Parameters) -> dict[str, str]:
+    """Return what ``closest`` orders, in our words. Raises BadChoice."""
+    side = first(parameters, "closest")
     if side and side not in _SIDES:
         raise BadChoice("closest", " or ".join(_SIDES))
     return {"direction": _SIDES[side]} if side else {}
