@@ -30,7 +30,7 @@ def read_bibtex(text: str, is_archive_link: IsArchiveLink) -> Iterator[Place]:
     starts = [*_START.finditer(text)]
     ends = [*(match.start() for match in starts[1:]), len(text)]
     position = 0
-    for match, end in zip(starts, ends, strict=True):
+    for match, end in zip(starts, ends, strict=False):
         if match[1].lower() in _NOT_ENTRIES:
             continue
         place = _place(fields_of(text, match.end(), end), is_archive_link)

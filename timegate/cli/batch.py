@@ -166,7 +166,7 @@ class _Batch:
         if expected is not None and expected.seconds >= 1:
             rate = expected.rate
             _say(
-                f"at most about {in_words(expected.seconds)} if every archive has to be asked "
+                f"about {in_words(expected.seconds)} if every archive has to be asked once "
                 f"for each: {expected.archive} allows {rate.requests:g} in {rate.seconds:g} s"
             )
 
