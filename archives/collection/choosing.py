@@ -6,6 +6,7 @@ can be exact, so time decides, and the URL only between captures as near as each
 """
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Final
 
 from archives.choice import second_of
@@ -20,8 +21,14 @@ Remoteness = tuple[int, bool, int, bool, bool, str]
 
 def nanoseconds(digits: str) -> int:
     """Return when *digits* begin, 14 of them or more, counted from 1970."""
-    fraction = digits[14 : 14 + _FINEST].ljust(_FINEST, "0")
-    return int(second_of(digits[:14]).timestamp()) * _SECOND + int(fraction)
+    second = _seconds(digits[:14]) * _SECOND
+    fraction = digits[14 : 14 + _FINEST]
+    return second + int(fraction.ljust(_FINEST, "0")) if fraction else second
+
+
+@lru_cache(maxsize=4096)
+def _seconds(stamp: str) -> int:
+    return int(second_of(stamp).timestamp())
 
 
 def pivot(at: Moment) -> str:
@@ -36,20 +43,17 @@ def nearest_row(rows: Iterable[Row], url: str, at: Moment) -> Row | None:
 
 def newest_row(rows: Iterable[Row], url: str) -> Row | None:
     """Return the latest; of those as late the very URL, then a page rather than an error."""
-    return max(rows, key=lambda row: (row.stamp, row.url == url, _is_page(row)), default=None)
+    return max(rows, key=lambda row: (row.stamp, row.url == url, is_page(row)), default=None)
 
 
 def same_second(rows: Iterable[Row], url: str) -> Row | None:
     """Return the best of captures that are all of the time asked for."""
-    return max(rows, key=lambda row: (row.url == url, _is_page(row)), default=None)
+    return max(rows, key=lambda row: (row.url == url, is_page(row)), default=None)
 
 
 def remoteness(url: str, at: Moment) -> Callable[[Row], Remoteness]:
     """Return what measures how far a row is from what was asked: the least is the best."""
-    first, last = (int(second.timestamp()) * _SECOND for second in at.window)
-    instant = nanoseconds(pivot(at))
-    if len(at.digits) > 14:
-        first = last = instant
+    first, last, instant = _bounds(at)
 
     def measure(row: Row) -> Remoteness:
         captured = nanoseconds(row.stamp)
@@ -61,13 +65,23 @@ def remoteness(url: str, at: Moment) -> Callable[[Row], Remoteness]:
             inside and other,
             abs(captured - instant),
             other,
-            not _is_page(row),
+            not is_page(row),
             row.stamp,
         )
 
     return measure
 
 
-def _is_page(row: Row) -> bool:
+@lru_cache(maxsize=1024)
+def _bounds(at: Moment) -> tuple[int, int, int]:
+    """Return the first and the last second that *at* can mean, and its `pivot`."""
+    instant = nanoseconds(pivot(at))
+    if len(at.digits) > 14:
+        return instant, instant, instant
+    first, last = at.window
+    return int(first.timestamp()) * _SECOND, int(last.timestamp()) * _SECOND, instant
+
+
+def is_page(row: Row) -> bool:
     """Whether it is not known to be an error or a redirect (S-5)."""
     return row.status is None or 200 <= row.status <= 299

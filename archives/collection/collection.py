@@ -1,11 +1,14 @@
-"""A local collection as the server asks it: look-ups in a few threads of its own.
+"""A local collection as the server asks it.
 
-Threads, because a page of the index that is not in memory takes as long as the disk takes, and
-nobody else should wait for that.
+A look-up takes some 30 microseconds where the index is in memory, which it mostly is, and a
+hop into a thread and back takes twice that. So it is done in the loop, until one has waited for
+the disk: then threads do it for a while, and nobody else waits. Lists are for threads always.
 """
 
 import asyncio
+import math
 import sqlite3
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,6 +25,11 @@ from archives.moment import Moment
 
 T = TypeVar("T")
 _THREADS: Final = 4
+_PATIENCE: Final = 5.0
+_SWIFT: Final = 0.005
+"""Seconds: a look-up that took longer has waited for something."""
+_REST: Final = 10.0
+"""Seconds for which threads look up after that."""
 
 
 class Collection:
@@ -31,11 +39,20 @@ class Collection:
     for the first time, damaged. Absence is said only after everything was read once.
     """
 
-    def __init__(self, id: str, path: Path, index: Path | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        id: str,  # noqa: A002 -- what the registry calls it
+        path: Path,
+        index: Path | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
         """*path* is the folder or file; *index* where its index is, if not beside it."""
         self.id = id
         self.place = Place.of(path, index)
-        self._lookup = Lookup(self.place.index, self.place.root)
+        self._lookup = Lookup(self.place.index, self.place.root, _PATIENCE)
+        self._swift = Lookup(self.place.index, self.place.root, 0.0)
+        self._clock = clock
+        self._slow_until = -math.inf
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"collection-{id}")
 
     def __enter__(self) -> Self:
@@ -49,6 +66,7 @@ class Collection:
     ) -> None:
         self._threads.shutdown(cancel_futures=True)
         self._lookup.close()
+        self._swift.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -66,11 +84,11 @@ class Collection:
 
         Inside the interval the very URL goes before its variants, outside only time counts.
         """
-        return await self._one(url, partial(self._lookup.nearest, _page(url), at))
+        return await self._one(url, lambda lookup: lookup.nearest(_page(url), at))
 
     async def at(self, url: str, stamp: str) -> Row | None:
         """Return the capture with exactly these digits, the very URL before its variants."""
-        return await self._one(url, partial(self._lookup.at, _page(url), stamp))
+        return await self._one(url, lambda lookup: lookup.at(_page(url), stamp))
 
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
@@ -79,8 +97,9 @@ class Collection:
 
         *refers_to*: the URL and the date it names, as WARC-Refers-To writes them or as digits.
         """
-        question = partial(self._lookup.original_of, _page(url), digest, refers_to)
-        return await self._one(url, question)
+        return await self._one(
+            url, lambda lookup: lookup.original_of(_page(url), digest, refers_to)
+        )
 
     async def listed(self, url: str) -> AsyncGenerator[Sequence[Row], None]:
         """Yield every capture in batches, oldest first."""
@@ -107,20 +126,31 @@ class Collection:
                 break
         await self._end_of_list(lower)
 
-    async def _one(self, url: str, question: Callable[[], Row | None]) -> Row | None:
-        def found() -> Row | None:
-            row = question()
-            if row is None:
-                self._check_complete(url)
-            return row
+    async def _one(self, url: str, question: Callable[[Lookup], Row | None]) -> Row | None:
+        began = self._clock()
+        if began >= self._slow_until:
+            try:
+                return self._answer(self._swift, url, question)
+            except (OSError, sqlite3.Error, Foreign, Newer, Outdated):
+                self._slow_until = began + _REST  # and the threads tell what is the matter
+            finally:
+                if self._clock() - began > _SWIFT:
+                    self._slow_until = began + _REST
+        return await self._ask(url, partial(self._answer, self._lookup, url, question))
 
-        return await self._ask(url, found)
+    def _answer(
+        self, lookup: Lookup, url: str, question: Callable[[Lookup], Row | None]
+    ) -> Row | None:
+        row = question(lookup)
+        if row is None:
+            self._check_complete(lookup, url)
+        return row
 
     async def _end_of_list(self, url: str) -> None:
-        await self._ask(url, partial(self._check_complete, url))
+        await self._ask(url, partial(self._check_complete, self._lookup, url))
 
-    def _check_complete(self, url: str) -> None:
-        if not self._lookup.is_complete():
+    def _check_complete(self, lookup: Lookup, url: str) -> None:
+        if not lookup.is_complete():
             raise Unreachable(self.id, url, "its first indexing is still under way")
 
     async def _ask(self, url: str, question: Callable[[], T]) -> T:

@@ -77,7 +77,7 @@ def open_writer(path: Path) -> tuple[sqlite3.Connection, bool]:
     return _writer(path), True
 
 
-def open_reader(path: Path) -> sqlite3.Connection:
+def open_reader(path: Path, patience: float) -> sqlite3.Connection:
     """Open the index to look things up. Raises sqlite3.Error, Foreign, Outdated or Newer.
 
     Where the folder may not be written, SQLite cannot make the shared memory of its log; then
@@ -85,11 +85,11 @@ def open_reader(path: Path) -> sqlite3.Connection:
     """
     address = f"file:{quote(str(path))}?mode=ro"
     try:
-        return _reader(address)
+        return _reader(address, patience)
     except sqlite3.OperationalError as error:
         if _code(error) not in _UNREADABLE or _has_log(path):
             raise
-    return _reader(f"{address}&immutable=1")
+    return _reader(f"{address}&immutable=1", patience)
 
 
 def is_damage(error: BaseException) -> bool:
@@ -142,9 +142,9 @@ def _writer(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _reader(address: str) -> sqlite3.Connection:
+def _reader(address: str, patience: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        address, timeout=_BUSY, isolation_level=None, uri=True, check_same_thread=False
+        address, timeout=patience, isolation_level=None, uri=True, check_same_thread=False
     )
     try:
         _guard(connection)

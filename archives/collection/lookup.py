@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from archives.collection.choosing import nearest_row, newest_row, pivot, same_second
+from archives.collection.choosing import is_page, nearest_row, newest_row, pivot, same_second
 from archives.collection.database import open_reader
 from archives.collection.index import Key, Row
 from archives.moment import Moment
@@ -33,6 +33,14 @@ _UP: Final = "ORDER BY c.stamp, c.part, c.offset LIMIT ?"
 _DOWN: Final = "ORDER BY c.stamp DESC, c.part DESC, c.offset DESC LIMIT ?"
 _NOT_AFTER: Final = f"{_SELECT} c.surt = ? AND c.stamp <= ? AND c.stamp >= ? {_DOWN}"
 _AFTER: Final = f"{_SELECT} c.surt = ? AND c.stamp > ? AND c.stamp < ? {_UP}"
+# What nearly every question comes down to: the row before an instant, and the row behind it.
+_BESIDE: Final = " UNION ALL ".join(
+    f"SELECT * FROM ({_SELECT} {condition})"  # noqa: S608 -- constants of ours
+    for condition in (
+        f"c.surt = ? AND c.stamp <= ? {_DOWN}",
+        f"c.surt = ? AND c.stamp > ? {_UP}",
+    )
+)
 _LAST: Final = f"{_SELECT} c.surt = ? {_DOWN}"
 _EXACT: Final = f"{_SELECT} c.surt = ? AND c.stamp >= ? AND c.stamp < ? {_UP}"
 _PAGE: Final = f"{_SELECT} c.surt = ? AND (c.stamp, c.part, c.offset) > (?, ?, ?) {_UP}"
@@ -55,9 +63,11 @@ class _Own(threading.local):
 class Lookup:
     """Asks one index file, wherever the thread. Raises OSError, sqlite3.Error and the like."""
 
-    def __init__(self, index: Path, root: Path) -> None:
+    def __init__(self, index: Path, root: Path, patience: float) -> None:
+        """*patience*: seconds to wait for another process that holds the file."""
         self._index = index
         self._root = str(root)
+        self._patience = patience
         self._own = _Own()
         self._opened: list[sqlite3.Connection] = []
 
@@ -76,11 +86,12 @@ class Lookup:
         key = surt(url)
         if at is None:
             return newest_row(self._rows(_LAST, key, _FEW), url)
-        found = nearest_row(self._around(key, pivot(at), "", _BEHIND_DIGITS, _FEW), url, at)
-        if found is None or found.url == url or not found.stamp.startswith(at.digits):
+        instant = pivot(at)
+        beside = self._rows(_BESIDE, key, instant, 1, key, instant, 1)
+        found = nearest_row(beside, url, at)
+        if found is None or (is_page(found) and all(row.url == url for row in beside)):
             return found
-        inside = self._around(key, pivot(at), at.digits, at.digits + _BEHIND_DIGITS, _FAR)
-        return nearest_row(inside, url, at)
+        return self._weighed(key, url, at)
 
     def at(self, url: str, stamp: str) -> Row | None:
         """Return the capture with exactly these digits."""
@@ -111,6 +122,14 @@ class Lookup:
         """Return the first captures behind *after* whose SURTs lie from *lower* to *upper*."""
         return self._rows(_RANGE, *(after or (lower, "", 0, 0)), upper, BATCH)
 
+    def _weighed(self, key: str, url: str, at: Moment) -> Row | None:
+        """Look further, where a variant or an archived error is next to the instant."""
+        found = nearest_row(self._around(key, pivot(at), "", _BEHIND_DIGITS, _FEW), url, at)
+        if found is None or not found.stamp.startswith(at.digits):
+            return found
+        inside = self._around(key, pivot(at), at.digits, at.digits + _BEHIND_DIGITS, _FAR)
+        return nearest_row(inside, url, at)
+
     def _around(self, key: str, instant: str, first: str, end: str, most: int) -> list[Row]:
         before = self._rows(_NOT_AFTER, key, instant, first, most)
         return before + self._rows(_AFTER, key, instant, end, most)
@@ -140,7 +159,7 @@ class Lookup:
                 self._opened.remove(own.connection)
                 own.connection.close()
                 own.connection = None
-            own.connection = open_reader(self._index)
+            own.connection = open_reader(self._index, self._patience)
             own.signature = signature
             self._opened.append(own.connection)
         return own.connection

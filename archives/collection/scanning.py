@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from archives.collection.folder import Kind
 from archives.warc.capture import Capture, Damage
 from archives.warc.scan import captures_in
+from archives.warc.wacz import parts_of
 
 _BATCH: Final = 500
 """Some 100 kB: enough that sending costs little, little enough to hold many."""
@@ -36,8 +37,6 @@ def batches_in(task: Task) -> Iterator[Batch]:
         if task.kind == "warc":
             yield from _batches("", captures_in(file, task.start))
             return
-        from archives.warc.wacz import parts_of  # noqa: PLC0415
-
         for region in parts_of(path):
             if isinstance(region, Damage):
                 yield Batch("", [], [region])

@@ -1,0 +1,33 @@
+"""``python -m archives.collection PATH INDEX``: what a server starts to index in its stead."""
+
+import os
+import sys
+from pathlib import Path
+
+from archives.collection.building import NotWritable, index_collection
+from archives.collection.database import Foreign, Newer, Occupied
+
+_NICENESS = 10
+"""Below whatever answers questions."""
+
+
+def main(path: str, index: str) -> int:
+    """Index once; complaints and troubles go to standard error."""
+    os.nice(_NICENESS)
+    try:
+        summary = index_collection(Path(path), Path(index))
+    except Occupied:
+        return 0
+    except (NotWritable, OSError, Foreign, Newer) as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 2
+    for complaint in summary.shown:
+        print(complaint, file=sys.stderr)  # noqa: T201
+    if summary.complaints > len(summary.shown):
+        more = summary.complaints - len(summary.shown)
+        print(f"and {more} more", file=sys.stderr)  # noqa: T201
+    return 1 if summary.complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,122 @@
+"""``timegate index``: the index of a local collection, built or brought up to date."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from archives.collection.building import NotWritable, index_collection
+from archives.collection.database import Foreign, Newer, Occupied
+from archives.collection.place import Place
+from archives.collection.summary import Progress as Reached
+from archives.collection.summary import Summary
+from timegate.cli.lines import printable
+
+_MOST_WORKERS = 8
+_MEGABYTE = 1_000_000
+
+
+@click.command("index")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--index",
+    "index_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the index is kept, if not beside the files.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Processes that read files; as many as there are processors, at most 8.",
+)
+@click.option(
+    "--read-all", is_flag=True, help="Read WARCs also where a CDX file tells of them."
+)
+@click.option("--json", "as_json", is_flag=True, help="The summary as one line of JSON.")
+def index_command(
+    path: Path, *, index_file: Path | None, workers: int | None, read_all: bool, as_json: bool
+) -> None:
+    r"""Index the WARC, ARC and WACZ files at PATH, a folder or a single file.
+
+    Only what is new or has changed is read, and CDX files beside WARCs are used where they are
+    not older. It may be ended at any time; the next run does the rest. A running server sees
+    each file as soon as it is indexed.
+
+    Exit code 1: something in the files could not be used.
+
+    \b
+    Example:
+      timegate index /srv/warcs
+    """
+    count = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
+    try:
+        with _shown(quiet=as_json) as progress:
+            summary = index_collection(path, index_file, count, progress, read_all=read_all)
+    except (NotWritable, OSError) as error:
+        raise click.UsageError(str(error)) from error
+    except (Foreign, Newer) as error:
+        place = Place.of(path, index_file).index
+        raise click.UsageError(f"{place} is {error}: give --index another place") from error
+    except Occupied as error:
+        raise click.UsageError(f"another process is building {error}") from error
+    click.echo(_as_json(summary) if as_json else "\n".join(_told(summary)))
+    sys.exit(1 if summary.complaints else 0)
+
+
+def _as_json(summary: Summary) -> str:
+    report = asdict(summary)
+    report["shown"] = [complaint._asdict() for complaint in summary.shown]
+    return json.dumps(report)
+
+
+def _told(summary: Summary) -> Iterator[str]:
+    if summary.rebuilt:
+        yield "the index was damaged: it was set aside and built anew"
+    yield (
+        f"{summary.files} files: {summary.read} read ({summary.continued} of them had grown), "
+        f"{summary.from_cdx} from CDX files, {summary.unchanged} unchanged, "
+        f"{summary.gone} gone"
+    )
+    yield f"{summary.captures} captures written"
+    if summary.complaints:
+        yield f"{summary.complaints} things could not be used:"
+    yield from (f"  {printable(str(complaint))}" for complaint in summary.shown)
+    if summary.complaints > len(summary.shown):
+        yield f"  and {summary.complaints - len(summary.shown)} more"
+
+
+@contextmanager
+def _shown(*, quiet: bool) -> Iterator[Callable[[Reached], None]]:
+    """Show how far it is, to people at a terminal."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("looking for files", total=None)
+
+        def show(reached: Reached) -> None:
+            elapsed = bar.tasks[task].elapsed or 1.0
+            bar.update(
+                task,
+                completed=reached.octets,
+                total=reached.of_octets,
+                description=(
+                    f"{reached.files} of {reached.of_files} files, "
+                    f"{reached.octets / _MEGABYTE:.0f} of "
+                    f"{reached.of_octets / _MEGABYTE:.0f} MB, "
+                    f"{reached.captures / max(elapsed, 0.1):.0f} captures/s"
+                ),
+            )
+
+        yield show
