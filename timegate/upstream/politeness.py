@@ -11,47 +11,15 @@ from types import TracebackType
 from typing import Final, Protocol
 
 from archives.errors import Refused, Resting
-from archives.model import Limits, Rate
+from archives.model import Limits
 from archives.source import Fetcher, Purpose, Reply, Request
+from timegate.upstream.bucket import Bucket, full
 
 _PURPOSES: Final[tuple[Purpose, ...]] = ("memento", "index")
 # 403 is not among them: it is about one page far more often than about us.
 _RESTS_ALL: Final = (429, 503)
-_DUST: Final = 1e-6
-"""Tokens. What rounding leaves over would mean waits too short to move the clock."""
 _TICK: Final = 0.1
 """Timers fire a little late; who was promised a token in time shall get it."""
-
-
-class Bucket:
-    """Tokens that drip in at a rate and are taken one by one. Pure: the time is passed in."""
-
-    __slots__ = ("_burst", "_per_second", "_tokens", "_updated")
-
-    def __init__(self, rate: Rate, now: float) -> None:
-        self._per_second = rate.requests / rate.seconds
-        self._burst = float(rate.burst)
-        self._tokens = self._burst
-        self._updated = now
-
-    def wait(self, now: float, ahead: int = 0) -> float:
-        """Return the seconds until there is a token for somebody with *ahead* before them."""
-        self._drip(now)
-        missing = ahead + 1 - self._tokens
-        return missing / self._per_second if missing > _DUST else 0.0
-
-    def take(self, now: float) -> float:
-        """Take a token and return 0, or take nothing and return how long to wait."""
-        wait = self.wait(now)
-        if wait > 0:
-            return wait
-        self._tokens -= 1
-        return 0.0
-
-    def _drip(self, now: float) -> None:
-        elapsed = max(0.0, now - self._updated)
-        self._tokens = min(self._burst, self._tokens + elapsed * self._per_second)
-        self._updated = now
 
 
 class Ledger(Protocol):
@@ -80,8 +48,8 @@ class LocalLedger:
     def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
         now = clock()
         self._buckets: dict[Purpose, Bucket] = {
-            "memento": Bucket(limits.memento, now),
-            "index": Bucket(limits.index, now),
+            "memento": Bucket(limits.memento, full(limits.memento, now)),
+            "index": Bucket(limits.index, full(limits.index, now)),
         }
         self._rests_until = now
         self._clock = clock
@@ -131,6 +99,8 @@ class Door:
         self._slots.release()
 
     async def _wait_in_line(self, archive: str, request: Request, patience: float) -> None:
+        # A ledger that others write to as well may have learned of a rest only now.
+        await self._check_rest(archive, request)
         wait = await self.ledger.outlook(request.purpose, self._line[request.purpose])
         if wait > patience:
             raise Resting(archive, request.url, "our share of requests is used up", wait)

@@ -7,27 +7,21 @@ under a lock on its bytes; the clock is the machine's monotonic one, the same fo
 import fcntl
 import mmap
 import os
-import struct
 import time
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from archives.model import ArchiveEntry, Limits, Rate
+from archives.model import ArchiveEntry, Limits
 from archives.source import Purpose
+from timegate.upstream.bucket import Bucket, cells_of, full
 
-_RECORD: Final = struct.Struct("<5d")
-"""Tokens and their time for mementos, the same for the index, and until when to rest."""
-_DUST: Final = 1e-6
-
-
-class _State(NamedTuple):
-    memento: float
-    memento_at: float
-    lookup: float
-    lookup_at: float
-    rests_until: float
+_CELL: Final = 8
+"""Octets of a number. A record holds until when to rest, then the bucket for mementos and the
+one for the index."""
 
 
 def create_ledgers(path: Path, entries: Sequence[ArchiveEntry]) -> None:
@@ -36,7 +30,8 @@ def create_ledgers(path: Path, entries: Sequence[ArchiveEntry]) -> None:
     with path.open("wb") as file:
         for entry in entries:
             limits = entry.limits
-            file.write(_RECORD.pack(limits.memento.burst, now, limits.index.burst, now, now))
+            record = array("d", [now]) + full(limits.memento, now) + full(limits.index, now)
+            file.write(record.tobytes())
 
 
 class SharedLedgers:
@@ -45,15 +40,28 @@ class SharedLedgers:
     def __init__(self, path: Path, entries: Sequence[ArchiveEntry]) -> None:
         self._file = path.open("r+b")
         self._map = mmap.mmap(self._file.fileno(), 0)
-        self._places = {entry.id: number for number, entry in enumerate(entries)}
+        self._cells = memoryview(self._map).cast("d")
+        self._views: list[memoryview[float]] = []
+        sizes = [_size(entry.limits) for entry in entries]
+        self._places = {
+            entry.id: end - size
+            for entry, size, end in zip(entries, sizes, accumulate(sizes), strict=True)
+        }
 
     def of(self, entry: ArchiveEntry) -> "SharedLedger":
         """Return the ledger of *entry*."""
-        place = self._places[entry.id] * _RECORD.size
-        return SharedLedger(self._map, self._file.fileno(), place, entry.limits)
+        place = self._places[entry.id]
+        record = self._cells[place : place + _size(entry.limits)]
+        ends = 1, 1 + cells_of(entry.limits.memento), len(record)
+        views = [record[first:end] for first, end in pairwise(ends)]
+        self._views += [record, *views]
+        return SharedLedger(record, views, self._file.fileno(), place, entry.limits)
 
     def close(self) -> None:
         """Let go of the file."""
+        # A mapping cannot be closed while somebody looks at it.
+        for view in (*reversed(self._views), self._cells):
+            view.release()
         self._map.close()
         self._file.close()
 
@@ -61,66 +69,46 @@ class SharedLedgers:
 class SharedLedger:
     """A `Ledger` over one record. Blocking: a few microseconds under a lock."""
 
-    def __init__(self, mapped: mmap.mmap, descriptor: int, place: int, limits: Limits) -> None:
-        self._map = mapped
+    def __init__(
+        self,
+        record: "memoryview[float]",
+        views: "Sequence[memoryview[float]]",
+        descriptor: int,
+        place: int,
+        limits: Limits,
+    ) -> None:
+        self._record = record
         self._descriptor = descriptor
-        self._place = place
-        self._rates: dict[Purpose, Rate] = {"memento": limits.memento, "index": limits.index}
+        self._place = place * _CELL
+        self._buckets: dict[Purpose, Bucket] = {
+            "memento": Bucket(limits.memento, views[0]),
+            "index": Bucket(limits.index, views[1]),
+        }
 
     async def outlook(self, purpose: Purpose, ahead: int) -> float:
-        state = self._read()
-        return _wait(self._tokens(state, purpose), self._rates[purpose], ahead)
+        with self._locked():
+            return self._buckets[purpose].wait(time.monotonic(), ahead)
 
     async def take(self, purpose: Purpose) -> float:
         with self._locked():
-            state = self._read()
-            tokens = self._tokens(state, purpose)
-            wait = _wait(tokens, self._rates[purpose], 0)
-            if wait == 0.0:
-                self._write(_dripped(state, purpose, tokens - 1))
-            return wait
+            return self._buckets[purpose].take(time.monotonic())
 
     async def rest(self, seconds: float) -> None:
         with self._locked():
-            state = self._read()
-            until = max(state.rests_until, time.monotonic() + seconds)
-            self._write(state._replace(rests_until=until))
+            self._record[0] = max(self._record[0], time.monotonic() + seconds)
 
     async def resting(self) -> float:
-        return max(0.0, self._read().rests_until - time.monotonic())
-
-    def _tokens(self, state: _State, purpose: Purpose) -> float:
-        rate = self._rates[purpose]
-        tokens, at = (
-            (state.memento, state.memento_at)
-            if purpose == "memento"
-            else (state.lookup, state.lookup_at)
-        )
-        elapsed = max(0.0, time.monotonic() - at)
-        return min(float(rate.burst), tokens + elapsed * rate.requests / rate.seconds)
-
-    def _read(self) -> _State:
-        return _State(*_RECORD.unpack_from(self._map, self._place))
-
-    def _write(self, state: _State) -> None:
-        _RECORD.pack_into(self._map, self._place, *state)
+        return max(0.0, self._record[0] - time.monotonic())
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        fcntl.lockf(self._descriptor, fcntl.LOCK_EX, _RECORD.size, self._place, os.SEEK_SET)
+        size = len(self._record) * _CELL
+        fcntl.lockf(self._descriptor, fcntl.LOCK_EX, size, self._place, os.SEEK_SET)
         try:
             yield
         finally:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, _RECORD.size, self._place, os.SEEK_SET)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, size, self._place, os.SEEK_SET)
 
 
-def _wait(tokens: float, rate: Rate, ahead: int) -> float:
-    missing = ahead + 1 - tokens
-    return missing / (rate.requests / rate.seconds) if missing > _DUST else 0.0
-
-
-def _dripped(state: _State, purpose: Purpose, tokens: float) -> _State:
-    now = time.monotonic()
-    if purpose == "memento":
-        return state._replace(memento=tokens, memento_at=now)
-    return state._replace(lookup=tokens, lookup_at=now)
+def _size(limits: Limits) -> int:
+    return 1 + cells_of(limits.memento) + cells_of(limits.index)
