@@ -4,7 +4,7 @@ No I/O in here but through what is passed in; time is the event loop's.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -55,21 +55,20 @@ class Run:
         self._policy = policy
         self._at_once = at_once
 
-    async def complete(self, items: Iterable[Item], waits: Waits) -> None:
+    async def complete(self, items: AsyncIterator[Item], waits: Waits) -> None:
         """Resolve what the journal does not have, then again what nobody answered."""
-        new = (item for item in items if not self._journal.knows(item))
+        new = (item async for item in items if not self._journal.knows(item))
         await self._pass(new, replace(self._policy, wait=waits.quick), last=False)
-        again = (result.item for result in self._journal.unsettled())
+        again = _unsettled(self._journal)
         await self._pass(again, replace(self._policy, wait=waits.slow), last=True)
 
-    async def _pass(self, items: Iterator[Item], policy: Policy, *, last: bool) -> None:
+    async def _pass(self, items: AsyncIterator[Item], policy: Policy, *, last: bool) -> None:
         reading = asyncio.Lock()
 
         async def work() -> None:
             while True:
                 async with reading:
-                    # Standard input may make us wait, and must not make the archives wait.
-                    item = await asyncio.to_thread(next, items, None)
+                    item = await anext(items, None)
                 if item is None:
                     return
                 await self._finish(item, policy, last=last)
@@ -119,6 +118,17 @@ class Run:
             await asyncio.sleep(max(turns) - now)
             resolution = await self._around.resolve(query, policy)
         return resolution
+
+
+async def aside(items: Iterator[Item]) -> AsyncIterator[Item]:
+    """Read *items* in a thread: who is made to wait by them makes no archive wait."""
+    while (item := await asyncio.to_thread(next, items, None)) is not None:
+        yield item
+
+
+async def _unsettled(journal: Journal) -> AsyncIterator[Item]:
+    for result in journal.unsettled():
+        yield result.item
 
 
 def _suffices(resolution: Resolution, registry: Registry) -> bool:

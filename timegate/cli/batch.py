@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -26,13 +25,14 @@ from timegate.bulk.place import edited
 from timegate.bulk.progress import in_words, shown
 from timegate.bulk.result import policy_digest
 from timegate.bulk.rewriting import edits
-from timegate.bulk.run import Run, Surroundings, Waits
+from timegate.bulk.run import Run, Surroundings, Waits, aside
 from timegate.bulk.source import Source
 from timegate.bulk.statistics import Statistics
 from timegate.bulk.table import Columns
 from timegate.bulk.turns import Turns, estimate, rates_of
 from timegate.cli.batch_options import BatchOptions
 from timegate.config import Config
+from timegate.nearness import similar
 from timegate.policies import LONGEST_WAIT, BadChoice, policy_from
 from timegate.resolution import Policy
 from timegate.times import read_time
@@ -75,13 +75,11 @@ def _policy(config: Config, options: BatchOptions, precision: str) -> Policy:
 def _ids(option: str, text: str | None, registry: Registry) -> frozenset[str]:
     """Return the archives named, by id or as PWIDs name them; refuse those nobody knows."""
     ids = set()
-    known = [entry.id for entry in registry.entries]
     for name in filter(None, (one.strip() for one in (text or "").split(","))):
         entry = registry.by_id(name) or registry.by_pwid(name)
         if entry is None:
-            near = get_close_matches(name, known, 3, 0.4)
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise click.UsageError(f"{option}: there is no archive {name!r}{hint}")
+            meant = similar(name, (entry.id for entry in registry.entries))
+            raise click.UsageError(f"{option}: there is no archive {name!r}.{meant}")
         ids.add(entry.id)
     return frozenset(ids)
 
@@ -197,7 +195,7 @@ class _Batch:
                     advance,
                 )
                 run = Run(around, journal, self._policy, self._options.at_once)
-                await run.complete(self._source.items(), waits)
+                await run.complete(aside(self._source.items()), waits)
 
     def _written(self, journal: Journal, statistics: Statistics) -> Iterable[bytes]:
         document = self._source.document
