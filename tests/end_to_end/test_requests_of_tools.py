@@ -131,10 +131,11 @@ def session() -> Iterator[requests.Session]:
         yield session
 
 
+@pytest.mark.parametrize("path", ["web", "memento"])
 def test_mementoembed_reaches_the_copy_its_raw_form_and_its_images(
-    server: Running, session: requests.Session
+    server: Running, session: requests.Session, path: str
 ) -> None:
-    given = f"{server.url}/web/20120120120000/{held.FIFTY}"
+    given = f"{server.url}/{path}/20120120120000/{held.FIFTY}"
 
     shown = session.get(given, timeout=30)
     raw = session.get(FOURTEEN_DIGITS.sub(r"\1id_/", shown.url), timeout=30)
@@ -165,3 +166,79 @@ def dates_of(text: str) -> list[datetime]:
     found = re.findall(r'rel="(?:first |last )*+memento"; datetime="([^"]++)"', text)
     form = "%a, %d %b %Y %H:%M:%S GMT"
     return [datetime.strptime(when, form).replace(tzinfo=UTC) for when in found]
+
+
+# InternetArchiveBot 2.0.9.5 (internetarchive/internetarchivebot 8d0d979, APII.php: isArchived,
+# retrieveArchive, CDXQuery): one POST for all links of a page, a line for each as PHP's
+# urlencode writes it, the results found again by their tag. First what lies before a date, then
+# what lies after it.
+
+WANTED = "statuscodes=200&statuscodes=203&statuscodes=206"
+BOT = {
+    "Wayback-Api-Version": "2",
+    "Content-Type": "application/x-www-form-urlencoded",
+    "Accept-Encoding": "gzip",
+}
+
+
+UNWIRED = pytest.mark.xfail(strict=True, reason="POST is dispatched to /resolve alone")
+
+
+def bot_results(server: Running, lines: dict[str, str]) -> dict[str, object]:
+    """Return by tag what the bot makes of the answer: a copy, False for none, or None."""
+    body = "\n".join(f"{line}&{WANTED}&tag={tag}" for tag, line in lines.items())
+
+    reply = send(f"{server.url}/wayback/available", BOT, body)
+
+    assert reply.status == 200
+    found: dict[str, object] = {}
+    for result in json.loads(reply.body)["results"]:
+        snapshots = result.get("archived_snapshots")
+        found[result["tag"]] = None if snapshots is None else snapshots.get("closest", False)
+    return found
+
+
+@UNWIRED
+def test_internetarchivebot_finds_before_a_date_and_after_it(server: Running) -> None:
+    known = quote(held.OFTEN, safe="")
+
+    found = bot_results(
+        server,
+        {
+            "0": f"url={known}",
+            "1": f"url={known}&timestamp=20120101000000&closest=before",
+            "2": f"url={known}&timestamp=20050101000000&closest=before",
+            "3": f"url={known}&timestamp=20050101000000&closest=after",
+            "4": f"url={quote(held.UNKNOWN, safe='')}",
+            "5": f"url={held.ONCE}&timestamp=20130101000000",
+        },
+    )
+
+    stamps = {
+        tag: one["timestamp"] if isinstance(one, dict) else one for tag, one in found.items()
+    }
+    assert stamps == {
+        "0": "20200202020202",
+        "1": "20100101120000",
+        "2": False,
+        "3": "20100101120000",
+        "4": False,
+        "5": "20130303030303",
+    }
+
+
+@UNWIRED
+def test_internetarchivebot_links_to_no_archived_error(server: Running) -> None:
+    found = bot_results(server, {"7": f"url={quote(held.GONE, safe='')}"})
+
+    assert found == {"7": None}
+
+
+@UNWIRED
+def test_internetarchivebot_notes_no_absence_while_an_archive_is_silent(
+    plain_pywb: Pywb, tmp_path: Path
+) -> None:
+    with running_timegate(tmp_path, {"plain": plain_pywb.url, "dead": NOBODY}) as partial:
+        found = bot_results(partial, {"7": f"url={quote(held.UNKNOWN, safe='')}"})
+
+    assert found == {"7": None}

@@ -84,7 +84,7 @@ class Availabilities:
         """Return what is available, empty for nothing; None where that is not known."""
         try:
             query = asked(line)
-            policy, _ = policy_from({**orders, **side_wanted(line)}, None, None)
+            policy, _ = policy_from(_with_look(orders, line), None, None)
         except (BadChoice, Declined):
             return None
         found = await self._answers.resolve(query, policy)
@@ -114,14 +114,28 @@ def _named(line: Parameters) -> dict[str, object]:
     }
 
 
+def _with_look(orders: Mapping[str, str], line: Parameters) -> dict[str, str]:
+    """Return all that is ordered. Raises BadChoice.
+
+    A TimeGate that redirects does not tell the status of the copy. Who cares for it wants us to
+    look, or says ``verify=none``.
+    """
+    look = {"verify": "head"} if line.get("statuscodes") else {}
+    return {**look, **orders, **side_wanted(line)}
+
+
 def _of_status(resolution: Resolution, codes: Sequence[str]) -> Resolution | None:
     """Return *resolution* with the best copy that has one of *codes*, as far as is known.
 
     None where the copies found are all of another status: others may be in the lists.
     """
-    for attempt in (resolution.best, *resolution.alternatives):
-        chosen = replace(resolution, best=attempt)
-        status = chosen.memento.status if chosen.memento is not None else None
-        if not codes or status is None or str(status) in codes:
-            return chosen
-    return None
+    best = resolution.memento
+    if not codes or best is None or best.status is None or str(best.status) in codes:
+        return resolution
+    others = (replace(resolution, best=attempt) for attempt in resolution.alternatives)
+    return next((other for other in others if _status(other) in codes), None)
+
+
+def _status(resolution: Resolution) -> str | None:
+    memento = resolution.memento
+    return None if memento is None or memento.status is None else str(memento.status)

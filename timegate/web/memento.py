@@ -6,6 +6,7 @@ digits is a year, not its first second: nothing is padded (T-11).
 """
 
 import json
+import re
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -28,6 +29,9 @@ from timegate.web.targets import identifier_in
 
 VARY: Final = "prefer"
 _LONGEST_STAMP: Final = 14
+# Tools take any address with digits for one of a Wayback Machine: MementoEmbed 0.2021 writes
+# im_ behind them for images, id_ for the bytes.
+_MODIFIED: Final = re.compile(r"([0-9]{4,14})([a-z]{2}_)/")
 
 
 class MementoHandler:
@@ -46,7 +50,7 @@ class MementoHandler:
         if slash and name in MEMGATOR:
             asked = stamped(call.rest, len(name) + 1)
             return await self._descriptions.answer(call, asked, name, MEMGATOR[name])
-        asked = stamped(call.rest)
+        asked = _modified(call.rest)
         resolution, applied = await self._descriptions.resolved(call, asked)
         answer = self._answers.redirect(resolution, applied, vary=VARY)
         if self._old_redirects:
@@ -134,6 +138,18 @@ def stamped(rest: str, start: int = 0) -> Stamped:
     except NotNegotiable as error:
         raise Declined(not_negotiable(error)) from error
     return Stamped(stamp, at, query)
+
+
+def _modified(rest: str) -> Stamped:
+    """Read ``{stamp}/{URI-R}``, or with the Wayback Machine's modifier behind the stamp."""
+    modified = _MODIFIED.match(rest)
+    if modified is None:
+        return stamped(rest)
+    asked = stamped(f"{modified[1]}/{rest[modified.end() :]}")
+    if modified[2] != "id_":
+        return asked
+    # The bytes of one file are what a PWID calls a part (V-1).
+    return asked._replace(query=replace(asked.query, precision="part"))
 
 
 def read_stamp(text: str) -> Moment:

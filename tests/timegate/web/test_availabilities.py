@@ -127,6 +127,16 @@ async def test_copies_of_another_status_alone_leave_it_open_whether_there_is_a_g
     assert results == [{"url": URL, "tag": "1"}]
 
 
+async def test_a_copy_of_unknown_status_does_not_stand_in_for_a_bad_one() -> None:
+    bad = FakeArchive("b", 0.0, ("20130601000000",), status=404)
+    unsure = FakeArchive("a", 0.0, ("20150601000000",), status=None)
+
+    async with serving(bad, unsure) as desk:
+        [result] = await desk.results(f"url={URL}&timestamp=20140101{GOOD}&tag=1")
+
+    assert "archived_snapshots" not in result
+
+
 async def test_a_status_that_nobody_told_may_be_a_good_one() -> None:
     async with serving(FakeArchive("a", 0.0, ("20130601000000",), status=None)) as desk:
         [result] = await desk.results(f"url={URL}{GOOD}&tag=1")

@@ -69,6 +69,24 @@ async def test_a_stamp_and_a_url_redirect_to_the_closest_copy() -> None:
     assert seen.headers["Memento-Precision"].startswith("match=approximate")
 
 
+@pytest.mark.parametrize("modifier", ["im_", "id_", "if_", "mp_"])
+async def test_a_modifier_of_the_wayback_machine_behind_the_stamp_is_understood(
+    modifier: str,
+) -> None:
+    async with serving(FakeArchive("a", 0.0, FIVE)) as site:
+        seen = await site.ask(f"/memento/{CLOSEST}{modifier}/{URL}")
+
+    assert (seen.status, seen.headers["Location"]) == (302, f"http://a/{CLOSEST}/{URL}")
+
+
+@pytest.mark.parametrize("stamp", ["201im_", "20140610IM_", "20140610im", "im_", "20140231id_"])
+async def test_what_only_looks_like_a_modifier_is_refused(stamp: str) -> None:
+    async with serving(FakeArchive("a", 0.0, FIVE)) as site:
+        seen = await site.ask(f"/memento/{stamp}/{URL}")
+
+    assert seen.status == 400
+
+
 @pytest.mark.parametrize("path", ["memento", "memento/json", "api/json", "list"])
 async def test_none_of_them_is_a_timegate(path: str) -> None:
     later = ("Accept-Datetime", "Fri, 01 Jan 2016 00:00:00 GMT")
