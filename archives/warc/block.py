@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from archives.warc.head import MOST_OCTETS, head_end
+from archives.warc.head import head_end
 from archives.warc.stored import Damaged, Source
 
 AT_ONCE: Final = 64 * 1024
@@ -54,15 +54,16 @@ class Block:
 
     def read_head(self) -> bytes:
         """Return the lines up to a blank one, or to the end; raise `Oversized`."""
-        end = head_end(self.upcoming(1))
-        while end is None:
-            upcoming = self.upcoming(len(self._pending) - self._at + 1)
-            end = head_end(upcoming)
-            if end is None and len(upcoming) == self.left:
-                end = self.left
-        return self.read(end)
+        while True:
+            stop = min(len(self._pending), self._at + self.left)
+            end = head_end(self._pending, self._at, stop)
+            if end is not None:
+                return self.read(end - self._at)
+            if stop - self._at == self.left:
+                return self.read(self.left)
+            self._fetch()
 
-    def upcoming(self, least: int, most: int = MOST_OCTETS) -> bytes:
+    def upcoming(self, least: int, most: int) -> bytes:
         """Return what comes next without reading it, *least* octets unless fewer are left."""
         if self._damage:
             raise self._damage
@@ -72,11 +73,15 @@ class Block:
 
     def finish(self) -> None:
         """Read on to the end of the record."""
-        if self.left > (ahead := len(self._pending) - self._at):
+        ahead = len(self._pending) - self._at
+        if self.left > ahead:
             self.left -= self._source.skip(self.left - ahead)
+        if self.left <= ahead:
+            self._at += self.left
+            self.left = 0
         while self.left:
             self.read(AT_ONCE)
-        if self._open:
+        if self._open and not self._damage:
             self._close()
         if self._damage:
             raise self._damage

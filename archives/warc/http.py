@@ -26,7 +26,10 @@ class HttpHead(NamedTuple):
 
     def get(self, name: str) -> str | None:
         """Return the first field of that name, which is given in lower case."""
-        return next((value for key, value in self.headers if key.lower() == name), None)
+        for key, value in self.headers:
+            if key.lower() == name:
+                return value
+        return None
 
 
 class Payload(Protocol):

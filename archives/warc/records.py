@@ -23,7 +23,7 @@ MOST_DAMAGES: Final = 1000
 MOST_OCTETS: Final = 4 * 1024**3
 """Of one record."""
 _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
-_VERSION: Final = re.compile(r"WARC/([01]\.[0-9]{1,3})")
+_VERSION: Final = re.compile(r"WARC/[01]\.[0-9]{1,3}")
 _COUNT: Final = re.compile(r"[0-9]{1,19}")
 
 
@@ -147,8 +147,8 @@ def _line_end(octets: bytes) -> int | None:
 def _parsed(head: bytes, offset: int) -> tuple[str, Headers]:
     if head.startswith(b"WARC/"):
         first, fields = fields_of(head)
-        if version := _VERSION.fullmatch(first):
-            return version[1], Headers(fields)
+        if _VERSION.fullmatch(first):
+            return first[5:], Headers(fields)
         raise Damaged(offset, f"no version of WARC that is known: {first[:20]!r}")
     if (arc := arc_fields(head)) is None:
         raise Damaged(offset, "neither WARC nor ARC")

@@ -1,6 +1,7 @@
 """What a record is of: the URL and the time, as an index can use them."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from archives.moment import Moment
@@ -9,6 +10,9 @@ from archives.reading import Malformed
 _DATE: Final = re.compile(
     r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:T([0-9]{2}):([0-9]{2})"
     r"(?::([0-9]{2})(?:\.([0-9]++))?+)?+)?+)?+)?+(?:Z|\+00:00)?+"
+)
+_USUAL: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])Z"
 )
 _DIGITS: Final = re.compile(r"[0-9]{4,14}+")
 _EARLIEST: Final = "00000101000000"
@@ -23,6 +27,10 @@ def stamp_of(date: str | None) -> str | None:
     kept; what is coarser than a second becomes its first second, since indexes hold nothing
     shorter than fourteen digits.
     """
+    if usual := _USUAL.fullmatch(date or ""):
+        day, hour, minute, second = usual.groups()
+        digits_of_day = _day(day)
+        return digits_of_day and f"{digits_of_day}{hour}{minute}{second}"
     if found := _DATE.fullmatch(date or ""):
         digits = "".join(part for part in found.groups() if part)
     elif _DIGITS.fullmatch(date or ""):
@@ -30,6 +38,13 @@ def stamp_of(date: str | None) -> str | None:
     else:
         return None
     return _checked(digits[:_LONGEST_STAMP])
+
+
+@lru_cache(maxsize=64)
+def _day(day: str) -> str | None:
+    """Return the digits of a day: nearly all records of a file are of the same few."""
+    digits = day.replace("-", "")
+    return digits if _checked(digits) else None
 
 
 def _checked(digits: str) -> str | None:
