@@ -65,6 +65,28 @@ def test_a_robust_link_without_a_readable_date_is_refused_and_not_guessed(
     assert reply.status == 400
 
 
+# Time Travel's own clients: TimeMaps have numbered pages, descriptions are JSON.
+
+
+@pytest.mark.parametrize("form", ["link", "json"])
+def test_time_travels_first_page_has_everything_and_there_are_no_others(
+    server: Running, form: str
+) -> None:
+    whole = send(f"{server.url}/timemap/{form}/{held.FIFTY}")
+    pages = [send(f"{server.url}/timemap/{form}/{page}/{held.FIFTY}") for page in (1, 2, 999)]
+
+    assert [page.status for page in pages] == [200, 404, 404]
+    assert pages[0].body.count(b"demo/2012") == whole.body.count(b"demo/2012")
+    assert all("json" in page.headers["Content-Type"] for page in pages[1:])
+
+
+def test_time_travels_description_says_in_json_that_there_is_none(server: Running) -> None:
+    reply = send(f"{server.url}/api/json/2012/{held.UNKNOWN}")
+
+    assert reply.status == 404
+    assert json.loads(reply.body)["status"] == 404
+
+
 # Mink 3.0.1 (machawk1/Mink 16aec6e): any answer of the aggregator's root means that it lives;
 # then the JSON TimeMap. 404 is "no mementos", 504 a broken aggregator; of everything else it
 # reads mementos.list and original_uri, and makes a JavaScript Date of each datetime.

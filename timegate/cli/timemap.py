@@ -1,15 +1,20 @@
-"""``timegate timemap``: what all archives hold of a page, merged in order of time."""
+"""``timegate timemap``: what all archives hold of a page, merged in order of time.
+
+Takes the options of MemGator's command by MemGator's names: ``-f JSON -a archives.json``. The
+list goes to standard output, everything else to standard error, as there.
+"""
 
 import asyncio
 import sys
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from archives.errors import ArchiveError
 from timegate.app import running
-from timegate.cli.options import archives_option, check_contact, config_option, loaded
+from timegate.cli.options import check_contact, config_option, loaded
 from timegate.config import Config
 from timegate.web.call import Answer, Call, Declined, Stream
 
@@ -20,16 +25,27 @@ _NO_ANSWER = 4
 @click.command("timemap")
 @click.argument("url", metavar="URL-OR-ID")
 @click.option(
+    "-f",
     "--format",
     "form",
-    type=click.Choice(["link", "json", "cdxj"]),
+    type=click.Choice(["link", "json", "cdxj"], case_sensitive=False),
     default="link",
     show_default=True,
     help="How it is written.",
 )
 @config_option
-@archives_option
-def timemap_command(url: str, *, form: str, config: Path | None, archives: Path | None) -> None:
+@click.option(
+    "-a",
+    "--arcs",
+    "--archives",
+    "archives",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="More archives, in MemGator's archives.json.",
+)
+@click.option("-c", "--contact", help="Who asks; sent as User-Agent.")
+def timemap_command(
+    url: str, *, form: str, config: Path | None, archives: Path | None, contact: str | None
+) -> None:
     r"""Print the TimeMap of a page: every copy that any archive lists, oldest first.
 
     Exit code 3: nobody has a copy. Exit code 4: nothing was found and some archive did not
@@ -38,10 +54,19 @@ def timemap_command(url: str, *, form: str, config: Path | None, archives: Path 
     \b
     Example:
       timegate timemap http://www.dr.dk --format cdxj
+      timegate timemap -f JSON -a archives.json http://www.dr.dk
     """
-    settings = loaded(config, archives)
+    settings = _signed(loaded(config, archives), contact)
     check_contact(settings)
     sys.exit(asyncio.run(_print(settings, f"{form}/{url}")))
+
+
+def _signed(config: Config, contact: str | None) -> Config:
+    if contact is None:
+        return config
+    if not (contact.isascii() and contact.isprintable()):
+        raise click.UsageError("--contact must be a URL or address in printable ASCII")
+    return replace(config, contact=contact)
 
 
 async def _print(config: Config, target: str) -> int:
