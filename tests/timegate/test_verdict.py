@@ -6,7 +6,7 @@ import http_sf
 import pytest
 
 from archives.model import Negotiation
-from archives.registry import load_known
+from archives.registry import Registry, entry_from, load_known
 from tests.timegate.resolutions import (
     PAGE,
     REGISTRY,
@@ -429,3 +429,28 @@ def test_a_url_too_long_for_a_header_is_left_to_the_report() -> None:
 )  # fmt: skip
 def test_a_verdict_is_told_in_words(query: Query, stamp: str, archive: str, words: str) -> None:
     assert in_words(judged(query, found(memento(stamp, archive)))) == words
+
+
+@pytest.mark.parametrize(
+    ("replay", "value"),
+    [("http://us.example/collections/mine", "raw"), ("http://pywb.example/mine", "rewritten")],
+)
+def test_a_copy_of_our_own_is_unaltered_unless_somebody_else_replays_it(
+    replay: str, value: str
+) -> None:
+    entry = entry_from(
+        {
+            "id": "mine",
+            "kind": "warc",
+            "path": "/srv/warcs",
+            "replay": replay + "/{time14}/{uri}",
+            "raw": "http://us.example/collections/mine/{time14}id_/{uri}",
+        },
+        "here",
+    )
+    copy = memento(SECOND, "mine")._replace(uri=f"{replay}/{SECOND}/{PAGE}")
+
+    result = verdict(resolved(asking(SECOND), found(copy)), Registry((entry,)))
+
+    assert of(result.content).value == value
+    assert of(result.coverage).value == "as-requested"

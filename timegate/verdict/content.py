@@ -54,10 +54,20 @@ def content(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Membe
     apart rewrites in the other one.
     """
     value = "rewritten" if raw_address(memento, entry) else "unknown"
-    if delivers_raw(query, memento, entry):
+    if delivers_raw(query, memento, entry) or _is_ours(memento, entry):
         value = "raw"
     status = memento.status
     return Member(value, {} if status is None or status == 200 else {"status": status})
+
+
+def _is_ours(memento: Memento, entry: ArchiveEntry | None) -> bool:
+    """Whether the copy is shown by ourselves, who rewrite nothing.
+
+    An operator may name another replay for a local collection: that one rewrites.
+    """
+    if entry is None or entry.kind != "warc" or entry.raw is None:
+        return False
+    return memento.uri.startswith(entry.raw.partition("{time14}")[0])
 
 
 def coverage(
