@@ -40,7 +40,7 @@ class Journal:
         self._final = bytearray()
         self._unsynced = 0
         self.finished = 0
-        """Items that need not be asked for again."""
+        """Items that have a result."""
         self._file = _opened(path, resume=resume)
         try:
             self._begin(json.dumps({"journal": _KIND, "binding": binding}).encode() + b"\n")
@@ -101,9 +101,9 @@ class Journal:
         return next(self._read([position]), None) if position < len(self._offsets) else None
 
     @property
-    def left(self) -> int:
-        """How many results are not final."""
-        return self._final.count(0) - self._offsets.count(_ABSENT)
+    def settled(self) -> int:
+        """How many results are final."""
+        return self._final.count(1)
 
     def _begin(self, head: bytes) -> None:
         with open(self._file, "rb", closefd=False) as lines:

@@ -33,7 +33,7 @@ class Surroundings:
     read_time: ReadTime
     turns: Turns
     advance: Callable[[], None] = lambda: None
-    """Called after every result."""
+    """Called when an item is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,8 @@ class Run:
         result = await self._resolved(item, policy)
         result = replace(result, final=True) if last else result
         self._journal.append(result)
-        self._around.advance()
+        if result.final:
+            self._around.advance()
         if self._journal.due:
             await asyncio.to_thread(self._journal.sync)
 

@@ -40,6 +40,8 @@ from timegate.times import read_time
 # A question may wait in the queue of an archive for 2 s, and again after a redirect
 # (upstream.pool.Settings); that is none of the time which the archive has to answer.
 _IN_QUEUES: Final = 4.0
+_INTERRUPTED: Final = 130
+"""128 and the number of SIGINT, as shells have it."""
 _SUFFIXES: Final = {
     ".bib": "bibtex",
     ".csv": "csv",
@@ -138,6 +140,13 @@ class _Batch:
         total = self._counted(journal)
         self._foretell(total, journal.finished)
         try:
+            self._ended(journal, total)
+        except KeyboardInterrupt:
+            _say("ended early; --resume goes on with what is left")
+            sys.exit(_INTERRUPTED)
+
+    def _ended(self, journal: Journal, total: int | None) -> None:
+        try:
             asyncio.run(self._run(journal, total))
         except* (BadInput, BadJournal) as group:
             raise group.exceptions[0] from None
@@ -185,7 +194,7 @@ class _Batch:
         # Nobody sits and waits: a copy at hand is no reason not to hear the others out.
         patient = replace(config, soft=LONGEST_WAIT, hard=LONGEST_WAIT)
         async with running(patient, config.base_url or "http://127.0.0.1:1208") as app:
-            with shown(total, journal.finished) as advance:
+            with shown(total, journal.settled) as advance:
                 around = Surroundings(
                     app.resolver.resolve,
                     app.answers.report,

@@ -25,7 +25,7 @@ _PRECISE = ("exact", "within")
 
 
 @click.command("resolve")
-@click.argument("identifiers", nargs=-1, metavar="ID...")
+@click.argument("identifiers", nargs=-1, metavar="[ID]...")
 @config_option
 @archives_option
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each ID.")

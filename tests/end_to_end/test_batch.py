@@ -1,0 +1,167 @@
+"""Lists against archives that run: limits are kept, nothing is repeated, pages rewritten."""
+
+import asyncio
+import csv
+import io
+import json
+import signal
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from archives.model import Rate
+from tests.hostile import Archive, captures_of, hostile_archive
+from tests.hostile.journal import Asked
+
+SHELF = Rate(requests=250, seconds=1, burst=10)
+ATTIC = Rate(requests=200, seconds=1, burst=5)
+ITEMS = 300
+
+
+def page(number: int) -> str:
+    return f"http://site{number}.example/p"
+
+
+@asynccontextmanager
+async def two_archives() -> AsyncIterator[tuple[Archive, Archive]]:
+    """Serve one that holds every second page in 2010 and 2015, and one with every third."""
+    shelf = [
+        capture
+        for n in range(0, ITEMS, 2)
+        for capture in captures_of(page(n), "20100101120000", "20150101120000")
+    ]
+    attic = [c for n in range(0, ITEMS, 3) for c in captures_of(page(n), "20120101120000")]
+    async with hostile_archive(shelf) as one, hostile_archive(attic) as other:
+        yield one, other
+
+
+def configured(folder: Path, archives: Mapping[str, tuple[Archive, Rate]]) -> Path:
+    config = folder / "timegate.toml"
+    written = ["[archives]\nuse = []\n"]
+    for name, (archive, rate) in archives.items():
+        limit = (
+            f"{{ requests = {rate.requests}, seconds = {rate.seconds}, burst = {rate.burst} }}"
+        )
+        written.append(
+            f'[[archive]]\nid = "{name}"\nkind = "memento"\npwid = ["{name}.example"]\n'
+            f'timegate = "{archive.url}/timegate/"\n[archive.limits]\nmemento = {limit}\n'
+            f'index = {limit}\nat_once = 4\nsource = "a test"\n'
+        )
+    config.write_text("".join(written))
+    return config
+
+
+async def started(config: Path, *words: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "timegate", "resolve", "--config", str(config), *words),
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def ended(config: Path, *words: str) -> tuple[int | None, str]:
+    process = await started(config, *words)
+    _, told = await process.communicate()
+    return process.returncode, told.decode()
+
+
+def excess(archive: Archive, rate: Rate) -> float:
+    """Return by how many requests the worst window exceeds what *rate* allows."""
+    times = [entry.at for entry in archive.journal.entries if isinstance(entry, Asked)]
+    per_second = rate.requests / rate.seconds
+    # What lies before each request, less what dripped in until then: a running minimum.
+    worst, lowest = 0.0, float("inf")
+    for number, at in enumerate(times):
+        level = number - at * per_second
+        lowest = min(lowest, level)
+        worst = max(worst, level - lowest + 1 - rate.burst)
+    return worst
+
+
+def asked_pages(archive: Archive) -> Counter[str]:
+    targets = (request.target for request in archive.journal.requests)
+    return Counter(target.removeprefix("/timegate/") for target in targets)
+
+
+async def test_every_archive_is_asked_for_each_and_none_too_fast(tmp_path: Path) -> None:
+    given = tmp_path / "list.txt"
+    given.write_text("".join(f"{page(n)} 2012-01-01\n" for n in range(ITEMS)))
+    out = tmp_path / "out.csv"
+    async with two_archives() as (shelf, attic):
+        config = configured(tmp_path, {"shelf": (shelf, SHELF), "attic": (attic, ATTIC)})
+
+        code, told = await ended(config, "--batch", str(given), "--output", str(out))
+
+        # A packet may be late, and the next one in time: a few look closer than they were sent.
+        assert excess(shelf, SHELF) <= 0.1 * SHELF.requests
+        assert excess(attic, ATTIC) <= 0.1 * ATTIC.requests
+        assert {page(n) for n in range(ITEMS)} <= asked_pages(attic).keys()
+    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    assert code == 3
+    assert "attic allows 200 in 1 s" in told
+    assert [row["input"] for row in rows] == [f"{page(n)} 2012-01-01" for n in range(ITEMS)]
+    assert Counter(row["outcome"] for row in rows) == {
+        "within": 100,
+        "approximate": 100,
+        "absent": 100,
+    }
+    assert {row["archive"] for row in rows if row["outcome"] == "within"} == {"attic"}
+
+
+async def test_a_killed_run_goes_on_without_repeating_itself(tmp_path: Path) -> None:
+    given = tmp_path / "list.jsonl"
+    lines = ({"url": page(n), "dates": ["2012", "2015"]} for n in range(ITEMS))
+    given.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    out = tmp_path / "out.jsonl"
+    words = ("--batch", str(given), "--output", str(out), "--report", str(tmp_path / "r.html"))
+    async with two_archives() as (shelf, attic):
+        config = configured(tmp_path, {"shelf": (shelf, SHELF), "attic": (attic, ATTIC)})
+        process = await started(config, *words)
+        await attic.journal.until_asked(200)
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+        journal = (tmp_path / "out.jsonl.journal").read_bytes().splitlines(keepends=True)[1:]
+        done = [json.loads(line) for line in journal if line.endswith(b"\n")]
+        finished = {one["input"] for one in done}
+        before = asked_pages(shelf), asked_pages(attic)
+
+        code, told = await ended(config, *words, "--resume")
+
+        repeated = [
+            url
+            for early, archive in zip(before, (shelf, attic), strict=True)
+            for url in finished
+            if asked_pages(archive)[url] != early[url]
+        ]
+    results = [json.loads(line) for line in out.read_text().splitlines()]
+    assert 10 < len(finished) < ITEMS
+    assert f"{ITEMS} references, {len(finished)} of them done" in told
+    assert repeated == []
+    assert [result["input"] for result in results] == [page(n) for n in range(ITEMS)]
+    assert Counter(result["outcome"] for result in results)["unknown"] == 0
+    assert code == 3
+    assert f"{ITEMS} references" in (tmp_path / "r.html").read_text()
+
+
+async def test_a_page_is_rewritten_and_the_rest_is_left_octet_for_octet(tmp_path: Path) -> None:
+    today = "https://archive.today/20120101120000/"
+    text = (
+        "A\u00a0fact.<ref>{{{{cite web |url={0} |archive-url={1} |archive-date=2 January 2012"
+        " |title=T}}}}</ref>\r\nAnother: [{2} there]. Lost: {3}\n"
+    )
+    before = text.format(page(0), today + page(0), today + page(6), today + page(1))
+    given, out = tmp_path / "page.wiki", tmp_path / "new.wiki"
+    given.write_bytes(before.encode() + b"\xff")
+    async with two_archives() as (shelf, attic):
+        config = configured(tmp_path, {"shelf": (shelf, SHELF), "attic": (attic, ATTIC)})
+
+        code, _ = await ended(
+            *(config, "--batch", str(given), "--output", str(out)),
+            *("--distrust", "archive-today", "--tolerance", "7d"),
+        )
+
+        copy = f"{attic.url}/web/20120101120000/"
+    after = text.format(page(0), copy + page(0), copy + page(6), today + page(1))
+    assert out.read_bytes() == after.encode().replace(b"2 January", b"1 January") + b"\xff"
+    assert code == 3

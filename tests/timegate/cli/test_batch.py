@@ -1,0 +1,135 @@
+"""`timegate resolve --batch`: what a person sees, with an archive that nobody can reach."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from timegate.cli import main
+
+DEAD = """
+[archives]
+use = []
+[[archive]]
+id = "dead"
+kind = "memento"
+timegate = "http://127.0.0.1:9/"
+pwid = ["dead.example"]
+"""
+
+
+def batch(folder: Path, *arguments: str, given: str | None = None) -> Result:
+    config = folder / "timegate.toml"
+    config.write_text(DEAD)
+    words = ["resolve", "--config", str(config), *arguments]
+    return CliRunner().invoke(main, words, input=given)
+
+
+def listed(folder: Path, text: str, name: str = "list.txt") -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def test_a_list_from_standard_input_is_answered_on_standard_output(tmp_path: Path) -> None:
+    result = batch(tmp_path, "--batch", "-", given="nonsense\nhttp://a.example/ 2016\n")
+
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(one["input"], one["outcome"]) for one in told] == [
+        ("nonsense", "refused"),
+        ("http://a.example/ 2016", "unknown"),
+    ]
+    assert result.exit_code == 4
+    assert "2 references: 1 refused, 1 unknown" in result.stderr
+
+
+def test_exit_zero_says_only_that_the_list_was_worked_through(tmp_path: Path) -> None:
+    path = listed(tmp_path, "nonsense\n")
+
+    assert batch(tmp_path, "--batch", path).exit_code == 2
+    assert batch(tmp_path, "--batch", path, "--exit-zero").exit_code == 0
+
+
+def test_an_empty_list_is_soon_done(tmp_path: Path) -> None:
+    result = batch(tmp_path, "--batch", listed(tmp_path, ""), "--to", "csv")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("input,outcome,memento,")
+
+
+def test_output_report_and_journal_are_files(tmp_path: Path) -> None:
+    path = listed(tmp_path, "link,when\nhttp://a.example/,2016\n", "list.csv")
+    out, report = tmp_path / "out.csv", tmp_path / "report.html"
+
+    result = batch(tmp_path, "--batch", path, "--output", str(out), "--report", str(report))
+
+    assert result.stdout == ""
+    assert "http://a.example/,unknown," in out.read_text()
+    assert "no answer from dead" in report.read_text()
+    assert (tmp_path / "out.csv.journal").exists()
+
+
+def test_a_finished_run_is_not_repeated_and_can_be_written_again(tmp_path: Path) -> None:
+    path = listed(tmp_path, "nonsense\n")
+    out = tmp_path / "out.jsonl"
+    batch(tmp_path, "--batch", path, "--output", str(out))
+    first = out.read_bytes()
+    out.unlink()
+
+    again = batch(tmp_path, "--batch", path, "--output", str(out))
+    resumed = batch(tmp_path, "--batch", path, "--output", str(out), "--resume")
+
+    assert again.exit_code == 2
+    assert "--resume" in again.stderr
+    assert "1 references, 1 of them done" in resumed.stderr
+    assert out.read_bytes() == first
+
+
+def test_a_journal_of_another_list_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
+    out = str(tmp_path / "out.jsonl")
+    batch(tmp_path, "--batch", listed(tmp_path, "nonsense\n"), "--output", out)
+
+    other = listed(tmp_path, "different\n")
+    result = batch(tmp_path, "--batch", other, "--output", out, "--resume")
+    options = batch(
+        tmp_path, "--batch", other, "--output", out, "--resume", "--tolerance", "1d"
+    )
+
+    assert "another list: it differs at item 1" in result.stderr
+    assert "other options" in options.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ([], "either IDs or a list"),
+        (["http://a.example/", "--batch", "-"], "either IDs or a list"),
+        (["--batch", "/no/such/list"], "cannot be read"),
+        (["--batch", "-", "--resume"], "needs an --output"),
+        (["--batch", "-", "--distrust", "archive-todai"], "Did you mean archive-today"),
+        (["--batch", "-", "--trust", "internet-arcive"], "Did you mean internet-archive"),
+        (["--batch", "-", "--tolerance", "soon"], "tolerance must be"),
+        (["--batch", "-", "--to", "wikitext"], "cannot be written as wikitext"),
+        (["--batch", "-", "--input-format", "csv", "--column", "x"], "no column 'x'"),
+        (["--batch", "-", "--output", "/no/such/folder/out"], "cannot be written"),
+    ],
+)
+def test_bad_usage_says_what_to_do(tmp_path: Path, arguments: list[str], why: str) -> None:
+    result = batch(tmp_path, *arguments, given="a,b\n1,2\n")
+
+    assert result.exit_code == 2
+    assert why in result.stderr
+
+
+def test_a_distrusted_archive_is_not_asked_although_the_reference_names_it(
+    tmp_path: Path,
+) -> None:
+    pwid = "urn:pwid:dead.example:2016-01-22T11:20:29Z:page:http://a.example/"
+
+    trusting = batch(tmp_path, "--batch", "-", given=pwid)
+    cautious = batch(tmp_path, "--batch", "-", "--distrust", "dead.example", given=pwid)
+    choosy = batch(tmp_path, "--batch", "-", "--trust", "internet-archive", given=pwid)
+
+    assert trusting.exit_code == 4
+    assert json.loads(cautious.stdout)["report"]["attempts"] == []
+    assert json.loads(choosy.stdout)["report"]["attempts"] == []
