@@ -31,6 +31,7 @@ from timegate.verification import Looking, Verifier
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
 from timegate.web.cdx import Captures, PywbCdx, WaybackCdx
+from timegate.web.everyone import Everyone
 from timegate.web.memento import ApiHandler, MementoHandler
 from timegate.web.memento_list import ListHandler
 from timegate.web.monitor import Monitor
@@ -38,7 +39,13 @@ from timegate.web.operations import Operations
 from timegate.web.proxy import Proxy
 from timegate.web.pwid_resolver import PwidResolver
 from timegate.web.resolve import Resolve
-from timegate.web.server import Dispatch
+from timegate.web.server import Dispatch, Handler
+from timegate.web.site.archive_pages import ArchivePages
+from timegate.web.site.dressed import Dressed
+from timegate.web.site.following import Following, News
+from timegate.web.site.home import Home
+from timegate.web.site.static import static
+from timegate.web.site.timeline import Timeline
 from timegate.web.thttp import Thttp
 from timegate.web.timegate import TimeGate
 from timegate.web.timemap import TimeMap
@@ -109,11 +116,12 @@ async def _answering(
         for entry in entries
     }
 
-    monitor = Monitor()
+    monitor, news = Monitor(), News()
 
     def observe(attempt: Attempt) -> None:
         metrics.asked(attempt)
         monitor.observe(attempt)
+        news.observe(attempt)
         guide.note(attempt)
 
     async with Desk(sources, memory, observe) as desk:
@@ -135,13 +143,17 @@ async def _answering(
         around = Surroundings(sources, memory, own)
         timegate = TimeGate(answers, around)
         captures = Captures(lists, guide.plan, deadlines)
-        dispatch = Dispatch(
-            exact={
-                "/": operations.about,
+        everyone = Everyone(answers, guide.plan)
+        pages = ArchivePages(config.registry, guide.state, operations, answers.pages)
+        async with Following(everyone, news) as following:
+            home = Home(answers, config.registry, everyone, following)
+            exact: dict[str, Handler] = {
+                "/": home,
                 "/about": operations.about,
-                "/archives": operations.archives,
+                "/archives": pages.all,
                 "/cdx": PywbCdx(captures),
                 "/cdx/search/cdx": WaybackCdx(captures),
+                "/events": home.events,
                 "/healthz": operations.health,
                 "/metrics": operations.metrics,
                 "/monitor": monitor,
@@ -149,8 +161,8 @@ async def _answering(
                 "/readyz": operations.readiness,
                 "/resolve": PwidResolver(resolve),
                 "/wayback/available": Availability(answers, config.registry),
-            },
-            prefixes={
+            }
+            prefixes: dict[str, Handler] = {
                 "/timegate/": timegate,
                 "/timemap/": timemap,
                 "/resolve/": resolve,
@@ -160,13 +172,18 @@ async def _answering(
                 "/list/": ListHandler(answers, guide.plan),
                 "/web/": Web(answers, timegate),
                 "/uri-res/": Thttp(answers, config.registry),
-                "/archives/": operations.archive,
-            },
-            otherwise=resolve,
-            batch=Batch(resolve),
-            observe=metrics.answered,
-        )
-        yield App(resolver, answers, timemap, dispatch)
+                "/archives/": pages.one,
+                "/timeline/": Timeline(lists, guide.plan, config.registry, deadlines),
+                "/static/": static,
+            }
+            dispatch = Dispatch(
+                {path: Dressed(handler, answers.pages) for path, handler in exact.items()},
+                {path: Dressed(handler, answers.pages) for path, handler in prefixes.items()},
+                otherwise=Dressed(resolve, answers.pages),
+                batch=Batch(resolve),
+                observe=metrics.answered,
+            )
+            yield App(resolver, answers, timemap, dispatch)
     await store.put(_OBSERVED, msgspec.json.encode(observations.export()), _MONTH, 0.0)
 
 

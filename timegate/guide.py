@@ -77,6 +77,10 @@ class Guide:
             "p95_seconds": latency.p95,
             "last_success": observed.last_success(archive),
             "last_failure": observed.last_failure(archive),
+            "recent": [
+                {"seconds": round(one.seconds, 3), "answered": one.answered}
+                for one in observed.recent(archive)
+            ],
         }
 
 

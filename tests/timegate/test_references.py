@@ -37,7 +37,7 @@ HOSTILE = replace(
             "robust-link",
             (
                 '<a href="http://www.dr.dk/" data-originalurl="http://www.dr.dk/" '
-                'data-versionurl="https://web.archive.org/web/20160122112029/http://www.dr.dk/" '
+                f'data-versionurl="{COPY.uri}" '
                 'data-versiondate="2016-01-22">www.dr.dk/</a>'
             ),
         ),

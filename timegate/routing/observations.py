@@ -5,7 +5,7 @@ number of answers, holdings with time. Everything is bounded: what was not seen 
 forgotten first. The clock is that of the wall, because a record outlives its process.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -34,6 +34,8 @@ BUCKETS: Final = 64
 _REMEMBERED: Final = 256.0
 """Answers after which the weight of all earlier ones is halved."""
 _LONGEST_HOST: Final = 255
+MOST_RECENT: Final = 40
+"""Answers of an archive that are remembered one by one, for a picture of them."""
 
 
 class Latency(NamedTuple):
@@ -47,6 +49,13 @@ class Latency(NamedTuple):
     def band(self) -> int:
         """0 for those that answer within 400 ms, 1 within 800 ms, and so on."""
         return int(self.median / BAND)
+
+
+class Recent(NamedTuple):
+    """How asking an archive went, once."""
+
+    seconds: float
+    answered: bool
 
 
 UNKNOWN: Final = Latency(UNKNOWN_LATENCY, UNKNOWN_LATENCY + BAND, known=False)
@@ -94,6 +103,7 @@ class _Record:
     last_failure: float | None = None
     seen: float = 0.0
     """How many answers there are in all buckets."""
+    recent: deque[Recent] = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
     measured: Latency | None = None
     """Kept until the next answer: it is looked at far more often than it changes."""
 
@@ -137,6 +147,7 @@ class Observations:
         now, record = self._clock(), self._records.get(archive)
         if record is None:
             record = self._records[archive] = _Record()
+        record.recent.append(Recent(seconds, outcome != "failed"))
         if outcome == "failed":
             record.last_failure = now
             # A fast refusal says nothing of how fast it answers; a slow failure does.
@@ -156,6 +167,11 @@ class Observations:
         """Return median and 95th percentile; `UNKNOWN` for an archive that was never asked."""
         record = self._records.get(archive)
         return UNKNOWN if record is None else record.latency
+
+    def recent(self, archive: str) -> tuple[Recent, ...]:
+        """Return how the last questions to *archive* went, since the start, oldest first."""
+        record = self._records.get(archive)
+        return () if record is None else tuple(record.recent)
 
     def last_success(self, archive: str) -> float | None:
         """When it last answered, in seconds since 1970; None if never."""

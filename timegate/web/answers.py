@@ -15,12 +15,15 @@ from timegate.resolution import Policy, Query, Resolution
 from timegate.verdict import Verdict, header, in_words, location, verdict
 from timegate.verification import Verifier
 from timegate.web.call import Answer
-from timegate.web.pages import interstitial
 from timegate.web.problems import nothing_found, problem
+from timegate.web.site.pages import HEADERS, Pages
+from timegate.web.site.view import answer_view
 
 # The same question again within a minute: the answer as it was, without asking anybody.
 _KEEP: Final = 60.0
 _EXPOSED: Final = "max-age=60"
+VARY_PAGE: Final = "accept, prefer"
+"""What the pages for people depend on."""
 
 
 class Resolves(Protocol):
@@ -43,6 +46,7 @@ class Answers:
         self._verifier = verifier
         self._registry = registry
         self.base_url = base_url
+        self.pages = Pages(base_url)
 
     async def resolve(self, query: Query, policy: Policy) -> Resolution:
         """Ask the archives; look at the copy itself if the client wants that."""
@@ -84,13 +88,16 @@ class Answers:
         if good or resolution.memento is None or not satisfies(resolution, judged):
             return self.redirect(resolution, applied, vary=vary)
         headers = self._headers(resolution, judged, applied, vary)
-        headers |= {
-            "Content-Type": "text/html; charset=utf-8",
-            "Content-Security-Policy": "default-src 'self'",
-            "Referrer-Policy": "no-referrer",
-        }
-        page = interstitial(self.report(resolution, judged), in_words(judged))
+        headers |= HEADERS
+        view = answer_view(resolution, judged, self._registry)
+        page = self.pages.written("reference", answer=view)
         return Answer(200, headers, page.encode())
+
+    def listed(self, resolution: Resolution) -> bytes:
+        """Write the page of what each archive holds, the nearest first."""
+        judged = verdict(resolution, self._registry)
+        view = answer_view(resolution, judged, self._registry)
+        return self.pages.written("list", answer=view).encode()
 
     def report(self, resolution: Resolution, judged: Verdict) -> dict[str, object]:
         """Return everything there is to say, for JSON."""

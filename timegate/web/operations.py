@@ -13,7 +13,7 @@ from timegate.web.call import Answer, Call
 from timegate.web.problems import problem
 
 # RFC 7089 4.5.7: not subject to datetime negotiation.
-_NO_NEGOTIATION = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
+NO_NEGOTIATION = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
 State = Callable[[str], Mapping[str, object]]
 
 
@@ -85,6 +85,7 @@ def _json(value: object) -> Answer:
     headers = {
         "Content-Type": "application/json",
         "Cache-Control": "no-cache",
-        "Link": _NO_NEGOTIATION,
+        "Link": NO_NEGOTIATION,
+        "Vary": "accept",
     }
     return Answer(200, headers, json.dumps(value).encode())

@@ -7,10 +7,9 @@ about all times.
 """
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from itertools import islice
-from types import TracebackType
 from typing import Final
 
 from http_sf import Token, ser
@@ -38,6 +37,7 @@ from timegate.timemap import (
 )
 from timegate.web.accept import weights
 from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.web.closing import Closing
 from timegate.web.problems import not_negotiable, nothing_found, problem, unreadable
 from timegate.web.targets import identifier_in
 
@@ -85,7 +85,7 @@ class TimeMap:
                 return _nothing(query, policy, merge, headers)
             headers |= _headers(writer, merge, names)
             chunks = written(writer, merge, Ends(first, merge.last))
-            return Stream(200, headers, _Closing(chunks, stack.pop_all()))
+            return Stream(200, headers, Closing(chunks, stack.pop_all()))
 
     def _query(self, text: str) -> Query:
         try:
@@ -160,33 +160,3 @@ def _nothing(query: Query, policy: Policy, merge: Merge, headers: dict[str, str]
         headers = {**headers, "X-Memento-Count": "0"}
     resolution = Resolution(query, policy, None, (), attempts)
     return nothing_found(resolution, None, headers)
-
-
-class _Closing(AsyncGenerator[bytes, None]):
-    """A body that ends the reading of archives with it, also if nobody ever read of it.
-
-    A generator that was not begun has no ``finally`` to run when it is closed: a HEAD request.
-    """
-
-    def __init__(self, chunks: AsyncGenerator[bytes, None], stack: AsyncExitStack) -> None:
-        self._chunks = chunks
-        self._stack = stack
-
-    async def asend(self, value: None) -> bytes:
-        """Return the next piece."""
-        return await self._chunks.asend(value)
-
-    async def athrow(
-        self,
-        kind: type[BaseException] | BaseException,
-        error: BaseException | object = None,
-        trace: TracebackType | None = None,
-    ) -> bytes:
-        """Raise in the body."""
-        del error, trace
-        return await self._chunks.athrow(kind() if isinstance(kind, type) else kind)
-
-    async def aclose(self) -> None:
-        """End it, and what it reads from."""
-        await self._chunks.aclose()
-        await self._stack.aclose()

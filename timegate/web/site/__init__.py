@@ -1,0 +1,1 @@
+"""The pages for people: one templating path, escaped throughout, nothing from elsewhere."""

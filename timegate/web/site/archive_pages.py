@@ -1,0 +1,49 @@
+"""``/archives`` and ``/archives/{id}`` for people; programs get their JSON."""
+
+from collections.abc import Callable
+from urllib.parse import unquote
+
+from archives.registry import Registry
+from timegate.web.call import Answer, Call
+from timegate.web.operations import NO_NEGOTIATION, Operations
+from timegate.web.site.archive_view import State, archive_view
+from timegate.web.site.pages import HEADERS, Pages, wants_page
+
+
+class ArchivePages:
+    """Writes the pages of archives."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        state: Callable[[str], State],
+        operations: Operations,
+        pages: Pages,
+    ) -> None:
+        self._registry = registry
+        self._state = state
+        self._operations = operations
+        self._pages = pages
+
+    async def all(self, call: Call) -> Answer:
+        """List every archive, those that are asked first."""
+        if not wants_page(call.header("Accept")):
+            return await self._operations.archives(call)
+        entries = sorted(self._registry.entries, key=lambda entry: entry.name.lower())
+        rows = [archive_view(entry, self._state(entry.id)) for entry in entries]
+        asked = [row for row in rows if row.used]
+        others = [row for row in rows if not row.used]
+        return self._page("archives", asked=asked, others=others)
+
+    async def one(self, call: Call) -> Answer:
+        """Describe one archive."""
+        entry = self._registry.by_id(unquote(call.rest.partition("?")[0]))
+        if entry is None or not wants_page(call.header("Accept")):
+            return await self._operations.archive(call)
+        view = archive_view(entry, self._state(entry.id))
+        return self._page("archive", archive=view, entry=entry)
+
+    def _page(self, name: str, **values: object) -> Answer:
+        headers = {**HEADERS, "Cache-Control": "no-cache", "Vary": "accept"}
+        body = self._pages.written(name, **values)
+        return Answer(200, {**headers, "Link": NO_NEGOTIATION}, body.encode())

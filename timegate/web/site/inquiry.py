@@ -1,0 +1,124 @@
+"""What a person typed into the page: one field that takes anything, and perhaps a date."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from archives.moment import Moment
+from archives.reading import Diagnostic, Malformed
+from archives.registry import Registry
+from timegate.identifier import Reading
+from timegate.identifiers import parse, parse_wrapped
+from timegate.problem import status_of_refusal
+from timegate.querying import NotNegotiable, query_for, query_for_url
+from timegate.resolution import Query
+from timegate.times import read_time
+
+_MOST_FIELDS: Final = 10
+_LONGEST_DATE: Final = 64
+_AROUND: Final = 60
+"""Characters that are shown before and behind the wrong one."""
+
+
+class Form(NamedTuple):
+    """The fields as they were sent."""
+
+    q: str = ""
+    at: str = ""
+
+    @classmethod
+    def of(cls, rest: str) -> "Form":
+        """Read ``?q=...&at=...``; what else stands there is not ours."""
+        sent = rest.removeprefix("?")
+        pairs = parse_qsl(sent, errors="replace") if sent.count("&") < _MOST_FIELDS else []
+        fields = dict(pairs)
+        return cls(fields.get("q", "").strip(" \t\r\n"), fields.get("at", "").strip())
+
+    @property
+    def address(self) -> str:
+        """The query with which the same is asked again."""
+        return urlencode({name: value for name, value in self._asdict().items() if value})
+
+
+class Caret(NamedTuple):
+    """The place of a mistake: what stands before, the wrong character, what follows."""
+
+    before: str
+    wrong: str
+    after: str
+
+    @classmethod
+    def at(cls, text: str, position: int) -> "Caret":
+        """Return the surroundings of *position* in *text*, line breaks as blanks."""
+        start = max(position - _AROUND, 0)
+        shown = [
+            "".join(c if c.isprintable() else " " for c in part)
+            for part in (
+                text[start:position],
+                text[position : position + 1],
+                text[position + 1 : position + 1 + _AROUND],
+            )
+        ]
+        return cls(("... " if start else "") + shown[0], shown[1], shown[2])
+
+
+class Refusal(Exception):
+    """What was typed cannot be asked for."""
+
+    def __init__(self, status: int, title: str, why: str, caret: Caret | None = None) -> None:
+        super().__init__(why)
+        self.status = status
+        self.title = title
+        self.why = why
+        self.caret = caret
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """What is asked, and what the reader has to say of how it was written."""
+
+    query: Query
+    complaints: tuple[Diagnostic, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def read_inquiry(form: Form, registry: Registry) -> Inquiry:
+    """Return what *form* asks for. Raises Refusal."""
+    reading = _read(form.q, registry)
+    remarks = []
+    if reading.scheme == "tdb":
+        # It names the thing; what archives hold is the document about it (D-8).
+        remarks.append("This names a thing. Shown is the document that describes it.")
+        reading = parse(
+            "duri" + str(reading.identifier.canonical).removeprefix("tdb"), registry
+        )
+    at = _date(form.at)
+    try:
+        query = query_for(reading, registry)
+        if at is not None and reading.scheme == "uri":
+            query = query_for_url(query.original, at, reading.diagnostics)
+        elif at is not None:
+            remarks.append("The reference says itself when; the date beside it was not used.")
+    except NotNegotiable as error:
+        status = 404 if error.code == "unknown-archive" else 422
+        raise Refusal(status, "No archive can be asked for this", str(error)) from error
+    return Inquiry(query, reading.diagnostics, tuple(remarks))
+
+
+def _read(text: str, registry: Registry) -> Reading:
+    try:
+        return parse_wrapped(text, registry)
+    except Malformed as complaint:
+        where = f"{complaint.why}, at character {complaint.position + 1}"
+        title = "This cannot be read"
+        caret = Caret.at(text, complaint.position)
+        raise Refusal(status_of_refusal(complaint), title, where, caret) from complaint
+
+
+def _date(text: str) -> Moment | None:
+    if len(text) > _LONGEST_DATE:
+        raise Refusal(400, "The date cannot be read", "it is longer than any date")
+    try:
+        return read_time(text)
+    except ValueError as error:
+        raise Refusal(400, "The date cannot be read", str(error)) from error

@@ -1,0 +1,59 @@
+"""The one way to a page (R6): every value is escaped, a value that is missing is an error.
+
+No inline script and no inline style, so that the policy of content can forbid them (R7).
+"""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from archives.evidence import WEB
+from timegate.verdict import header_safe
+from timegate.web.accept import weights
+from timegate.web.site.static import VERSION
+
+HEADERS: Final = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": (
+        "default-src 'self'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'; object-src 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def wants_page(accept: str | None) -> bool:
+    """Whether a client would rather have a page than JSON; only browsers name text/html."""
+    liked = weights(accept or "")
+    page = liked.get("text/html", 0.0)
+    return page > 0 and page >= liked.get("application/json", 0.0)
+
+
+def linkable(uri: object) -> str | None:
+    """Return *uri* as it may stand in ``href``; None for what is no address of the web.
+
+    Whatever an archive calls the address of a copy, ``javascript:`` never becomes a link.
+    """
+    return header_safe(uri) if isinstance(uri, str) and uri.startswith(WEB) else None
+
+
+class Pages:
+    """Writes pages for a service whose addresses begin with *base_url*."""
+
+    def __init__(self, base_url: str = "") -> None:
+        self._environment = Environment(
+            loader=PackageLoader("timegate.web.site"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        root = urlsplit(base_url).path.rstrip("/")
+        self._environment.globals |= {"root": root, "static": f"{root}/static/{VERSION}"}
+        self._environment.filters["linkable"] = linkable
+
+    def written(self, name: str, **values: object) -> str:
+        """Return the page or the part of one that *name* makes of *values*."""
+        return self._environment.get_template(f"{name}.html").render(values)

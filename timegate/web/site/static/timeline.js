@@ -1,0 +1,343 @@
+// All captures in one picture: a lane for each archive, time from left to right. Every pixel
+// column counts its captures by two binary searches, so a redraw costs the width of the picture,
+// not the number of captures.
+
+const LANE = 34, AXIS = 26, LABEL = 15, NEAR = 8;
+const SECOND = 1000, DAY = 86400 * SECOND, YEAR = 365.25 * DAY;
+const STEPS = [
+  [SECOND, "s"], [15 * SECOND, "s"], [60 * SECOND, "m"], [900 * SECOND, "m"], [3600 * SECOND, "m"],
+  [6 * 3600 * SECOND, "m"], [DAY, "d"], [7 * DAY, "d"], [30.44 * DAY, "M"], [91.3 * DAY, "M"],
+  [YEAR, "y"], [2 * YEAR, "y"], [5 * YEAR, "y"], [10 * YEAR, "y"], [50 * YEAR, "y"],
+];
+
+const written = (time) => new Date(time).toISOString().replace("T", " ").replace(".000Z", " UTC");
+const number = (count) => count.toLocaleString("en");
+
+function timeOf(stamp) {
+  const at = (from, to) => Number(stamp.slice(from, to));
+  return Date.UTC(at(0, 4), at(4, 6) - 1, at(6, 8), at(8, 10), at(10, 12), at(12, 14));
+}
+
+// The first index whose time is not before `time`.
+function lower(times, time) {
+  let from = 0, to = times.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (times[middle] < time) from = middle + 1; else to = middle;
+  }
+  return from;
+}
+
+class Timeline {
+  constructor(figure) {
+    this.figure = figure;
+    this.picture = figure.querySelector(".picture");
+    this.canvas = figure.querySelector("canvas");
+    this.pointed = figure.querySelector(".pointed");
+    this.summary = figure.querySelector("#timeline-summary");
+    this.lanes = new Map();
+    this.names = {};
+    this.count = 0;
+    this.first = Infinity;
+    this.last = -Infinity;
+    this.start = Date.parse(figure.dataset.start);
+    this.end = Date.parse(figure.dataset.end);
+    this.chosen = Date.parse(figure.dataset.chosen);
+    this.moved = false;
+    this.current = null;
+    this.frame = 0;
+    this.listen();
+  }
+
+  async read() {
+    const answer = await fetch(this.figure.dataset.source);
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      const lines = (rest + piece.value).split("\n");
+      rest = lines.pop();
+      for (const line of lines) this.take(JSON.parse(line));
+      this.told(null);
+      this.redraw();
+    }
+  }
+
+  take(line) {
+    if (!Array.isArray(line)) {
+      if (line.archives) this.names = line.archives;
+      else this.told(line);
+      return;
+    }
+    const [archive, stamp, uri] = line;
+    if (!this.lanes.has(archive)) this.lanes.set(archive, { times: [], uris: [] });
+    const lane = this.lanes.get(archive), time = timeOf(stamp);
+    // The merged list comes in the order of time: every lane is sorted as it grows.
+    lane.times.push(time);
+    lane.uris.push(uri);
+    this.count += 1;
+    this.first = Math.min(this.first, time);
+    this.last = Math.max(this.last, time);
+    if (!this.moved) this.fit();
+  }
+
+  told(end) {
+    if (end) this.ended = end;
+    const lanes = this.lanes.size;
+    let text = this.count === 0 ? "No captures are listed." :
+      `${number(this.count)} ${this.count === 1 ? "capture" : "captures"} in ${lanes} ` +
+      `${lanes === 1 ? "archive" : "archives"}, from ${written(this.first)} to ${written(this.last)}.`;
+    if (!this.ended) text += " Still reading.";
+    if (this.ended?.truncated) text += " There are more than are shown.";
+    const missing = Object.keys(this.ended?.missing ?? {});
+    if (missing.length) text += ` Without ${missing.map((one) => this.names[one] ?? one).join(", ")}.`;
+    this.summary.textContent = text;
+    this.picture.dataset.marks = this.count;
+    this.picture.dataset.state = this.ended ? "whole" : "reading";
+  }
+
+  fit() {
+    let from = this.first, to = this.last;
+    if (!Number.isNaN(this.start)) {
+      from = Math.min(from, this.start);
+      to = Math.max(to, Number.isNaN(this.end) ? this.start : this.end);
+    }
+    const edge = Math.max((to - from) * 0.04, 3600 * SECOND);
+    [this.from, this.to] = [from - edge, to + edge];
+  }
+
+  show(from, to) {
+    const span = Math.min(Math.max(to - from, 10 * SECOND), 300 * YEAR);
+    const middle = (from + to) / 2;
+    [this.from, this.to] = [middle - span / 2, middle + span / 2];
+    this.moved = true;
+    this.redraw();
+  }
+
+  zoom(factor, share = 0.5) {
+    const fixed = this.from + (this.to - this.from) * share, span = (this.to - this.from) * factor;
+    this.show(fixed - span * share, fixed + span * (1 - share));
+  }
+
+  pan(share) {
+    const by = (this.to - this.from) * share;
+    this.show(this.from + by, this.to + by);
+  }
+
+  x(time) { return (time - this.from) / (this.to - this.from) * this.width; }
+  time(x) { return this.from + x / this.width * (this.to - this.from); }
+
+  redraw() {
+    if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.draw(); });
+  }
+
+  draw() {
+    const ratio = devicePixelRatio || 1, lanes = [...this.lanes];
+    this.width = this.picture.clientWidth;
+    this.height = Math.max(lanes.length, 1) * LANE + AXIS;
+    const [width, height] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+    if (this.canvas.width !== width || this.canvas.height !== height) {
+      [this.canvas.width, this.canvas.height] = [width, height];
+      // Through the object model, which the policy of content allows.
+      this.canvas.style.height = `${this.height}px`;
+    }
+    const pen = this.canvas.getContext("2d"), style = getComputedStyle(this.picture);
+    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, this.width, this.height);
+    pen.font = `12px ${colour("sans")}`;
+    if (!this.count) return;
+    this.drawAxis(pen, colour);
+    this.drawAsked(pen, colour);
+    lanes.forEach(([archive, lane], row) => this.drawLane(pen, colour, archive, lane, row));
+    this.drawCurrent(pen, colour, lanes);
+  }
+
+  drawAxis(pen, colour) {
+    const span = this.to - this.from, room = Math.max(this.width / 90, 2);
+    const [step, unit] = STEPS.find(([size]) => span / size <= room) ?? STEPS.at(-1);
+    pen.strokeStyle = colour("line");
+    pen.fillStyle = colour("soft");
+    pen.textAlign = "center";
+    for (const time of ticks(this.from, this.to, step, unit)) {
+      const x = Math.round(this.x(time)) + 0.5;
+      pen.beginPath(); pen.moveTo(x, 0); pen.lineTo(x, this.height - AXIS); pen.stroke();
+      if (x > 30 && x < this.width - 30) pen.fillText(label(time, unit), x, this.height - 9);
+    }
+    pen.textAlign = "left";
+  }
+
+  drawAsked(pen, colour) {
+    if (Number.isNaN(this.start)) return;
+    const from = this.x(this.start), to = this.x(Number.isNaN(this.end) ? this.start : this.end);
+    pen.fillStyle = colour("fair-wash");
+    pen.fillRect(from, 0, Math.max(to - from, 1), this.height - AXIS);
+    pen.strokeStyle = pen.fillStyle = colour("fair");
+    pen.setLineDash([4, 3]);
+    for (const x of to - from > 3 ? [from, to] : [from]) {
+      pen.beginPath(); pen.moveTo(x, 0); pen.lineTo(x, this.height - AXIS + 4); pen.stroke();
+    }
+    pen.setLineDash([]);
+    const middle = Math.min(Math.max((from + to) / 2, 20), this.width - 20);
+    if (to >= 0 && from <= this.width) {
+      pen.textAlign = "center";
+      pen.fillText("asked", middle, this.height - AXIS + 13);
+      pen.textAlign = "left";
+    }
+  }
+
+  drawLane(pen, colour, archive, lane, row) {
+    const top = row * LANE, bottom = top + LANE;
+    pen.fillStyle = colour("accent");
+    let from = lower(lane.times, this.time(0));
+    for (let x = 0; x < this.width && from < lane.times.length; x += 1) {
+      const to = lower(lane.times, this.time(x + 1)), count = to - from;
+      if (count) {
+        const tall = Math.min(7 + 3 * Math.log2(count), LANE - LABEL - 2);
+        pen.fillRect(x - 0.5, bottom - tall - 2, 2, tall);
+      }
+      from = to;
+    }
+    pen.fillStyle = colour("ink");
+    pen.fillText(`${this.names[archive] ?? archive} (${number(lane.times.length)})`, 6, top + 12);
+    pen.strokeStyle = colour("line");
+    pen.beginPath(); pen.moveTo(0, bottom - 0.5); pen.lineTo(this.width, bottom - 0.5); pen.stroke();
+  }
+
+  drawCurrent(pen, colour, lanes) {
+    if (!this.current) return;
+    const row = lanes.findIndex(([archive]) => archive === this.current.archive);
+    const x = this.x(this.current.time);
+    pen.strokeStyle = colour("ink");
+    pen.lineWidth = 2;
+    pen.strokeRect(x - 4, row * LANE + LABEL, 9, LANE - LABEL - 1);
+    pen.lineWidth = 1;
+  }
+
+  // The capture nearest to a point, if it is near enough to be meant.
+  at(x, y) {
+    const lanes = [...this.lanes], row = Math.floor(y / LANE);
+    if (!lanes[row]) return null;
+    const [archive, lane] = lanes[row], index = lower(lane.times, this.time(x));
+    const near = [index - 1, index].filter((one) => one in lane.times)
+      .sort((a, b) => Math.abs(this.x(lane.times[a]) - x) - Math.abs(this.x(lane.times[b]) - x))[0];
+    if (near === undefined || Math.abs(this.x(lane.times[near]) - x) > NEAR) return null;
+    return { archive, time: lane.times[near], uri: lane.uris[near] };
+  }
+
+  point(capture) {
+    this.current = capture;
+    this.pointed.textContent = capture ?
+      `${this.names[capture.archive] ?? capture.archive}: ${written(capture.time)}` : "\u00a0";
+    this.redraw();
+  }
+
+  step(by) {
+    const all = [];
+    for (const [archive, lane] of this.lanes) {
+      const here = this.current?.time ?? (this.start || this.chosen || this.first) - by;
+      let index = lower(lane.times, by > 0 ? here + 1 : here) - (by > 0 ? 0 : 1);
+      if (index in lane.times) all.push({ archive, time: lane.times[index], uri: lane.uris[index] });
+    }
+    all.sort((a, b) => by * (a.time - b.time));
+    if (!all.length) return;
+    const { time } = all[0], span = this.to - this.from;
+    if (time < this.from || time > this.to) this.show(time - span / 2, time + span / 2);
+    this.point(all[0]);
+  }
+
+  open(capture) {
+    if (capture && /^https?:\/\//.test(capture.uri)) location.assign(capture.uri);
+  }
+
+  listen() {
+    const tools = {
+      in: () => this.zoom(0.5), out: () => this.zoom(2),
+      left: () => this.pan(-0.3), right: () => this.pan(0.3),
+      all: () => { this.moved = false; this.fit(); this.redraw(); },
+      asked: () => this.around(),
+    };
+    this.figure.addEventListener("click", (event) => {
+      tools[event.target.closest("[data-tool]")?.dataset.tool]?.();
+    });
+    const keys = {
+      "+": tools.in, "=": tools.in, "-": tools.out, "0": tools.all,
+      ArrowLeft: tools.left, ArrowRight: tools.right, ArrowUp: tools.in, ArrowDown: tools.out,
+      n: () => this.step(1), p: () => this.step(-1), Enter: () => this.open(this.current),
+    };
+    this.picture.addEventListener("keydown", (event) => {
+      const act = keys[event.key];
+      if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      act();
+    });
+    this.picture.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan(event.deltaX / this.width);
+      else this.zoom(Math.exp(event.deltaY * 0.002), event.offsetX / this.width);
+    }, { passive: false });
+    this.listenToPointer();
+    new ResizeObserver(() => this.redraw()).observe(this.picture);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+  }
+
+  listenToPointer() {
+    let held = null, far = 0;
+    const place = this.picture;
+    place.addEventListener("pointerdown", (event) => {
+      held = event.offsetX;
+      far = 0;
+      place.setPointerCapture(event.pointerId);
+    });
+    place.addEventListener("pointermove", (event) => {
+      if (held === null) return this.point(this.at(event.offsetX, event.offsetY));
+      far += Math.abs(event.offsetX - held);
+      if (far > 3) this.pan((held - event.offsetX) / this.width);
+      held = event.offsetX;
+    });
+    place.addEventListener("pointerup", (event) => {
+      if (held !== null && far <= 3) this.open(this.at(event.offsetX, event.offsetY));
+      held = null;
+    });
+    place.addEventListener("pointercancel", () => { held = null; });
+  }
+
+  around() {
+    const end = Number.isNaN(this.end) ? this.start : this.end;
+    const span = Math.max((end - this.start) * 3, Math.abs((this.chosen || end) - this.start) * 3, DAY);
+    this.show((this.start + end - span) / 2, (this.start + end + span) / 2);
+  }
+}
+
+function* ticks(from, to, step, unit) {
+  if (unit === "y" || unit === "M") {
+    const months = unit === "y" ? Math.round(step / YEAR) * 12 : Math.round(step / (30.44 * DAY));
+    const begin = new Date(from);
+    let month = Math.floor((begin.getUTCFullYear() * 12 + begin.getUTCMonth()) / months) * months;
+    for (;; month += months) {
+      const day = new Date(0);
+      day.setUTCFullYear(Math.floor(month / 12), month % 12, 1);
+      if (day > to) return;
+      if (day >= from) yield day.getTime();
+    }
+  }
+  for (let time = Math.ceil(from / step) * step; time <= to; time += step) yield time;
+}
+
+function label(time, unit) {
+  const iso = new Date(time).toISOString();
+  if (unit === "y") return iso.slice(0, 4);
+  if (unit === "M") return iso.slice(0, 7);
+  if (unit === "d") return iso.slice(0, 10);
+  return unit === "m" ? iso.slice(5, 16).replace("T", " ") : iso.slice(11, 19);
+}
+
+export function drawTimeline(figure) {
+  figure.hidden = false;
+  const timeline = new Timeline(figure);
+  timeline.read().catch((error) => {
+    timeline.summary.textContent = `The captures could not be read (${error.message}).`;
+    timeline.picture.dataset.state = "failed";
+  });
+  return timeline;
+}
