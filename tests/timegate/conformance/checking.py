@@ -1,0 +1,48 @@
+"""Checks an archive of these tests, with patience that is short where nobody answers."""
+
+from dataclasses import replace
+from typing import Final
+
+from archives.registry import entry_from
+from tests.fakes import UNLIMITED
+from tests.timegate.conformance.archive import PAGE, Archive
+from timegate.conformance.report import Report
+from timegate.conformance.run import Job, run_live
+from timegate.conformance.subject import subject_of
+from timegate.upstream.fetcher import Timeouts
+from timegate.upstream.pool import Settings
+
+NOW: Final = "20261116050000"
+IMPATIENT: Final = Timeouts(connect=0.5, tls=0.5, first_byte=0.5, stall=0.5, total=5.0)
+
+
+def job_for(archive: Archive, *, name: str = "mine", samples: tuple[str, ...] = (PAGE,)) -> Job:
+    """Return what is checked about *archive*, as a configuration would know it."""
+    table = {"id": name, "kind": "memento", "timegate": f"{archive.url}/timegate/"}
+    entry = replace(entry_from(table, "test"), limits=UNLIMITED)
+    subject = subject_of(entry, samples)
+    assert subject is not None
+    return Job(subject, entry)
+
+
+def settings_for(archive: Archive) -> Settings:
+    """Return how *archive* is asked."""
+    return Settings("mailto:test@example.org", IMPATIENT, tls=archive.client_tls())
+
+
+async def checked(archive: Archive, samples: tuple[str, ...] = (PAGE,)) -> Report:
+    """Check *archive*."""
+    job = job_for(archive, samples=samples)
+    [report] = await run_live([job], settings_for(archive), NOW, lambda _: None)
+    return report
+
+
+def broken(report: Report) -> set[str]:
+    """Return the checks that found something wrong."""
+    wrong = ("fail", "warn")
+    return {r.check.name for r in report.results if r.finding.verdict in wrong}
+
+
+def unknown(report: Report) -> set[str]:
+    """Return the checks that could not say."""
+    return {r.check.name for r in report.results if r.finding.verdict == "unknown"}

@@ -1,0 +1,280 @@
+"""``timegate check``: does an archive keep to RFC 7089, and to what its users rely on."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, cast
+
+import click
+
+from archives.model import ArchiveEntry
+from archives.moment import Moment
+from archives.registry import BadEntry, entry_from
+from timegate.cli.options import archives_option, config_option, loaded
+from timegate.config import HOME_LIMITS, Config, is_public
+from timegate.conformance.finding import Verdict
+from timegate.conformance.gather import estimated
+from timegate.conformance.recognition import Recognised, recognised, said_to_be
+from timegate.conformance.recording import BadRecording, Run, has_run, read_run, write_run
+from timegate.conformance.report import Report, exit_code
+from timegate.conformance.run import PATIENCE, Job, run_again, run_live, seconds_for
+from timegate.conformance.session import Session
+from timegate.conformance.subject import (
+    DEFAULT_SAMPLE,
+    ROLES,
+    Role,
+    Subject,
+    origin_of,
+    subject_of,
+)
+from timegate.conformance.writing.html import as_html
+from timegate.conformance.writing.json import as_json
+from timegate.conformance.writing.junit import as_junit
+from timegate.conformance.writing.text import lines, summary
+from timegate.upstream.pool import Settings, open_fetchers
+
+_COLOURS: Final[dict[Verdict, str]] = {"fail": "red", "warn": "yellow", "unknown": "magenta"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """Where the report goes."""
+
+    json: bool
+    junit: Path | None
+    html: Path | None
+    strict: bool
+    verbose: bool
+
+
+@click.command("check")
+@click.argument("url", required=False)
+@click.option("--archive", "ids", multiple=True, metavar="ID", help="An archive by its id.")
+@click.option("--all", "everything", is_flag=True, help="Every archive that is in use.")
+@click.option("--kind", type=click.Choice(ROLES), help="What URL is; else found by asking.")
+@click.option("--sample", "samples", multiple=True, metavar="URL", help="A page to try with.")
+@click.option("--also", multiple=True, metavar="URL", help="Another host that may be asked.")
+@click.option("--strict", is_flag=True, help="A broken SHOULD counts for the exit code.")
+@click.option("--json", is_flag=True, help="One JSON object.")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@click.option("--record", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+@click.option("--replay", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+@click.option("--contact", envvar="TIMEGATE_CONTACT", help="Who asks; sent as User-Agent.")
+@click.option("-v", "--verbose", is_flag=True, help="Also what does not apply.")
+@config_option
+@archives_option
+def check_command(  # noqa: PLR0913 -- one parameter for each option
+    url: str | None,
+    *,
+    ids: tuple[str, ...],
+    everything: bool,
+    kind: str | None,
+    samples: tuple[str, ...],
+    also: tuple[str, ...],
+    strict: bool,
+    json: bool,
+    junit: Path | None,
+    html: Path | None,
+    record: Path | None,
+    replay: Path | None,
+    contact: str | None,
+    verbose: bool,
+    config: Path | None,
+    archives: Path | None,
+) -> None:
+    r"""Check whether an archive keeps to RFC 7089, and to what its users rely on.
+
+    URL is the prefix of a TimeGate, or a TimeMap, a memento or an original. Without --sample
+    the page http://example.com/ is tried, which most archives hold. Archives are asked as
+    slowly as they want to be. Exit code 0: every MUST holds. 1: one does not. 4: it could not
+    be judged, because the archive did not answer.
+
+    \b
+    Examples:
+      timegate check http://localhost:8080/my-web-archive/ --sample http://example.org/
+      timegate check --archive arquivo-pt --sample http://www.sapo.pt/ --html report.html
+      timegate check --all --record today/ && timegate check --replay today/ --json
+    """
+    output = _Output(json, junit, html, strict, verbose)
+    if replay is not None:
+        run, reports = _replayed(replay)
+        _finish(reports, run.now, output)
+    settings = loaded(config, archives)
+    who = contact or settings.contact
+    chosen = _entries(settings, ids, everything=everything)
+    if not chosen and url is None:
+        raise click.UsageError("give a URL, --archive ID, --all or --replay DIR")
+    jobs = [_job(entry, samples) for entry in chosen]
+    if url is not None:
+        entry = _entry_for(url, also)
+        _check_contact([entry], who)
+        role = cast("Role | None", kind)
+        jobs.append(asyncio.run(_recognised(entry, url, role, samples, who)))
+    _check_contact([job.entry for job in jobs], who)
+    asked = _Asking(jobs, who or "no contact given", settings.private)
+    now, reports = _checked(asked, record)
+    _finish(reports, now, output)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    jobs: list[Job]
+    contact: str
+    private: frozenset[str]
+
+    @property
+    def settings(self) -> Settings:
+        # Who writes an address on the command line allows it, private or not.
+        own = {
+            job.entry.id for job in self.jobs if not job.entry.origin.startswith("archives/")
+        }
+        return Settings(self.contact, allow_private=self.private | own, patience=PATIENCE)
+
+
+def _entries(config: Config, ids: Sequence[str], *, everything: bool) -> list[ArchiveEntry]:
+    entries = [entry for entry in config.registry.used if entry.timegate] if everything else []
+    for name in ids:
+        entry = config.registry.by_id(name) or config.registry.by_pwid(name)
+        if entry is None:
+            why = f"no archive {name!r}; `timegate archives` lists those that are known"
+            raise click.UsageError(why)
+        if entry.timegate is None:
+            raise click.UsageError(f"{entry.id} has no TimeGate that could be checked")
+        entries.append(entry)
+    return list({entry.id: entry for entry in entries}.values())
+
+
+def _job(entry: ArchiveEntry, samples: tuple[str, ...]) -> Job:
+    subject = subject_of(entry, samples or (DEFAULT_SAMPLE,))
+    if subject is None:
+        raise click.UsageError(f"{entry.id} has no TimeGate that could be checked")
+    return Job(subject, entry)
+
+
+def _entry_for(url: str, also: Sequence[str]) -> ArchiveEntry:
+    """Return an entry for an address of the command line: this host, and those said besides."""
+    name = url.partition("://")[2].rstrip("/")
+    try:
+        entry = entry_from({"id": name, "kind": "memento", "timegate": url}, "command line")
+    except BadEntry as error:
+        raise click.UsageError(f"{url}: {error}") from error
+    hosts = [origin_of(each) for each in also]
+    if not all(hosts):
+        raise click.UsageError(f"--also takes an http(s) URL, not {also[hosts.index('')]!r}")
+    entry = replace(entry, hosts=(*entry.hosts, *hosts))
+    return entry if is_public(entry) else replace(entry, limits=HOME_LIMITS)
+
+
+def _check_contact(entries: Sequence[ArchiveEntry], contact: str | None) -> None:
+    """Public archives are asked only by those who say who they are (R14)."""
+    if contact is None and any(is_public(entry) for entry in entries):
+        why = "public archives want to know who asks: give --contact mailto:you@example.org"
+        raise click.UsageError(why)
+
+
+async def _recognised(
+    entry: ArchiveEntry,
+    url: str,
+    role: Role | None,
+    samples: tuple[str, ...],
+    contact: str | None,
+) -> Job:
+    found: Recognised
+    if role is not None:
+        found = said_to_be(role, url, samples)
+    else:
+        settings = Settings(
+            contact or "no contact given",
+            allow_private=frozenset({entry.id}),
+            patience=PATIENCE,
+        )
+        async with open_fetchers([entry], settings) as fetchers:
+            found = await recognised(url, samples, Session(fetchers[entry.id]))
+    subject = subject_of(entry, found.samples)
+    if subject is None:
+        raise click.UsageError(f"{url} cannot be checked")
+    return Job(replace(subject, role=found.role, url=found.url), entry)
+
+
+def _replayed(folder: Path) -> tuple[Run, list[Report]]:
+    try:
+        run = read_run(folder)
+    except BadRecording as error:
+        raise click.UsageError(str(error)) from error
+    reports = asyncio.run(run_again(run.subjects, run.now, lambda _: None, folder))
+    return run, reports
+
+
+def _checked(asking: _Asking, folder: Path | None) -> tuple[str, list[Report]]:
+    jobs = asking.jobs
+    now = Moment.of(datetime.now(UTC)).digits
+    subjects = tuple(job.subject for job in jobs)
+    if folder is not None:
+        now = _begun(folder, now, subjects)
+    _announce(jobs)
+    done = _Progress(len(jobs))
+    reports = asyncio.run(run_live(jobs, asking.settings, now, done, folder))
+    return now, reports
+
+
+def _begun(folder: Path, now: str, subjects: tuple[Subject, ...]) -> str:
+    """Begin a recording, or go on with one of the same archives; return when it began."""
+    if not has_run(folder):
+        write_run(folder, Run(now, subjects))
+        return now
+    try:
+        run = read_run(folder)
+    except BadRecording as error:
+        raise click.UsageError(str(error)) from error
+    if run.subjects != subjects:
+        raise click.UsageError(f"{folder} is a recording of something else")
+    return run.now
+
+
+def _announce(jobs: Sequence[Job]) -> None:
+    costs = [estimated(job.subject) for job in jobs]
+    requests = sum(cost.memento + cost.index for cost in costs)
+    seconds = max(seconds_for(job) for job in jobs)
+    archives = "1 archive" if len(jobs) == 1 else f"{len(jobs)} archives"
+    click.echo(
+        f"asking {archives}: up to {requests} requests and pages of TimeMaps, "
+        f"at least {seconds:.0f} s within their limits",
+        err=True,
+    )
+
+
+class _Progress:
+    """Says which archive is done."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+
+    def __call__(self, report: Report) -> None:
+        self._done += 1
+        click.echo(f"[{self._done}/{self._total}] {summary(report)}", err=True)
+
+
+def _finish(reports: Sequence[Report], now: str, output: _Output) -> None:
+    """Write the report in every form that was asked for, and end."""
+    code = exit_code(reports, strict=output.strict)
+    if output.junit is not None:
+        output.junit.write_bytes(as_junit(reports, strict=output.strict))
+    if output.html is not None:
+        output.html.write_text(as_html(reports, now))
+    if output.json:
+        click.echo(as_json(reports, now, code))
+    else:
+        _print(reports, verbose=output.verbose)
+    sys.exit(code)
+
+
+def _print(reports: Sequence[Report], *, verbose: bool) -> None:
+    for report in reports:
+        for line, verdict in lines(report, verbose=verbose):
+            colour = None if verdict is None else _COLOURS.get(verdict)
+            click.echo(click.style(line, fg=colour) if colour else line)

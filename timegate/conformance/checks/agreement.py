@@ -1,0 +1,161 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
+"""An archive dates a memento in up to four places; here they are held against each other.
+
+Header, links, the digits of the address and the TimeMap: users have met archives that
+disagreed in each pair (pywb #549, openwayback #177, LANL's server).
+"""
+
+from collections.abc import Callable
+
+from archives.evidence import address_of
+from timegate.conformance.catalogue import check
+from timegate.conformance.facts import Facts
+from timegate.conformance.finding import (
+    Finding,
+    NotApplicable,
+    broken,
+    each,
+    passed,
+)
+from timegate.conformance.said import MementoLink, Said
+from timegate.conformance.sights import documents, gate_answers, mementos
+
+
+@check("M-8", "must", "RFC 7089 2.2.4")
+def timegate_dates_as_the_timemap_does(facts: Facts) -> Finding:
+    """The TimeGate's links date mementos as the TimeMap does."""
+
+    def plain(said: Said) -> list[MementoLink]:
+        # What first and last lead to is another check's business (A-8).
+        return [m for m in said.mementos if not m.order and m.stamp and facts.listed(m.uri)]
+
+    def complaint(said: Said) -> str | None:
+        return next(
+            (
+                f"{m.uri} is of {m.stamp}, by the TimeMap of {facts.listed(m.uri)}"
+                for m in plain(said)
+                if m.stamp != facts.listed(m.uri)
+            ),
+            None,
+        )
+
+    linking = [said for said in gate_answers(facts) if plain(said)]
+    if not linking:
+        raise NotApplicable("no link of the TimeGate is in a TimeMap")
+    return each(linking, complaint, "the datetime of the TimeMap")
+
+
+@check("M-8", "must", "RFC 7089 2.2.4")
+def memento_datetime_is_the_timemaps(facts: Facts) -> Finding:
+    """Memento-Datetime of a memento is its datetime in the TimeMap."""
+    known = [said for said in mementos(facts) if said.stamp and facts.listed(said.url)]
+    if not known:
+        raise NotApplicable("no memento that was reached is in a TimeMap")
+
+    def complaint(said: Said) -> str | None:
+        listed = facts.listed(said.url)
+        return None if said.stamp == listed else f"{said.stamp}, by the TimeMap {listed}"
+
+    return each(known, complaint, "the datetime of the TimeMap")
+
+
+@check("M-8", "must", "RFC 7089 2.2.4")
+def memento_datetime_is_that_of_its_link(facts: Facts) -> Finding:
+    """A memento that links itself does so with its own Memento-Datetime."""
+
+    def dates(said: Said) -> set[str]:
+        return {m.stamp for m in said.mementos if m.stamp and m.uri == said.url}
+
+    known = [said for said in mementos(facts) if said.stamp and dates(said)]
+    if not known:
+        raise NotApplicable("no memento links itself")
+
+    def complaint(said: Said) -> str | None:
+        linked = dates(said)
+        return None if said.stamp in linked else f"{said.stamp}, by its link {min(linked)}"
+
+    return each(known, complaint, "the same datetime in both")
+
+
+@check("X-6", "practice", "RFC 7089 2.1.1")
+def memento_datetime_is_that_of_its_address(facts: Facts) -> Finding:
+    """Memento-Datetime of a memento is the time that its address spells out."""
+    addressed = [said for said in mementos(facts) if said.stamp and address_of(said.url)]
+    if not addressed:
+        raise NotApplicable("no address spells out a time")
+
+    def complaint(said: Said) -> str | None:
+        address = address_of(said.url)
+        spelled = address.stamp[:14] if address else None
+        return None if said.stamp == spelled else f"{said.stamp} at {said.url}"
+
+    return each(addressed, complaint, "the digits of the address")
+
+
+@check("X-6", "practice", "RFC 7089 5")
+def timemap_dates_are_those_of_the_addresses(facts: Facts) -> Finding:
+    """The TimeMap dates mementos as their addresses do."""
+    pages = documents(facts)
+    spelled = [
+        (page, stamp, address.stamp[:14])
+        for page in pages
+        for stamp, uri in page.captures
+        if (address := address_of(uri))
+    ]
+    if not spelled:
+        raise NotApplicable("no address spells out a time")
+    wrong = [(page, a, b) for page, a, b in spelled if a != b]
+    if not wrong:
+        return passed(f"{len(spelled)} mementos", pages[0].said)
+    page, stated, digits = wrong[0]
+    why = f"{len(wrong)} of {len(spelled)} differ, such as {stated} at {digits}"
+    return broken(why, "the digits of the address", page.said)
+
+
+@check("M-8", "should", "RFC 7089 2.2.4")
+def first_and_last_are_right(facts: Facts) -> Finding:
+    """Links called first and last lead to the oldest and to the newest memento."""
+    if not facts.captures:
+        raise NotApplicable("there is no TimeMap to measure with")
+    ends = {"first": facts.captures[0][0], "last": facts.captures[-1][0]}
+    return _placed(facts, lambda _, name: ends.get(name), ("first", "last"))
+
+
+@check("M-8", "should", "RFC 7089 2.2.4")
+def prev_and_next_are_right(facts: Facts) -> Finding:
+    """Links called prev and next lead to the mementos beside the chosen one."""
+    if not facts.captures:
+        raise NotApplicable("there is no TimeMap to measure with")
+    stamps = sorted({stamp for stamp, _ in facts.captures})
+
+    def beside(said: Said, name: str) -> str | None:
+        chosen = facts.listed(said.chosen) or facts.listed(said.url)
+        if chosen is None:
+            return None
+        at = stamps.index(chosen) + (-1 if name == "prev" else 1)
+        return stamps[at] if 0 <= at < len(stamps) else None
+
+    return _placed(facts, beside, ("prev", "next"))
+
+
+def _placed(
+    facts: Facts, place: Callable[[Said, str], str | None], names: tuple[str, ...]
+) -> Finding:
+    """Judge the links called one of *names* by the stamp that *place* says is theirs."""
+    answers = [
+        said
+        for said in facts.everything
+        if not said.silence and any(set(names) & set(m.order) for m in said.mementos)
+    ]
+    if not answers:
+        raise NotApplicable(f"no links are called {' or '.join(names)}")
+
+    def complaint(said: Said) -> str | None:
+        for link in said.mementos:
+            for name in set(names) & set(link.order):
+                right, led = place(said, name), facts.listed(link.uri)
+                if right and (led or link.stamp) != right:
+                    return f"{name} leads to {led or link.stamp}, not to {right}"
+        return None
+
+    return each(answers, complaint, "as the TimeMap has it")

@@ -1,0 +1,183 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
+"""The ground that Memento stands on: HTTP, TLS, other sites' scripts, and how long it takes."""
+
+from ipaddress import ip_address
+from statistics import median
+from urllib.parse import urlsplit
+
+from timegate.conformance.catalogue import check
+from timegate.conformance.facts import Facts
+from timegate.conformance.finding import (
+    Finding,
+    NotApplicable,
+    Unanswered,
+    answered,
+    broken,
+    passed,
+)
+from timegate.conformance.questions import ORIGIN
+from timegate.conformance.said import Said
+from timegate.conformance.sights import gate_answers, gate_of, mementos, timemap_of
+
+_COMPARED = ("memento-datetime", "location", "content-location", "link", "vary")
+
+
+@check("", "must", "RFC 9112")
+def answers_are_sound_http(facts: Facts) -> Finding:
+    """Every answer is HTTP that can be read to its end."""
+    heard = [said for said in facts.everything if said.exchange.status is not None]
+    wrong = [
+        said
+        for said in facts.everything
+        if said.exchange.trouble is not None and said.exchange.trouble.kind == "misbehaved"
+    ]
+    if wrong:
+        trouble = wrong[0].exchange.trouble
+        return broken(trouble.why if trouble else "", "a whole answer", *wrong)
+    if not heard:
+        raise Unanswered("nothing was answered", *facts.everything[:1])
+    return passed(f"{len(heard)} answers")
+
+
+@check("", "practice", "RFC 9110 15.6")
+def no_errors_of_its_own(facts: Facts) -> Finding:
+    """No question is answered with a 5xx."""
+    heard = [said for said in facts.everything if said.exchange.status is not None]
+    if not heard:
+        raise Unanswered("nothing was answered", *facts.everything[:1])
+    # 503 is how an archive asks to be left alone; that is no error.
+    wrong = [s for s in heard if s.status >= 500 and s.status != 503 and s.datetime is None]
+    if wrong:
+        return broken(f"answers {wrong[0].status}", "an answer", *wrong)
+    return passed(f"{len(heard)} answers")
+
+
+@check("M-1", "must", "RFC 9110 9.3.2")
+def head_is_get_without_a_body(facts: Facts) -> Finding:
+    """HEAD is answered as GET is: the same status, the same Memento headers."""
+    pairs = _pairs(facts)
+    if not pairs:
+        raise NotApplicable("nothing was asked for with HEAD")
+    heard = [(get, head) for get, head in pairs if not get.silence and not head.silence]
+    if not heard:
+        raise Unanswered(pairs[0][1].silence or pairs[0][0].silence, pairs[0][1])
+    for get, head in heard:
+        if why := _difference(get, head):
+            return broken(why, "what GET answers", get, head)
+    return passed(f"{len(heard)} pairs", heard[0][1])
+
+
+def _pairs(facts: Facts) -> list[tuple[Said, Said]]:
+    pairs = [(facts.gate.early, facts.gate.head)] if facts.gate else []
+    pairs += [(replay.end, replay.head) for replay in facts.replays if replay.head]
+    return [(get, head) for get, head in pairs if head is not None]
+
+
+def _difference(get: Said, head: Said) -> str:
+    if get.status != head.status:
+        return f"{head.status} to HEAD, {get.status} to GET"
+    differing = [name for name in _COMPARED if get.field(name) != head.field(name)]
+    return f"{differing[0].title()} differs" if differing else ""
+
+
+@check("M-1", "must", "RFC 9110 9.3.2")
+def head_of_a_timemap_is_get_without_a_body(facts: Facts) -> Finding:
+    """HEAD on a TimeMap has the status of GET."""
+    timemap = timemap_of(facts)
+    head = answered(timemap.head, "HEAD of the TimeMap")
+    if head.status == timemap.first.said.status:
+        return passed(f"{head.status}", head)
+    return broken(f"answers {head.status}", f"{timemap.first.said.status}", head)
+
+
+@check("M-16", "practice", "RFC 9110 15.5.5")
+def unknown_page_is_a_404(facts: Facts) -> Finding:
+    """The TimeGate answers 404 for a page that was never captured."""
+    said = answered(gate_of(facts).unknown, "an unknown page")
+    if said.is_gate and gate_of(facts).early.is_gate:
+        raise Unanswered("a page with nothing of Memento, not a TimeGate's answer", said)
+    if said.status == 404:
+        return passed("404", said)
+    return broken(f"answers {said.status}", "404", said)
+
+
+@check("A-6", "practice", "Fetch 3.3.3")
+def scripts_of_other_sites_may_read(facts: Facts) -> Finding:
+    """Scripts of other sites may read what the TimeGate answers, Link and date included."""
+    gate_answers(facts)
+    said = answered(gate_of(facts).newest, "the TimeGate")
+    if said.field("access-control-allow-origin") not in ("*", ORIGIN):
+        got = said.field("access-control-allow-origin") or "missing"
+        return broken(f"Access-Control-Allow-Origin is {got}", "*", said)
+    exposed = (said.field("access-control-expose-headers") or "").lower()
+    if "link" in exposed or exposed.strip() == "*":
+        return passed("they may", said)
+    why = f"Access-Control-Expose-Headers is {exposed or 'missing'}"
+    return broken(why, "Link, Memento-Datetime, ...", said)
+
+
+@check("A-6", "practice", "Fetch 4.8")
+def scripts_of_other_sites_may_ask_for_a_time(facts: Facts) -> Finding:
+    """A preflight allows scripts of other sites to send Accept-Datetime."""
+    gate_answers(facts)
+    said = answered(gate_of(facts).preflight, "a preflight")
+    if not 200 <= said.status <= 299:
+        return broken(f"OPTIONS is answered with {said.status}", "200 or 204", said)
+    allowed = (said.field("access-control-allow-headers") or "").lower()
+    origin = said.field("access-control-allow-origin")
+    if origin in ("*", ORIGIN) and ("accept-datetime" in allowed or allowed.strip() == "*"):
+        return passed("it does", said)
+    why = f"Access-Control-Allow-Headers is {allowed or 'missing'}"
+    return broken(why, "Accept-Datetime", said)
+
+
+@check("", "must", "RFC 9110 4.3.4")
+def certificate_is_valid(facts: Facts) -> Finding:
+    """The certificate is valid, for this host, and TLS is not older than 1.2."""
+    secure = [said for said in facts.everything if said.url.startswith("https:")]
+    if not secure:
+        raise NotApplicable("nothing was asked over https")
+    for said in secure:
+        trouble = said.exchange.trouble
+        if trouble is not None and trouble.why.startswith("TLS:"):
+            return broken(trouble.why, "a valid certificate", said)
+    if all(said.exchange.status is None for said in secure):
+        raise Unanswered(secure[0].silence, secure[0])
+    return passed("valid", secure[0])
+
+
+@check("", "practice", "RFC 9325")
+def https_is_spoken(facts: Facts) -> Finding:
+    """The archive is asked over https."""
+    host = urlsplit(facts.subject.url).hostname or ""
+    if facts.subject.url.startswith("https:"):
+        return passed("https")
+    if _is_at_home(host):
+        raise NotApplicable("at a private address")
+    return broken("http", "https")
+
+
+def _is_at_home(host: str) -> bool:
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return host == "localhost" or "." not in host
+
+
+@check("", "practice", "none: only told")
+def latency_is_told(facts: Facts) -> Finding:
+    """How long answers take; there is no verdict on it."""
+    seconds = [s.exchange.seconds for s in facts.everything if s.exchange.status is not None]
+    if not seconds:
+        raise Unanswered("nothing was answered", *facts.everything[:1])
+    told = f"median {median(seconds):.3f} s, longest {max(seconds):.3f} s"
+    return passed(f"{told}, of {len(seconds)} answers")
+
+
+@check("M-21", "practice", "RFC 7089 4.5.5")
+def archived_errors_are_mementos(facts: Facts) -> Finding:
+    """An archived redirect or error is replayed as such, and says when it was archived."""
+    odd = [said for said in mementos(facts) if said.status >= 300]
+    if not odd:
+        raise NotApplicable("no memento here is of a redirect or an error")
+    return passed(f"{odd[0].status} with Memento-Datetime", *odd)

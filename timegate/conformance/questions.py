@@ -1,0 +1,104 @@
+"""What an archive is asked, as values: the dates, the fields, the times worth asking for."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Final, Literal, cast
+
+from archives.choice import second_of
+from archives.formats.httpdate import http_date
+from archives.moment import Moment
+from archives.source import Purpose, Request
+from timegate.conformance.listing import Capture
+
+BAD_DATES: Final[Mapping[str, str]] = {
+    "no date at all": "sometime in 2013",
+    "empty": "",
+    "ISO 8601": "2013-06-15T08:30:00Z",
+    "an offset": "Sat, 15 Jun 2013 08:30:00 +0200",
+    "the obsolete form of RFC 850": "Saturday, 15-Jun-13 08:30:00 GMT",
+    "lower case": "sat, 15 jun 2013 08:30:00 gmt",
+    "25 o'clock": "Sat, 15 Jun 2013 25:00:00 GMT",
+    "two dates": "Sat, 15 Jun 2013 08:30:00 GMT, Sun, 16 Jun 2013 08:30:00 GMT",
+    "31 February": "Sun, 31 Feb 2013 08:30:00 GMT",
+}
+"""Each breaks RFC 7089 2.1.1.1, but the last, which fits its grammar and no calendar."""
+GRAMMATICAL: Final = "31 February"
+
+ORIGIN: Final = "https://client.example"
+"""A page of some other site whose script asks."""
+_SOME_TIME: Final = "20130615083000"
+"""Where nothing is known to choose by."""
+_YEAR: Final = timedelta(days=365)
+
+_OPTIONS: Final = cast('Literal["GET"]', "OPTIONS")
+
+
+def timegate(url: str, stamp: str | None = None) -> Request:
+    """Ask a TimeGate or a memento for a time."""
+    headers = {} if stamp is None else {"accept-datetime": http_date(stamp)}
+    return Request("GET", url, "memento", headers)
+
+
+def from_another_site(url: str) -> Request:
+    """Ask as the script of another site does."""
+    return Request("GET", url, "memento", {"origin": ORIGIN})
+
+
+def with_bad_date(url: str, date: str) -> Request:
+    return Request("GET", url, "memento", {"accept-datetime": date})
+
+
+def head(url: str, purpose: Purpose, stamp: str | None = None) -> Request:
+    headers = {} if stamp is None else {"accept-datetime": http_date(stamp)}
+    return Request("HEAD", url, purpose, headers)
+
+
+def listing(url: str, stamp: str | None = None) -> Request:
+    headers = {} if stamp is None else {"accept-datetime": http_date(stamp)}
+    return Request("GET", url, "index", headers)
+
+
+def preflight(url: str) -> Request:
+    """Ask what a browser asks before a script may send Accept-Datetime (Fetch 4.8)."""
+    return Request(
+        _OPTIONS,
+        url,
+        "memento",
+        {
+            "origin": ORIGIN,
+            "access-control-request-method": "GET",
+            "access-control-request-headers": "accept-datetime",
+        },
+    )
+
+
+def between(captures: Sequence[Capture]) -> tuple[str, str | None]:
+    """Return two times inside the widest gap: nearer to its start, and nearer to its end.
+
+    At a quarter of the way both rules in use, the nearest and the nearest before, mean the
+    same memento. Without two mementos there is only one time to ask for.
+    """
+    stamps = sorted({stamp for stamp, _ in captures})
+    if len(stamps) < 2:
+        return (stamps or [_SOME_TIME])[0], None
+    start, end = max(
+        pairwise(stamps),
+        key=lambda pair: second_of(pair[1]) - second_of(pair[0]),
+    )
+    quarter = (second_of(end) - second_of(start)) / 4
+    if quarter < timedelta(seconds=1):
+        return start, None
+    return _digits(second_of(start) + quarter), _digits(second_of(end) - quarter)
+
+
+def a_year_before(stamp: str) -> str:
+    return _digits(second_of(stamp) - _YEAR)
+
+
+def a_year_after(stamp: str) -> str:
+    return _digits(second_of(stamp) + _YEAR)
+
+
+def _digits(at: datetime) -> str:
+    return Moment.of(at).digits

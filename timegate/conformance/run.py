@@ -1,0 +1,141 @@
+"""A whole run: many archives side by side, each asked in its own time, results as they come."""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from archives.model import ArchiveEntry, Limits, Rate
+from archives.source import Fetcher, Purpose
+from timegate.conformance.gather import estimated, gather
+from timegate.conformance.recording import Tape, read_tape
+from timegate.conformance.report import Report, Result, judged
+from timegate.conformance.session import Session
+from timegate.conformance.subject import Subject
+from timegate.upstream.politeness import LocalLedger
+from timegate.upstream.pool import Settings, Surroundings, open_fetchers
+
+AT_ONCE: Final = 16
+"""Archives that are checked side by side."""
+PATIENCE: Final = 300.0
+"""Seconds that a question waits for its turn: nobody is in a hurry here."""
+
+Done = Callable[[Report], None]
+
+
+class Punch:
+    """A ledger that remembers when the last request left: waiting is no latency."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+        self._ledger = LocalLedger(limits, clock)
+        self._clock = clock
+        self.sent = clock()
+
+    async def outlook(self, purpose: Purpose, ahead: int) -> float:
+        return await self._ledger.outlook(purpose, ahead)
+
+    async def take(self, purpose: Purpose) -> float:
+        wait = await self._ledger.take(purpose)
+        if wait == 0:
+            self.sent = self._clock()
+        return wait
+
+    async def rest(self, seconds: float) -> None:
+        await self._ledger.rest(seconds)
+
+    async def resting(self) -> float:
+        return await self._ledger.resting()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One archive to check, and how it is asked."""
+
+    subject: Subject
+    entry: ArchiveEntry
+
+
+def seconds_for(job: Job) -> float:
+    """Return how long politeness makes checking *job* take, answers themselves left out."""
+    cost, limits = estimated(job.subject), job.entry.limits
+    return _at_rate(cost.memento, limits.memento) + _at_rate(cost.index, limits.index)
+
+
+def _at_rate(requests: int, rate: Rate) -> float:
+    return max(0, requests - rate.burst) * rate.seconds / rate.requests
+
+
+async def run_live(
+    jobs: Collection[Job], settings: Settings, now: str, done: Done, folder: Path | None = None
+) -> list[Report]:
+    """Check *jobs*, telling *done* of each; with *folder*, record, and go on where it ended."""
+    clock = time.monotonic
+    punches: dict[str, Punch] = {}
+
+    def ledger(entry: ArchiveEntry) -> Punch:
+        punches[entry.id] = Punch(entry.limits, clock)
+        return punches[entry.id]
+
+    entries = [job.entry for job in jobs]
+    around = Surroundings(clock=clock, ledger=ledger)
+    with ExitStack() as tapes:
+        async with open_fetchers(entries, settings, around) as fetchers:
+            sessions = {
+                job.subject.id: _session(job, fetchers, punches, tapes, folder) for job in jobs
+            }
+            return await _all([job.subject for job in jobs], sessions, now, done)
+
+
+def _session(
+    job: Job,
+    fetchers: Mapping[str, Fetcher],
+    punches: Mapping[str, Punch],
+    tapes: ExitStack,
+    folder: Path | None,
+) -> Session:
+    name = job.subject.id
+    if folder is None:
+        session = Session(fetchers[job.entry.id])
+    else:
+        known = read_tape(folder, name, failed=False)
+        tape = tapes.enter_context(Tape(folder, name))
+        session = Session(fetchers[job.entry.id], known, tape)
+    session.stopwatch = punches.get(job.entry.hosted_by or job.entry.id)
+    return session
+
+
+async def run_again(
+    subjects: Sequence[Subject], now: str, done: Done, folder: Path
+) -> list[Report]:
+    """Judge what was recorded in *folder*; nobody is asked."""
+    sessions = {
+        each.id: Session(None, read_tape(folder, each.id, failed=True)) for each in subjects
+    }
+    return await _all(subjects, sessions, now, done)
+
+
+async def _all(
+    subjects: Sequence[Subject], sessions: Mapping[str, Session], now: str, done: Done
+) -> list[Report]:
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def one(subject: Subject) -> Report:
+        async with slots:
+            report = await check_subject(subject, sessions[subject.id], now)
+        done(report)
+        return report
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(subject)) for subject in subjects]
+    return [task.result() for task in tasks]
+
+
+async def check_subject(subject: Subject, session: Session, now: str) -> Report:
+    """Find out about *subject* with each of its pages, and judge."""
+    results: list[Result] = []
+    for sample in subject.samples:
+        results += judged(await gather(subject, sample, session, now))
+    return Report(subject, tuple(results), len(session.asked))

@@ -1,0 +1,151 @@
+"""An answer as RFC 7089 reads it: parsed once, here, so that checks only compare values."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from archives.evidence import Statement
+from archives.formats.httpdate import stamp_from_http_date
+from archives.formats.linkformat import Link, parse_header, resolved
+from archives.negotiation import REDIRECTS
+from archives.reading import Malformed
+from timegate.conformance.exchange import Exchange
+
+_ORDER: Final = ("first", "prev", "next", "last")
+
+
+class MementoLink(NamedTuple):
+    """A link to a memento, with its date as it is written and as it is read."""
+
+    uri: str
+    date: str
+    stamp: str | None
+    order: tuple[str, ...]
+    """Which of first, prev, next, last it claims to be."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one exchange says in terms of Memento."""
+
+    exchange: Exchange
+
+    @property
+    def url(self) -> str:
+        return self.exchange.url
+
+    @property
+    def status(self) -> int:
+        """The status; 0 where nothing arrived."""
+        return self.exchange.status or 0
+
+    @property
+    def silence(self) -> str:
+        """Why this is no answer; empty if it is one. Unknown is neither right nor wrong."""
+        exchange = self.exchange
+        refused = exchange.trouble is not None and exchange.trouble.kind == "refused"
+        if exchange.status is None or refused:
+            return exchange.trouble.why if exchange.trouble else "no answer"
+        if exchange.status >= 500 and self.datetime is None:
+            return f"answers {exchange.status}, an error of its own"
+        return ""
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether this is a page with nothing of Memento: a bot gate, an error page."""
+        memento = self.datetime is not None or self.negotiates or self.links
+        return self.status == 200 and not memento
+
+    def field(self, name: str) -> str | None:
+        """Return the value of a header field; None if there is none."""
+        return self.exchange.headers.get(name.lower())
+
+    @property
+    def asked(self) -> str | None:
+        """The Accept-Datetime that was sent."""
+        return self.exchange.request.headers.get("accept-datetime")
+
+    @cached_property
+    def statement(self) -> Statement:
+        return Statement.of(_Head(self.url, self.status, dict(self.exchange.headers)))
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """All links of the Link header."""
+        return tuple(parse_header(self.field("link") or ""))
+
+    @property
+    def negotiates(self) -> bool:
+        """Whether Vary names accept-datetime."""
+        return self.statement.negotiates
+
+    @property
+    def datetime(self) -> str | None:
+        """Memento-Datetime as written."""
+        return self.field("memento-datetime")
+
+    @property
+    def stamp(self) -> str | None:
+        """Memento-Datetime as digits; None where it is missing or no date."""
+        return stamp_of(self.datetime)
+
+    @property
+    def location(self) -> str | None:
+        return self.statement.location
+
+    @property
+    def redirects(self) -> bool:
+        """Whether it leads on: a redirect that is not itself a capture (M-21)."""
+        return self.status in REDIRECTS and self.datetime is None
+
+    @property
+    def chosen(self) -> str | None:
+        """The address of the memento that a TimeGate chose, in whichever style it says it."""
+        if self.status in REDIRECTS and self.statement.content_location is None:
+            return self.location
+        return self.statement.content_location or self.statement.linked_address
+
+    def targets(self, relation: str) -> list[str]:
+        """Return where the links with *relation* lead, in order, repetitions included.
+
+        A link about something else (anchor) is not meant (L-2).
+        """
+        mine = (link for link in self.links if link.anchor in (None, self.url))
+        found = (resolved(link.target, self.url) for link in mine if relation in link.rels)
+        return [target for target in found if target]
+
+    @cached_property
+    def mementos(self) -> tuple[MementoLink, ...]:
+        """The links to mementos."""
+        return tuple(memento_links(self.links, self.url))
+
+
+class _Head(NamedTuple):
+    """The part of a `Reply` that a `Statement` looks at."""
+
+    url: str
+    status: int
+    headers: dict[str, str]
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Nobody reads the body of a head."""
+        raise NotImplementedError
+
+
+def memento_links(links: tuple[Link, ...], base: str) -> Iterator[MementoLink]:
+    """Yield what *links* say about mementos."""
+    for link in links:
+        uri = resolved(link.target, base)
+        if "memento" in link.rels and uri is not None:
+            date = link.params.get("datetime", "")
+            order = tuple(name for name in _ORDER if name in link.rels)
+            yield MementoLink(uri, date, stamp_of(date), order)
+
+
+def stamp_of(date: str | None) -> str | None:
+    """Return the digits of an rfc1123-date; None for anything else (M-2)."""
+    try:
+        return None if date is None else stamp_from_http_date(date)
+    except Malformed:
+        return None

@@ -1,0 +1,121 @@
+"""Asks one archive each thing once, and remembers.
+
+A check that wants to know what another has asked already gets the same answer. An archive that
+did not answer several times in a row is left alone: the rest is then unknown, not failed.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from archives.errors import ArchiveError, Misbehaved, Refused, Resting, Unreachable
+from archives.source import Fetcher, Reply, Request
+from timegate.conformance.exchange import Exchange, Key, Kind, Trouble, key_of
+
+MOST_OCTETS: Final = 8 * 1024**2
+"""Of a list: some 60 000 mementos. What is longer is cut, which the checks are told."""
+GIVEN_UP_AFTER: Final = 3
+"""Silences in a row."""
+_KINDS: Final[tuple[tuple[type[ArchiveError], Kind], ...]] = (
+    (Unreachable, "unreachable"),
+    (Refused, "refused"),
+    (Resting, "resting"),
+    (Misbehaved, "misbehaved"),
+)
+
+
+class Recorder(Protocol):
+    """Keeps an exchange at once, so that nothing is lost whatever happens next."""
+
+    def __call__(self, exchange: Exchange, turn: int) -> None: ...
+
+
+class Stopwatch(Protocol):
+    """Tells when the last request left, politeness behind it."""
+
+    @property
+    def sent(self) -> float: ...
+
+
+class Session:
+    """The exchanges with one archive."""
+
+    def __init__(
+        self,
+        fetch: Fetcher | None,
+        known: Mapping[Key, Exchange] | None = None,
+        record: Recorder | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """*fetch* None: nothing is asked, only what is *known* can be told."""
+        self._fetch = fetch
+        self._known = dict(known or {})
+        self._record = record
+        self._clock = clock
+        self._silences = 0
+        self.stopwatch: Stopwatch | None = None
+        self.asked: dict[Key, Exchange] = {}
+        """What this run has asked for, in order."""
+
+    async def get(self, request: Request, turn: int = 0) -> Exchange:
+        """Return the exchange for *request*; another *turn* is the same question once more."""
+        key = key_of(request, turn)
+        if key not in self.asked:
+            self.asked[key] = self._known.get(key) or await self._ask(request, turn)
+        return self.asked[key]
+
+    async def _ask(self, request: Request, turn: int) -> Exchange:
+        if self._fetch is None:
+            return Exchange(request, trouble=Trouble("not-asked", "not in the recording"))
+        if self._silences >= GIVEN_UP_AFTER:
+            why = f"not asked: {self._silences} times in a row it did not answer"
+            return Exchange(request, trouble=Trouble("not-asked", why))
+        exchange = await self._sent(self._fetch, request)
+        silent = exchange.status is None and exchange.trouble is not None
+        unreachable = silent and exchange.trouble is not None and _is_silence(exchange.trouble)
+        self._silences = self._silences + 1 if unreachable else 0
+        if self._record is not None:
+            self._record(exchange, turn)
+        return exchange
+
+    async def _sent(self, fetch: Fetcher, request: Request) -> Exchange:
+        began = self._clock()
+        try:
+            async with fetch(request) as reply:
+                seconds = self._since(began)
+                body, trouble = await _body_of(reply, request)
+                headers = dict(reply.headers)
+                return Exchange(request, reply.status, headers, body, trouble, seconds)
+        except ArchiveError as error:
+            status = error.status if isinstance(error, Refused) else None
+            trouble = Trouble(_kind_of(error), error.why)
+            return Exchange(request, status, {}, b"", trouble, self._since(began))
+
+    def _since(self, began: float) -> float:
+        """Return the seconds since the request left; waiting out of politeness is ours."""
+        sent = began if self.stopwatch is None else max(began, self.stopwatch.sent)
+        return self._clock() - sent
+
+
+def _is_silence(trouble: Trouble) -> bool:
+    return trouble.kind == "unreachable"
+
+
+def _kind_of(error: ArchiveError) -> Kind:
+    return next(kind for known, kind in _KINDS if isinstance(error, known))
+
+
+async def _body_of(reply: Reply, request: Request) -> tuple[bytes, Trouble | None]:
+    """Read a list up to the limit; of mementos nothing, their bytes prove nothing here."""
+    if request.purpose == "memento" or request.method == "HEAD":
+        return b"", None
+    body = bytearray()
+    try:
+        async for piece in reply.chunks():
+            body += piece
+            if len(body) > MOST_OCTETS:
+                why = f"longer than {MOST_OCTETS:,} octets, which is as far as we read"
+                return bytes(body[:MOST_OCTETS]), Trouble("not-asked", why)
+    except ArchiveError as error:
+        return bytes(body), Trouble(_kind_of(error), error.why)
+    return bytes(body), None

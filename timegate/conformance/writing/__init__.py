@@ -1,0 +1,1 @@
+"""Reports for people, programs and build servers; one module for each form."""
