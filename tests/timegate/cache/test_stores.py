@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.clock import Clock
+from tests.end_to_end.redis_servers import needs_redis, redis_server
 from tests.timegate.cache.samples import NOW
 from timegate.cache import MemoryStore, SqliteStore, Store, open_store
 from timegate.cache.store import LONGEST, SKEW
+from timegate.sharing.address import parse_address
+from timegate.sharing.client import Client
+from timegate.sharing.store import RedisStore
 
 DAY = 86_400.0
 
@@ -19,10 +23,15 @@ def clock() -> Clock:
     return Clock(NOW)
 
 
-@pytest.fixture(params=["memory:", "sqlite:"])
+@pytest.fixture(params=["memory:", "sqlite:", pytest.param("redis:", marks=needs_redis)])
 async def store(
     request: pytest.FixtureRequest, tmp_path: Path, clock: Clock
 ) -> AsyncIterator[Store]:
+    if request.param == "redis:":
+        with redis_server(tmp_path / "redis") as server:
+            async with Client(parse_address(server.url), bound=5.0) as client:
+                yield RedisStore(client, clock=clock, recent=0.0)
+        return
     path = tmp_path / "cache.db" if request.param == "sqlite:" else ""
     opened = open_store(f"{request.param}{path}", clock=clock)
     yield opened

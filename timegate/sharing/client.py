@@ -1,0 +1,182 @@
+"""Asks the shared memory, which is never a reason to fail and never waited for.
+
+Every operation ends within 50 ms. After the first trouble the server is left alone: it is not
+requests that find out whether it is back, but a probe in the background, after a pause that
+grows to 4 s. So trouble costs the requests that are under way 50 ms, and the others nothing.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from hashlib import sha1
+from types import TracebackType
+from typing import Final, Self
+
+from timegate.sharing.address import Address
+from timegate.sharing.connecting import (
+    CONNECTIONS,
+    Connection,
+    Denied,
+    Down,
+    Missing,
+    Spoiled,
+    connection_to,
+)
+from timegate.sharing.patience import BOUND, Bounded, Impatient
+
+__all__ = ["Away", "Client", "Script", "Spoiled"]
+
+_LOG: Final = logging.getLogger(__name__)
+_FIRST_PAUSE: Final = 0.25
+_LONGEST_PAUSE: Final = 4.0
+"""Seconds; with the probe itself less than the 10 s after which it is in use again (FA-13)."""
+_PROBE: Final = 1.0
+_SILENCE: Final = 60.0
+
+Word = str | bytes | float
+
+
+class Away(Exception):
+    """The shared memory cannot say."""
+
+
+class Script:
+    """A program that the server runs as a whole."""
+
+    __slots__ = ("digest", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+class Client:
+    """The only way to the shared memory. Use as a context manager."""
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        bound: float = BOUND,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._address = address
+        self._connection: Connection = connection_to(address)
+        self._bound = bound
+        self._monotonic = monotonic
+        self._quiet_until = float("-inf")
+        self._slots = asyncio.Semaphore(CONNECTIONS)
+        self._troubles: dict[tuple[str, bool], str] = {}
+        """Why a server is left alone; those with True only where it would be changed."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        """Connect; without success, trying goes on in the background."""
+        try:
+            async with asyncio.timeout(_PROBE):
+                await self._probe("timegate", writing=True)
+        except (Down, TimeoutError) as error:
+            place = self._connection.place("timegate")
+            self._failed(place, "timegate", error, writing=isinstance(error, Denied))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        try:
+            async with asyncio.timeout(_PROBE):
+                await self._connection.close()
+        except (Down, TimeoutError):
+            return
+
+    @property
+    def trouble(self) -> str | None:
+        """Why it is not used, or a part of it; None if all is well."""
+        return next(iter(self._troubles.values()), None)
+
+    async def read(self, key: str, *command: Word) -> object:
+        """Run a command that changes nothing; *key* says where. Raises Away, Spoiled."""
+        return await self._run(key, command, writing=False)
+
+    async def write(self, key: str, *command: Word, counted: bool = True) -> object:
+        """Run a command that changes something. Raises Away, Spoiled.
+
+        Where it is not *counted*, it does not draw on what the request may wait.
+        """
+        return await self._run(key, command, writing=True, counted=counted)
+
+    async def script(
+        self, script: Script, keys: list[str], *words: Word, counted: bool = True
+    ) -> object:
+        """Run *script* on *keys*, which lie in one slot. Raises Away, Spoiled."""
+        rest = (len(keys), *keys, *words)
+        try:
+            return await self.write(keys[0], "EVALSHA", script.digest, *rest, counted=counted)
+        except Missing:
+            return await self.write(keys[0], "EVAL", script.text, *rest, counted=counted)
+
+    def scan(self, pattern: str) -> AsyncGenerator[list[bytes], None]:
+        """Return all keys like *pattern*, unbounded: raises Down."""
+        return self._connection.scan(pattern)
+
+    def keep(self, doing: Coroutine[object, object, None]) -> None:
+        """Run something in the background until it ends or this client is closed."""
+        task = asyncio.get_running_loop().create_task(doing)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(
+        self, key: str, command: tuple[Word, ...], *, writing: bool, counted: bool = True
+    ) -> object:
+        place = self._connection.place(key)
+        troubles = self._troubles
+        if troubles and ((place, False) in troubles or (writing and (place, True) in troubles)):
+            raise Away
+        try:
+            async with Bounded(self._bound, counted=counted), self._slots:
+                return await self._connection.run(*command)
+        except Impatient as error:
+            raise Away from error
+        except (Down, TimeoutError) as error:
+            self._failed(place, key, error, writing=isinstance(error, Denied))
+            raise Away from error
+
+    def _failed(self, place: str, key: str, error: Exception, *, writing: bool) -> None:
+        """Leave the server alone, tell people, and find out when it is back."""
+        why = self._address.password.hidden_in(str(error)) or f"slower than {self._bound:g} s"
+        known = (place, writing) in self._troubles
+        self._troubles[place, writing] = f"{place}: {why}"
+        now = self._monotonic()
+        if now >= self._quiet_until:
+            self._quiet_until = now + _SILENCE
+            _LOG.warning("the shared memory is not used: %s: %s", place, why)
+        if not known:
+            self.keep(self._heal(place, key, writing=writing))
+
+    async def _heal(self, place: str, key: str, *, writing: bool) -> None:
+        pause = _FIRST_PAUSE
+        while True:
+            await asyncio.sleep(pause * random.uniform(0.8, 1.0))  # noqa: S311 -- a spread
+            try:
+                async with asyncio.timeout(_PROBE):
+                    await self._probe(key, writing=writing)
+            except (Down, TimeoutError):
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            else:
+                del self._troubles[place, writing]
+                return
+
+    async def _probe(self, key: str, *, writing: bool) -> None:
+        """Ask the server that is in charge of *key*, and if need be change it."""
+        await self._connection.run("EXISTS", key)
+        if writing:
+            tag = key.partition("{")[2].partition("}")[0] or key
+            await self._connection.run("SET", f"timegate:1:probe:{{{tag}}}", "1", "PX", 1000)

@@ -1,0 +1,191 @@
+"""The one place that knows the client library: how a server, a Sentinel, a Cluster is reached.
+
+The library is an extra. Nothing is tried twice in there: whoever asks has 50 ms, and a second
+attempt is a second wait.
+"""
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+from redis.asyncio import Redis, RedisCluster, Sentinel
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+
+from timegate.sharing.address import Address
+
+CONNECTIONS: Final = 64
+"""To one server: as many operations as may be under way."""
+_CONNECT: Final = 1.0
+_SCAN_COUNT: Final = 1000
+_DENIED: Final = ("READONLY", "OOM", "MISCONF", "NOREPLICAS", "NOPERM")
+"""How replies begin that say: this may not be written. What is there can still be read."""
+_SPOILED: Final = "WRONGTYPE"
+
+
+class Down(Exception):
+    """It does not work; says why."""
+
+
+class Denied(Down):
+    """It works, but what is there may not be changed."""
+
+
+class Spoiled(Exception):
+    """What lies under the key is none of ours."""
+
+
+class Missing(Exception):
+    """The script is not known there (yet, or no longer)."""
+
+
+class Connection(Protocol):
+    """What is needed of a server, whatever it is made of. Everything raises as above."""
+
+    def place(self, key: str) -> str:
+        """Return which of the servers is in charge of *key*: they fail one by one."""
+        ...
+
+    async def run(self, *command: str | bytes | float) -> object: ...
+
+    def scan(self, pattern: str) -> AsyncGenerator[list[bytes], None]:
+        """Return the keys that match, in portions that lie on one server."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def connection_to(address: Address) -> Connection:
+    """Return a way to reach *address*; connects when it is used."""
+    return _Clustered(address) if address.kind == "cluster" else _Single(address)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise what happened in our own words; cancellation passes."""
+    try:
+        yield
+    except NoScriptError as error:
+        raise Missing from error
+    except ResponseError as error:
+        text = str(error)
+        if text.startswith(_SPOILED):
+            raise Spoiled(text) from error
+        raise (Denied if text.startswith(_DENIED) else Down)(text) from error
+    except (RedisError, OSError, ValueError, TypeError, KeyError, IndexError) as error:
+        # The last four: what is no Redis at all makes the library stumble, not complain.
+        raise Down(str(error) or type(error).__name__) from error
+
+
+class _Single:
+    """One server, at its address or where Sentinels say."""
+
+    def __init__(self, address: Address) -> None:
+        self._name = str(address)
+        self._redis = _redis(address)
+
+    def place(self, key: str) -> str:
+        del key
+        return self._name
+
+    async def run(self, *command: str | bytes | float) -> object:
+        with _translated():
+            return await self._redis.execute_command(*command)  # type: ignore[no-untyped-call]
+
+    async def scan(self, pattern: str) -> AsyncGenerator[list[bytes], None]:
+        cursor = 0
+        while True:
+            with _translated():
+                cursor, keys = await self._redis.scan(cursor, pattern, _SCAN_COUNT)
+            yield [key for key in keys if isinstance(key, bytes)]
+            if not cursor:
+                return
+
+    async def close(self) -> None:
+        with _translated():
+            await self._redis.aclose()
+
+
+class _Clustered:
+    """Several servers, each in charge of some keys."""
+
+    def __init__(self, address: Address) -> None:
+        self._name = str(address)
+        self._cluster = RedisCluster(
+            startup_nodes=[ClusterNode(host, port) for host, port in address.nodes],
+            # A part of the memory is better than none.
+            require_full_coverage=False,
+            max_connections=CONNECTIONS,
+            username=address.username,
+            password=address.password.reveal() or None,
+            ssl=address.tls,
+            socket_timeout=None,
+            socket_connect_timeout=_CONNECT,
+            retry=Retry(NoBackoff(), 0),
+            protocol=2,
+        )
+
+    def place(self, key: str) -> str:
+        try:
+            node = self._cluster.get_node_from_key(key)
+        except (RedisError, KeyError):
+            node = None
+        return self._name if node is None else str(node.name)
+
+    async def run(self, *command: str | bytes | float) -> object:
+        with _translated():
+            return await self._cluster.execute_command(*command)
+
+    async def scan(self, pattern: str) -> AsyncGenerator[list[bytes], None]:
+        with _translated():
+            _ = await self._cluster.initialize()
+        for node in self._cluster.get_primaries():
+            cursor = 0
+            while True:
+                with _translated():
+                    cursor, keys = await node.execute_command(
+                        "SCAN", cursor, "MATCH", pattern, "COUNT", _SCAN_COUNT
+                    )
+                yield keys
+                if not cursor:
+                    break
+
+    async def close(self) -> None:
+        with _translated():
+            await self._cluster.aclose()
+
+
+def _redis(address: Address) -> "Redis":
+    if address.kind == "sentinel":
+        sentinel = Sentinel(  # type: ignore[no-untyped-call]
+            list(address.nodes), socket_timeout=_CONNECT
+        )
+        server: Redis = sentinel.master_for(
+            address.master,
+            db=address.database,
+            username=address.username,
+            password=address.password.reveal() or None,
+            ssl=address.tls,
+            max_connections=CONNECTIONS,
+            socket_timeout=None,
+            socket_connect_timeout=_CONNECT,
+            retry=Retry(NoBackoff(), 0),
+            protocol=2,
+        )
+        return server
+    ((host, port),) = address.nodes
+    return Redis(
+        host=host,
+        port=port,
+        db=address.database,
+        username=address.username,
+        password=address.password.reveal() or None,
+        ssl=address.tls,
+        max_connections=CONNECTIONS,
+        socket_timeout=None,
+        socket_connect_timeout=_CONNECT,
+        retry=Retry(NoBackoff(), 0),
+        protocol=2,  # HELLO is one more round trip for each connection, for nothing we use
+    )
