@@ -39,7 +39,7 @@ class Block:
     def read(self, most: int) -> bytes:
         """Return some octets, no more than *most*, none only at the end."""
         if self._damage:
-            raise self._damage
+            raise self._damage.again()
         most = min(most, self.left)
         if most <= 0:
             return b""
@@ -66,7 +66,7 @@ class Block:
     def upcoming(self, least: int, most: int) -> bytes:
         """Return what comes next without reading it, *least* octets unless fewer are left."""
         if self._damage:
-            raise self._damage
+            raise self._damage.again()
         while len(self._pending) - self._at < min(least, self.left):
             self._fetch()
         return self._pending[self._at : self._at + min(self.left, most)]
@@ -84,27 +84,27 @@ class Block:
         if self._open and not self._damage:
             self._close()
         if self._damage:
-            raise self._damage
+            raise self._damage.again()
 
     def _fetch(self) -> None:
         try:
             more = self._source.read(AT_ONCE)
         except Damaged as damage:
-            self._damage = damage
+            self._damage = damage.again()
             raise
         self._pending = self._pending[self._at :] + more
         self._at = 0
         if not more:
             why = f"the record ends {self.left - len(self._pending)} octets early"
             self._damage = Damaged(self.offset, why, self._source.position)
-            raise self._damage
+            raise self._damage.again()
 
     def _close(self) -> None:
         self._open = False
         try:
             self._source.close(self._pending[self._at :])
         except Damaged as damage:
-            self._damage = damage
+            self._damage = damage.again()
             raise
         self._pending = b""
         self._at = 0

@@ -12,6 +12,8 @@ try:
 except ImportError:  # pragma: no cover - the same thing, at less than half the speed
     import zlib as deflate  # type: ignore[no-redef]
 
+__all__ = ["MAGIC", "MOST_RATIO", "Member", "deflate"]
+
 _DEFLATE_ERROR: Final[type[Exception]] = deflate.error  # type: ignore[assignment]
 MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 31

@@ -14,7 +14,7 @@ from archives.warc.block import AT_ONCE, Block
 from archives.warc.capture import Damage
 from archives.warc.head import Headers, Oversized, fields_of, head_end
 from archives.warc.members import MAGIC, Member
-from archives.warc.search import Search
+from archives.warc.search import MOST_TRIALS, Search
 from archives.warc.stored import Damaged, Plain, Source, Stored
 from archives.warc.target import stamp_of, url_of
 
@@ -88,18 +88,23 @@ def records_in(
     """
     stored = Stored(file, start, end)
     search = Search(stored)
-    at: int | None = stored.start
+    at: int = stored.start
     if not stored.end:
         yield Damage(0, "the file is empty")
     for _ in range(MOST_DAMAGES):
         try:
-            yield from _whole_records(stored, search, stored.end if at is None else at)
+            yield from _whole_records(stored, search, at)
         except Damaged as damaged:
             yield Damage(damaged.offset, damaged.why)
-            at = search.behind(damaged)
+            found = search.behind(damaged)
         else:
             return
-    yield Damage(at or stored.end, f"more than {MOST_DAMAGES} damages: not read any further")
+        if found is None:
+            if search.trials < MOST_TRIALS:
+                return
+            break
+        at = found
+    yield Damage(at, "too much is damaged: not read any further")
 
 
 def _whole_records(stored: Stored, search: Search, at: int) -> Iterator[Record]:

@@ -21,6 +21,10 @@ class Damaged(Exception):
         self.why = why
         self.reached = offset + 1 if reached is None else max(reached, offset + 1)
 
+    def again(self) -> "Damaged":
+        """Return another of the same: one that was raised holds on to all that saw it."""
+        return Damaged(self.offset, self.why, self.reached)
+
 
 class Source(Protocol):
     """Octets one after another, wherever they come from."""

@@ -1,0 +1,165 @@
+"""Laws that hold for all octets, found by trying to break them."""
+
+import gzip
+import io
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archives.warc.capture import Capture, Damage
+from archives.warc.http import payload_of, read_http
+from archives.warc.records import Record, open_record, records_in
+from archives.warc.scan import captures_in
+from archives.warc.stored import Damaged
+from tests.warcs import (
+    PAGE,
+    answer,
+    arc_header,
+    arc_record,
+    chunked,
+    gzipped,
+    plain,
+    record,
+    request,
+    response,
+    revisit,
+    warcinfo,
+)
+
+SOUND = [
+    warcinfo(),
+    response("http://example.com/1", payload=PAGE * 40),
+    request(),
+    revisit("http://example.com/2"),
+    record(answer(chunked(PAGE), transfer_encoding="chunked")),
+    record(b"", "resource", mime="text/plain"),
+]
+ARC = [arc_header(), arc_record("http://example.com/1"), arc_record("http://example.com/2")]
+FILES: dict[str, tuple[Callable[..., bytes], list[bytes]]] = {
+    "plain": (plain, SOUND),
+    "gzip": (gzipped, SOUND),
+    "ARC, plain": (plain, ARC),
+    "ARC, gzip": (gzipped, ARC),
+}
+FRAGMENTS = st.sampled_from(
+    [
+        *SOUND,
+        *(gzipped(each) for each in SOUND),
+        *ARC,
+        *(b"WARC/1.0\r\n", b"\r\n\r\n", b"Content-Length: 9\r\n", b"\x1f\x8b\x08\0", b"\n"),
+        *(b"http://e.com/ 1.2.3.4 20140102000000 text/html 9\n", b"HTTP/1.1 200\r\n", b"5\r\n"),
+        gzipped(SOUND[1])[:200],
+        gzip.compress(b"".join(SOUND)),
+    ]
+)
+
+
+def read(found: Record) -> bytes | None:
+    """Return the payload, or None where the record turns out to be damaged."""
+    try:
+        payload = payload_of(found.block, read_http(found.block))
+        return b"".join(iter(lambda: payload.read(100), b""))
+    except Damaged:
+        return None
+
+
+@given(st.lists(st.one_of(st.binary(max_size=40), FRAGMENTS), max_size=8).map(b"".join))
+def test_any_octets_are_records_and_damages_in_order(octets: bytes) -> None:
+    offsets = [
+        each.offset
+        for each in records_in(io.BytesIO(octets))
+        if isinstance(each, Damage) or read(each) is not None
+    ]
+
+    assert offsets == sorted(offsets)
+    assert len(set(offsets)) == len(offsets)
+
+
+@given(st.lists(st.one_of(st.binary(max_size=40), FRAGMENTS), max_size=8).map(b"".join))
+def test_what_is_listed_opens_by_its_offset_and_length(octets: bytes) -> None:
+    file = io.BytesIO(octets)
+    captures = [each for each in captures_in(file) if isinstance(each, Capture)]
+
+    for each in captures:
+        found = open_record(file, each.offset, each.length)
+
+        assert (found.url, found.stamp) == (each.url, each.stamp)
+        assert found.length == each.length
+
+
+@given(
+    st.sampled_from(list(FILES)),
+    st.integers(0, len(b"".join(SOUND))),
+)
+def test_of_a_file_cut_anywhere_the_whole_records_are_found(kind: str, cut: int) -> None:
+    layout, records = FILES[kind]
+    octets = layout(*records)
+    cut = min(cut, len(octets))
+    expected, torn = _whole_before(cut, layout, records)
+
+    found = list(_found(octets[:cut]))
+
+    assert [each for each in found if isinstance(each, int)] == expected
+    assert sum(isinstance(each, Damage) for each in found) == torn
+
+
+def _whole_before(
+    cut: int, layout: Callable[..., bytes], records: list[bytes]
+) -> tuple[list[int], int]:
+    """Return where records begin that are whole before *cut*, and whether one is torn.
+
+    What is not compressed is whole without the newlines behind it.
+    """
+    at = 0
+    whole: list[int] = []
+    for each in records:
+        newlines = 0 if layout is gzipped else len(each) - len(each.rstrip(b"\r\n"))
+        separator = min(newlines, 4 if each.startswith(b"WARC") else 1)
+        stored = len(layout(each))
+        if at + stored - separator > cut:
+            return whole, int(cut > at or not cut)
+        whole.append(at)
+        at += stored
+    return whole, 0
+
+
+def _found(octets: bytes) -> list[int | Damage]:
+    found: list[int | Damage] = []
+    for each in records_in(io.BytesIO(octets)):
+        if isinstance(each, Damage):
+            found.append(each)
+        else:
+            try:
+                each.block.finish()
+            except Damaged:
+                continue
+            found.append(each.offset)
+    return found
+
+
+@pytest.mark.parametrize("kind", FILES)
+@given(st.integers(1, 3000))
+def test_how_much_is_read_at_once_changes_nothing(kind: str, step: int) -> None:
+    layout, records = FILES[kind]
+    file = io.BytesIO(layout(*records))
+
+    for each in records_in(file):
+        assert isinstance(each, Record)
+        expected = open_record(file, each.offset).block.read(1 << 20)
+        octets = b"".join(iter(lambda: each.block.read(step), b""))  # noqa: B023
+
+        assert octets == expected
+
+
+@given(st.binary(max_size=3000), st.integers(1, 400), st.integers(1, 700))
+def test_chunks_are_put_together_whatever_their_size(
+    payload: bytes, size: int, step: int
+) -> None:
+    block = answer(chunked(payload, size), transfer_encoding="chunked")
+    found = open_record(io.BytesIO(gzipped(record(block))), 0)
+
+    decoded = payload_of(found.block, read_http(found.block))
+
+    assert b"".join(iter(lambda: decoded.read(step), b"")) == payload
