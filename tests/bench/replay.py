@@ -1,0 +1,213 @@
+"""A local collection beside pywb, on one core each: raw replay, a TimeGate of many captures.
+
+    python -m tests.bench replay [--gunicorn "COMMAND"]
+
+COMMAND starts gunicorn in pywb's environment (.venv-pywb/bin/gunicorn if it is there), with one
+gevent worker. Both serve the same files and are asked the same over 16 connections; no question
+to the TimeGate is asked twice, so that nobody answers from a cache.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from tests import warcs
+from tests.bench.timegate import _free_port, _wait_for
+from tests.end_to_end.collecting import running_collection
+from tests.end_to_end.pywb import CONFIGURATIONS, ENVIRONMENT
+
+AT_ONCE = 16
+PAGE = "http://example.com/page"
+OFTEN = "http://example.com/often"
+FIRST = datetime(2010, 1, 1, tzinfo=UTC)
+CAPTURES = 1_000
+STAMP = "20200220202020"
+_CORES = os.sched_getaffinity(0)
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Server(NamedTuple):
+    """A process under test, and the path under which the collection is."""
+
+    port: int
+    path: str
+    pid: int
+
+    def cpu(self) -> float:
+        """Return CPU seconds so far, of the process and of those that it has started."""
+        workers = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return sum(_cpu_of(pid) for pid in (str(self.pid), *workers))
+
+
+class Cost(NamedTuple):
+    """What a load cost."""
+
+    rate: float
+    cpu: float
+    """Seconds for 1,000 requests."""
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Print every figure, and how many times pywb's it is."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--gunicorn", help="command that starts gunicorn beside pywb")
+    gunicorn = _gunicorn(options.parse_known_args(arguments)[0].gunicorn)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder / "warcs")
+        with ours(folder / "warcs") as server:
+            replayed = measure(server, raws(6_000))
+            negotiated = measure(server, timegates(6_000))
+        if gunicorn is None:
+            print("pywb is not measured: no gunicorn in .venv-pywb, and none given")
+            theirs = None
+        else:
+            with pywb(folder, gunicorn) as server:
+                theirs = measure(server, raws(1_000)), measure(server, timegates(150))
+    print(f"{'on one core, 16 connections':<34}{'requests/s':>12}{'CPU s / 1,000':>15}")
+    told("raw replay of one page", replayed, theirs and theirs[0])
+    told(f"TimeGate over {CAPTURES:,} captures", negotiated, theirs and theirs[1])
+
+
+def told(name: str, mine: Cost, theirs: Cost | None) -> None:
+    print(f"{name + ', ours':<34}{mine.rate:>12,.0f}{mine.cpu:>15.2f}")
+    if theirs is not None:
+        print(f"{name + ', pywb':<34}{theirs.rate:>12,.0f}{theirs.cpu:>15.2f}")
+        times = (mine.rate / theirs.rate, theirs.cpu / mine.cpu)
+        print("{:<34}{:>11.1f}x{:>14.1f}x".format("", *times))
+
+
+def write(folder: Path) -> None:
+    """Write one page of 10 kB, and one that was captured a thousand times."""
+    folder.mkdir()
+    chance = random.Random(7)
+    words = " ".join(f"word{chance.randrange(3_000)}" for _ in range(1_250)).encode()
+    records = [warcs.response(PAGE, payload=words)]
+    for number in range(CAPTURES):
+        date = FIRST + timedelta(days=3 * number)
+        records.append(warcs.response(OFTEN, f"{date:%Y-%m-%dT%H:%M:%SZ}", b"%d" % number))
+    (folder / "bench.warc.gz").write_bytes(warcs.gzipped(*records))
+
+
+def raws(count: int) -> list[tuple[str, str]]:
+    return [(f"{STAMP}id_/{PAGE}", "")] * count
+
+
+def timegates(count: int) -> list[tuple[str, str]]:
+    chance = random.Random(5)
+    spans = chance.sample(range(CAPTURES * 3 * 86_400), count)
+    dates = (format_datetime(FIRST + timedelta(seconds=span), usegmt=True) for span in spans)
+    return [(OFTEN, f"Accept-Datetime: {date}\r\n") for date in dates]
+
+
+def measure(server: Server, requests: list[tuple[str, str]]) -> Cost:
+    """Send *requests* after some to warm up; each when the one before it is answered."""
+    asyncio.run(_load(server, requests[:100]))
+    before, began = server.cpu(), time.perf_counter()
+    asyncio.run(_load(server, requests[100:] or requests))
+    seconds = time.perf_counter() - began
+    count = len(requests[100:] or requests)
+    return Cost(count / seconds, (server.cpu() - before) * 1_000 / count)
+
+
+async def _load(server: Server, requests: list[tuple[str, str]]) -> None:
+    waiting = iter(requests)
+    codes = set[bytes]()
+
+    async def client() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1 << 20)
+        for target, header in waiting:
+            line = f"GET {server.path}{target} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            writer.write(f"{line}{header}\r\n".encode())
+            head = await reader.readuntil(b"\r\n\r\n")
+            codes.add(head.split(b" ", 2)[1])
+            await _skip_body(reader, head.lower())
+        writer.close()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(AT_ONCE):
+            group.create_task(client())
+    if len(codes) != 1 or not codes & {b"200", b"302", b"307"}:
+        raise RuntimeError(f"unexpected answers: {codes}")
+
+
+async def _skip_body(reader: asyncio.StreamReader, head: bytes) -> None:
+    _, found, rest = head.partition(b"\r\ncontent-length:")
+    if found:
+        await reader.readexactly(int(rest.partition(b"\r\n")[0]))
+        return
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        await reader.readexactly(size + 2)
+    await reader.readexactly(2)
+
+
+@contextmanager
+def ours(folder: Path) -> Iterator[Server]:
+    """Serve the collection by a process of its own."""
+    with ExitStack() as stack:
+        with _first_core():
+            running = stack.enter_context(running_collection(folder))
+        port, _, path = running.url.removeprefix("http://127.0.0.1:").partition("/")
+        yield Server(int(port), f"/{path}/", running.pid)
+
+
+@contextmanager
+def pywb(folder: Path, gunicorn: list[str]) -> Iterator[Server]:
+    """Serve the same files by pywb under gunicorn."""
+    root = folder / "pywb"
+    root.mkdir()
+    manage = str(ENVIRONMENT / "bin" / "wb-manager")
+    subprocess.run([manage, "init", "demo"], cwd=root, check=True, capture_output=True)
+    archive = root / "collections" / "demo" / "archive"
+    shutil.copy(folder / "warcs" / "bench.warc.gz", archive)
+    subprocess.run([manage, "reindex", "demo"], cwd=root, check=True, capture_output=True)
+    (root / "config.yaml").write_text(CONFIGURATIONS["exact"])
+    with _free_port() as port, (root / "log").open("wb") as log:
+        command = [*gunicorn, "-k", "gevent", "-w", "1", "-b", f"127.0.0.1:{port}"]
+        command += ["--keep-alive", "60", "pywb.apps.wayback:application"]
+        with ExitStack() as stack:
+            with _first_core():
+                started = subprocess.Popen(command, cwd=root, stdout=log, stderr=log)
+                child = stack.enter_context(started)
+            try:
+                _wait_for(port)
+                time.sleep(2)
+                yield Server(port, "/demo/", child.pid)
+            finally:
+                child.terminate()
+                child.wait(20)
+
+
+def _gunicorn(given: str | None) -> list[str] | None:
+    if given:
+        return shlex.split(given)
+    usual = ENVIRONMENT / "bin" / "gunicorn"
+    return [str(usual)] if usual.exists() else None
+
+
+@contextmanager
+def _first_core() -> Iterator[None]:
+    """What is started inside stays on one core; who asks it goes to the others."""
+    first = {min(_CORES)}
+    os.sched_setaffinity(0, first)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, _CORES - first or _CORES)
+
+
+def _cpu_of(pid: str) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICK
