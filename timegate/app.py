@@ -29,6 +29,7 @@ from timegate.upstream import pool
 from timegate.upstream.shared import SharedLedgers
 from timegate.verification import Looking, Verifier
 from timegate.web.answers import Answers
+from timegate.web.availabilities import Availabilities
 from timegate.web.batch import Batch
 from timegate.web.cdx import Captures, PywbCdx, WaybackCdx
 from timegate.web.everyone import Everyone
@@ -167,8 +168,10 @@ async def _answering(
                 "/timemap/": timemap,
                 "/resolve/": resolve,
                 "/memento/proxy/": Proxy(answers, config.registry, fetchers),
-                "/memento/": MementoHandler(answers, around),
-                "/api/": ApiHandler(answers, around),
+                "/memento/": MementoHandler(
+                    answers, around, old_redirects=config.old_redirects
+                ),
+                "/api/": ApiHandler(answers, around, old_redirects=config.old_redirects),
                 "/list/": ListHandler(answers, guide.plan),
                 "/web/": Web(answers, timegate),
                 "/uri-res/": Thttp(answers, config.registry),
@@ -182,6 +185,7 @@ async def _answering(
                 otherwise=Dressed(resolve, answers.pages),
                 batch=Batch(resolve),
                 observe=metrics.answered,
+                posts={"/wayback/available": Availabilities(answers, config.registry)},
             )
             yield App(resolver, answers, timemap, dispatch)
     await store.put(_OBSERVED, msgspec.json.encode(observations.export()), _MONTH, 0.0)

@@ -61,6 +61,14 @@ class ArchivesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Files that say what an archive holds, by archive id."""
 
 
+class Compatibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Habits of those whose place we take, where ours are better."""
+
+    redirect_if_none: bool = False
+    """Lead from /memento/ and /api/json/ to the page of copies where there is none, as Time
+    Travel did, instead of saying 404."""
+
+
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file as it is written."""
 
@@ -69,6 +77,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     listen: Listen = Listen()
     deadline: Deadline = Deadline()
     cache: CacheSection = CacheSection()
+    compatibility: Compatibility = Compatibility()
     archives: ArchivesSection = ArchivesSection()
     archive: list[dict[str, object]] = []
 
@@ -91,6 +100,8 @@ class Config:
     """Ids of the operator's own archives: only these may be at private addresses."""
     delays: Mapping[str, float] = field(default_factory=dict)
     """Seconds by which an archive of the demo answers late; no file can set it."""
+    old_redirects: bool = False
+    """Whether to lead to a page where there is no copy, as Time Travel did."""
 
 
 HOME_LIMITS: Final = Limits(
@@ -123,6 +134,7 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         file.cache.url,
         file.archives.mementomaps,
         frozenset(entry.id for entry in own),
+        old_redirects=file.compatibility.redirect_if_none,
     )
 
 
@@ -174,6 +186,7 @@ def _fields_at(key: str) -> tuple[str, ...]:
         "listen": Listen,
         "deadline": Deadline,
         "cache": CacheSection,
+        "compatibility": Compatibility,
         "archives": ArchivesSection,
     }
     return sections.get(key, File).__struct_fields__

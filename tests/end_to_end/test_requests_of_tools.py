@@ -203,9 +203,6 @@ BOT = {
 }
 
 
-UNWIRED = pytest.mark.xfail(strict=True, reason="POST is dispatched to /resolve alone")
-
-
 def bot_results(server: Running, lines: dict[str, str]) -> dict[str, object]:
     """Return by tag what the bot makes of the answer: a copy, False for none, or None."""
     body = "\n".join(f"{line}&{WANTED}&tag={tag}" for tag, line in lines.items())
@@ -220,7 +217,6 @@ def bot_results(server: Running, lines: dict[str, str]) -> dict[str, object]:
     return found
 
 
-@UNWIRED
 def test_internetarchivebot_finds_before_a_date_and_after_it(server: Running) -> None:
     known = quote(held.OFTEN, safe="")
 
@@ -249,14 +245,12 @@ def test_internetarchivebot_finds_before_a_date_and_after_it(server: Running) ->
     }
 
 
-@UNWIRED
 def test_internetarchivebot_links_to_no_archived_error(server: Running) -> None:
     found = bot_results(server, {"7": f"url={quote(held.GONE, safe='')}"})
 
     assert found == {"7": None}
 
 
-@UNWIRED
 def test_internetarchivebot_notes_no_absence_while_an_archive_is_silent(
     plain_pywb: Pywb, tmp_path: Path
 ) -> None:

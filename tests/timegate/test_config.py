@@ -206,3 +206,13 @@ def test_whether_an_archive_is_somebody_elses_is_told_by_its_host(
 
     assert entry is not None
     assert is_public(entry) is public
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_time_travels_redirects_can_be_had_back(tmp_path: Path, *, wanted: bool) -> None:
+    file = tmp_path / "timegate.toml"
+    file.write_text(f"[compatibility]\nredirect_if_none = {str(wanted).lower()}\n")
+
+    config = load_config(file)
+
+    assert config.old_redirects == wanted

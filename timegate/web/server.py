@@ -53,18 +53,20 @@ _READS: Final = ("GET", "HEAD")
 class Dispatch:
     """Finds who answers a request, and sends the answer."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- one parameter for each kind of route
         self,
         exact: Mapping[str, Handler],
         prefixes: Mapping[str, Handler],
         otherwise: Handler,
         batch: Batch,
         observe: Callable[[str, int], None] = lambda _route, _status: None,
+        *,
+        posts: Mapping[str, Batch] | None = None,
     ) -> None:
         self._exact = exact
         self._prefixes = tuple(prefixes.items())
         self._otherwise = otherwise
-        self._batch = batch
+        self._posts = {"/resolve": batch, **(posts or {})}
         self._observe = observe
         self._recent = Recent()
 
@@ -93,9 +95,11 @@ class Dispatch:
     async def _other(self, request: web.BaseRequest, target: str) -> web.StreamResponse:
         if request.method == "OPTIONS":
             return web.Response(status=204, headers=_PREFLIGHT)
-        if request.method == "POST" and target.partition("?")[0] == "/resolve":
-            return await self._batch(request)
-        detail = "only GET, HEAD and OPTIONS are answered here; POST only at /resolve"
+        posted = self._posts.get(target.partition("?")[0])
+        if request.method == "POST" and posted is not None:
+            return await posted(request)
+        there = " and ".join(self._posts)
+        detail = f"only GET, HEAD and OPTIONS are answered here; POST only at {there}"
         allow = {"Allow": "GET, HEAD, OPTIONS"}
         return response(problem(405, "method", detail, headers=allow))
 
