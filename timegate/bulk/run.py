@@ -13,7 +13,7 @@ from timegate.bulk.candidates import ReadTime, candidates
 from timegate.bulk.item import Item
 from timegate.bulk.journal import Journal
 from timegate.bulk.result import Json, Result, better, found, refused
-from timegate.bulk.turns import Turns, queued
+from timegate.bulk.turns import Rests, Turns, queued
 from timegate.resolution import Policy, Query, Resolution
 from timegate.verdict import Verdict, verdict
 
@@ -54,6 +54,7 @@ class Run:
         self._journal = journal
         self._policy = policy
         self._at_once = at_once
+        self._rests = Rests()
 
     async def complete(self, items: AsyncIterator[Item], waits: Waits) -> None:
         """Resolve what the journal does not have, then again what nobody answered."""
@@ -78,7 +79,7 @@ class Run:
                 group.create_task(work())
 
     async def _finish(self, item: Item, policy: Policy, *, last: bool) -> None:
-        result = await self._resolved(item, policy)
+        result = await self._resolved(item, policy, last=last)
         result = replace(result, final=True) if last else result
         self._journal.append(result)
         if result.final:
@@ -86,7 +87,7 @@ class Run:
         if self._journal.due:
             await asyncio.to_thread(self._journal.sync)
 
-    async def _resolved(self, item: Item, policy: Policy) -> Result:
+    async def _resolved(self, item: Item, policy: Policy, *, last: bool) -> Result:
         """Try one date after the other until one gives what is asked; else take the best."""
         around = self._around
         try:
@@ -96,7 +97,7 @@ class Run:
         best: Result | None = None
         certain = True
         for query, date in questions:
-            resolution = await self._patiently(query, policy)
+            resolution = await self._patiently(query, policy, last=last)
             judged = verdict(resolution, around.registry)
             result = found(item, resolution, judged, date, around.report)
             if result.code == 0:
@@ -106,19 +107,28 @@ class Run:
         assert best is not None  # noqa: S101 -- there is always a question
         return replace(best, final=certain)
 
-    async def _patiently(self, query: Query, policy: Policy) -> Resolution:
-        """Ask; while only our own queues are in the way, wait for a turn and ask again."""
+    async def _patiently(self, query: Query, policy: Policy, *, last: bool) -> Resolution:
+        """Ask; while only our own queues are in the way, wait for a turn and ask again.
+
+        The last time, wait also for archives that rest.
+        """
         clock = asyncio.get_running_loop().time
         resolution = await self._around.resolve(query, policy)
         for _ in range(_MOST_TURNS):
-            waits = queued(resolution)
-            if not waits or _suffices(resolution, self._around.registry):
+            wait = self._wait(resolution, clock(), last=last)
+            if wait == 0 or _suffices(resolution, self._around.registry):
                 break
-            now = clock()
-            turns = [self._around.turns.next(name, now, wait) for name, wait in waits.items()]
-            await asyncio.sleep(max(turns) - now)
+            await asyncio.sleep(wait)
             resolution = await self._around.resolve(query, policy)
         return resolution
+
+    def _wait(self, resolution: Resolution, now: float, *, last: bool) -> float:
+        turns = [
+            self._around.turns.next(archive, now, wait) - now
+            for archive, wait in queued(resolution).items()
+        ]
+        rest = self._rests.wait(resolution, now) if last else 0.0
+        return max([rest, *turns])
 
 
 async def aside(items: Iterator[Item]) -> AsyncIterator[Item]:

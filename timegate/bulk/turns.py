@@ -9,10 +9,12 @@ only this one is asked. Pure: the time is passed in.
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from archives.errors import ArchiveError, Resting
+from archives.errors import ArchiveError, Refused, Resting
 from archives.model import ArchiveEntry, Rate
 from timegate.resolution import Resolution
 
+_LONGEST_REST: Final = 300.0
+"""Seconds, for one archive in a whole run: as long as the breaker rests at most."""
 _OUR_QUEUES: Final = ("our share of requests is used up", "too many requests of ours")
 
 
@@ -47,6 +49,30 @@ class Turns:
         turn = max(now + min(wait, period), last + period)
         self._last[archive] = turn
         return turn
+
+
+class Rests:
+    """How long the second pass waits for archives that asked us to, or seem dead.
+
+    So long for each of them in all, not for each item: an archive that stays away costs a long
+    list no more than a short one.
+    """
+
+    def __init__(self, longest: float = _LONGEST_REST) -> None:
+        self._longest = longest
+        self._give_up: dict[str, float] = {}
+
+    def wait(self, resolution: Resolution, now: float) -> float:
+        """Return the seconds until those who rest may be asked; 0 for nobody to wait for."""
+        waits = [0.0]
+        for attempt in resolution.attempts:
+            error = attempt.outcome
+            if not isinstance(error, Resting | Refused) or is_own_queue(error):
+                continue
+            give_up = self._give_up.setdefault(attempt.archive, now + self._longest)
+            if error.retry_after is not None and now + error.retry_after <= give_up:
+                waits.append(error.retry_after)
+        return max(waits)
 
 
 class Estimate(NamedTuple):

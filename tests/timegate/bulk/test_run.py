@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from archives.errors import ArchiveError
+from archives.errors import ArchiveError, Resting
 from archives.model import Closest, Limits, Rate
 from archives.moment import Moment
 from archives.source import Request
@@ -23,6 +23,7 @@ from timegate.times import read_time
 from timegate.upstream.politeness import Door, LocalLedger
 from timegate.verdict import Verdict
 
+URL = "http://a.example/"
 WAITS = Waits(quick=9.0, slow=30.0)
 Answer = Callable[[Query, Policy], Attempt]
 
@@ -63,18 +64,22 @@ async def each(listed: Sequence[Item]) -> AsyncIterator[Item]:
         yield item
 
 
-def run(
+def run(  # noqa: PLR0913 -- what a test may want to choose
     path: Path,
     resolve: Resolve,
     listed: Sequence[Item],
     policy: Policy | None = None,
+    *,
     rate: Rate = Rate(1, 1, 1),  # noqa: B008 -- a value
+    at_once: int = 16,
 ) -> list[Result]:
     async def story() -> list[Result]:
         turns = Turns({"slow": rate})
         around = Surroundings(resolve, report, REGISTRY, read_time, turns)
         with Journal(path, "test", resume=True) as journal:
-            await Run(around, journal, policy or Policy(), 16).complete(each(listed), WAITS)
+            await Run(around, journal, policy or Policy(), at_once).complete(
+                each(listed), WAITS
+            )
             return list(journal.results())
 
     return in_virtual_time(story())
@@ -215,6 +220,38 @@ def test_an_archive_that_never_has_a_place_ends_as_unknown(tmp_path: Path) -> No
     results = run(tmp_path / "j", resolver, items((), ()))
 
     assert sorted(result.outcome for result in results) == ["absent", "unknown"]
+
+
+def test_the_second_pass_waits_until_an_archive_that_asked_for_it_may_be_asked(
+    tmp_path: Path,
+) -> None:
+    until: list[float] = []
+
+    def answer(query: Query, _: Policy) -> Attempt:
+        now = asyncio.get_running_loop().time()
+        until[:] = until or [now + 60]
+        if now < until[0]:
+            return failed("slow", Resting("slow", URL, "it asked us to wait", until[0] - now))
+        return Attempt("slow", None, 0.0, query.original)
+
+    results = run(tmp_path / "j", FakeResolver(answer), items((), ()))
+
+    assert [result.outcome for result in results] == ["absent", "absent"]
+
+
+def test_an_archive_that_stays_away_does_not_hold_up_a_list_for_each_item(
+    tmp_path: Path,
+) -> None:
+    times: list[float] = []
+
+    def answer(_: Query, __: Policy) -> Attempt:
+        times.append(asyncio.get_running_loop().time())
+        return failed("slow", Resting("slow", URL, "5 failures in a row", 120.0))
+
+    results = run(tmp_path / "j", FakeResolver(answer), items(*[()] * 15), at_once=1)
+
+    assert {result.outcome for result in results} == {"unknown"}
+    assert times[-1] - times[0] <= 300
 
 
 async def test_items_are_read_aside_in_order() -> None:
