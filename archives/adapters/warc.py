@@ -39,4 +39,5 @@ class WarcArchive:
     def _memento(self, row: Row) -> Memento:
         # All the digits: in one second there may be several captures (T-9).
         uri = self._replay.replace("{time14}", row.stamp, 1).replace("{uri}", row.url, 1)
-        return Memento(row.stamp, uri, row.url, self.entry.id, row.status, row.mime, row.digest)
+        mime = None if row.mime == _REVISIT else row.mime
+        return Memento(row.stamp, uri, row.url, self.entry.id, row.status, mime, row.digest)

@@ -16,7 +16,7 @@ from archives.moment import Moment
 _SECOND: Final = 1_000_000_000
 _FINEST: Final = 9
 """Digits of a fraction that are counted; a WARC-Date has no more (WARC 1.1, 5.4)."""
-Remoteness = tuple[int, bool, int, bool, bool, str]
+Remoteness = tuple[int, bool, int, bool, bool, str, str]
 
 
 def nanoseconds(digits: str) -> int:
@@ -67,6 +67,7 @@ def remoteness(url: str, at: Moment) -> Callable[[Row], Remoteness]:
             other,
             not is_page(row),
             row.stamp,
+            row.url,
         )
 
     return measure

@@ -26,9 +26,9 @@ from archives.moment import Moment
 T = TypeVar("T")
 _THREADS: Final = 4
 _PATIENCE: Final = 5.0
-_SWIFT: Final = 0.005
-"""Seconds: a look-up that took longer has waited for something."""
-_REST: Final = 10.0
+_SWIFT: Final = 0.02
+"""Seconds: a look-up that took longer has waited for a disk, not only for a processor."""
+_REST: Final = 5.0
 """Seconds for which threads look up after that."""
 
 

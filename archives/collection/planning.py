@@ -34,7 +34,7 @@ Grew = Callable[[Seen, Part], bool]
 def plan(
     found: Mapping[str, Seen], parts: Iterable[Part], grew: Grew, *, read_all: bool
 ) -> Plan:
-    """Compare what is there with what is known."""
+    """Compare what is there with what is known; *read_all*: believe neither."""
     known: dict[str, list[Part]] = defaultdict(list)
     for part in parts:
         known[part.path].append(part)
@@ -42,9 +42,11 @@ def plan(
     fresh = {path for path, file in lists.items() if _is_current(file, known.get(path, []))}
     files = [file for file in found.values() if file.kind != "cdx"]
     read = {
-        file.path: _job(file, known.get(file.path, []), grew)
+        file.path: _job(
+            file, known.get(file.path, []), (lambda *_: False) if read_all else grew
+        )
         for file in files
-        if not _stands(file, known.get(file.path, []), fresh)
+        if read_all or not _stands(file, known.get(file.path, []), fresh)
     }
     return Plan(
         read,

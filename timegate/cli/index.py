@@ -38,9 +38,7 @@ _MEGABYTE = 1_000_000
     metavar="N",
     help="Processes that read files; as many as there are processors, at most 8.",
 )
-@click.option(
-    "--read-all", is_flag=True, help="Read WARCs also where a CDX file tells of them."
-)
+@click.option("--read-all", is_flag=True, help="Read every file again, and no CDX files.")
 @click.option("--json", "as_json", is_flag=True, help="The summary as one line of JSON.")
 def index_command(
     path: Path, *, index_file: Path | None, workers: int | None, read_all: bool, as_json: bool

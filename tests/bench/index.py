@@ -1,0 +1,145 @@
+"""What a look-up costs in a large index of local captures, against a small one.
+
+python -m tests.bench.index [--captures 10000000]
+
+The rows are made up and written straight into the index. Each size is asked in a process of
+its own, whose memory is told. A look-up at the larger size may take twice that of the smaller.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+from archives.collection.collection import Collection
+from archives.collection.database import open_writer
+from archives.collection.folder import Seen
+from archives.collection.place import Place
+from archives.collection.writing import Filled, Writer
+from archives.moment import Moment
+from archives.surt import surt
+from archives.warc.capture import Capture
+
+SMALL = 10_000
+LARGE = 10_000_000
+CAPTURES_PER_PAGE = 20
+LOOK_UPS = 3_000
+ROUNDS = 7
+MOST = 2.0
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--captures", type=int, default=LARGE)
+    parser.add_argument("--ask", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.ask:
+        print(json.dumps(asyncio.run(asked(options.ask, options.captures))))
+        return
+    small, large = measured(SMALL), measured(options.captures)
+    ratio = large["cpu"] / small["cpu"]
+    print(f"look-up at {options.captures:,} captures: {ratio:.2f} times that at {SMALL:,}")
+    print(f"memory: {large['rss'] - small['rss']:+.1f} MB")
+    if ratio > MOST:
+        sys.exit(f"more than {MOST} times")
+
+
+def measured(count: int) -> dict[str, float]:
+    """Build an index of *count* captures, and ask it in another process."""
+    with tempfile.TemporaryDirectory() as name:
+        began = time.perf_counter()
+        size = build(Path(name), count)
+        took = time.perf_counter() - began
+        command = [sys.executable, "-m", "tests.bench.index", "--ask", name]
+        command += ["--captures", str(count)]
+        answer = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(answer.stdout)
+    print(
+        f"{count:,} captures: {size / 1e6:.1f} MB, written in {took:.1f} s; a look-up "
+        f"{found['cpu']:.1f} us of CPU, {found['wall']:.1f} us in all, "
+        f"{found['absent']:.1f} us for what is absent; {found['rss']:.1f} MB resident"
+    )
+    return found
+
+
+def page(number: int) -> str:
+    return f"http://host{number % 997}.example.org/section/{number}/page.html"
+
+
+def build(folder: Path, count: int) -> int:
+    """Write *count* captures in the order of a crawl, not of the index."""
+    index = Place.of(folder).index
+    index.parent.mkdir()
+    connection, _ = open_writer(index)
+    pages = max(count // CAPTURES_PER_PAGE, 1)
+    with closing(connection):
+        writer = Writer(connection)
+        part = writer.begin(Seen("some.warc.gz", "warc", 10**15, 0), "", b"", "")
+        batch: list[tuple[int, Capture]] = []
+        for number in range(count):
+            batch.append((part, capture(number, pages)))
+            # Sorted runs as long as this go in quickly; real ones come from many files.
+            if len(batch) == 500_000:
+                writer.add(batch)
+                batch.clear()
+        writer.add(batch)
+        writer.publish([Filled(part, 0, count, 0)], ())
+        writer.complete()
+    return index.stat().st_size
+
+
+def capture(number: int, pages: int) -> Capture:
+    url = page(number % pages)
+    year, rest = divmod(number // pages, 12)
+    stamp = f"{2000 + year}{rest + 1:02}{number % 28 + 1:02}{number % 24:02}{number % 60:02}00"
+    digest = f"{number * 2654435761 % 2**32:032X}"
+    return Capture(surt(url), stamp, url, "text/html", 200, digest, number * 1000, 900)
+
+
+async def asked(folder: Path, count: int) -> dict[str, float]:
+    """Return microseconds for a look-up, the best of some rounds, and memory in MB."""
+    pages = max(count // CAPTURES_PER_PAGE, 1)
+    chance = random.Random(1)
+    questions = [
+        (
+            page(chance.randrange(pages)),
+            Moment(f"200{chance.randrange(2)}{chance.randrange(1, 13):02}"),
+        )
+        for _ in range(LOOK_UPS)
+    ]
+    async with Collection("bench", folder) as collection:
+        rounds = [await _round(collection, questions) for _ in range(ROUNDS)]
+        began = time.process_time()
+        for number in range(LOOK_UPS):
+            assert await collection.nearest(f"http://absent.example/{number}", None) is None
+        absent = time.process_time() - began
+    cpu, wall = min(rounds)
+    each = 1e6 / LOOK_UPS
+    return {"cpu": cpu * each, "wall": wall * each, "absent": absent * each, "rss": memory()}
+
+
+def memory() -> float:
+    """Return the most that this process has held, in MB; not what its parent did before it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+async def _round(
+    collection: Collection, questions: list[tuple[str, Moment]]
+) -> tuple[float, float]:
+    began, cpu = time.perf_counter(), time.process_time()
+    for url, at in questions:
+        row = await collection.nearest(url, at)
+        assert row is not None
+        assert row.url == url
+    return time.process_time() - cpu, time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main()
