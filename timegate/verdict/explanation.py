@@ -51,7 +51,8 @@ def _time(time: Member) -> _Told:
     if time.value == "latest":
         basis = "; no time was asked for, so this is the newest known"
         return "good", f"{got}{basis}."
-    asked = f"between {time['req']} and {time['until']}" if time["until"] else f"{time['req']}"
+    until = f" to before {time['until']}" if time["until"] else ""
+    asked = f"{time['req']}{until}"
     doubt = f" The archive contradicts itself: {time['doubt']}." if time["doubt"] else ""
     if time.value in ("exact", "within"):
         return ("fair" if doubt else "good"), f"Asked for {asked}. {got}.{doubt}"

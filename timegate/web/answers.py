@@ -41,7 +41,11 @@ class Answers:
         registry: Registry,
         base_url: str,
         verifier: Verifier | None = None,
+        *,
+        changing: frozenset[str] = frozenset(),
     ) -> None:
+        """Take *changing* for archives of our own, which may hold more a second later."""
+        self._changing = changing
         self._resolver = resolver
         self._verifier = verifier
         self._registry = registry
@@ -65,7 +69,7 @@ class Answers:
         headers = self._headers(resolution, judged, applied, vary)
         headers["Location"] = location(resolution, self._registry) or resolution.memento.uri
         body = msgspec.json.encode(summary(resolution, judged, self._registry))
-        return Answer(302, headers, body, _KEEP if resolution.complete else 0.0)
+        return Answer(302, headers, body, self._kept(resolution))
 
     def described(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
@@ -77,7 +81,7 @@ class Answers:
             return unmet or self._none(resolution, judged, vary)
         headers = self._headers(resolution, judged, applied, vary)
         body = msgspec.json.encode(self.report(resolution, judged))
-        return Answer(200, headers, body, _KEEP if resolution.complete else 0.0)
+        return Answer(200, headers, body, self._kept(resolution))
 
     def shown(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str, always: bool
@@ -106,6 +110,11 @@ class Answers:
     def links(self, query: Query) -> str:
         """Return the links of an answer for which nobody was asked."""
         return links(Resolution(query, Policy(), None, (), ()), self.base_url)
+
+    def _kept(self, resolution: Resolution) -> float:
+        """Return for how long the same question may get the same answer."""
+        asked = {attempt.archive for attempt in resolution.attempts}
+        return _KEEP if resolution.complete and not asked & self._changing else 0.0
 
     def _headers(
         self, resolution: Resolution, judged: Verdict, applied: Sequence[str], vary: str

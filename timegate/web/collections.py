@@ -90,7 +90,7 @@ class Site:
         shelf, source = holding.shelf, holding.source
         self._source = source
         self._base = base = f"{base_url.rstrip('/')}/collections/{shelf.id}"
-        answers = Answers(Alone(source), registry, base)
+        answers = Answers(Alone(source), registry, base, changing=frozenset({shelf.id}))
         sources = {shelf.id: source}
         only = Plan(((shelf.id,),))
         self._timegate = TimeGate(answers, Surroundings(sources, NoMemory(), frozenset()))

@@ -77,7 +77,9 @@ class Operations:
         if entry is None:
             return {"id": name}
         facts = asdict(entry)
-        facts.pop("forms")
+        # Where files lie on our disk is nobody's business.
+        for inner in ("forms", "path", "index", "origin"):
+            facts.pop(inner)
         return {**facts, "state": dict(self._state(name))}
 
 

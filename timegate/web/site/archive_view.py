@@ -72,7 +72,10 @@ def _standing(entry: ArchiveEntry, state: State) -> tuple[Tone, str]:
         return "poor", "resting after failures"
     if state.get("breaker") == "half-open":
         return "fair", "being tried again"
-    return "good", "answers" if state.get("last_success") else "not asked so far"
+    failed, answered = state.get("last_failure"), state.get("last_success")
+    if isinstance(failed, float) and (not isinstance(answered, float) or failed > answered):
+        return "fair", "did not answer last time"
+    return ("good", "answers") if answered else ("fair", "not asked so far")
 
 
 def _seconds(value: object) -> str:

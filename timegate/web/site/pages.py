@@ -38,6 +38,12 @@ def linkable(uri: object) -> str | None:
     return header_safe(uri) if isinstance(uri, str) and uri.startswith(WEB) else None
 
 
+def sentence(text: object) -> str:
+    """Return *text* as a sentence: a capital in front, one full stop at the end."""
+    told = str(text).rstrip(".")
+    return f"{told[:1].upper()}{told[1:]}."
+
+
 class Pages:
     """Writes pages for a service whose addresses begin with *base_url*."""
 
@@ -52,7 +58,7 @@ class Pages:
         )
         root = urlsplit(base_url).path.rstrip("/")
         self._environment.globals |= {"root": root, "static": f"{root}/static/{VERSION}"}
-        self._environment.filters["linkable"] = linkable
+        self._environment.filters |= {"linkable": linkable, "sentence": sentence}
 
     def written(self, name: str, **values: object) -> str:
         """Return the page or the part of one that *name* makes of *values*."""

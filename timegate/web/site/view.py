@@ -106,7 +106,7 @@ def answer_view(
     return AnswerView(
         tone=tone,
         headline=words,
-        words=_sentence(in_words(judged)),
+        words=in_words(judged),
         original=query.original,
         asked="the newest copy" if query.at is None else spoken(query.at),
         copy=_chosen(resolution, registry),
@@ -228,7 +228,3 @@ def _citations(resolution: Resolution, registry: Registry, today: date) -> Itera
         text = reference(form, copy)
         if text is not None:
             yield Cited(form, label, text)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

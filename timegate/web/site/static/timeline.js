@@ -2,7 +2,7 @@
 // column counts its captures by two binary searches, so a redraw costs the width of the picture,
 // not the number of captures.
 
-const LANE = 34, AXIS = 26, LABEL = 15, NEAR = 8;
+const TOP = 20, LANE = 46, AXIS = 24, LABEL = 18, NEAR = 8;
 const SECOND = 1000, DAY = 86400 * SECOND, YEAR = 365.25 * DAY;
 const STEPS = [
   [SECOND, "s"], [15 * SECOND, "s"], [60 * SECOND, "m"], [900 * SECOND, "m"], [3600 * SECOND, "m"],
@@ -134,7 +134,7 @@ class Timeline {
   draw() {
     const ratio = devicePixelRatio || 1, lanes = [...this.lanes];
     this.width = this.picture.clientWidth;
-    this.height = Math.max(lanes.length, 1) * LANE + AXIS;
+    this.height = TOP + Math.max(lanes.length, 1) * LANE + AXIS;
     const [width, height] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     if (this.canvas.width !== width || this.canvas.height !== height) {
       [this.canvas.width, this.canvas.height] = [width, height];
@@ -161,8 +161,8 @@ class Timeline {
     pen.textAlign = "center";
     for (const time of ticks(this.from, this.to, step, unit)) {
       const x = Math.round(this.x(time)) + 0.5;
-      pen.beginPath(); pen.moveTo(x, 0); pen.lineTo(x, this.height - AXIS); pen.stroke();
-      if (x > 30 && x < this.width - 30) pen.fillText(label(time, unit), x, this.height - 9);
+      pen.beginPath(); pen.moveTo(x, TOP); pen.lineTo(x, this.height - AXIS); pen.stroke();
+      if (x > 30 && x < this.width - 30) pen.fillText(label(time, unit), x, this.height - 8);
     }
     pen.textAlign = "left";
   }
@@ -171,37 +171,46 @@ class Timeline {
     if (Number.isNaN(this.start)) return;
     const from = this.x(this.start), to = this.x(Number.isNaN(this.end) ? this.start : this.end);
     pen.fillStyle = colour("fair-wash");
-    pen.fillRect(from, 0, Math.max(to - from, 1), this.height - AXIS);
+    pen.fillRect(from, TOP, Math.max(to - from, 1), this.height - TOP - AXIS);
     pen.strokeStyle = pen.fillStyle = colour("fair");
     pen.setLineDash([4, 3]);
     for (const x of to - from > 3 ? [from, to] : [from]) {
-      pen.beginPath(); pen.moveTo(x, 0); pen.lineTo(x, this.height - AXIS + 4); pen.stroke();
+      pen.beginPath(); pen.moveTo(x, TOP - 4); pen.lineTo(x, this.height - AXIS); pen.stroke();
     }
     pen.setLineDash([]);
-    const middle = Math.min(Math.max((from + to) / 2, 20), this.width - 20);
+    const middle = Math.min(Math.max((from + to) / 2, 40), this.width - 40);
     if (to >= 0 && from <= this.width) {
       pen.textAlign = "center";
-      pen.fillText("asked", middle, this.height - AXIS + 13);
+      pen.fillText("asked for", middle, 12);
       pen.textAlign = "left";
     }
   }
 
   drawLane(pen, colour, archive, lane, row) {
-    const top = row * LANE, bottom = top + LANE;
+    const top = TOP + row * LANE, bottom = top + LANE;
     pen.fillStyle = colour("accent");
     let from = lower(lane.times, this.time(0));
     for (let x = 0; x < this.width && from < lane.times.length; x += 1) {
       const to = lower(lane.times, this.time(x + 1)), count = to - from;
       if (count) {
-        const tall = Math.min(7 + 3 * Math.log2(count), LANE - LABEL - 2);
-        pen.fillRect(x - 0.5, bottom - tall - 2, 2, tall);
+        const tall = Math.min(11 + 3 * Math.log2(count), LANE - LABEL - 3);
+        pen.fillRect(x - 0.5, bottom - tall - 1, 2, tall);
       }
       from = to;
     }
     pen.fillStyle = colour("ink");
-    pen.fillText(`${this.names[archive] ?? archive} (${number(lane.times.length)})`, 6, top + 12);
+    pen.fillText(`${this.names[archive] ?? archive} (${number(lane.times.length)})`, 6, top + 14);
+    this.drawChosen(pen, archive, bottom);
     pen.strokeStyle = colour("line");
     pen.beginPath(); pen.moveTo(0, bottom - 0.5); pen.lineTo(this.width, bottom - 0.5); pen.stroke();
+  }
+
+  // The copy that was chosen: a dot on top of its mark.
+  drawChosen(pen, archive, bottom) {
+    if (archive !== this.figure.dataset.archive || Number.isNaN(this.chosen)) return;
+    pen.beginPath();
+    pen.arc(this.x(this.chosen) + 0.5, bottom - 17, 4.5, 0, 2 * Math.PI);
+    pen.fill();
   }
 
   drawCurrent(pen, colour, lanes) {
@@ -210,13 +219,13 @@ class Timeline {
     const x = this.x(this.current.time);
     pen.strokeStyle = colour("ink");
     pen.lineWidth = 2;
-    pen.strokeRect(x - 4, row * LANE + LABEL, 9, LANE - LABEL - 1);
+    pen.strokeRect(x - 4, TOP + row * LANE + LABEL, 9, LANE - LABEL - 1);
     pen.lineWidth = 1;
   }
 
   // The capture nearest to a point, if it is near enough to be meant.
   at(x, y) {
-    const lanes = [...this.lanes], row = Math.floor(y / LANE);
+    const lanes = [...this.lanes], row = Math.floor((y - TOP) / LANE);
     if (!lanes[row]) return null;
     const [archive, lane] = lanes[row], index = lower(lane.times, this.time(x));
     const near = [index - 1, index].filter((one) => one in lane.times)

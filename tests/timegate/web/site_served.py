@@ -1,0 +1,114 @@
+"""The pages over fake archives, and what their HTML says."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from html.parser import HTMLParser
+
+from prometheus_client import CollectorRegistry
+
+from archives.model import ArchiveEntry
+from tests.scenario import FakeArchive, World
+from tests.timegate.web.served import QUICK, NoLists, Site, entries
+from timegate.desk import Desk
+from timegate.resolver import Deadlines, Resolver
+from timegate.timemap import Lists
+from timegate.web.answers import Answers
+from timegate.web.batch import Batch
+from timegate.web.everyone import Everyone
+from timegate.web.memento_list import ListHandler
+from timegate.web.operations import Operations
+from timegate.web.resolve import Resolve
+from timegate.web.server import Dispatch, Handler, listening
+from timegate.web.site.archive_pages import ArchivePages
+from timegate.web.site.dressed import Dressed
+from timegate.web.site.following import MOST, Following, News
+from timegate.web.site.home import Home
+from timegate.web.site.static import static
+from timegate.web.site.timeline import Timeline
+
+BROWSER = ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+State = Callable[[str], Mapping[str, object]]
+
+
+def unasked(_: str) -> Mapping[str, object]:
+    """Know nothing of any archive."""
+    return {"asked": True, "breaker": "closed"}
+
+
+class Watched(World):
+    """A world whose news are told."""
+
+    def __init__(self, news: News, *archives: FakeArchive) -> None:
+        super().__init__(*archives, deadlines=QUICK)
+        self.desk = Desk(self.archives, self.memory, news.observe)
+        self.resolver = Resolver(self.desk, self.memory, self.route, QUICK)
+
+
+@asynccontextmanager
+async def site(
+    *archives: FakeArchive,
+    extra: tuple[ArchiveEntry, ...] = (),
+    state: State = unasked,
+    watchers: int = MOST,
+) -> AsyncIterator[Site]:
+    """Serve the pages as `timegate.app` wires them."""
+    news = News()
+    world = Watched(news, *archives)
+    registry = entries(world, *extra)
+    answers = Answers(world.resolver, registry, "https://gate.example")
+    resolve = Resolve(answers, registry)
+    operations = Operations(registry, state, lambda: None, CollectorRegistry, None)
+    pages = ArchivePages(registry, state, operations, answers.pages)
+    everyone = Everyone(answers, world.route, patience=0.5)
+    lists = Lists(world.archives, NoLists())
+    async with world.desk, Following(everyone, news, watchers) as following:
+        home = Home(answers, registry, everyone, following)
+        exact: dict[str, Handler] = {
+            "/": home,
+            "/events": home.events,
+            "/archives": pages.all,
+        }
+        prefixes: dict[str, Handler] = {
+            "/resolve/": resolve,
+            "/list/": ListHandler(answers, world.route, patience=0.5),
+            "/archives/": pages.one,
+            "/timeline/": Timeline(lists, world.route, registry, Deadlines(0.2, 0.5)),
+            "/static/": static,
+        }
+        dispatch = Dispatch(
+            {path: Dressed(handler, answers.pages) for path, handler in exact.items()},
+            {path: Dressed(handler, answers.pages) for path, handler in prefixes.items()},
+            otherwise=Dressed(resolve, answers.pages),
+            batch=Batch(resolve),
+        )
+        async with listening(dispatch, "127.0.0.1", 0) as port:
+            yield Site(port, world)
+
+
+class Html(HTMLParser):
+    """A page taken apart: its tags with attributes, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self._texts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self._texts.append(data)
+
+    @property
+    def text(self) -> str:
+        """All of it, in one line."""
+        return " ".join("".join(self._texts).split())
+
+    @property
+    def links(self) -> list[str]:
+        """Where it leads."""
+        return [href for tag, a in self.tags if tag == "a" and (href := a.get("href"))]
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
