@@ -73,6 +73,8 @@ class Block:
 
     def finish(self) -> None:
         """Read on to the end of the record."""
+        if self._damage:
+            raise self._damage.again()
         ahead = len(self._pending) - self._at
         if self.left > ahead:
             self.left -= self._source.skip(self.left - ahead)
@@ -81,10 +83,8 @@ class Block:
             self.left = 0
         while self.left:
             self.read(AT_ONCE)
-        if self._open and not self._damage:
+        if self._open:
             self._close()
-        if self._damage:
-            raise self._damage.again()
 
     def _fetch(self) -> None:
         try:

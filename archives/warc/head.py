@@ -5,7 +5,7 @@ with 8.4 million of them takes 1.7 GB (M7).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 MOST_OCTETS: Final = 64 * 1024
@@ -48,11 +48,19 @@ def text_of(head: bytes) -> str:
 
 def fields_of(head: bytes) -> tuple[str, Fields]:
     """Return the first line and the fields behind it; a line without a colon is none."""
+    text = _unfolded(head)
+    return _first_line(text), tuple(
+        [(name, value.rstrip()) for name, value in _FIELD.findall(text)]
+    )
+
+
+def _unfolded(head: bytes) -> str:
     text = text_of(head)
-    if _FOLDED.search(text):
-        text = _FOLD.sub(" ", text)
-    first = text[: text.find("\n")].rstrip()
-    return first, tuple([(name, value.rstrip()) for name, value in _FIELD.findall(text)])
+    return _FOLD.sub(" ", text) if _FOLDED.search(text) else text
+
+
+def _first_line(text: str) -> str:
+    return text[: text.find("\n")].rstrip()
 
 
 class Headers:
@@ -60,8 +68,16 @@ class Headers:
 
     __slots__ = ("_values",)
 
-    def __init__(self, fields: Fields) -> None:
-        self._values = {name.lower(): value for name, value in fields[::-1]}
+    def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
+        self._values: dict[str, str] = {}
+        for name, value in fields:
+            self._values.setdefault(name.lower(), value.rstrip())
+
+    @classmethod
+    def read(cls, head: bytes) -> tuple[str, "Headers"]:
+        """Return the first line of *head*, and the fields behind it."""
+        text = _unfolded(head)
+        return _first_line(text), cls(_FIELD.findall(text))
 
     def get(self, name: str) -> str | None:
         return self._values.get(name.lower())

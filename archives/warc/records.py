@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 from archives.warc.arc import LONGEST_LINE, arc_fields
 from archives.warc.block import AT_ONCE, Block
 from archives.warc.capture import Damage
-from archives.warc.head import Headers, Oversized, fields_of, head_end
+from archives.warc.head import Headers, Oversized, head_end
 from archives.warc.members import MAGIC, Member
 from archives.warc.search import MOST_TRIALS, Search
 from archives.warc.stored import Damaged, Plain, Source, Stored
@@ -151,9 +151,9 @@ def _line_end(octets: bytes) -> int | None:
 
 def _parsed(head: bytes, offset: int) -> tuple[str, Headers]:
     if head.startswith(b"WARC/"):
-        first, fields = fields_of(head)
+        first, headers = Headers.read(head)
         if _VERSION.fullmatch(first):
-            return first[5:], Headers(fields)
+            return first[5:], headers
         raise Damaged(offset, f"no version of WARC that is known: {first[:20]!r}")
     if (arc := arc_fields(head)) is None:
         raise Damaged(offset, "neither WARC nor ARC")
