@@ -1,6 +1,9 @@
 """Options that several commands share, and the configuration they lead to."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -18,6 +21,27 @@ archives_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="More archives, in MemGator's archives.json.",
 )
+
+
+demo_option = click.option(
+    "--demo",
+    is_flag=True,
+    help="Three small archives that come with timegate, and no network.",
+)
+
+
+@contextmanager
+def configured(config: Path | None, archives: Path | None, *, demo: bool) -> Iterator[Config]:
+    """Give the configuration; that of the demo has its indexes in a folder of its own."""
+    if not demo:
+        yield loaded(config, archives)
+        return
+    if config is not None or archives is not None:
+        raise click.UsageError("--demo is a configuration of its own: give no other")
+    from timegate.demo import demo_config  # noqa: PLC0415 -- only who wants it loads it
+
+    with TemporaryDirectory(prefix="timegate-demo-") as folder:
+        yield demo_config(Path(folder))
 
 
 def loaded(config: Path | None, archives: Path | None) -> Config:

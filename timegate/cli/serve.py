@@ -13,7 +13,13 @@ import click
 import msgspec
 
 from timegate.app import askable, running
-from timegate.cli.options import archives_option, check_contact, config_option, loaded
+from timegate.cli.options import (
+    archives_option,
+    check_contact,
+    config_option,
+    configured,
+    demo_option,
+)
 from timegate.cli.workers import Workers, reserved
 from timegate.config import Config
 from timegate.upstream.shared import create_ledgers
@@ -30,6 +36,7 @@ from timegate.web.server import bound, serving
     help="Port; 1208 unless configured. 0 picks a free one.",
 )
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes that share the port.")
+@demo_option
 @click.option("--ledgers", type=click.Path(path_type=Path), hidden=True)
 def serve_command(  # noqa: PLR0913 -- one parameter for each option
     *,
@@ -38,23 +45,26 @@ def serve_command(  # noqa: PLR0913 -- one parameter for each option
     host: str | None,
     port: int | None,
     workers: int | None,
+    demo: bool,
     ledgers: Path | None,
 ) -> None:
     r"""Answer over HTTP: a Memento TimeGate, and a resolver for every identifier.
 
     \b
-    Example:
+    Examples:
+      timegate serve --demo
       timegate serve --config timegate.toml
       curl -i -H 'Accept-Datetime: Fri, 22 Jan 2016 11:20:29 GMT' \
         http://127.0.0.1:1208/timegate/http://www.dr.dk
     """
-    settings = _with_options(loaded(config, archives), host, port, workers)
-    check_contact(settings)
-    if ledgers is not None or settings.listen.workers == 1:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_serve(settings, ledgers))
-    else:
-        sys.exit(_supervise(settings, config, archives))
+    with configured(config, archives, demo=demo) as basis:
+        settings = _with_options(basis, host, port, 1 if demo else workers)
+        check_contact(settings)
+        if ledgers is not None or settings.listen.workers == 1:
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                runner.run(_serve(settings, ledgers))
+        else:
+            sys.exit(_supervise(settings, config, archives))
 
 
 def _with_options(
@@ -87,7 +97,7 @@ async def _serve(config: Config, ledgers: Path | None) -> None:
     with place:
         address = _address(config.listen.host, int(place.getsockname()[1]))
         async with (
-            running(config, config.base_url or address, ledgers) as app,
+            running(config, config.base_url or address, ledgers, keep=True) as app,
             serving(app.dispatch, place),
         ):
             if ledgers is None:

@@ -1,0 +1,137 @@
+"""Who answers at which address."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from archives.registry import Registry
+from archives.source import Fetcher
+from timegate.config import Config
+from timegate.guide import Guide
+from timegate.resolver import Deadlines
+from timegate.surroundings import Surroundings
+from timegate.timemap import Lists
+from timegate.web.answers import Answers
+from timegate.web.availabilities import Availabilities
+from timegate.web.batch import Batch
+from timegate.web.cdx import Captures, PywbCdx, WaybackCdx
+from timegate.web.collections import Collections
+from timegate.web.everyone import Everyone
+from timegate.web.memento import ApiHandler, MementoHandler
+from timegate.web.memento_list import ListHandler
+from timegate.web.monitor import Monitor
+from timegate.web.operations import Operations
+from timegate.web.proxy import Proxy
+from timegate.web.pwid_resolver import PwidResolver
+from timegate.web.resolve import Resolve
+from timegate.web.server import Dispatch, Handler
+from timegate.web.site.archive_pages import ArchivePages
+from timegate.web.site.dressed import Dressed
+from timegate.web.site.following import Following, News
+from timegate.web.site.home import Home
+from timegate.web.site.static import static
+from timegate.web.site.timeline import Timeline
+from timegate.web.thttp import Thttp
+from timegate.web.timegate import TimeGate
+from timegate.web.timemap import TimeMap
+from timegate.web.wayback import Availability, Web
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """What the handlers are made of."""
+
+    config: Config
+    answers: Answers
+    guide: Guide
+    lists: Lists
+    deadlines: Deadlines
+    around: Surroundings
+    fetchers: Mapping[str, Fetcher]
+    operations: Operations
+    monitor: Monitor
+    news: News
+    collections: Collections
+    observe: Callable[[str, int], None]
+    """Counts an answer by its route and status."""
+
+    @property
+    def registry(self) -> Registry:
+        """The archives that are known."""
+        return self.config.registry
+
+    @property
+    def timemap(self) -> TimeMap:
+        """Who writes merged TimeMaps."""
+        base = self.answers.base_url
+        return TimeMap(self.lists, self.guide.plan, self.registry, lambda: base, self.deadlines)
+
+
+@asynccontextmanager
+async def routed(rooms: Rooms) -> AsyncIterator[Dispatch]:
+    """Open what watches searches, and give every address its handler."""
+    answers = rooms.answers
+    everyone = Everyone(answers, rooms.guide.plan)
+    async with Following(everyone, rooms.news) as following:
+        home = Home(answers, rooms.registry, everyone, following)
+        resolve = Resolve(answers, rooms.registry)
+        yield Dispatch(
+            _dressed(_exact(rooms, home, resolve), answers),
+            _dressed(_prefixes(rooms, resolve), answers),
+            otherwise=Dressed(resolve, answers.pages),
+            batch=Batch(resolve),
+            observe=rooms.observe,
+            posts={"/wayback/available": Availabilities(answers, rooms.registry)},
+        )
+
+
+def _dressed(handlers: Mapping[str, Handler], answers: Answers) -> dict[str, Handler]:
+    return {path: Dressed(handler, answers.pages) for path, handler in handlers.items()}
+
+
+def _exact(rooms: Rooms, home: Home, resolve: Resolve) -> dict[str, Handler]:
+    operations = rooms.operations
+    captures = Captures(rooms.lists, rooms.guide.plan, rooms.deadlines)
+    return {
+        "/": home,
+        "/about": operations.about,
+        "/archives": _pages(rooms).all,
+        "/cdx": PywbCdx(captures),
+        "/cdx/search/cdx": WaybackCdx(captures),
+        "/collections": rooms.collections.overview,
+        "/events": home.events,
+        "/healthz": operations.health,
+        "/metrics": operations.metrics,
+        "/monitor": rooms.monitor,
+        "/pwid": PwidResolver(resolve),
+        "/readyz": operations.readiness,
+        "/resolve": PwidResolver(resolve),
+        "/wayback/available": Availability(rooms.answers, rooms.registry),
+    }
+
+
+def _prefixes(rooms: Rooms, resolve: Resolve) -> dict[str, Handler]:
+    answers, registry, plan = rooms.answers, rooms.registry, rooms.guide.plan
+    timegate = TimeGate(answers, rooms.around)
+    old = rooms.config.old_redirects
+    return {
+        "/timegate/": timegate,
+        "/timemap/": rooms.timemap,
+        "/resolve/": resolve,
+        "/collections/": rooms.collections,
+        "/memento/proxy/": Proxy(answers, registry, rooms.fetchers),
+        "/memento/": MementoHandler(answers, rooms.around, old_redirects=old),
+        "/api/": ApiHandler(answers, rooms.around, old_redirects=old),
+        "/list/": ListHandler(answers, plan),
+        "/web/": Web(answers, timegate),
+        "/uri-res/": Thttp(answers, registry),
+        "/archives/": _pages(rooms).one,
+        "/timeline/": Timeline(rooms.lists, plan, registry, rooms.deadlines),
+        "/static/": static,
+    }
+
+
+def _pages(rooms: Rooms) -> ArchivePages:
+    return ArchivePages(
+        rooms.registry, rooms.guide.state, rooms.operations, rooms.answers.pages
+    )
