@@ -74,7 +74,7 @@ class Resolver:
         search = _Search(query, wishes, plan, self._desk, _fresh(query, wishes, remembered))
         if not wishes.only_if_cached:
             with spending(Budget()):
-                await search.run(self._hurried(wishes))
+                await search.run(self._timed(wishes))
         return search.conclusion(_stale(query, wishes, remembered))
 
     def _narrowed(self, plan: Plan, query: Query, policy: Policy) -> Plan:
@@ -91,10 +91,11 @@ class Resolver:
                 recalled[archive] = known
         return recalled
 
-    def _hurried(self, policy: Policy) -> Deadlines:
+    def _timed(self, policy: Policy) -> Deadlines:
         if policy.wait is None:
             return self._deadlines
-        return Deadlines(min(self._deadlines.soft, policy.wait), policy.wait)
+        # Who says how long it may take wants what is known by then, not what was quick.
+        return Deadlines(policy.wait, policy.wait)
 
 
 def _fresh(query: Query, policy: Policy, remembered: dict[str, Remembered]) -> list[Attempt]:

@@ -296,6 +296,16 @@ def test_a_client_may_want_to_wait_less() -> None:
     assert resolution.failed == ("a",)
 
 
+def test_a_client_may_want_to_wait_longer_for_something_better() -> None:
+    world = World(FakeArchive("a", 0.1, (WEEK_LATER,)), FakeArchive("b", 4.0, (EXACT,)))
+
+    resolution = resolved(world, ANY, Policy(wait=5.0))
+
+    assert resolution.memento is not None
+    assert resolution.memento.archive == "b"
+    assert resolution.complete
+
+
 def test_a_page_is_preferred_to_an_archived_error_of_the_same_second() -> None:
     gone = FakeArchive("gone", 0.1, (DAY_LATER,), status=404)
     world = World(gone, FakeArchive("good", 0.5, (DAY_LATER,)))
