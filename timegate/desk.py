@@ -20,6 +20,8 @@ from timegate.resolution import Attempt, Direction, Remembered, Rule
 
 Question = tuple[str, str, Moment | None, Direction]
 _PATIENCE: Final = 15.0
+_SKEW: Final = 60.0
+"""Seconds by which the clocks of two replicas may differ."""
 
 
 class Memory(Protocol):
@@ -34,6 +36,29 @@ class Memory(Protocol):
     ) -> None: ...
 
 
+class Turns(Protocol):
+    """Who asks, where several replicas have the same question at the same time."""
+
+    async def wait(self, question: Question) -> float:
+        """Wait while another replica asks; return for how many seconds, 0 if nobody does."""
+        ...
+
+    def done(self, question: Question) -> None:
+        """Note that the question is answered, remembered, or given up."""
+        ...
+
+
+class Alone:
+    """One replica: it is always its turn."""
+
+    async def wait(self, question: Question) -> float:
+        del question
+        return 0.0
+
+    def done(self, question: Question) -> None:
+        """Do nothing: nobody waits."""
+
+
 class Desk:
     """Where questions are handed in. Use as a context manager: it ends what is under way."""
 
@@ -43,11 +68,13 @@ class Desk:
         memory: Memory,
         observe: Callable[[Attempt], None] = lambda _: None,
         patience: float = _PATIENCE,
+        turns: Turns | None = None,
     ) -> None:
         self._sources = sources
         self._memory = memory
         self._observe = observe
         self._patience = patience
+        self._turns: Turns = turns or Alone()
         self._under_way: dict[Question, asyncio.Task[Attempt]] = {}
         self._overdue: set[Question] = set()
 
@@ -102,10 +129,21 @@ class Desk:
             known = await self._memory.recall(archive, original, at)
             if known is not None and known.fresh and direction == "closest":
                 return Attempt(archive, known.outcome, 0.0, original, variant, known.age)
+        try:
+            return await self._asked(question, variant)
+        finally:
+            self._turns.done(question)
+
+    async def _asked(self, question: Question, variant: Rule | None) -> Attempt:
+        archive, original, at, direction = question
         clock = asyncio.get_running_loop().time
         began = clock()
         outcome: Closest | ArchiveError | None
         try:
+            known = await self._asked_elsewhere(question)
+            if known is not None:
+                took = clock() - began
+                return Attempt(archive, known.outcome, took, original, variant, known.age)
             outcome = await self._outcome(question)
         except ArchiveError as error:
             outcome = error
@@ -119,6 +157,20 @@ class Desk:
         if not isinstance(outcome, ArchiveError) and direction == "closest":
             await self._memory.remember(archive, original, at, outcome)
         return attempt
+
+    async def _asked_elsewhere(self, question: Question) -> Remembered | None:
+        """Return what another replica was told meanwhile; None if we have to ask.
+
+        Who waited in vain does not wait again: the other one has failed, or is gone.
+        """
+        waited = await self._turns.wait(question)
+        if not waited:
+            return None
+        archive, original, at, _ = question
+        known = await self._memory.recall(archive, original, at)
+        # An older one was there before the question: whoever asked did not want it.
+        recent = known is not None and known.fresh and known.age <= waited + _SKEW
+        return known if recent else None
 
     async def _outcome(self, question: Question) -> Closest | None:
         archive, original, at, direction = question

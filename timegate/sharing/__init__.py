@@ -1,9 +1,30 @@
 """What replicas share in Redis or Valkey: answers, manners, questions under way, dead archives.
 
-All of it is optional in every request. The client library is an extra, so nothing here imports
-it before somebody asks for `open_shared`.
+All of it is optional in every request. The client library is an extra: nothing imports it until
+`open_shared` is called.
 """
 
-from timegate.sharing.address import is_shared
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
-__all__ = ["is_shared"]
+from timegate.sharing.address import is_shared
+from timegate.sharing.patience import patient
+
+if TYPE_CHECKING:
+    from timegate.sharing.opening import Shared
+
+__all__ = ["is_shared", "open_shared", "patient"]
+
+
+def open_shared(url: str, replicas: int | None = None) -> "AbstractAsyncContextManager[Shared]":
+    """Return what is shared at *url*, to be used as a context manager. Raises ValueError.
+
+    *replicas* is how many there are at least; None to count them.
+    """
+    try:
+        from timegate.sharing.opening import opened  # noqa: PLC0415 -- needs the extra
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            "a cache in Redis or Valkey needs the extra: pip install 'timegate-proxy[redis]'"
+        ) from error
+    return opened(url, replicas)

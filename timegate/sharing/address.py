@@ -66,7 +66,8 @@ class Address:
 
 def is_shared(url: str) -> bool:
     """Whether *url* names a memory that replicas share."""
-    return url.partition("://")[0] in _SCHEMES
+    scheme, separator, _ = url.partition("://")
+    return bool(separator) and scheme in _SCHEMES
 
 
 def parse_address(url: str) -> Address:

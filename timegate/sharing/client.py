@@ -102,15 +102,15 @@ class Client:
         """Why it is not used, or a part of it; None if all is well."""
         return next(iter(self._troubles.values()), None)
 
-    async def read(self, key: str, *command: Word) -> object:
-        """Run a command that changes nothing; *key* says where. Raises Away, Spoiled."""
-        return await self._run(key, command, writing=False)
-
-    async def write(self, key: str, *command: Word, counted: bool = True) -> object:
-        """Run a command that changes something. Raises Away, Spoiled.
+    async def read(self, key: str, *command: Word, counted: bool = True) -> object:
+        """Run a command that changes nothing; *key* says where. Raises Away, Spoiled.
 
         Where it is not *counted*, it does not draw on what the request may wait.
         """
+        return await self._run(key, command, writing=False, counted=counted)
+
+    async def write(self, key: str, *command: Word, counted: bool = True) -> object:
+        """Run a command that changes something. Raises Away, Spoiled."""
         return await self._run(key, command, writing=True, counted=counted)
 
     async def script(
@@ -134,7 +134,7 @@ class Client:
         task.add_done_callback(self._tasks.discard)
 
     async def _run(
-        self, key: str, command: tuple[Word, ...], *, writing: bool, counted: bool = True
+        self, key: str, command: tuple[Word, ...], *, writing: bool, counted: bool
     ) -> object:
         place = self._connection.place(key)
         troubles = self._troubles

@@ -91,6 +91,17 @@ class Admission(NamedTuple):
 _ADMITTED: Final = Admission(admitted=True)
 
 
+class Dead(NamedTuple):
+    """An archive that is left alone, as others may be told of it."""
+
+    failures: int
+    openings: int
+    until: float
+    """By our own clock."""
+    left: float
+    """Seconds."""
+
+
 class Breakers:
     """The circuits of all archives, which know each other for one reason.
 
@@ -123,6 +134,35 @@ class Breakers:
         remaining = (circuit.opens_until or now) - now
         why = f"{circuit.failures} failures in a row"
         return Admission(admitted=False, retry_after=remaining, why=why)
+
+    @property
+    def number(self) -> int:
+        """How many archives there are."""
+        return len(self._circuits)
+
+    def knows(self, archive: str) -> bool:
+        """Whether it is one of ours."""
+        return archive in self._circuits
+
+    def dead(self) -> dict[str, Dead]:
+        """Return the archives that are left alone now."""
+        now = self._clock()
+        return {
+            archive: Dead(c.failures, c.openings, c.opens_until, c.opens_until - now)
+            for archive, c in self._circuits.items()
+            if c.opens_until is not None and now < c.opens_until
+        }
+
+    def advise(self, archive: str, failures: int, openings: int, seconds: float) -> None:
+        """Leave an archive alone that others found dead; what we know ourselves counts more."""
+        if self._circuits[archive].opens_until is not None:
+            return
+        rest = min(seconds, LONGEST_REST * (1 + JITTER))
+        self._circuits[archive] = Circuit(failures, openings, self._clock() + rest)
+
+    def wake(self, archive: str) -> None:
+        """End its rest: others had a good answer."""
+        self._circuits[archive] = self._circuits[archive].woken(self._clock())
 
     def report(self, archive: str, outcome: Outcome) -> None:
         """Say how an admitted request went."""

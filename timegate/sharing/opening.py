@@ -1,0 +1,71 @@
+"""Opens all that replicas share, and keeps it going."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager
+from secrets import token_hex
+from typing import Final
+
+from archives.model import ArchiveEntry
+from timegate.sharing.address import parse_address
+from timegate.sharing.breakers import SharedBreakers
+from timegate.sharing.client import Client
+from timegate.sharing.ledger import RedisLedger, RedisLedgers
+from timegate.sharing.locks import Locks
+from timegate.sharing.replicas import BEAT, Replicas
+from timegate.sharing.store import RedisStore
+from timegate.upstream.breaker import Breakers
+
+_EXCHANGE: Final = 1.0
+"""Seconds after which all know that an archive is dead."""
+
+
+class Shared:
+    """What is shared, in the shapes in which the rest of the program wants it."""
+
+    def __init__(
+        self,
+        client: Client,
+        replicas: int | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        name = token_hex(8)
+        self.store = RedisStore(client)
+        self.replicas = Replicas(client, name, replicas)
+        self._ledgers = RedisLedgers(client, lambda: self.replicas.number, clock, name)
+        self._client = client
+
+    def ledger(self, entry: ArchiveEntry) -> RedisLedger:
+        """Return the ledger of a host archive, for `pool.Surroundings`."""
+        return self._ledgers.of(entry)
+
+    def turns(self, version: str, *, restricted: Collection[str] = ()) -> Locks:
+        """Return the questions under way, for the desk."""
+        locks = Locks(self._client, version, restricted=restricted)
+        self._client.keep(locks.keep_renewing())
+        return locks
+
+    def watch(self, breakers: Breakers) -> None:
+        """Share what is learned of dead archives from now on."""
+        shared = SharedBreakers(self._client, breakers)
+        self._client.keep(_every(_EXCHANGE, shared.exchange))
+
+
+@asynccontextmanager
+async def opened(url: str, replicas: int | None = None) -> AsyncGenerator[Shared]:
+    """Connect to *url*; that it is away is no reason not to start. Raises ValueError."""
+    async with Client(parse_address(url)) as client:
+        shared = Shared(client, replicas)
+        await shared.replicas.beat()
+        client.keep(_every(BEAT, shared.replicas.beat))
+        try:
+            yield shared
+        finally:
+            await shared.replicas.leave()
+
+
+async def _every(seconds: float, do: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        await do()
