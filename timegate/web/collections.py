@@ -7,7 +7,6 @@ its TimeGate.
 
 from collections.abc import Iterable
 from concurrent.futures import Executor
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 import msgspec
@@ -74,7 +73,7 @@ class Collections:
             return problem(404, "not-found", f"no such collection; there is {known}")
         if not rest:
             return Answer(200, _JSON, msgspec.json.encode(site.surfaces()))
-        return await site(replace(call, rest=rest))
+        return await site(_inside(call, rest))
 
 
 class Site:
@@ -112,8 +111,8 @@ class Site:
         if rest == "cdx" or rest.startswith("cdx?"):
             return await self._cdx(call)
         if rest.startswith("timemap/"):
-            return await self._timemap(replace(call, rest=rest.removeprefix("timemap/")))
-        return await self._timegate(replace(call, rest=rest.removeprefix("timegate/")))
+            return await self._timemap(_inside(call, rest.removeprefix("timemap/")))
+        return await self._timegate(_inside(call, rest.removeprefix("timegate/")))
 
     def surfaces(self) -> dict[str, object]:
         """Return where everything is."""
@@ -127,3 +126,7 @@ class Site:
             "replay": f"{base}/{{stamp}}/{{url}}",
             "raw": f"{base}/{{stamp}}id_/{{url}}",
         }
+
+
+def _inside(call: Call, rest: str) -> Call:
+    return Call(call.method, rest, call.headers, call.repeated)
