@@ -109,8 +109,10 @@ class Facts:
 
     @cached_property
     def captures(self) -> list[Capture]:
-        """What the TimeMap lists, oldest first; nothing where it cannot be read."""
-        return [] if self.timemap is None else self.timemap.captures
+        """What the TimeMap lists, oldest first; nothing where it is not whole."""
+        if self.timemap is None or any(page.silence for page in self.timemap.documents):
+            return []
+        return self.timemap.captures
 
     @cached_property
     def _stamps(self) -> dict[str, str]:

@@ -109,7 +109,7 @@ class _Gathering:
             await self._at(url, near_later),
             await self._at(url, oldest),
             await self._at(url, questions.a_year_before(oldest) if oldest else _NO_OLDER),
-            await self._at(url, questions.a_year_after(self._now)),
+            await self._at(url, questions.after(captures, self._now)),
             await self._ask(early, turn=1),
             await self._ask(questions.head(url, "memento", near_earlier)),
             await self._bad_dates(url) if self._first else {},

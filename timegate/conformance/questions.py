@@ -100,5 +100,11 @@ def a_year_after(stamp: str) -> str:
     return _digits(second_of(stamp) + _YEAR)
 
 
+def after(captures: Sequence[Capture], now: str) -> str:
+    """Return a time after the last capture: in the past if possible, else in the future."""
+    past = a_year_after(captures[-1][0]) if captures else now
+    return past if past < now else a_year_after(now)
+
+
 def _digits(at: datetime) -> str:
     return Moment.of(at).digits

@@ -35,9 +35,9 @@ class Report:
 
     @property
     def unanswered(self) -> bool:
-        """Whether nothing could be judged because the archive did not answer."""
-        judged = [r for r in self.results if r.finding.verdict in ("pass", "fail", "warn")]
-        return not judged or all(not result.finding.evidence for result in judged)
+        """Whether some MUST could not be judged because the archive did not answer."""
+        musts = (result for result in self.results if result.check.level == "must")
+        return any(result.finding.verdict == "unknown" for result in musts)
 
     def worst(self, check: Check) -> Result:
         """Return the worst result of *check* over all pages, for a table with one cell."""
@@ -52,7 +52,7 @@ def judged(facts: Facts) -> tuple[Result, ...]:
 
 
 def exit_code(reports: Sequence[Report], *, strict: bool) -> int:
-    """0: every MUST holds. 1: one does not (with *strict*, also a SHOULD). 4: no answer."""
+    """0: every MUST holds. 1: one does not (*strict*: also a SHOULD). 4: one is unknown."""
     findings = [result for report in reports for result in report.results]
     failed = any(result.finding.verdict == "fail" for result in findings)
     slack = any(r.finding.verdict == "warn" and r.check.level == "should" for r in findings)

@@ -71,9 +71,7 @@ class Session:
             why = f"not asked: {self._silences} times in a row it did not answer"
             return Exchange(request, trouble=Trouble("not-asked", why))
         exchange = await self._sent(self._fetch, request)
-        silent = exchange.status is None and exchange.trouble is not None
-        unreachable = silent and exchange.trouble is not None and _is_silence(exchange.trouble)
-        self._silences = self._silences + 1 if unreachable else 0
+        self._silences = self._silences + 1 if _is_silence(exchange) else 0
         if self._record is not None:
             self._record(exchange, turn)
         return exchange
@@ -97,8 +95,9 @@ class Session:
         return self._clock() - sent
 
 
-def _is_silence(trouble: Trouble) -> bool:
-    return trouble.kind == "unreachable"
+def _is_silence(exchange: Exchange) -> bool:
+    trouble = exchange.trouble
+    return exchange.status is None and trouble is not None and trouble.kind == "unreachable"
 
 
 def _kind_of(error: ArchiveError) -> Kind:
@@ -106,8 +105,8 @@ def _kind_of(error: ArchiveError) -> Kind:
 
 
 async def _body_of(reply: Reply, request: Request) -> tuple[bytes, Trouble | None]:
-    """Read a list up to the limit; of mementos nothing, their bytes prove nothing here."""
-    if request.purpose == "memento" or request.method == "HEAD":
+    """Read a list up to the limit; the bytes of mementos and errors would prove nothing."""
+    if request.purpose == "memento" or request.method == "HEAD" or reply.status != 200:
         return b"", None
     body = bytearray()
     try:

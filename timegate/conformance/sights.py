@@ -1,11 +1,17 @@
 """What checks look at, or the reason why there is nothing to look at."""
 
+from typing import Final
+
+from archives.negotiation import REDIRECTS
 from timegate.conformance.facts import Facts, Gate, Replay, TimeMap
 from timegate.conformance.finding import NotApplicable, Unanswered
 from timegate.conformance.listing import Listing
 from timegate.conformance.said import Said
+from timegate.conformance.subject import origin_of
 
-_NOT_HELD = (404, 410)
+_NOT_HELD: Final = (404, 410)
+UNASKED: Final = (206, 304, 416)
+"""Nobody asked for a part, or whether something has changed."""
 
 
 def gate_of(facts: Facts) -> Gate:
@@ -20,18 +26,59 @@ def not_held(said: Said) -> bool:
     return said.status in _NOT_HELD and said.datetime is None
 
 
-def gate_answers(facts: Facts) -> list[Said]:
-    """Return the answers of the TimeGate that are a TimeGate's, about a page it holds."""
+def heard_of_gate(facts: Facts) -> list[Said]:
+    """Return whatever the TimeGate answered about a page that it holds."""
     gate = gate_of(facts)
     heard = [said for said in gate.good if not said.silence]
     if not heard:
         raise Unanswered(gate.newest.silence, gate.newest)
     if all(not_held(said) for said in heard):
         raise NotApplicable(f"the archive does not hold {facts.sample}")
-    speaking = [said for said in heard if not said.is_gate and not not_held(said)]
-    if not speaking:
-        raise Unanswered("a page with nothing of Memento, not a TimeGate's answer", *heard[:1])
-    return speaking
+    return [said for said in heard if not not_held(said)]
+
+
+def gate_answers(facts: Facts) -> list[Said]:
+    """Return the answers of a TimeGate that works, about a page it holds."""
+    heard = heard_of_gate(facts)
+    check_works(facts)
+    return [said for said in heard if not said.is_gate]
+
+
+def check_works(facts: Facts) -> None:
+    """Raise Unanswered where even a good question leads to no memento.
+
+    What such a TimeGate says otherwise proves nothing; that it leads nowhere is found by the
+    checks that are named after it.
+    """
+    gate = gate_of(facts)
+    if gate.early.silence:
+        raise Unanswered(gate.early.silence, gate.early)
+    if not_held(gate.early):
+        return
+    if leads_nowhere(gate.early) or _lost(facts):
+        raise Unanswered("the TimeGate leads to no memento", gate.early)
+
+
+def leads_nowhere(said: Said) -> bool:
+    """Whether an answer of a TimeGate neither is a memento nor names one."""
+    if said.datetime is not None:
+        return said.status in UNASKED
+    return said.status not in (200, *REDIRECTS) or said.chosen is None
+
+
+def _lost(facts: Facts) -> bool:
+    """Whether following the TimeGate ended anywhere but at a memento of the archive."""
+    route = facts.route
+    if route is None or not route.stopped:
+        return False
+    return not (route.stopped.startswith("leaves") and is_home(facts, route.end.location))
+
+
+def is_home(facts: Facts, uri: str | None) -> bool:
+    """Whether *uri* is where the archive, or an aggregator's TimeMap, says mementos are."""
+    linked = [] if facts.gate is None else facts.gate.early.mementos
+    homes = {*(origin_of(u) for _, u in facts.captures), *(origin_of(m.uri) for m in linked)}
+    return origin_of(uri or "") in homes - {""}
 
 
 def check_held(facts: Facts) -> None:
@@ -62,7 +109,7 @@ def replays_of(facts: Facts) -> list[Replay]:
     """Return the mementos that were asked for."""
     if not facts.replays:
         if facts.gate is not None:
-            check_held(facts)
+            gate_answers(facts)
             chosen = facts.gate.early.chosen
             if chosen and not facts.subject.owns(chosen):
                 raise NotApplicable("its mementos are kept by others, who are not asked here")

@@ -34,8 +34,9 @@ class Subject:
     """``host:port`` that may be asked, the default port left out."""
 
     def owns(self, url: str) -> bool:
-        """Whether *url* is an address of this archive."""
-        return origin_of(url) in self.origins
+        """Whether *url* is an address of this archive, and as safe as the one given."""
+        plain = url.startswith("http:") and self.url.startswith("https:")
+        return origin_of(url) in self.origins and not plain
 
 
 def subject_of(entry: ArchiveEntry, samples: tuple[str, ...]) -> Subject | None:

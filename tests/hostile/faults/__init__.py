@@ -7,7 +7,9 @@ from tests.hostile.faults import (
     connections,
     dates,
     heads,
+    listings,
     lists,
+    negotiation,
     redirects,
     refusals,
     trickles,
@@ -27,6 +29,8 @@ FAULTS: Final[dict[str, Fault]] = {NONE.name: NONE} | {
         codings,
         trickles,
         connections,
+        negotiation,
+        listings,
     )
     for value in vars(module).values()
     if isinstance(value, Fault)

@@ -5,9 +5,15 @@ The one place that knows where it lives.
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
 from tests.hostile import EXAMPLE, FAULTS, Archive, Capture, Manner, served
+from tests.hostile.addresses import read_question
+from tests.hostile.answers import right_answer
+from tests.hostile.faults.fault import Exchange
+from tests.hostile.site import Site
 from tests.hostile.wire import Answer, Fields, Reply, Request
 
 PAGE: Final = EXAMPLE[0].original
@@ -20,7 +26,17 @@ _PREFLIGHT: Final[Fields] = (
     ("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"),
     ("Access-Control-Allow-Headers", "Accept-Datetime, Prefer"),
 )
-QUICK: Final = Manner(delay=0.05, interval=0.05, patience=5.0, bulk=200_000, bomb=20_000_000)
+QUICK: Final = Manner(delay=0.05, interval=0.05, patience=5.0, bulk=1_000_000, bomb=10_000_000)
+
+
+class OpenExchange(Exchange):
+    """An exchange whose right answer scripts may read."""
+
+    @cached_property
+    def right(self) -> Answer:
+        """What a right archive would answer, with leave to read it."""
+        answer = right_answer(self.site, self.request, self.question)
+        return replace(answer, headers=(*answer.headers, *_OPEN))
 
 
 class OpenArchive(Archive):
@@ -28,11 +44,14 @@ class OpenArchive(Archive):
 
     def reply(self, request: Request) -> Reply:
         """Answer, with leave to read it."""
+        if self.fault.name == "no-cors":
+            return super().reply(request)
         if request.method == "OPTIONS" and self.fault.name != "no-preflight":
             return Answer(204, _PREFLIGHT)
-        reply = super().reply(request)
-        if isinstance(reply, Answer) and self.fault.name != "no-cors":
-            return Answer(reply.status, (*reply.headers, *_OPEN), reply.body, reply.delay)
+        site = Site(self.holdings, self.addresses, self.manner)
+        reply = self.fault.reply(OpenExchange(site, request, read_question(request.target)))
+        if isinstance(reply, Answer) and reply.value("Access-Control-Allow-Origin") is None:
+            return replace(reply, headers=(*reply.headers, *_OPEN))
         return reply
 
 

@@ -13,7 +13,7 @@ from timegate.upstream.fetcher import Timeouts
 from timegate.upstream.pool import Settings
 
 NOW: Final = "20261116050000"
-IMPATIENT: Final = Timeouts(connect=0.5, tls=0.5, first_byte=0.5, stall=0.5, total=5.0)
+IMPATIENT: Final = Timeouts(connect=0.5, tls=0.5, first_byte=0.5, stall=0.5, total=1.0)
 
 
 def job_for(archive: Archive, *, name: str = "mine", samples: tuple[str, ...] = (PAGE,)) -> Job:

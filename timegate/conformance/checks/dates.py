@@ -20,7 +20,7 @@ from timegate.conformance.finding import (
 )
 from timegate.conformance.questions import BAD_DATES, GRAMMATICAL
 from timegate.conformance.said import MementoLink, Said, stamp_of
-from timegate.conformance.sights import gate_of
+from timegate.conformance.sights import check_works, gate_of
 
 _NONSENSE = "no date at all"
 
@@ -47,10 +47,7 @@ def _refused(facts: Facts, *names: str) -> Finding:
     gate = gate_of(facts)
     if not gate.bad:
         raise NotApplicable("asked with the first page only")
-    if gate.early.silence:
-        raise Unanswered(gate.early.silence, gate.early)
-    if gate.early.is_gate:
-        raise Unanswered("a page with nothing of Memento, not a TimeGate's answer", gate.early)
+    check_works(facts)
     # Who answers good dates and has an error of its own for bad ones has not refused them
     # (LANL's server, 500); who is silent has said nothing.
     heard = {n: gate.bad[n] for n in names if gate.bad[n].exchange.status is not None}

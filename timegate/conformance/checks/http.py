@@ -17,8 +17,10 @@ from timegate.conformance.finding import (
 )
 from timegate.conformance.questions import ORIGIN
 from timegate.conformance.said import Said
-from timegate.conformance.sights import gate_answers, gate_of, mementos, timemap_of
+from timegate.conformance.sights import check_works, gate_answers, gate_of, mementos, timemap_of
 
+_OURS = ("no connection in time (TCP and TLS)",)
+"""Silence, which says nothing about certificates."""
 _COMPARED = ("memento-datetime", "location", "content-location", "link", "vary")
 
 
@@ -94,8 +96,7 @@ def head_of_a_timemap_is_get_without_a_body(facts: Facts) -> Finding:
 def unknown_page_is_a_404(facts: Facts) -> Finding:
     """The TimeGate answers 404 for a page that was never captured."""
     said = answered(gate_of(facts).unknown, "an unknown page")
-    if said.is_gate and gate_of(facts).early.is_gate:
-        raise Unanswered("a page with nothing of Memento, not a TimeGate's answer", said)
+    check_works(facts)
     if said.status == 404:
         return passed("404", said)
     return broken(f"answers {said.status}", "404", said)
@@ -139,7 +140,7 @@ def certificate_is_valid(facts: Facts) -> Finding:
         raise NotApplicable("nothing was asked over https")
     for said in secure:
         trouble = said.exchange.trouble
-        if trouble is not None and trouble.why.startswith("TLS:"):
+        if trouble is not None and "TLS" in trouble.why and trouble.why not in _OURS:
             return broken(trouble.why, "a valid certificate", said)
     if all(said.exchange.status is None for said in secure):
         raise Unanswered(secure[0].silence, secure[0])

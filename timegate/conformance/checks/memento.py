@@ -14,16 +14,14 @@ from timegate.conformance.finding import (
 )
 from timegate.conformance.said import Said
 from timegate.conformance.sights import (
-    check_held,
+    UNASKED,
     gate_answers,
+    heard_of_gate,
+    is_home,
     mementos,
     not_held,
     replays_of,
 )
-from timegate.conformance.subject import origin_of
-
-_UNASKED = (206, 304, 416)
-"""Nobody asked for a part, or whether something has changed."""
 
 
 @check("M-20", "must", "RFC 7089 2.1.1")
@@ -45,7 +43,7 @@ def memento_status_is_the_archived_one(facts: Facts) -> Finding:
     """A memento has the status of what was archived, never one that answers no question."""
 
     def complaint(said: Said) -> str | None:
-        return f"answers {said.status}, unasked" if said.status in _UNASKED else None
+        return f"answers {said.status}, unasked" if said.status in UNASKED else None
 
     return each(mementos(facts), complaint, "the archived status")
 
@@ -123,7 +121,7 @@ def raw_view_is_the_same_memento(facts: Facts) -> Finding:
 def _routes(facts: Facts) -> list[Replay]:
     routes = [facts.route] if facts.route is not None else []
     if facts.route is not None:
-        check_held(facts)
+        heard_of_gate(facts)
     routes += facts.replays
     if not routes:
         raise NotApplicable("there is nothing to follow")
@@ -159,12 +157,10 @@ def https_stays_https(facts: Facts) -> Finding:
 def redirects_stay_in_the_archive(facts: Facts) -> Finding:
     """Redirects lead to the archive itself, or to where its TimeMap lists mementos."""
     routes = _routes(facts)
-    homes = {origin_of(uri) for _, uri in facts.captures} - {""}
     away = [
         route
         for route in routes
-        if route.stopped.startswith("leaves")
-        and origin_of(route.end.location or "") not in homes
+        if route.stopped.startswith("leaves") and not is_home(facts, route.end.location)
     ]
     if not away:
         return passed("none leaves it", *routes[0].hops)

@@ -15,6 +15,7 @@ from timegate.conformance.finding import (
     passed,
 )
 from timegate.conformance.listing import LINK_FORMAT, Listing
+from timegate.conformance.said import Said
 from timegate.conformance.sights import documents, gate_answers, not_held, timemap_of
 
 
@@ -223,11 +224,13 @@ def pages_are_there(facts: Facts) -> Finding:
 def timemap_lists_what_the_timegate_chooses(facts: Facts) -> Finding:
     """Every memento that the TimeGate chooses is in the TimeMap."""
     stamps = {stamp for stamp, _ in timemap_of(facts).captures}
+    undated = {link.uri for page in documents(facts) for link in page.mementos}
     chosen = [said for said in gate_answers(facts) if facts.picked(said)]
     if not chosen or not stamps:
         raise NotApplicable("nothing was chosen that could be looked up")
-    return each(
-        chosen,
-        lambda s: None if facts.picked(s) in stamps else f"{facts.picked(s)} is not listed",
-        "every known memento",
-    )
+
+    def complaint(said: Said) -> str | None:
+        listed = facts.picked(said) in stamps or said.chosen in undated
+        return None if listed else f"{facts.picked(said)} is not listed"
+
+    return each(chosen, complaint, "every known memento")

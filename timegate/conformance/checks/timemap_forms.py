@@ -38,6 +38,8 @@ def _same(facts: Facts, said: Said | None, form: str) -> Finding:
     if timemap_of(facts).pages:
         raise NotApplicable("the TimeMap has pages, which other formats cut elsewhere")
     listed = [stamp for stamp, _ in timemap_of(facts).captures]
+    if not listed:
+        raise NotApplicable("the TimeMap has nothing to compare with")
     try:
         other = [stamp for stamp, _ in in_time(captures_in(said))]
     except Malformed as complaint:

@@ -1,0 +1,254 @@
+"""TimeGates and mementos that break one rule of RFC 7089 each, and are right otherwise."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from tests.hostile.addresses import Replay, TimeGate
+from tests.hostile.answers import PLAIN, timegate_to
+from tests.hostile.captures import Capture, http_date
+from tests.hostile.faults.fault import EVERYTHING, Exchange, fault
+from tests.hostile.links import header, link, original_link
+from tests.hostile.wire import Answer
+
+_REFUSALS: Final = (400, 404)
+_asked: Final[set[tuple[object, ...]]] = set()
+"""What `unstable` was asked before; nothing else here remembers."""
+_REMEMBERED: Final = 1000
+
+
+def _original(exchange: Exchange, change: Callable[[str], str]) -> Answer:
+    value = exchange.right.value("Link")
+    if value is None:
+        return exchange.right
+    return exchange.right.having("Link", change(value).strip(", "))
+
+
+@fault(TimeGate)
+def vary_missing(exchange: Exchange) -> Answer:
+    """The TimeGate has no Vary."""
+    return exchange.right.without("Vary")
+
+
+@fault(TimeGate)
+def vary_other(exchange: Exchange) -> Answer:
+    """The TimeGate varies by the language alone."""
+    return exchange.right.having("Vary", "accept-language")
+
+
+@fault(Replay)
+def memento_varies(exchange: Exchange) -> Answer:
+    """Mementos have Vary: accept-datetime, as if they were TimeGates."""
+    return exchange.right.having("Vary", "accept-encoding, Accept-Datetime")
+
+
+@fault(TimeGate)
+def two_originals(exchange: Exchange) -> Answer:
+    """The TimeGate links the original twice."""
+    written = str(original_link(exchange.original))
+    return _original(exchange, lambda value: f"{value}, {written}")
+
+
+@fault(TimeGate)
+def no_original(exchange: Exchange) -> Answer:
+    """The TimeGate does not link the original."""
+    written = str(original_link(exchange.original))
+    return _original(exchange, lambda value: value.replace(written, ""))
+
+
+@fault(Replay)
+def memento_no_original(exchange: Exchange) -> Answer:
+    """Mementos do not link the original."""
+    written = str(original_link(exchange.original))
+    return _original(exchange, lambda value: value.replace(written, ""))
+
+
+@fault(TimeGate)
+def other_original(exchange: Exchange) -> Answer:
+    """The TimeGate links another page as the original."""
+    written = str(original_link(exchange.original))
+    other = str(original_link("http://other.example/"))
+    return _original(exchange, lambda value: value.replace(written, other))
+
+
+@fault(TimeGate)
+def redirect_307(exchange: Exchange) -> Answer:
+    """The TimeGate redirects with 307 (as pywb does)."""
+    answer = exchange.right
+    return replace(answer, status=307) if answer.status == 302 else answer
+
+
+@fault(TimeGate)
+def datetime_on_redirect(exchange: Exchange) -> Answer:
+    """The redirect of the TimeGate has a Memento-Datetime."""
+    chosen = exchange.chosen
+    if exchange.right.status != 302 or chosen is None:
+        return exchange.right
+    return exchange.right.having("Memento-Datetime", http_date(chosen.at))
+
+
+@fault(TimeGate)
+def newest_ignored(exchange: Exchange) -> Answer:
+    """Without Accept-Datetime the TimeGate chooses the oldest."""
+    held = exchange.site.holdings.of(exchange.original)
+    asked = exchange.request.values("Accept-Datetime")
+    return exchange.right if asked or not held else timegate_to(exchange.site, held[0])
+
+
+def _outside(
+    exchange: Exchange, is_outside: Callable[[datetime, list[Capture]], bool]
+) -> Answer:
+    held, asked = exchange.site.holdings.of(exchange.original), exchange.asked
+    if not held or asked is None or not is_outside(asked, held):
+        return exchange.right
+    links = exchange.right.value("Link") or ""
+    return Answer(404, (("Vary", "accept-datetime"), ("Link", links), PLAIN), b"not then\n")
+
+
+@fault(TimeGate)
+def before_first_404(exchange: Exchange) -> Answer:
+    """Times before the first memento are answered with 404."""
+    return _outside(exchange, lambda asked, held: asked < held[0].at)
+
+
+@fault(TimeGate)
+def after_last_404(exchange: Exchange) -> Answer:
+    """Times after the last memento are answered with 404."""
+    return _outside(exchange, lambda asked, held: asked > held[-1].at)
+
+
+@fault(TimeGate)
+def bad_date_ignored(exchange: Exchange) -> Answer:
+    """A bad Accept-Datetime is taken for none: the newest memento is chosen."""
+    held = exchange.site.holdings.of(exchange.original)
+    if exchange.right.status != 400 or not held:
+        return exchange.right
+    return timegate_to(exchange.site, held[-1])
+
+
+@fault(TimeGate)
+def bad_date_500(exchange: Exchange) -> Answer:
+    """A bad Accept-Datetime is an error of the TimeGate (as LANL's server has it)."""
+    return Answer(500, (PLAIN,)) if exchange.right.status == 400 else exchange.right
+
+
+@fault(TimeGate)
+def bare_refusals(exchange: Exchange) -> Answer:
+    """Refusals have neither Vary nor Link (as pywb's)."""
+    if exchange.right.status not in _REFUSALS:
+        return exchange.right
+    return exchange.right.without("Vary").without("Link")
+
+
+@fault(TimeGate)
+def dated_refusals(exchange: Exchange) -> Answer:
+    """Refusals have a Memento-Datetime, as archived errors have."""
+    if exchange.right.status not in _REFUSALS:
+        return exchange.right
+    return exchange.right.having("Memento-Datetime", "Sat, 15 Jun 2013 08:30:00 GMT")
+
+
+@fault(TimeGate)
+def no_timemap_type(exchange: Exchange) -> Answer:
+    """Links to TimeMaps do not say their type."""
+    value = exchange.right.value("Link") or ""
+    return exchange.right.having("Link", value.replace('; type="application/link-format"', ""))
+
+
+@fault(TimeGate)
+def chosen_unlinked(exchange: Exchange) -> Answer:
+    """The TimeGate links a first memento only, whichever it chose."""
+    held = exchange.site.holdings.of(exchange.original)
+    if exchange.right.status != 302:
+        return exchange.right
+    at, original = exchange.site.addresses, exchange.original
+    dated = {"datetime": http_date(held[0].at)}
+    timemap = link(at.timemap("link", original), "timemap", type="application/link-format")
+    first = link(at.memento(held[0]), "first memento", **dated)
+    return exchange.right.having("Link", header([original_link(original), timemap, first]))
+
+
+@fault(TimeGate)
+def unstable(exchange: Exchange) -> Answer:
+    """Who asks the same for a second time gets the oldest memento."""
+    question = (exchange.site.addresses.base, exchange.request)
+    held = exchange.site.holdings.of(exchange.original)
+    if question in _asked and exchange.right.status == 302:
+        return timegate_to(exchange.site, held[0])
+    if len(_asked) >= _REMEMBERED:
+        _asked.clear()
+    _asked.add(question)
+    return exchange.right
+
+
+@fault(TimeGate, Replay)
+def head_405(exchange: Exchange) -> Answer:
+    """HEAD is answered with 405."""
+    if exchange.request.method != "HEAD":
+        return exchange.right
+    return Answer(405, (("Allow", "GET"),))
+
+
+@fault(Replay)
+def head_undated(exchange: Exchange) -> Answer:
+    """Mementos have a Memento-Datetime to GET alone."""
+    if exchange.request.method != "HEAD":
+        return exchange.right
+    return exchange.right.without("Memento-Datetime")
+
+
+@fault(Replay)
+def raw_another(exchange: Exchange) -> Answer:
+    """The raw view is of the first memento, whichever was asked for."""
+    question, held = exchange.question, exchange.site.holdings.of(exchange.original)
+    if not isinstance(question, Replay) or not question.modifier or not held:
+        return exchange.right
+    return replace(exchange, question=replace(question, stamp=held[0].stamp)).right
+
+
+@fault(Replay)
+def memento_negotiates(exchange: Exchange) -> Answer:
+    """A memento asked for with Accept-Datetime redirects to the one of that time."""
+    chosen = exchange.chosen
+    if exchange.asked is None or chosen is None:
+        return exchange.right
+    if exchange.site.addresses.memento(chosen).endswith(exchange.request.target):
+        return exchange.right
+    return timegate_to(exchange.site, chosen).without("Vary")
+
+
+@fault(Replay)
+def memento_alone(exchange: Exchange) -> Answer:
+    """Mementos link their original and nothing else."""
+    only = header([original_link(exchange.original)])
+    return exchange.right.having("Link", only)
+
+
+@fault(Replay)
+def memento_gone(exchange: Exchange) -> Answer:
+    """Mementos that the TimeGate leads to are not there."""
+    return replace(exchange.right, status=404, headers=(PLAIN,), body=b"no such file\n")
+
+
+@fault(TimeGate, Replay)
+def weekday_wrong(exchange: Exchange) -> Answer:
+    """Every date is on a Monday."""
+    days = ("Tue, ", "Wed, ", "Thu, ", "Fri, ", "Sat, ", "Sun, ")
+    fields = dict(exchange.right.headers)
+    for name in {"Link", "Memento-Datetime"} & fields.keys():
+        for day in days:
+            fields[name] = fields[name].replace(day, "Mon, ")
+    return replace(exchange.right, headers=tuple(fields.items()))
+
+
+@fault(*EVERYTHING)
+def no_cors(exchange: Exchange) -> Answer:
+    """No answer may be read by scripts of other sites."""
+    return exchange.right
+
+
+@fault(*EVERYTHING)
+def no_preflight(exchange: Exchange) -> Answer:
+    """OPTIONS is not answered, so that scripts may not ask for a time."""
+    return exchange.right
