@@ -65,9 +65,9 @@ lock:
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip $(PIP_INSTALL) uv
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-header --no-emit-index-url pyproject.toml --extra fast --group build -o locks/run.txt
+	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --group build -o locks/run.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-header --no-emit-index-url pyproject.toml --extra fast --group build --group dev -o locks/dev.txt
+	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --group build --group dev -o locks/dev.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url locks/pywb.in -o locks/pywb.txt
 
