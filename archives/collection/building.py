@@ -83,8 +83,9 @@ class _Run:
     def _do(self, workers: int, *, read_all: bool) -> None:
         writer, summary = self._writer, self.summary
         writer.bury_unfinished()
-        self._found = files_in(self._place, summary.complain)
-        todo = plan(self._found, writer.parts(), self._grew, read_all=read_all)
+        listing = files_in(self._place, summary.complain)
+        self._found = listing.files
+        todo = plan(listing, writer.parts(), self._grew, read_all=read_all)
         self._begin(todo)
         for job in todo.lists:
             if todo.read:
@@ -92,7 +93,7 @@ class _Run:
         self._read(list(todo.read.values()), workers)
         writer.bury(part.id for part in todo.gone)
         writer.sweep()
-        writer.complete()
+        writer.finish(complete=not listing.missed)
 
     def _begin(self, todo: Plan) -> None:
         summary = self.summary

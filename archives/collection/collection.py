@@ -151,7 +151,7 @@ class Collection:
 
     def _check_complete(self, lookup: Lookup, url: str) -> None:
         if not lookup.is_complete():
-            raise Unreachable(self.id, url, "its first indexing is still under way")
+            raise Unreachable(self.id, url, "its first indexing is not complete")
 
     async def _ask(self, url: str, question: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()

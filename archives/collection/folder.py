@@ -40,22 +40,40 @@ class Seen(NamedTuple):
     """In nanoseconds."""
 
 
-def files_in(place: Place, tell: Tell) -> dict[str, Seen]:
-    """Return the files of a collection by their path. Raises OSError if it is not there."""
+class Listing(NamedTuple):
+    """What a walk found."""
+
+    files: dict[str, Seen]
+    """By path."""
+    missed: tuple[str, ...]
+    """Folders and files that could not be looked at: nobody knows whether they are gone."""
+
+    def has_missed(self, path: str) -> bool:
+        """Whether *path* is among them, or in one of them."""
+        return any(path == each or path.startswith(f"{each}/") for each in self.missed)
+
+
+def files_in(place: Place, tell: Tell) -> Listing:
+    """Return the files of a collection. Raises OSError if it is not there."""
     if place.is_file:
         entry = place.root / place.path.name
         found = entry.stat()
         kind = kind_of(entry.name) or "warc"
-        return {entry.name: Seen(entry.name, kind, found.st_size, found.st_mtime_ns)}
+        file = Seen(entry.name, kind, found.st_size, found.st_mtime_ns)
+        return Listing({file.path: file}, ())
     # It may be a mount that is not there: that is no empty collection, so it raises.
     os.scandir(place.root).close()
     seen: dict[str, Seen] = {}
-    for file in _walked(place.root, "", os.path.realpath(place.root), tell, 0):
-        if len(seen) >= MOST_FILES:
-            tell(file.path, 0, f"left out: the collection has more than {MOST_FILES} files")
+    missed: list[str] = []
+    for each in _walked(place.root, "", os.path.realpath(place.root), tell, 0):
+        if isinstance(each, str):
+            missed.append(each)
+        elif len(seen) < MOST_FILES:
+            seen[each.path] = each
+        else:
+            tell(each.path, 0, f"left out: the collection has more than {MOST_FILES} files")
             break
-        seen[file.path] = file
-    return seen
+    return Listing(seen, tuple(missed))
 
 
 def kind_of(name: str) -> Kind | None:
@@ -64,12 +82,16 @@ def kind_of(name: str) -> Kind | None:
     return next((kind for suffix, kind in _KINDS.items() if lower.endswith(suffix)), None)
 
 
-def _walked(folder: Path, prefix: str, home: str, tell: Tell, depth: int) -> Iterator[Seen]:
+def _walked(
+    folder: Path, prefix: str, home: str, tell: Tell, depth: int
+) -> Iterator[Seen | str]:
+    """Yield files, and the paths of what could not be looked at."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
         tell(prefix or ".", 0, f"cannot be listed: {error.strerror}")
+        yield prefix.rstrip("/")
         return
     for entry in entries:
         path = f"{prefix}{entry.name}"
@@ -86,7 +108,7 @@ def _walked(folder: Path, prefix: str, home: str, tell: Tell, depth: int) -> Ite
 
 def _file(
     entry: "os.DirEntry[str]", path: str, kind: Kind, home: str, tell: Tell
-) -> Iterator[Seen]:
+) -> Iterator[Seen | str]:
     if not path.isprintable():
         tell(ascii(path), 0, "left out: its name cannot be written")
         return
@@ -97,6 +119,7 @@ def _file(
         found = entry.stat()
     except OSError as error:
         tell(path, 0, f"cannot be read: {error.strerror}")
+        yield path
         return
     if entry.is_file():
         yield Seen(path, kind, found.st_size, found.st_mtime_ns)

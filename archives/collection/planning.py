@@ -1,10 +1,10 @@
 """What there is to do: the files that were found against the parts that are visible. Pure."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from archives.collection.folder import Seen
+from archives.collection.folder import Listing, Seen
 from archives.collection.writing import Part
 
 
@@ -31,10 +31,9 @@ Grew = Callable[[Seen, Part], bool]
 """Whether a file that is longer than it was still begins with the same octets."""
 
 
-def plan(
-    found: Mapping[str, Seen], parts: Iterable[Part], grew: Grew, *, read_all: bool
-) -> Plan:
+def plan(listing: Listing, parts: Iterable[Part], grew: Grew, *, read_all: bool) -> Plan:
     """Compare what is there with what is known; *read_all*: believe neither."""
+    found = listing.files
     known: dict[str, list[Part]] = defaultdict(list)
     for part in parts:
         known[part.path].append(part)
@@ -55,7 +54,12 @@ def plan(
             for file in sorted(lists.values(), key=lambda file: file.mtime, reverse=True)
             if file.path not in fresh
         ],
-        [part for path, parts in known.items() if path not in found for part in parts],
+        [
+            part
+            for path, parts in known.items()
+            if path not in found and not listing.has_missed(path)
+            for part in parts
+        ],
         len(files) - len(read),
     )
 

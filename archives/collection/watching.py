@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from archives.collection.database import Occupied, alone
-from archives.collection.folder import Seen, files_in
+from archives.collection.folder import Listing, files_in
 from archives.collection.place import Place
 
 PAUSE: Final = 5.0
@@ -23,7 +23,6 @@ _GRACE: Final = 5.0
 Pause = Callable[[float], Awaitable[None]]
 Child = Callable[[Place], Awaitable[tuple[int, str]]]
 """Indexes a collection; returns the exit code, and what was complained about."""
-Look = dict[str, Seen]
 
 
 async def index_apart(place: Place) -> tuple[int, str]:
@@ -64,8 +63,8 @@ class Keeper:
         self._pause = pause
         self._every = every
         self._told = ""
-        self._before: Look | None = None
-        self._indexed: Look | None = None
+        self._before: Listing | None = None
+        self._indexed: Listing | None = None
 
     async def run(self) -> None:
         """Look, wait, look again."""
@@ -99,7 +98,7 @@ class Keeper:
         if look is not None and steady and look != self._indexed:
             await self._index(look)
 
-    async def _look(self) -> Look | None:
+    async def _look(self) -> Listing | None:
         """Return what is there; None where it cannot be listed: then nothing is concluded."""
         try:
             return await asyncio.to_thread(files_in, self._place, lambda *_: None)
@@ -107,7 +106,7 @@ class Keeper:
             self._say(f"{self._place.path} cannot be listed: {error.strerror}")
             return None
 
-    async def _index(self, look: Look | None) -> None:
+    async def _index(self, look: Listing | None) -> None:
         if look is None:
             return
         code, told = await self._child(self._place)

@@ -121,9 +121,10 @@ class Writer:
                 "DELETE FROM part WHERE id = ?", [(number,) for number in dead]
             )
 
-    def complete(self) -> None:
-        """Say that every file has been looked at, and leave no log behind."""
-        self._connection.execute("UPDATE pass SET complete = 1")
+    def finish(self, *, complete: bool) -> None:
+        """Say whether everything has been looked at by now, and leave no log behind."""
+        if complete:
+            self._connection.execute("UPDATE pass SET complete = 1")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager

@@ -83,5 +83,4 @@ def an_index(folder: Path, captures: Iterable[Capture], *, complete: bool = True
         part = writer.begin(Seen("some.warc.gz", "warc", 10**9, LONG_AGO), "", b"", "")
         writer.add((part, capture) for capture in captures)
         writer.publish([Filled(part, 0, 0, 0)], ())
-        if complete:
-            writer.complete()
+        writer.finish(complete=complete)

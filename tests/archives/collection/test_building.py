@@ -9,6 +9,7 @@ import pytest
 
 from archives.collection.building import NotWritable, index_collection
 from archives.collection.database import Foreign, Newer, Occupied, alone
+from archives.collection.lookup import Lookup
 from archives.collection.place import Place
 from archives.collection.summary import MOST_SHOWN, Progress
 from tests import warcs
@@ -227,6 +228,49 @@ def test_a_folder_that_is_not_there_is_no_empty_collection(tmp_path: Path) -> No
         index_collection(tmp_path / "warcs", index)
 
     assert stamps_of(tmp_path / "warcs", index) == ["20200101000000"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
+def test_a_folder_that_cannot_be_listed_is_not_gone(tmp_path: Path) -> None:
+    a_warc(tmp_path, "sub/a.warc.gz", (PAGE, "20200101000000"))
+    index_collection(tmp_path)
+    (tmp_path / "sub").chmod(0)
+
+    summary = index_collection(tmp_path)
+
+    (tmp_path / "sub").chmod(0o755)
+    assert (summary.gone, summary.complaints) == (0, 1)
+    assert stamps_of(tmp_path) == ["20200101000000"]
+
+
+def test_a_file_that_cannot_be_looked_at_is_not_gone(tmp_path: Path) -> None:
+    path = a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
+    index_collection(tmp_path)
+    path.unlink()
+    path.symlink_to("a.warc.gz")
+
+    summary = index_collection(tmp_path)
+
+    assert (summary.gone, summary.complaints) == (0, 1)
+    assert stamps_of(tmp_path) == ["20200101000000"]
+
+
+def test_what_could_not_be_looked_at_at_first_leaves_the_rest_unknown(tmp_path: Path) -> None:
+    link = tmp_path / "a.warc.gz"
+    link.symlink_to("a.warc.gz")
+    index_collection(tmp_path)
+    before = _is_complete(tmp_path)
+    link.unlink()
+
+    index_collection(tmp_path)
+
+    assert (before, _is_complete(tmp_path)) == (False, True)
+
+
+def _is_complete(folder: Path) -> bool:
+    place = Place.of(folder)
+    with closing(Lookup(place.index, place.root, 5.0)) as lookup:
+        return lookup.is_complete()
 
 
 # The index file

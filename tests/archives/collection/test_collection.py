@@ -239,7 +239,7 @@ async def test_absence_is_said_only_after_everything_was_read_once(tmp_path: Pat
     an_index(tmp_path, captures((PAGE, "20130101000000")), complete=False)
 
     assert await found(tmp_path, PAGE, "2013") == (PAGE, "20130101000000")
-    with pytest.raises(Unreachable, match="first indexing is still under way"):
+    with pytest.raises(Unreachable, match="first indexing is not complete"):
         await found(tmp_path, f"{PAGE}unknown", "2013")
 
 
@@ -254,7 +254,7 @@ async def test_a_list_of_an_unfinished_index_does_not_end_as_if_it_were_whole(
             async for batch in collection.listed(PAGE):
                 batches.append(batch)  # noqa: PERF401 -- what came before the error counts
 
-    with pytest.raises(Unreachable, match="under way"):
+    with pytest.raises(Unreachable, match="not complete"):
         await read()
 
     assert len(batches) == 1

@@ -15,7 +15,7 @@ def walked(folder: Path) -> tuple[list[str], list[str]]:
     found = files_in(
         Place.of(folder), lambda file, _offset, why: complaints.append(f"{file}: {why}")
     )
-    return list(found), complaints
+    return list(found.files), complaints
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_what_a_file_is_called_says_what_it_is(
 
     found = files_in(Place.of(tmp_path), lambda *_: None)
 
-    assert list(found.values()) == ([(name, kind, 5, LONG_AGO)] if kind else [])
+    assert list(found.files.values()) == ([(name, kind, 5, LONG_AGO)] if kind else [])
 
 
 def test_links_are_followed_inside_the_collection_only(tmp_path: Path) -> None:
