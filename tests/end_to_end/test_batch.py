@@ -144,6 +144,22 @@ async def test_a_killed_run_goes_on_without_repeating_itself(tmp_path: Path) -> 
     assert f"{ITEMS} references" in (tmp_path / "r.html").read_text()
 
 
+async def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
+    given = tmp_path / "list.txt"
+    given.write_text("".join(f"{page(n)} 2012\n" for n in range(ITEMS)))
+    out = tmp_path / "out.csv"
+    async with two_archives() as (shelf, attic):
+        config = configured(tmp_path, {"shelf": (shelf, SHELF), "attic": (attic, ATTIC)})
+        process = await started(config, "--batch", str(given), "--output", str(out))
+        await attic.journal.until_asked(50)
+        process.send_signal(signal.SIGINT)
+        _, told = await process.communicate()
+
+    assert process.returncode == 130
+    assert b"--resume goes on" in told
+    assert not out.exists()
+
+
 async def test_a_page_is_rewritten_and_the_rest_is_left_octet_for_octet(tmp_path: Path) -> None:
     today = "https://archive.today/20120101120000/"
     text = (

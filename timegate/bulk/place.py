@@ -39,11 +39,11 @@ class Edit(NamedTuple):
     text: str
 
 
-def read_document(stream: BinaryIO) -> str:
+def read_document(stream: BinaryIO, most: int = MOST_OCTETS) -> str:
     """Return the whole of *stream*. Raises BadInput where it is too large."""
-    octets = stream.read(MOST_OCTETS + 1)
-    if len(octets) > MOST_OCTETS:
-        raise BadInput(f"more than {MOST_OCTETS >> 20} MB; split the file")
+    octets = stream.read(most + 1)
+    if len(octets) > most:
+        raise BadInput(f"more than {most >> 20} MB; split the file")
     return octets.decode(errors="surrogateescape")
 
 

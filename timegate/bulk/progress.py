@@ -22,13 +22,13 @@ Advance = Callable[[], None]
 
 
 @contextmanager
-def shown(total: int | None, done: int) -> Iterator[Advance]:
+def shown(total: int | None, done: int, *, terminal: bool) -> Iterator[Advance]:
     """Show the progress of *total* items (None: nobody knows), of which *done* are done."""
-    if sys.stderr.isatty():
+    if terminal:
         with _bar(total, done) as advance:
             yield advance
     else:
-        yield _Lines(total, done, time.monotonic)
+        yield Lines(total, done, time.monotonic)
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def _bar(total: int | None, done: int) -> Iterator[Advance]:
         yield advance
 
 
-class _Lines:
+class Lines:
     """Writes a line every few seconds, when something has happened."""
 
     def __init__(self, total: int | None, done: int, clock: Callable[[], float]) -> None:

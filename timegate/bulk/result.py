@@ -15,6 +15,8 @@ Code = Literal[0, 1, 2, 3, 4]
 """As the exit codes: as asked, less than asked, refused, nothing anywhere, nobody knows."""
 _PRECISE: Final = ("exact", "within")
 _IN_TIME: Final = ("exact", "within", "latest")
+_SAME_PAGE: Final = ("same", "normalized")
+_ALL_OF_IT: Final = ("as-requested", "upgraded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,21 @@ def code_of(resolution: Resolution, judged: Verdict) -> Code:
         return 3 if resolution.complete else 4
     if not satisfies(resolution, judged):
         return 1
-    policy = resolution.policy
-    in_time = judged.time is not None and judged.time.value in _IN_TIME
-    lenient = policy.tolerance is not None or policy.precision == "day"
-    same_page = judged.uri is None or judged.uri.value in ("same", "normalized")
-    as_asked = judged.match.value in _PRECISE or (same_page and (in_time or lenient))
+    as_asked = judged.match.value in _PRECISE or _is_equivalent(judged, resolution.policy)
     return 0 if as_asked else 1
+
+
+def _is_equivalent(judged: Verdict, policy: Policy) -> bool:
+    """Whether the copy is what was meant, wherever it is: same page, in time, beyond doubt."""
+    uri, coverage, time = judged.uri, judged.coverage, judged.time
+    if uri is None or coverage is None or time is None or time["doubt"] is not None:
+        return False
+    lenient = policy.tolerance is not None or policy.precision == "day"
+    return (
+        uri.value in _SAME_PAGE
+        and coverage.value in _ALL_OF_IT
+        and (lenient or time.value in _IN_TIME)
+    )
 
 
 def found(
@@ -148,7 +159,7 @@ def from_line(line: bytes) -> Result:
             *(told["outcome"], told["code"], told["final"], told["date"], told["why"]),
             told["report"],
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError("not a line of a journal") from error
 
 

@@ -44,13 +44,19 @@ def edits(
 
 def _changes(document: str, place: Place, result: Result) -> Iterator[Edit]:
     link = _safe(str((result.memento or {}).get("uri") or ""))
-    if place.link is None or link is None or result.code != 0 or _is_the_same(result):
+    if place.link is None or link is None or not _is_better(result):
         return
     yield Edit(place.link, f"{place.before_link}{link}")
     captured = str((result.memento or {}).get("datetime") or "")
     if place.date is not None and len(captured) >= 10:
         written = document[place.date.start : place.date.end]
         yield Edit(place.date, f"{place.before_date}{_dated(captured[:10], written)}")
+
+
+def _is_better(result: Result) -> bool:
+    status = (result.memento or {}).get("status")
+    # A copy of an error or of a redirect is a copy, and no use to a reader.
+    return result.code == 0 and status in (None, 200) and not _is_the_same(result)
 
 
 def _is_the_same(result: Result) -> bool:

@@ -38,8 +38,6 @@ def _items(
     delimiter = max(_DELIMITERS, key=first.count)
     rows = csv.reader((f"{line}\n" for line in chain([first], lines)), delimiter=delimiter)
     sample = list(islice(rows, _SAMPLE))
-    if not sample:
-        return
     headless = columns.reference is None and any(map(is_reference, sample[0]))
     headings = [] if headless else [cell.strip().lower() for cell in sample[0]]
     body = sample if headless else sample[1:]

@@ -194,7 +194,8 @@ class _Batch:
         # Nobody sits and waits: a copy at hand is no reason not to hear the others out.
         patient = replace(config, soft=LONGEST_WAIT, hard=LONGEST_WAIT)
         async with running(patient, config.base_url or "http://127.0.0.1:1208") as app:
-            with shown(total, journal.settled) as advance:
+            terminal = sys.stderr.isatty()
+            with shown(total, journal.settled, terminal=terminal) as advance:
                 around = Surroundings(
                     app.resolver.resolve,
                     app.answers.report,

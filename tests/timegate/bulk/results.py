@@ -15,11 +15,13 @@ def a_result(  # noqa: PLR0913 -- what a test may want to choose
     uri: str | None = FOUND,
     text: str = "http://www.dr.dk/",
     final: bool = True,
+    status: int | None = 200,
 ) -> Result:
     memento = uri and {
         "uri": uri,
         "archive": "internet-archive",
         "datetime": "2013-02-04T00:00:00Z",
+        "status": status,
     }
     report: dict[str, object] = {
         "memento": memento,

@@ -55,6 +55,7 @@ def test_a_missing_archive_link_is_added() -> None:
         a_result(code=1),
         a_result(code=3, uri=None),
         a_result(uri="javascript:alert(1)"),
+        a_result(status=404),
     ],
 )
 def test_what_is_less_than_asked_changes_nothing(result: Result | None) -> None:

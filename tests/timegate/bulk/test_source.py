@@ -1,0 +1,81 @@
+"""The list itself, from a file or standard input."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from archives.registry import load_known
+from timegate.bulk.formats import InputFormat
+from timegate.bulk.item import BadInput
+from timegate.bulk.place import read_document
+from timegate.bulk.source import Source
+from timegate.bulk.table import Columns
+
+LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
+
+
+def source(name: str | Path, form: InputFormat | None = None) -> Source:
+    return Source(str(name), form, Columns(), load_known())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "form"),
+    [
+        ("list.txt", f"{LINK}\n", "lines"),
+        ("list", f'{{"url": "{LINK}"}}\n', "jsonl"),
+        ("list", f"title,link\nNode.js,{LINK}\n", "csv"),
+        ("list", f"@misc{{a, url={{{LINK}}}}}", "bibtex"),
+        ("list", f"<ref>[{LINK} there]</ref> https://web.archive.org/web/*/x", "wikitext"),
+    ],
+)
+def test_whatever_the_format_the_reference_is_found_twice(
+    tmp_path: Path, name: str, text: str, form: str
+) -> None:
+    (tmp_path / name).write_text(text)
+
+    listed = source(tmp_path / name)
+
+    assert listed.form == form
+    assert listed.repeatable
+    assert [item.text for item in listed.items()] == [LINK]
+    assert [item.text for item in listed.items()] == [LINK]
+
+
+def test_the_format_that_is_said_overrides_the_one_that_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "list.bib"
+    path.write_text(f"{LINK}\n")
+
+    assert [item.text for item in source(path, "lines").items()] == [LINK]
+
+
+class Piped(io.TextIOWrapper):
+    """Standard input that cannot be rewound."""
+
+    def __init__(self, octets: bytes) -> None:
+        super().__init__(io.BufferedReader(io.BytesIO(octets)))
+
+
+def test_standard_input_is_read_once_and_a_document_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Piped(f"{LINK}\n".encode()))
+    lines = source("-")
+    monkeypatch.setattr(sys, "stdin", Piped(f"[{LINK} there] [[x]]".encode()))
+    document = source("-")
+
+    assert not lines.repeatable
+    assert document.repeatable
+    assert [place.item.text for place in document.places()] == [LINK]
+    assert list(lines.places()) == []
+
+
+def test_a_file_that_is_not_there_and_one_that_is_too_large_are_refused(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(BadInput, match="No such file"):
+        source(tmp_path / "none")
+    with pytest.raises(BadInput, match="split the file"):
+        read_document(io.BytesIO(b"12345"), 4)
+    assert read_document(io.BytesIO(b"1234"), 4) == "1234"
