@@ -54,7 +54,7 @@ class Block:
 
     def read_head(self) -> bytes:
         """Return the lines up to a blank one, or to the end; raise `Oversized`."""
-        while True:
+        while not self._damage:
             stop = min(len(self._pending), self._at + self.left)
             end = head_end(self._pending, self._at, stop)
             if end is not None:
@@ -62,6 +62,7 @@ class Block:
             if stop - self._at == self.left:
                 return self.read(self.left)
             self._fetch()
+        raise self._damage.again()
 
     def upcoming(self, least: int, most: int) -> bytes:
         """Return what comes next without reading it, *least* octets unless fewer are left."""

@@ -5,7 +5,7 @@ with 8.4 million of them takes 1.7 GB (M7).
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 MOST_OCTETS: Final = 64 * 1024
@@ -81,9 +81,3 @@ class Headers:
 
     def get(self, name: str) -> str | None:
         return self._values.get(name.lower())
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)

@@ -1,6 +1,7 @@
 """Archived answers read as warcio reads them, and what warcio does not bound."""
 
 import io
+import random
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
@@ -137,3 +138,30 @@ def test_256_fields_are_no_flood() -> None:
 
     assert head is not None
     assert len(head.headers) == 256
+
+
+def test_a_head_may_come_in_many_pieces() -> None:
+    # Noise does not shrink: what is stored is longer than what is read of a file at once.
+    noise = random.Random(2).randbytes(20_000).hex()  # noqa: S311
+    head, payload = read(answer(PAGE, x_noise=noise))
+
+    assert head is not None
+    assert head.get("x-noise") == noise
+    assert payload == PAGE
+
+
+def test_a_head_in_no_known_coding_is_taken_for_latin_1() -> None:
+    head, _ = read(b"HTTP/1.1 200 \xe9t\xe9\r\n\r\n")
+
+    assert head is not None
+    assert head.reason == "été"
+
+
+def test_an_answer_torn_in_its_head_is_damage() -> None:
+    noise = random.Random(2).randbytes(20_000).hex()  # noqa: S311
+    octets = gzipped(record(answer(PAGE, x_noise=noise)))[:-5000]
+    found = open_record(io.BytesIO(octets), 0)
+
+    for _ in range(2):
+        with pytest.raises(Damaged, match="the file ends inside a gzip member"):
+            read_http(found.block)

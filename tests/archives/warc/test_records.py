@@ -108,6 +108,53 @@ def test_a_wrong_checksum_is_raised_before_the_last_octets_are_given() -> None:
         contents(open_record(io.BytesIO(bytes(octets)), 0))
 
 
+@pytest.mark.parametrize("layout", [plain, gzipped])
+@pytest.mark.parametrize("step", [None, 1000, 1 << 20])
+def test_a_record_may_be_larger_than_any_buffer(
+    layout: Callable[..., bytes], step: int | None
+) -> None:
+    payload = random.Random(1).randbytes(300_000)  # noqa: S311
+    octets = layout(response(payload=payload), response(LAST))
+    first, last = "", ""
+
+    for each in records_in(io.BytesIO(octets)):
+        assert isinstance(each, Record)
+        first, last = last, each.url or ""
+        if step and last != LAST:
+            read = b"".join(iter(lambda: each.block.read(step), b""))  # noqa: B023
+            assert read == answer(payload)
+
+    assert (first, last) == ("http://example.com/", LAST)
+
+
+def test_damage_is_raised_however_often_one_reads() -> None:
+    found = open_record(io.BytesIO(gzipped(response(payload=NOISE))[:-100]), 0)
+
+    for read in (found.block.finish, lambda: found.block.read(9), found.block.read_head):
+        with pytest.raises(Damaged, match="the file ends inside a gzip member"):
+            read()
+    assert found.broken
+
+
+def test_a_search_that_finds_nothing_for_long_is_given_up() -> None:
+    first, last = found_in(b"\x1f\x8b\x08\0" * 2000)
+
+    assert "no proper gzip" in str(first)
+    assert "not read any further" in str(last)
+
+
+def test_chance_beginnings_are_passed_by() -> None:
+    octets = gzipped(response()) + b"\x1f\x8b\x08\0 no gzip " * 9 + gzipped(response(LAST))
+
+    first, damage, last = found_in(octets)
+
+    assert isinstance(damage, Damage)
+    assert (first, last) == (
+        (0, "http://example.com/"),
+        (len(octets) - len(gzipped(response(LAST))), LAST),
+    )
+
+
 def _torn(octets: bytes) -> bytes:
     return octets[:-30]
 
