@@ -200,17 +200,24 @@ class _Chunks:
         self._in_thread = in_thread
 
     async def part(self, start: int, end: int | None) -> AsyncGenerator[bytes, None]:
-        """Yield what lies between."""
-        at = 0
+        """Yield what lies between.
+
+        A piece waits until the next one was read: with a length that was promised and is
+        reached, nobody would notice that the end is an error.
+        """
+        if end is not None and end == self._reading.size:
+            end = None
+        at, waiting = 0, b""
         try:
             while end is None or at < end:
                 piece = await self._in_thread(lambda: self._reading.read(_PIECE))
+                if waiting:
+                    yield waiting
                 if not piece:
-                    break
-                first, last = max(start - at, 0), len(piece) if end is None else end - at
+                    return
+                waiting = piece[max(start - at, 0) : None if end is None else end - at]
                 at += len(piece)
-                if wanted := piece[first:last]:
-                    yield wanted
+            yield waiting
         finally:
             self._reading.close()
 

@@ -64,6 +64,8 @@ class LocalFetcher:
         if answer.status >= 500 and not _is_dated(answer):
             raise Misbehaved(self._archive, request.url, _why(answer))
         headers = {name.lower(): value for name, value in answer.headers.items()}
+        if isinstance(answer, Answer):
+            headers["content-length"] = str(len(answer.body))
         async with aclosing(_body(answer, request.method)) as body:
             yield LocalReply(self._archive, request.url, answer.status, headers, body)
 

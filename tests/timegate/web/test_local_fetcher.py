@@ -47,6 +47,7 @@ async def test_a_capture_comes_from_the_file(tmp_path: Path) -> None:
     status, headers, body = await fetched(shelf, Request("GET", RAW, "memento"))
 
     assert (status, body) == (200, warcs.PAGE)
+    assert headers["content-length"] == str(len(warcs.PAGE))
     assert headers["memento-datetime"] == "Thu, 20 Feb 2020 20:20:20 GMT"
 
 
