@@ -7,6 +7,7 @@ const part = (id) => document.getElementById(id);
 function dress(root) {
   for (const group of root.querySelectorAll(".copies")) group.hidden = false;
   for (const texts of root.querySelectorAll("details.texts")) texts.open = false;
+  for (const instead of root.querySelectorAll(".unscripted")) instead.remove();
   const figure = root.querySelector("figure.timeline");
   if (figure) drawTimeline(figure);
 }
