@@ -83,6 +83,8 @@ class Replay:
     head: Said | None = None
     negotiated: Said | None = None
     raw: Said | None = None
+    made_up: Said | None = None
+    """The same page at a second for which there is no memento."""
 
     @property
     def end(self) -> Said:

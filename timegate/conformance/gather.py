@@ -33,7 +33,7 @@ class Estimate:
 
 
 FIRST_SAMPLE: Final = Estimate(memento=29, index=6)
-OTHER_SAMPLE: Final = Estimate(memento=18, index=5)
+OTHER_SAMPLE: Final = Estimate(memento=19, index=5)
 _SINGLE: Final = Estimate(memento=3, index=0)
 
 
@@ -97,6 +97,7 @@ class _Gathering:
         gate = await self._gate(url, newest, captures)
         route = await self._followed(gate.early, gate.early.exchange.request)
         replays = await self._replays(gate, captures)
+        replays = await self._with_made_up(replays, captures)
         return Facts(subject, self._sample, self._now, gate, timemap, route, replays)
 
     async def _gate(self, url: str, newest: Said, captures: list[Capture]) -> Gate:
@@ -214,6 +215,19 @@ class _Gathering:
             await self._ask(questions.timegate(there, questions.a_year_after(self._now))),
             await self._raw(there),
         )
+
+    async def _with_made_up(
+        self, replays: tuple[Replay, ...], captures: list[Capture]
+    ) -> tuple[Replay, ...]:
+        """Ask for the first of *replays* at a second without a memento as well."""
+        near_earlier, near_later = questions.between(captures)
+        address = address_of(replays[0].uri) if replays else None
+        if address is None:
+            return replays
+        other = near_earlier if near_later else questions.a_year_before(address.stamp)
+        uri = questions.at_another_time(replays[0].uri, address.stamp, other)
+        made_up = await self._ask(questions.timegate(uri))
+        return (replace(replays[0], made_up=made_up), *replays[1:])
 
     async def _raw(self, uri: str) -> Said | None:
         """Ask for the unaltered bytes: by the registry's template, or as most archives do."""

@@ -1,6 +1,7 @@
 # ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """What a memento has, whatever it is a copy of, and how it is reached: RFC 7089 4.2."""
 
+from archives.evidence import address_of
 from timegate.conformance.catalogue import check
 from timegate.conformance.facts import Facts, Replay
 from timegate.conformance.finding import (
@@ -83,6 +84,17 @@ def memento_ignores_accept_datetime(facts: Facts) -> Finding:
     if told[0] == told[1]:
         return passed("the same", replay.end, asked)
     return broken(f"without {told[0]}, with {told[1]}", "the same", replay.end, asked)
+
+
+@check("M-5", "must", "RFC 7089 2.1.1, pywb #549")
+def a_made_up_time_is_not_confirmed(facts: Facts) -> Finding:
+    """Asked by address for a second at which nothing was captured, no memento of it appears."""
+    replay = replays_of(facts)[0]
+    said = answered(replay.made_up, "a memento at a made-up time")
+    address = address_of(said.url)
+    if said.stamp is not None and address is not None and said.stamp == address.stamp[:14]:
+        return broken(f"Memento-Datetime: {said.datetime}", "another time, or 404", said)
+    return passed(f"answers {said.status}", said)
 
 
 @check("M-7", "should", "RFC 7089 2.2.2")

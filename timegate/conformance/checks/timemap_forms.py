@@ -64,13 +64,22 @@ def timemap_does_not_negotiate(facts: Facts) -> Finding:
     return broken(why, "the same list", timemap.first.said, asked.said)
 
 
-@check("M-55", "must", "RFC 7089 5")
+@check("M-5", "must", "RFC 7089 2.1.1")
 def timemap_is_no_memento(facts: Facts) -> Finding:
-    """A TimeMap has no Memento-Datetime and no header link that would make it a memento."""
+    """A TimeMap has no Memento-Datetime, which would promise that it is frozen."""
     for page in documents(facts):
         if page.said.datetime is not None:
             why = f"Memento-Datetime: {page.said.datetime}"
             return broken(why, "no Memento-Datetime", page.said)
+    return passed("it is none")
+
+
+@check("M-55", "practice", "RFC 7089 2.1.2, 2.2.1")
+def timemap_is_no_timegate(facts: Facts) -> Finding:
+    """A TimeMap has no Vary and no header link that would make it a TimeGate or a memento."""
+    for page in documents(facts):
+        if page.said.negotiates:
+            return broken(f"Vary: {page.said.field('vary')}", "no accept-datetime", page.said)
         if page.said.targets("original"):
             return broken("a header link to an original", "none, or with anchor", page.said)
     return passed("it is none")
