@@ -34,7 +34,10 @@ _LETTERS: Final = {
     "V": "offset",
     "g": "filename",
 }
-_LEGEND: Final = tuple("NbamskrMSVg")
+_ORIGINAL: Final = ("orig.length", "orig.offset", "orig.filename")
+"""What pywb adds where it has found what a revisit repeats."""
+_USUAL: Final = {9: "NbamskrVg", 11: "NbamskrMSVg", 14: "NbamskrMSVg"}
+"""By the number of fields, where no header tells them."""
 _HEADERS: Final = (" CDX ", "CDX ")
 _DIRECTIVES: Final = ("!", "@")
 _POSTED: Final = "__wb_method="
@@ -62,7 +65,7 @@ def captures_beside(path: Path) -> Iterator[Named | Damage]:
 
 
 def _lines(file: BinaryIO, packed: BufferedReader | None) -> Iterator[Named | Damage]:
-    legend = _LEGEND
+    legend: tuple[str, ...] = ()
     at = 0
     while line := file.readline(_LONGEST):
         if packed is not None and at > _FREE and at > _RATIO * packed.tell():
@@ -107,11 +110,12 @@ def _fields(line: str, legend: tuple[str, ...]) -> Mapping[str, str]:
         fields = text_fields(json_value(members))
         return {**fields, "urlkey": key, "timestamp": stamp}
     values = plain(line).split(" ")
-    if len(values) < len(legend):
-        raise Unreadable("fields are missing")
+    letters = legend or _USUAL.get(len(values), ())
+    if len(values) not in (len(letters), len(letters) + len(_ORIGINAL)) or not letters:
+        raise Unreadable(f"{len(values)} fields")
     return {
         _LETTERS[letter]: value
-        for letter, value in zip(legend, values, strict=False)
+        for letter, value in zip(letters, values, strict=False)
         if letter in _LETTERS and value != "-"
     }
 

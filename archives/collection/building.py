@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from archives.collection.beside import captures_beside
-from archives.collection.claims import Claims
+from archives.collection.claims import Claims, Unsound
 from archives.collection.crew import Failed, read_files
 from archives.collection.database import alone, is_damage, open_writer, set_aside
 from archives.collection.filling import Filling
@@ -118,9 +118,10 @@ class _Run:
                 elif found is not None:
                     file, capture = found
                     filling.add(filling.part(file), [capture])
-        except OSError as error:
+        except (OSError, Unsound) as error:
             filling.give_up(job.replaces)
-            self.summary.complain(job.file.path, 0, f"cannot be read: {error.strerror}")
+            at = error.at if isinstance(error, Unsound) else 0
+            self.summary.complain(job.file.path, at, str(error))
             return
         replaced = [part for path in claims.taken for part in needed.pop(path).replaces]
         filling.publish((*job.replaces, *replaced))

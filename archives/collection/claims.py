@@ -11,6 +11,14 @@ from archives.warc.capture import Capture, Damage
 _MOST_UNKNOWN: Final = 1000
 
 
+class Unsound(Exception):
+    """A CDX file that is wrong in one place is believed in none: its WARCs are read."""
+
+    def __init__(self, at: int, why: str) -> None:
+        super().__init__(f"{why}; the files it names are read instead")
+        self.at = at
+
+
 class Claims:
     """What one CDX file tells, checked against the files that are there."""
 
@@ -28,9 +36,12 @@ class Claims:
                 self._by_name.setdefault(file.path.rpartition("/")[2], []).append(file)
 
     def checked(self, item: Named | Damage) -> tuple[Seen, Capture] | Damage | None:
-        """Return a capture and its file; what is wrong with it; None if it is not needed."""
+        """Return a capture and its file; which file is missing; None if it is not needed.
+
+        Raises Unsound.
+        """
         if isinstance(item, Damage):
-            return item
+            raise Unsound(*item)
         files = self._by_name.get(item.name, [])
         if len(files) != 1:
             return self._complaint(item, several=bool(files))
@@ -39,7 +50,7 @@ class Claims:
             return None
         capture = item.capture
         if max(capture.offset + capture.length, capture.offset + 1) > file.size:
-            return Damage(item.at, f"{item.name} is shorter than that")
+            raise Unsound(item.at, f"{item.name} is shorter than that")
         self.taken.add(file.path)
         return file, capture
 

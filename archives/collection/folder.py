@@ -50,7 +50,7 @@ class Listing(NamedTuple):
 
     def has_missed(self, path: str) -> bool:
         """Whether *path* is among them, or in one of them."""
-        return any(path == each or path.startswith(f"{each}/") for each in self.missed)
+        return any(not each or f"{path}/".startswith(f"{each}/") for each in self.missed)
 
 
 def files_in(place: Place, tell: Tell) -> Listing:
