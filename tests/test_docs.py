@@ -1,18 +1,13 @@
 """The README says what is: every console block is run, every table is what the code knows."""
 
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import cast
 
-import pytest
-from click.testing import CliRunner
-
 from archives.model import Closest, Memento
 from archives.registry import load_known
-from timegate.cli import main
 from timegate.config import load_config
 from timegate.identifiers import parse
 from timegate.querying import query_for
@@ -25,21 +20,6 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 WORKED_EXAMPLE = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
 NO_RESOLVER = cast("Resolver", None)
-BLOCKS = re.findall(r"```console\n\$ (.+)\n((?:.*\n)*?)```", README)
-
-
-@pytest.mark.parametrize(("command", "shown"), BLOCKS, ids=[c for c, _ in BLOCKS])
-def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> None:
-    words = shlex.split(command)
-    given = None
-    if "|" in words:
-        given = " ".join(words[1 : words.index("|")]) + "\n"
-        words = words[words.index("|") + 1 :]
-
-    result = CliRunner().invoke(main, words[1:], input=given)
-
-    assert words[0] == "timegate"
-    assert result.output == shown
 
 
 def worked_answer() -> Answer:
