@@ -252,3 +252,9 @@ def no_cors(exchange: Exchange) -> Answer:
 def no_preflight(exchange: Exchange) -> Answer:
     """OPTIONS is not answered, so that scripts may not ask for a time."""
     return exchange.right
+
+
+@fault(TimeGate)
+def no_content_location(exchange: Exchange) -> Answer:
+    """Who answers with the memento does not say where it is."""
+    return exchange.right.without("Content-Location")

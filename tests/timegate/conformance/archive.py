@@ -65,4 +65,4 @@ async def an_archive(
         yield archive
 
 
-__all__ = ["EXAMPLE", "FAULTS", "PAGE", "Archive", "Manner", "an_archive"]
+__all__ = ["EXAMPLE", "FAULTS", "PAGE", "QUICK", "Archive", "Manner", "an_archive"]
