@@ -174,7 +174,7 @@ async def test_a_page_is_rewritten_and_the_rest_is_left_octet_for_octet(tmp_path
 
         code, _ = await ended(
             *(config, "--batch", str(given), "--output", str(out)),
-            *("--distrust", "archive-today", "--tolerance", "7d"),
+            *("--distrust", "archive-today", "--trust", "attic", "--tolerance", "7d"),
         )
 
         copy = f"{attic.url}/web/20120101120000/"

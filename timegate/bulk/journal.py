@@ -69,7 +69,12 @@ class Journal:
         """Note *result*; it takes the place of an earlier one for the same item."""
         line = to_line(result)
         offset = os.lseek(self._file, 0, os.SEEK_END)
-        _write(self._file, line)
+        try:
+            _write(self._file, line)
+        except OSError:
+            # A full disk: no torn line may stand before one that others still write.
+            os.ftruncate(self._file, offset)
+            raise
         self._unsynced += 1
         self._note(result, offset)
 
@@ -87,6 +92,14 @@ class Journal:
             why = f"{self._path} is the journal of another list: it differs at item {at + 1}"
             raise BadJournal(f"{why} ({item.text[:80]}); remove it, or choose another --output")
         return True
+
+    def check_length(self, total: int) -> None:
+        """Raise BadJournal if there are results of more than *total* items."""
+        if len(self._offsets) > total:
+            why = f"{self._path} is the journal of a longer list: it has item"
+            raise BadJournal(
+                f"{why} {len(self._offsets)}; remove it, or choose another --output"
+            )
 
     def results(self) -> Iterator[Result]:
         """Yield the last result of each item, in the order of the list."""

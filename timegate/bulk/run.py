@@ -13,6 +13,7 @@ from timegate.bulk.candidates import ReadTime, candidates
 from timegate.bulk.item import Item
 from timegate.bulk.journal import Journal
 from timegate.bulk.result import Json, Result, better, found, refused
+from timegate.bulk.trust import trusted
 from timegate.bulk.turns import Rests, Turns, queued
 from timegate.resolution import Policy, Query, Resolution
 from timegate.verdict import Verdict, verdict
@@ -97,7 +98,9 @@ class Run:
         best: Result | None = None
         certain = True
         for query, date in questions:
-            resolution = await self._patiently(query, policy, last=last)
+            resolution = trusted(
+                await self._patiently(query, policy, last=last), around.registry
+            )
             judged = verdict(resolution, around.registry)
             result = found(item, resolution, judged, date, around.report)
             if result.code == 0:

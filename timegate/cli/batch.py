@@ -148,7 +148,7 @@ class _Batch:
     def _ended(self, journal: Journal, total: int | None) -> None:
         try:
             asyncio.run(self._run(journal, total))
-        except* (BadInput, BadJournal) as group:
+        except* (BadInput, BadJournal, OSError) as group:
             raise group.exceptions[0] from None
 
     def _counted(self, journal: Journal) -> int | None:
@@ -162,6 +162,7 @@ class _Batch:
         for item in self._source.items():
             journal.knows(item)
             total += 1
+        journal.check_length(total)
         return total
 
     def _foretell(self, total: int | None, done: int) -> None:

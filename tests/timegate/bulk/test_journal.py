@@ -73,6 +73,10 @@ def test_another_list_other_options_and_other_files_are_refused(tmp_path: Path) 
         with pytest.raises(BadJournal, match="in use"):
             Journal(path, "options", resume=True)
 
+        journal.check_length(1)
+        with pytest.raises(BadJournal, match="longer list: it has item 1"):
+            journal.check_length(0)
+
     with pytest.raises(BadJournal, match="other options"):
         Journal(path, "others", resume=True)
     with pytest.raises(BadJournal, match="--resume"):
