@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.world import MARKS, PAGE
+from tests.browser.world import MARKS, NEWS, NEWS_MARKS, PAGE
 
 EXACT = f"urn:pwid:second.example:2016-01-22T11:20:29Z:page:{PAGE}"
 NEAR = f"urn:pwid:first.example:2016-01-22T11:20:29Z:page:{PAGE}"
@@ -85,7 +85,19 @@ def test_the_timeline_has_a_mark_for_every_capture(page: Page) -> None:
     expect(page.locator("#timeline-summary")).to_contain_text(
         f"{MARKS} captures in 3 archives, from 2005-06-13 12:00:00 UTC"
     )
-    expect(page.locator("#timeline-summary")).to_contain_text("Without silent.")
+    expect(page.locator("#timeline-summary")).to_contain_text("Without The Silent Archive.")
+
+
+def test_thousands_of_captures_are_drawn_and_gone_through(page: Page) -> None:
+    ask(page, NEWS, "June 2011")
+    picture = page.locator(".picture")
+
+    expect(picture).to_have_attribute("data-marks", str(NEWS_MARKS))
+    expect(picture).to_have_attribute("data-state", "whole")
+    for tool in ("Zoom in", "Zoom in", "Later", "Earlier", "Zoom out", "Asked time"):
+        page.get_by_role("button", name=tool).click()
+    picture.press("n")
+    expect(page.locator(".pointed")).to_contain_text("2011-06-")
 
 
 def test_the_timeline_is_gone_through_by_keyboard(page: Page) -> None:
@@ -96,12 +108,12 @@ def test_the_timeline_is_gone_through_by_keyboard(page: Page) -> None:
     picture.focus()
     for key in ("+", "+", "ArrowLeft", "ArrowRight", "-", "0", "n"):
         page.keyboard.press(key)
-    expect(page.locator(".pointed")).to_have_text("second: 2016-01-22 11:20:29 UTC")
+    expect(page.locator(".pointed")).to_have_text("National Library: 2016-01-22 11:20:29 UTC")
     page.keyboard.press("n")
-    expect(page.locator(".pointed")).to_have_text("second: 2018-03-01 10:10:10 UTC")
+    expect(page.locator(".pointed")).to_have_text("National Library: 2018-03-01 10:10:10 UTC")
     page.keyboard.press("p")
     page.keyboard.press("p")
-    expect(page.locator(".pointed")).to_have_text("first: 2015-06-30 23:59:59 UTC")
+    expect(page.locator(".pointed")).to_have_text("The First Archive: 2015-06-30 23:59:59 UTC")
     page.keyboard.press("Enter")
 
     page.wait_for_url("**/web/20150630235959/http://example.org/")
@@ -124,7 +136,9 @@ def test_a_mark_is_opened_by_a_click_and_the_picture_moves_by_wheel_and_drag(
     page.mouse.up()
     page.get_by_role("button", name="Show all").click()
     page.mouse.move(*_first_mark(page))
-    expect(page.locator(".pointed")).to_have_text("third: 2005-06-13 12:00:00 UTC")
+    expect(page.locator(".pointed")).to_have_text(
+        "University Collection: 2005-06-13 12:00:00 UTC"
+    )
     page.mouse.click(*_first_mark(page))
 
     page.wait_for_url("**/web/20050613120000/http://example.org/")
@@ -196,7 +210,7 @@ def test_the_answer_needs_no_scripts(browser: Browser, address: str) -> None:
         assert page.locator("#cite-pwid").is_visible()
         assert page.locator(".copies").is_hidden()
         assert page.get_by_text("The picture needs scripts.").is_visible()
-        assert page.get_by_role("row", name="third").is_visible()
+        assert page.get_by_role("row", name="University Collection").is_visible()
 
 
 def test_a_browser_that_follows_a_reference_is_told_first_what_differs(page: Page) -> None:
@@ -208,6 +222,7 @@ def test_a_browser_that_follows_a_reference_is_told_first_what_differs(page: Pag
 PLACES = {
     "home": "/",
     "answer": f"/?q={NEAR}",
+    "history": f"/?q=urn:pwid:second.example:2011-06-14T20:47:18Z:page:{NEWS}",
     "refusal": "/?q=duri:2016-13:http://example.org/",
     "list": f"/list/2016/{PAGE}",
     "archives": "/archives",
@@ -217,9 +232,9 @@ PLACES = {
 SIZES = {"wide": 1100, "small": 360}
 KEPT = {
     "home-wide-light": False,
-    "answer-wide-light": True,
-    "answer-wide-dark": True,
-    "answer-small-light": False,
+    "history-wide-light": True,
+    "history-wide-dark": True,
+    "history-small-light": False,
     "archives-wide-light": False,
 }
 """The pictures that are kept, and whether they show the whole page."""

@@ -4,20 +4,42 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.end_to_end.server import running_timegate
-from tests.hostile.captures import EXAMPLE, captures_of
+from tests.hostile.captures import EXAMPLE, Capture, captures_of
 from tests.hostile.server import hostile_archive
 
 PAGE = "http://example.org/"
 MARKS = 8
 """Captures of `PAGE` in all archives together."""
+NEWS = "http://news.example/"
+NEWS_MARKS = 4_200
+
+
+def _crawled(number: int, first_year: int, pace: int) -> tuple[Capture, ...]:
+    """Return captures of `NEWS`, ever denser, as crawls of a page that matters are."""
+    begin, hours = datetime(first_year, 3, 1, tzinfo=UTC), pace * number
+    return tuple(
+        Capture(NEWS, begin + timedelta(hours=int(hours * (n / number) ** 0.6), seconds=n))
+        for n in range(number)
+    )
+
+
 _HELD = {
-    "first": ("none", EXAMPLE),
-    "second": ("none", captures_of(PAGE, "20160122112029", "20180301101010")),
-    "third": ("none", captures_of(PAGE, "20050613120000")),
-    "silent": ("close-at-once", ()),
+    "first": ("The First Archive", "none", (*EXAMPLE, *_crawled(3000, 1998, 80))),
+    "second": (
+        "National Library",
+        "none",
+        (*captures_of(PAGE, "20160122112029", "20180301101010"), *_crawled(1000, 2006, 150)),
+    ),
+    "third": (
+        "University Collection",
+        "none",
+        (*captures_of(PAGE, "20050613120000"), *_crawled(200, 2003, 400)),
+    ),
+    "silent": ("The Silent Archive", "close-at-once", ()),
 }
 
 
@@ -30,7 +52,7 @@ def local_archives() -> Iterator[dict[str, str]]:
 
     async def serve() -> None:
         async with AsyncExitStack() as stack:
-            for name, (fault, held) in _HELD.items():
+            for name, (_, fault, held) in _HELD.items():
                 archive = await stack.enter_async_context(hostile_archive(held, fault=fault))
                 addresses[name] = archive.url
             began.set()
@@ -55,7 +77,8 @@ def served(folder: Path) -> Iterator[str]:
         config.write_text(
             "[archives]\nuse = []\n"
             + "".join(
-                f'[[archive]]\nid = "{name}"\nkind = "memento"\npwid = ["{name}.example"]\n'
+                f'[[archive]]\nid = "{name}"\nname = "{_HELD[name][0]}"\nkind = "memento"\n'
+                f'pwid = ["{name}.example"]\n'
                 f'timegate = "{url}/timegate/"\ntimemap = "{url}/timemap/link/"\n'
                 for name, url in archives.items()
             )

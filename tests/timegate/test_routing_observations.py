@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.clock import Clock
 from timegate.routing import Known, MementoMap, Observations, Outcome, Tally
 from timegate.routing import observations as module
-from timegate.routing.observations import HALF_LIFE, MOST_TALLIES, UNKNOWN, site_of
+from timegate.routing.observations import HALF_LIFE, MOST_RECENT, MOST_TALLIES, UNKNOWN, site_of
 
 
 def test_who_was_never_asked_has_the_latency_of_the_unknown() -> None:
@@ -217,3 +217,16 @@ def test_knowledge_is_put_together_from_its_parts() -> None:
     assert known.experience("ann", "example.org").site.hits == 1
     assert known.latency("ann").known
     assert known.standing("ann") == "open"
+
+
+def test_the_last_questions_are_remembered_one_by_one_up_to_a_bound() -> None:
+    seen = Observations(Clock())
+    for number in range(MOST_RECENT + 5):
+        seen.note("ann", "example.org", "failed" if number % 2 else "found", number / 100)
+
+    recent = seen.recent("ann")
+
+    assert len(recent) == MOST_RECENT
+    assert recent[-1] == (0.44, True)
+    assert not recent[-2].answered
+    assert seen.recent("ben") == ()

@@ -1,6 +1,8 @@
 """Times as people type them."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from timegate.times import read_time
 
@@ -41,3 +43,19 @@ def test_no_time_is_the_newest(typed: str) -> None:
 def test_what_cannot_be_known_is_refused(typed: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         read_time(typed)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=64),
+        st.text("0123456789 :.,-/+TZampJunFebGMT", max_size=64),
+    )
+)
+@example("1e999 June")
+@example("0000")
+@example("12:99")
+def test_whatever_is_typed_is_a_time_or_refused(typed: str) -> None:
+    try:
+        read_time(typed)
+    except ValueError as refusal:
+        assert str(refusal)

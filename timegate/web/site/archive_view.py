@@ -60,7 +60,8 @@ def archive_view(entry: ArchiveEntry, state: State) -> ArchiveView:
 
 
 def _was_heard(state: State) -> bool:
-    return bool(state.get("last_success") or state.get("last_failure"))
+    """Whether there is an answer to measure; before it, routing assumes a latency."""
+    return bool(state.get("last_success"))
 
 
 def _standing(entry: ArchiveEntry, state: State) -> tuple[Tone, str]:

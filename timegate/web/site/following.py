@@ -30,6 +30,8 @@ class Progress(NamedTuple):
         return tuple(archive for archive in self.asked if archive not in answered)
 
 
+_BACKLOG: Final = 1_000
+"""Pieces of news for one watcher, who would be far behind by then."""
 _Queue = asyncio.Queue[Attempt | None]
 
 
@@ -42,13 +44,13 @@ class News:
     def observe(self, attempt: Attempt) -> None:
         """Tell those who wait for news of this URL."""
         for queue, original in self._watchers.items():
-            if attempt.original == original and attempt.variant is None:
+            concerns = attempt.original == original and attempt.variant is None
+            if concerns and queue.qsize() < _BACKLOG:
                 queue.put_nowait(attempt)
 
     @contextmanager
     def of(self, original: str) -> Iterator[_Queue]:
         """Collect the news of *original*."""
-        # Bounded by itself: each archive is asked once, and its answer is one piece of news.
         queue: _Queue = asyncio.Queue()
         self._watchers[queue] = original
         try:

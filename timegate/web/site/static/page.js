@@ -79,5 +79,12 @@ document.addEventListener("keydown", (event) => {
     event.target.form.requestSubmit();
   }
 });
+if (!CSS.supports("field-sizing", "content")) {
+  document.addEventListener("input", ({ target }) => {
+    if (target.id !== "q") return;
+    target.style.height = "auto";
+    target.style.height = `${target.scrollHeight + 2}px`;
+  });
+}
 addEventListener("popstate", () => location.reload());
 dress(document);
