@@ -6,9 +6,12 @@ python -m tests.bench [NAME...] [--memgator PATH]
 import sys
 from importlib import import_module
 
-BENCHES = ("identifiers", "linkformat", "upstream", "timegate", "timemap")
+BENCHES = (
+    *("identifiers", "linkformat", "upstream", "timegate", "timemap"),
+    *("warc", "index", "replay"),
+)
 # Those that can be measured beside a rival.
-_WITH_OPTIONS = ("timegate",)
+_WITH_OPTIONS = ("timegate", "index", "replay")
 
 
 def main(arguments: list[str]) -> None:
