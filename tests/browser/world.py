@@ -19,14 +19,21 @@ NEWS_MARKS = 4_200
 
 
 def _crawled(number: int, first_year: int, pace: int) -> tuple[Capture, ...]:
-    """Return captures of `NEWS`, ever denser, as crawls of a page that matters are."""
+    """Return captures of `NEWS`: ever denser, and some days more than others."""
     begin, hours = datetime(first_year, 3, 1, tzinfo=UTC), pace * number
-    return tuple(
-        Capture(NEWS, begin + timedelta(hours=int(hours * (n / number) ** 0.6), seconds=n))
+    places = [
+        _DAYS_OF_NOTE[n % 4] + n % 89 / 5000
+        if n % 3 == 0
+        else (n * 7919 % number / number) ** 0.6
         for n in range(number)
+    ]
+    return tuple(
+        Capture(NEWS, begin + timedelta(hours=int(hours * place), seconds=n))
+        for n, place in enumerate(places)
     )
 
 
+_DAYS_OF_NOTE = (0.31, 0.52, 0.71, 0.93)
 _HELD = {
     "first": ("The First Archive", "none", (*EXAMPLE, *_crawled(3000, 1998, 80))),
     "second": (

@@ -1,8 +1,8 @@
-// All captures in one picture: a lane for each archive, time from left to right. Every pixel
-// column counts its captures by two binary searches, so a redraw costs the width of the picture,
+// All captures in one picture: a lane for each archive, time from left to right. Bars
+// count what falls on three pixels by binary search, so a redraw costs the width of the picture,
 // not the number of captures.
 
-const TOP = 20, LANE = 46, AXIS = 24, LABEL = 18, NEAR = 8;
+const TOP = 20, LANE = 46, AXIS = 24, LABEL = 18, NEAR = 8, BIN = 3;
 const SECOND = 1000, DAY = 86400 * SECOND, YEAR = 365.25 * DAY;
 const STEPS = [
   [SECOND, "s"], [15 * SECOND, "s"], [60 * SECOND, "m"], [900 * SECOND, "m"], [3600 * SECOND, "m"],
@@ -186,17 +186,25 @@ class Timeline {
     }
   }
 
-  drawLane(pen, colour, archive, lane, row) {
-    const top = TOP + row * LANE, bottom = top + LANE;
-    pen.fillStyle = colour("accent");
-    let from = lower(lane.times, this.time(0));
-    for (let x = 0; x < this.width && from < lane.times.length; x += 1) {
-      const to = lower(lane.times, this.time(x + 1)), count = to - from;
-      if (count) {
-        const tall = Math.min(11 + 3 * Math.log2(count), LANE - LABEL - 3);
-        pen.fillRect(x - 0.5, bottom - tall - 1, 2, tall);
-      }
+  // Yields the time and the number of captures of every bin that has some. Bins begin at
+  // multiples of their size, so that bars do not flicker while the picture is moved.
+  *bins(lane, size) {
+    const times = lane.times;
+    for (let from = lower(times, this.from); from < times.length && times[from] <= this.to;) {
+      const begin = Math.floor(times[from] / size) * size, to = lower(times, begin + size);
+      yield [to - from === 1 ? times[from] : begin, to - from];
       from = to;
+    }
+  }
+
+  drawLane(pen, colour, archive, lane, row) {
+    const top = TOP + row * LANE, bottom = top + LANE, room = LANE - LABEL - 4;
+    const size = (this.to - this.from) * BIN / this.width, bars = [...this.bins(lane, size)];
+    const most = bars.reduce((high, [, count]) => Math.max(high, count), 3);
+    pen.fillStyle = colour("accent");
+    for (const [time, count] of bars) {
+      const tall = 7 + (room - 7) * Math.sqrt((count - 1) / (most - 1));
+      pen.fillRect(Math.round(this.x(time)), bottom - tall - 1, BIN - 1, tall);
     }
     pen.fillStyle = colour("ink");
     pen.fillText(`${this.names[archive] ?? archive} (${number(lane.times.length)})`, 6, top + 14);
@@ -209,7 +217,7 @@ class Timeline {
   drawChosen(pen, archive, bottom) {
     if (archive !== this.figure.dataset.archive || Number.isNaN(this.chosen)) return;
     pen.beginPath();
-    pen.arc(this.x(this.chosen) + 0.5, bottom - 17, 4.5, 0, 2 * Math.PI);
+    pen.arc(this.x(this.chosen) + 1, bottom - 15, 4.5, 0, 2 * Math.PI);
     pen.fill();
   }
 
