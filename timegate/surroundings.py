@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento, Relation
@@ -32,6 +32,15 @@ class Lists(Protocol):
     ) -> None: ...
 
 
+@runtime_checkable
+class Neighbourly(Protocol):
+    """An archive that can be asked for what lies around a capture: one of our own."""
+
+    async def surrounding(self, memento: Memento) -> Sequence[Memento]:
+        """Return the first and the last capture, and those before and after *memento*."""
+        ...
+
+
 class Surroundings:
     """Fills in what lies around a copy."""
 
@@ -52,12 +61,21 @@ class Surroundings:
         best = resolution.best
         if best is None or not isinstance(best.outcome, Closest) or best.outcome.neighbours:
             return resolution
-        captures = await self._captures(best.archive, best.original)
+        captures = await self._around(best.archive, best.original, best.outcome.memento)
         if not captures:
             return resolution
         around = neighbours(best.outcome.memento, captures)
         found = replace(best, outcome=replace(best.outcome, neighbours=around))
         return replace(resolution, best=found)
+
+    async def _around(self, archive: str, original: str, chosen: Memento) -> Sequence[Memento]:
+        source = self._sources.get(archive)
+        if not isinstance(source, Neighbourly):
+            return await self._captures(archive, original)
+        try:
+            return await source.surrounding(chosen)
+        except ArchiveError:
+            return ()
 
     async def _captures(self, archive: str, original: str) -> Sequence[Memento]:
         known = await self._lists.recall_timemap(archive, original)

@@ -30,6 +30,11 @@ class WarcArchive:
         row = await self._collection.nearest(original, at)
         return None if row is None else Closest(self._memento(row), "cdx")
 
+    async def surrounding(self, memento: Memento) -> Sequence[Memento]:
+        """Return the first and the last capture, and those before and after *memento*."""
+        rows = await self._collection.surrounding(memento.original, memento.stamp)
+        return [self._memento(row) for row in rows]
+
     async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
         """List what the index has of *original*, its variants included."""
         async with aclosing(self._collection.listed(original)) as batches:

@@ -90,6 +90,10 @@ class Collection:
         """Return the capture with exactly these digits, the very URL before its variants."""
         return await self._one(url, lambda lookup: lookup.at(_page(url), stamp))
 
+    async def surrounding(self, url: str, stamp: str) -> Sequence[Row]:
+        """Return the first and the last capture, and those before and after *stamp*."""
+        return await self._swiftly(url, lambda lookup: lookup.surrounding(_page(url), stamp))
+
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
     ) -> Row | None:
@@ -127,19 +131,23 @@ class Collection:
         await self._end_of_list(lower)
 
     async def _one(self, url: str, question: Callable[[Lookup], Row | None]) -> Row | None:
+        return await self._swiftly(url, partial(self._answer, url, question))
+
+    async def _swiftly(self, url: str, question: Callable[[Lookup], T]) -> T:
+        """Ask in the loop while memory answers, otherwise in a thread."""
         began = self._clock()
         if began >= self._slow_until:
             try:
-                return self._answer(self._swift, url, question)
+                return question(self._swift)
             except (OSError, sqlite3.Error, Foreign, Newer, Outdated):
                 self._slow_until = began + _REST  # and the threads tell what is the matter
             finally:
                 if self._clock() - began > _SWIFT:
                     self._slow_until = began + _REST
-        return await self._ask(url, partial(self._answer, self._lookup, url, question))
+        return await self._ask(url, partial(question, self._lookup))
 
     def _answer(
-        self, lookup: Lookup, url: str, question: Callable[[Lookup], Row | None]
+        self, url: str, question: Callable[[Lookup], Row | None], lookup: Lookup
     ) -> Row | None:
         row = question(lookup)
         if row is None:

@@ -43,6 +43,10 @@ class Holdings(Protocol):
         """Return the capture nearest to *at*, None: the newest; None if there is none."""
         ...
 
+    async def surrounding(self, url: str, stamp: str) -> Sequence[Row]:
+        """Return the first and the last capture, and those before and after *stamp*."""
+        ...
+
     def listed(self, url: str) -> AsyncGenerator[Sequence[Row], None]:
         """Yield every capture in batches, oldest first."""
         ...

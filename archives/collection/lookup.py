@@ -42,6 +42,16 @@ _BESIDE: Final = " UNION ALL ".join(
     )
 )
 _LAST: Final = f"{_SELECT} c.surt = ? {_DOWN}"
+# First, previous, next and last, each one row or none.
+_SURROUNDING: Final = " UNION ALL ".join(
+    f"SELECT * FROM ({_SELECT} {condition})"  # noqa: S608 -- constants of ours
+    for condition in (
+        f"c.surt = ? {_UP}",
+        f"c.surt = ? AND c.stamp < ? {_DOWN}",
+        f"c.surt = ? AND c.stamp > ? {_UP}",
+        f"c.surt = ? {_DOWN}",
+    )
+)
 _EXACT: Final = f"{_SELECT} c.surt = ? AND c.stamp >= ? AND c.stamp < ? {_UP}"
 _PAGE: Final = f"{_SELECT} c.surt = ? AND (c.stamp, c.part, c.offset) > (?, ?, ?) {_UP}"
 _RANGE: Final = (
@@ -97,6 +107,11 @@ class Lookup:
         """Return the capture with exactly these digits."""
         rows = self._rows(_EXACT, surt(url), stamp, stamp + "\0", _FAR)
         return same_second(rows, url)
+
+    def surrounding(self, url: str, stamp: str) -> list[Row]:
+        """Return the first and the last capture, and those before and after *stamp*."""
+        key = surt(url)
+        return self._rows(_SURROUNDING, key, 1, key, stamp, 1, key, stamp, 1, key, 1)
 
     def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None

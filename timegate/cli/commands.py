@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "timemap": "timemap:timemap_command",
     "closest": "closest:closest_command",
     "archives": "archives:archives_command",
+    "index": "index:index_command",
     "completion": "completion:completion_command",
 }
 """Module and name, in the order in which help shows them."""

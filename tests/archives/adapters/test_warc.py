@@ -131,3 +131,25 @@ def test_it_makes_the_choice_of_the_specification(times: set[datetime], at: Mome
     )
     assert found is not None
     assert found.stamp == f"{best:%Y%m%d%H%M%S}"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ("20130101000000", ["20130101000000", "20140101000000", "20160101000000"]),
+        ("20140101000000", ["20130101000000", "20130101000000"] + ["20160101000000"] * 2),
+        ("20160101000000", ["20130101000000", "20140101000000", "20160101000000"]),
+    ],
+)
+async def test_what_lies_around_a_capture_is_told_without_a_list(
+    tmp_path: Path, chosen: str, expected: list[str]
+) -> None:
+    stamps = ("20130101000000", "20140101000000", "20160101000000")
+    an_index(tmp_path, [a_capture(PAGE, s, n) for n, s in enumerate(stamps)])
+    memento = Memento(chosen, "", PAGE, "test")
+
+    async with Collection("test", tmp_path) as collection:
+        source = WarcArchive(an_entry("warc", replay=REPLAY), collection)
+        around = await source.surrounding(memento)
+
+    assert [one.stamp for one in around] == expected
