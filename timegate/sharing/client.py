@@ -15,16 +15,17 @@ from types import TracebackType
 from typing import Final, Self
 
 from timegate.sharing.address import Address
+from timegate.sharing.batches import Batches
 from timegate.sharing.connecting import (
-    CONNECTIONS,
     Connection,
     Denied,
     Down,
     Missing,
     Spoiled,
+    Word,
     connection_to,
 )
-from timegate.sharing.patience import BOUND, Bounded, Impatient
+from timegate.sharing.patience import BOUND, Attention, Bounded, Impatient
 
 __all__ = ["Away", "Client", "Script", "Spoiled"]
 
@@ -34,8 +35,6 @@ _LONGEST_PAUSE: Final = 4.0
 """Seconds; with the probe itself less than the 10 s after which it is in use again (FA-13)."""
 _PROBE: Final = 1.0
 _SILENCE: Final = 60.0
-
-Word = str | bytes | float
 
 
 class Away(Exception):
@@ -53,7 +52,7 @@ class Script:
 
 
 class Client:
-    """The only way to the shared memory. Use as a context manager."""
+    """The only way to the shared memory. Use as a context manager, in a running loop."""
 
     def __init__(
         self,
@@ -67,7 +66,8 @@ class Client:
         self._bound = bound
         self._monotonic = monotonic
         self._quiet_until = float("-inf")
-        self._slots = asyncio.Semaphore(CONNECTIONS)
+        self._attention = Attention()
+        self._batches = Batches(self._connection.run_all, self._attention, bound)
         self._troubles: dict[tuple[str, bool], str] = {}
         """Why a server is left alone; those with True only where it would be changed."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -88,6 +88,7 @@ class Client:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._batches.close()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -141,8 +142,8 @@ class Client:
         if troubles and ((place, False) in troubles or (writing and (place, True) in troubles)):
             raise Away
         try:
-            async with Bounded(self._bound, counted=counted), self._slots:
-                return await self._connection.run(*command)
+            async with Bounded(self._attention, self._bound, counted=counted):
+                return await self._batches.put(place, command)
         except Impatient as error:
             raise Away from error
         except (Down, TimeoutError) as error:

@@ -4,7 +4,7 @@ The library is an extra. Nothing is tried twice in there: whoever asks has 50 ms
 attempt is a second wait.
 """
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Protocol
 
@@ -23,6 +23,11 @@ _SCAN_COUNT: Final = 1000
 _DENIED: Final = ("READONLY", "OOM", "MISCONF", "NOREPLICAS", "NOPERM")
 """How replies begin that say: this may not be written. What is there can still be read."""
 _SPOILED: Final = "WRONGTYPE"
+# The last four: what is no Redis at all makes the library stumble, not complain.
+_KINDS: Final = (RedisError, OSError, ValueError, TypeError, KeyError, IndexError)
+
+
+Word = str | bytes | float
 
 
 class Down(Exception):
@@ -48,7 +53,11 @@ class Connection(Protocol):
         """Return which of the servers is in charge of *key*: they fail one by one."""
         ...
 
-    async def run(self, *command: str | bytes | float) -> object: ...
+    async def run(self, *command: Word) -> object: ...
+
+    async def run_all(self, commands: Sequence[Sequence[Word]]) -> list[object]:
+        """Run several in one go; where one fails, its result is what it would have raised."""
+        ...
 
     def scan(self, pattern: str) -> AsyncGenerator[list[bytes], None]:
         """Return the keys that match, in portions that lie on one server."""
@@ -67,16 +76,25 @@ def _translated() -> Iterator[None]:
     """Raise what happened in our own words; cancellation passes."""
     try:
         yield
-    except NoScriptError as error:
-        raise Missing from error
-    except ResponseError as error:
-        text = str(error)
+    except _KINDS as error:
+        raise _in_our_words(error) from error
+
+
+def _in_our_words(error: Exception) -> Exception:
+    text = str(error) or type(error).__name__
+    if isinstance(error, NoScriptError):
+        return Missing()
+    if isinstance(error, ResponseError):
         if text.startswith(_SPOILED):
-            raise Spoiled(text) from error
-        raise (Denied if text.startswith(_DENIED) else Down)(text) from error
-    except (RedisError, OSError, ValueError, TypeError, KeyError, IndexError) as error:
-        # The last four: what is no Redis at all makes the library stumble, not complain.
-        raise Down(str(error) or type(error).__name__) from error
+            return Spoiled(text)
+        # From a script it comes as "OOM ... script: 6e0c9...", or so in older versions:
+        if text.startswith(_DENIED) or " -OOM " in text or " -READONLY " in text:
+            return Denied(text)
+    return Down(text)
+
+
+def _results(replies: Sequence[object]) -> list[object]:
+    return [_in_our_words(r) if isinstance(r, Exception) else r for r in replies]
 
 
 class _Single:
@@ -84,15 +102,28 @@ class _Single:
 
     def __init__(self, address: Address) -> None:
         self._name = str(address)
-        self._redis = _redis(address)
+        if address.kind == "sentinel":
+            sentinel = _sentinel(address)
+            self._redis: Redis = sentinel.master_for(address.master)
+            self._all = [self._redis, *sentinel.sentinels]
+        else:
+            self._redis = _server(address)
+            self._all = [self._redis]
 
     def place(self, key: str) -> str:
         del key
         return self._name
 
-    async def run(self, *command: str | bytes | float) -> object:
+    async def run(self, *command: Word) -> object:
         with _translated():
             return await self._redis.execute_command(*command)  # type: ignore[no-untyped-call]
+
+    async def run_all(self, commands: Sequence[Sequence[Word]]) -> list[object]:
+        pipeline = self._redis.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        with _translated():
+            return _results(await pipeline.execute(raise_on_error=False))
 
     async def scan(self, pattern: str) -> AsyncGenerator[list[bytes], None]:
         cursor = 0
@@ -105,7 +136,8 @@ class _Single:
 
     async def close(self) -> None:
         with _translated():
-            await self._redis.aclose()
+            for redis in self._all:
+                await redis.aclose()
 
 
 class _Clustered:
@@ -134,9 +166,16 @@ class _Clustered:
             node = None
         return self._name if node is None else str(node.name)
 
-    async def run(self, *command: str | bytes | float) -> object:
+    async def run(self, *command: Word) -> object:
         with _translated():
             return await self._cluster.execute_command(*command)
+
+    async def run_all(self, commands: Sequence[Sequence[Word]]) -> list[object]:
+        pipeline = self._cluster.pipeline()
+        for command in commands:
+            _ = pipeline.execute_command(*command)
+        with _translated():
+            return _results(await pipeline.execute(raise_on_error=False))
 
     async def scan(self, pattern: str) -> AsyncGenerator[list[bytes], None]:
         with _translated():
@@ -157,24 +196,7 @@ class _Clustered:
             await self._cluster.aclose()
 
 
-def _redis(address: Address) -> "Redis":
-    if address.kind == "sentinel":
-        sentinel = Sentinel(  # type: ignore[no-untyped-call]
-            list(address.nodes), socket_timeout=_CONNECT
-        )
-        server: Redis = sentinel.master_for(
-            address.master,
-            db=address.database,
-            username=address.username,
-            password=address.password.reveal() or None,
-            ssl=address.tls,
-            max_connections=CONNECTIONS,
-            socket_timeout=None,
-            socket_connect_timeout=_CONNECT,
-            retry=Retry(NoBackoff(), 0),
-            protocol=2,
-        )
-        return server
+def _server(address: Address) -> "Redis":
     ((host, port),) = address.nodes
     return Redis(
         host=host,
@@ -188,4 +210,20 @@ def _redis(address: Address) -> "Redis":
         socket_connect_timeout=_CONNECT,
         retry=Retry(NoBackoff(), 0),
         protocol=2,  # HELLO is one more round trip for each connection, for nothing we use
+    )
+
+
+def _sentinel(address: Address) -> "Sentinel":
+    return Sentinel(  # type: ignore[no-untyped-call]
+        list(address.nodes),
+        sentinel_kwargs={"socket_timeout": _CONNECT, "retry": Retry(NoBackoff(), 0)},
+        db=address.database,
+        username=address.username,
+        password=address.password.reveal() or None,
+        ssl=address.tls,
+        max_connections=CONNECTIONS,
+        socket_timeout=None,
+        socket_connect_timeout=_CONNECT,
+        retry=Retry(NoBackoff(), 0),
+        protocol=2,
     )

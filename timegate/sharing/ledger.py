@@ -17,6 +17,7 @@ from archives.model import ArchiveEntry, Limits, Rate
 from archives.source import Purpose
 from timegate.sharing.client import Away, Client, Script, Spoiled
 from timegate.sharing.own_share import OwnShare, Sent
+from timegate.sharing.patience import BOUND
 from timegate.upstream.bucket import Window
 
 LONGEST_REST: Final = 3600.0
@@ -209,7 +210,9 @@ class _Account:
         self.epoch_key = f"{place}:epoch"
         self.share = OwnShare(rate)
         self.next_name = next_name
-        self._window = Window.of(rate)
+        most, span = Window.of(rate)
+        # What the server allowed may leave as late as this; the next must not come too near.
+        self._window = Window(most, span + BOUND)
         self._interval = int(rate.seconds / rate.requests * _MICRO)
         self._burst = rate.burst
         self._epoch = ""

@@ -15,9 +15,60 @@ from typing import Final
 
 BOUND: Final = 0.05
 """Seconds; reliability: Redis op timeout."""
-_LAG: Final = 0.01
-"""Seconds. A timer that fires later than that shows that this process was busy, not Redis; the
-answer may lie in the socket already. It gets as long again, once."""
+_TICK: Final = 0.002
+_LATE: Final = 0.0005
+"""Seconds by which timers are late in a loop that has nothing else to do."""
+_LONGEST: Final = 0.25
+"""Seconds by any clock, however busy this process is."""
+
+
+class Attention:
+    """A clock that stands still while this process is too busy to listen.
+
+    A thousand questions at once keep the loop busy for longer than 50 ms; the answers lie in
+    the socket meanwhile. Whoever took that for a slow server would ask the archives instead,
+    and make it worse. So a timer ticks while anything is waited for, and what it is late does
+    not count.
+    """
+
+    __slots__ = ("_due", "_loop", "_lost", "_timer", "_waiting")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lost = 0.0
+        self._waiting = 0
+        self._due = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def now(self) -> float:
+        """Return the seconds in which answers could be read."""
+        now = self._loop.time()
+        late = now - self._due
+        if self._timer is not None and late > _LATE:
+            # The tick is due in this very turn of the loop, and will find nothing left.
+            self._lost += late
+            self._due = now
+        return now - self._lost
+
+    def begin(self) -> None:
+        """Note that something is waited for."""
+        self._waiting += 1
+        if self._timer is None:
+            self._schedule()
+
+    def end(self) -> None:
+        """Note that it is over."""
+        self._waiting -= 1
+
+    def _schedule(self) -> None:
+        self._due = self._loop.time() + _TICK
+        self._timer = self._loop.call_at(self._due, self._tick)
+
+    def _tick(self) -> None:
+        self.now()
+        self._timer = None
+        if self._waiting:
+            self._schedule()
 
 
 class Impatient(TimeoutError):
@@ -65,16 +116,14 @@ def patient(seconds: float = BOUND) -> Iterator[None]:
 
 
 class Bounded:
-    """A block that ends after some seconds with TimeoutError, unless it ended before.
-
-    Cheaper than `asyncio.timeout`, and fairer: see `_LAG`.
-    """
+    """A block that ends after some seconds with TimeoutError, unless it ended before."""
 
     __slots__ = (
+        "_attention",
         "_clipped",
-        "_due",
+        "_ends",
         "_fired",
-        "_lenient",
+        "_last",
         "_loop",
         "_patience",
         "_seconds",
@@ -82,16 +131,16 @@ class Bounded:
         "_timer",
     )
 
-    def __init__(self, seconds: float, *, counted: bool = True) -> None:
+    def __init__(self, attention: Attention, seconds: float, *, counted: bool = True) -> None:
+        self._attention = attention
         self._loop = asyncio.get_running_loop()
         self._patience = _current.get() if counted else None
         self._seconds = seconds
         self._clipped = False
         self._fired = False
-        self._lenient = True
 
     async def __aenter__(self) -> None:
-        now = self._loop.time()
+        now = self._attention.now()
         if self._patience is not None:
             left = self._patience.left(now)
             self._clipped = left < self._seconds
@@ -99,9 +148,12 @@ class Bounded:
             if left <= 0:
                 raise Impatient
             self._patience.begin(now)
+        self._attention.begin()
         self._task = asyncio.current_task()
-        self._due = now + self._seconds
-        self._timer = self._loop.call_at(self._due, self._fire)
+        self._ends = now + self._seconds
+        began = self._loop.time()
+        self._last = began + max(self._seconds, _LONGEST)
+        self._timer = self._loop.call_at(began + self._seconds, self._fire)
 
     async def __aexit__(
         self,
@@ -110,19 +162,19 @@ class Bounded:
         trace: TracebackType | None,
     ) -> None:
         self._timer.cancel()
+        self._attention.end()
         if self._patience is not None:
-            self._patience.end(self._loop.time())
+            self._patience.end(self._attention.now())
         if self._fired and self._task is not None:
             self._task.uncancel()
             if isinstance(error, asyncio.CancelledError) and not self._task.cancelling():
                 raise (Impatient if self._clipped else TimeoutError) from error
 
     def _fire(self) -> None:
-        lag = self._loop.time() - self._due
-        if lag > _LAG and self._lenient:
-            self._lenient = False
-            self._due += lag + _LAG
-            self._timer = self._loop.call_at(self._due, self._fire)
+        left = self._ends - self._attention.now()
+        until = min(self._loop.time() + left, self._last)
+        if left > 0 and until > self._loop.time():
+            self._timer = self._loop.call_at(until, self._fire)
         elif self._task is not None:
             self._fired = True
             self._task.cancel()

@@ -50,6 +50,7 @@ class RedisStore:
         """Values that were none of ours."""
         self._client = client
         self._clock = clock
+        self._asked: dict[str, asyncio.Task[Kept | None]] = {}
         self._front: TTLCache[str, Kept] = TTLCache(FRONT, recent, monotonic, _weight)
 
     @property
@@ -59,7 +60,7 @@ class RedisStore:
     async def get(self, key: str) -> Stored | None:
         kept = self._front.get(key)
         if kept is None:
-            kept = await self._looked_up(key)
+            kept = await asyncio.shield(self._asked.get(key) or self._look_up(key))
         return None if kept is None else kept.seen(self._clock())
 
     async def put(self, key: str, value: bytes, lifetime: float, stale_for: float) -> None:
@@ -67,6 +68,7 @@ class RedisStore:
         milliseconds = int((kept.until - kept.said) * 1000)
         if len(value) > LARGEST or milliseconds <= 0:
             return
+        self._asked.pop(key, None)
         self._front[key] = kept
         name = _PREFIX + key
         try:
@@ -75,6 +77,7 @@ class RedisStore:
             return
 
     async def delete(self, key: str) -> None:
+        self._asked.pop(key, None)
         self._front.pop(key, None)
         name = _PREFIX + key
         try:
@@ -83,7 +86,8 @@ class RedisStore:
             raise self._unavailable() from error
 
     async def purge(self, prefix: str) -> int:
-        for key in [key for key in self._front if key.startswith(prefix)]:
+        for key in [key for key in (*self._front, *self._asked) if key.startswith(prefix)]:
+            self._asked.pop(key, None)
             self._front.pop(key, None)
         try:
             async with asyncio.timeout(_PURGING):
@@ -93,6 +97,13 @@ class RedisStore:
 
     async def close(self) -> None:
         self._front.clear()
+
+    def _look_up(self, key: str) -> "asyncio.Task[Kept | None]":
+        """Look up a key once for all who ask at the same time."""
+        task = asyncio.get_running_loop().create_task(self._looked_up(key))
+        self._asked[key] = task
+        task.add_done_callback(lambda done: self._found(key, done))
+        return task
 
     async def _looked_up(self, key: str) -> Kept | None:
         name = _PREFIX + key
@@ -109,9 +120,16 @@ class RedisStore:
         kept = _unpacked(name, value)
         if kept is None:
             self.rejected += 1
-        else:
-            self._front[key] = kept
         return kept
+
+    def _found(self, key: str, task: "asyncio.Task[Kept | None]") -> None:
+        """Keep what was found, unless the key was changed here meanwhile."""
+        if self._asked.get(key) is not task:
+            return
+        del self._asked[key]
+        kept = None if task.cancelled() else task.result()
+        if kept is not None:
+            self._front[key] = kept
 
     async def _purged(self, pattern: str) -> int:
         removed = 0

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.sharing.patience import Bounded, Impatient, patient
+from timegate.sharing.patience import Attention, Bounded, Impatient, patient
 
 
 async def waited(seconds: float, bound: float = 0.05, *, counted: bool = True) -> str:
     try:
-        async with Bounded(bound, counted=counted):
+        async with Bounded(Attention(), bound, counted=counted):
             await asyncio.sleep(seconds)
     except Impatient:
         return "impatient"
@@ -117,7 +117,7 @@ def test_a_loop_that_was_busy_looks_into_the_socket_once_more() -> None:
 
 async def _until(answer: "asyncio.Future[None]") -> str:
     try:
-        async with Bounded(0.05):
+        async with Bounded(Attention(), 0.05):
             await answer
     except TimeoutError:
         return "too slow"

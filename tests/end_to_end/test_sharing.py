@@ -1,0 +1,435 @@
+"""Two replicas over real Redis servers, which are stopped, killed, filled and lied to."""
+
+import asyncio
+import logging
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from archives.errors import ArchiveError
+from archives.model import Limits, Rate
+from archives.moment import Moment
+from archives.source import Reply, Request
+from tests.end_to_end.redis_servers import (
+    RedisServer,
+    cluster_url,
+    free_port,
+    needs_redis,
+    redis_cluster,
+    redis_server,
+)
+from tests.scenario import FakeArchive, entry
+from tests.timegate.upstream.replies import FakeReply
+from tests.timegate.upstream.windows import most_in_any_span
+from timegate.cache import Recollection
+from timegate.desk import Desk
+from timegate.resolution import Policy, Query, Resolution
+from timegate.resolver import Plan, Resolver
+from timegate.sharing import open_shared, patient
+from timegate.sharing.opening import Shared
+from timegate.upstream.politeness import Door, polite
+
+pytestmark = needs_redis
+
+PAGE = "http://example.org/"
+AT = Moment("20200101000000")
+SECRET = "secret"  # noqa: S105 -- of a server that lives for a second
+NAMES = ("a", "b", "c")
+
+
+@dataclass
+class Archives:
+    """Archives that both replicas ask; each holds the page."""
+
+    delay: float = 0.2
+    sources: dict[str, FakeArchive] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # None of them has the very second, so that all are asked.
+        for name in NAMES:
+            self.sources[name] = FakeArchive(name, self.delay, ("20190101000000",))
+
+    @property
+    def asked(self) -> list[int]:
+        return [len(source.asked) for source in self.sources.values()]
+
+    def hold(self, page: str) -> None:
+        for source in self.sources.values():
+            source.holds = page
+
+
+@dataclass
+class Replica:
+    """One of our processes, as far as it shares."""
+
+    shared: Shared
+    resolver: Resolver
+
+    async def resolve(self, page: str = PAGE) -> Resolution:
+        with patient():
+            return await self.resolver.resolve(Query(page, AT), Policy())
+
+    @property
+    def trouble(self) -> str | None:
+        return self.shared.store.trouble
+
+    async def healed(self) -> None:
+        async with asyncio.timeout(30):
+            while self.trouble:  # noqa: ASYNC110 -- a server in another process
+                await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def replica(url: str, archives: Archives) -> AsyncGenerator[Replica]:
+    async with open_shared(url) as shared:
+        memory = Recollection(shared.store, time.time, "1")
+        turns = shared.turns("1")
+        async with Desk(archives.sources, memory, turns=turns) as desk:
+            yield Replica(shared, Resolver(desk, memory, lambda _, __: Plan((NAMES,))))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    with redis_server(tmp_path / "redis") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RedisServer]]:
+    with redis_cluster(
+        tmp_path_factory.mktemp("cluster"), "--cluster-require-full-coverage", "no"
+    ) as nodes:
+        yield nodes
+
+
+@pytest.fixture(params=["single", "cluster"])
+def url(request: pytest.FixtureRequest) -> str:
+    if request.param == "single":
+        server: RedisServer = request.getfixturevalue("server")
+        return server.url
+    nodes: list[RedisServer] = request.getfixturevalue("cluster")
+    for node in nodes:
+        node.say("FLUSHALL")
+    return cluster_url(nodes)
+
+
+async def test_a_thousand_identical_cold_questions_are_asked_once(url: str) -> None:
+    archives = Archives()
+    async with replica(url, archives) as one, replica(url, archives) as other:
+        answers = await asyncio.gather(
+            *(replica.resolve() for _ in range(500) for replica in (one, other))
+        )
+
+    assert archives.asked == [1, 1, 1]
+    assert all(answer.best is not None for answer in answers)
+
+
+async def test_what_one_replica_was_told_the_other_knows(url: str) -> None:
+    archives = Archives(0.0)
+    async with replica(url, archives) as one, replica(url, archives) as other:
+        await one.resolve()
+        answer = await other.resolve()
+        removed = await other.shared.store.purge("")
+
+    assert archives.asked == [1, 1, 1]
+    assert answer.best is not None
+    assert removed == 3
+
+
+async def test_who_waits_for_a_replica_that_dies_asks_for_itself(server: RedisServer) -> None:
+    archives = Archives(5.0)
+    async with replica(server.url, archives) as other:
+        async with AsyncExitStack() as stack:
+            one = await stack.enter_async_context(replica(server.url, archives))
+            led = asyncio.get_running_loop().create_task(one.resolve())
+            while archives.asked != [1, 1, 1]:  # noqa: ASYNC110 -- a server in between
+                await asyncio.sleep(0.01)
+            for source in archives.sources.values():
+                source.delay = 0.0
+            following = asyncio.get_running_loop().create_task(other.resolve())
+        answer = await following
+        led.cancel()
+
+    assert answer.best is not None
+    assert archives.asked == [2, 2, 2]
+
+
+RATE = Rate(24, 3, 5)
+
+
+class Upstream:
+    """An archive that notes when it is asked."""
+
+    def __init__(self) -> None:
+        self.sent: list[float] = []
+
+    def __call__(self, request: Request) -> "Upstream":
+        del request
+        return self
+
+    async def __aenter__(self) -> Reply:
+        self.sent.append(time.monotonic())
+        return FakeReply(200)
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+async def hurry(shared: Shared, upstream: Upstream, until: float) -> None:
+    """Ask as fast as the door lets one, with more who wait than can be served."""
+    host = replace(entry("a"), limits=Limits(RATE, RATE, 50, "a test"))
+    fetch = polite(upstream, "a", Door(shared.ledger(host), 50), 2.0)
+
+    async def ask() -> None:
+        while time.monotonic() < until:
+            try:
+                async with fetch(Request("GET", "https://a.example/", "index")):
+                    pass
+            except ArchiveError:
+                await asyncio.sleep(0.05)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(20):
+            group.create_task(ask())
+
+
+async def test_an_archive_sees_no_more_than_it_allows_from_both_replicas(url: str) -> None:
+    upstream = Upstream()
+    async with open_shared(url) as one, open_shared(url) as other:
+        until = time.monotonic() + 7
+        await asyncio.gather(hurry(one, upstream, until), hurry(other, upstream, until))
+
+    assert most_in_any_span(upstream.sent, RATE.seconds) <= RATE.requests
+    assert len(upstream.sent) > RATE.requests
+
+
+async def test_the_limit_is_kept_while_the_server_comes_and_goes(server: RedisServer) -> None:
+    """Both have sent before, so that each knows of its part what it has used."""
+    upstream = Upstream()
+    async with open_shared(server.url, 2) as one, open_shared(server.url, 2) as other:
+        until = time.monotonic() + 8
+        async with asyncio.TaskGroup() as group:
+            for shared in (one, other):
+                group.create_task(hurry(shared, upstream, until))
+            await asyncio.sleep(3)
+            server.kill()
+            await asyncio.sleep(2)
+            server.start()
+
+    # While one replica has come back and the other has not told yet what it sent alone.
+    assert most_in_any_span(upstream.sent, RATE.seconds) <= 1.5 * RATE.requests
+    assert len(upstream.sent) > RATE.requests
+
+
+def full(server: RedisServer) -> None:
+    server.say("CONFIG", "SET", "maxmemory", "1")
+
+
+def read_only(server: RedisServer) -> None:
+    server.say("REPLICAOF", "127.0.0.1", "1")
+
+
+def locked(server: RedisServer) -> None:
+    server.say("CONFIG", "SET", "requirepass", "secret")
+    server.say("CLIENT", "KILL", "TYPE", "normal", password=SECRET)
+
+
+def unlocked(server: RedisServer) -> None:
+    server.say("CONFIG", "SET", "requirepass", "", password=SECRET)
+
+
+def nothing(server: RedisServer) -> None:
+    del server
+
+
+Deed = Callable[[RedisServer], object]
+FAULTS: list[tuple[str, Deed, Deed]] = [
+    ("stopped", RedisServer.pause, RedisServer.go_on),
+    ("killed", RedisServer.kill, RedisServer.start),
+    ("full", full, lambda s: s.say("CONFIG", "SET", "maxmemory", "0")),
+    ("read-only", read_only, lambda s: s.say("REPLICAOF", "NO", "ONE")),
+    ("locked", locked, unlocked),
+    ("slow", lambda s: s.say("CLIENT", "PAUSE", "1500", "ALL"), nothing),
+    ("flushed", lambda s: s.say("FLUSHALL"), nothing),
+]
+
+
+@pytest.mark.parametrize(
+    ("harm", "heal"), [fault[1:] for fault in FAULTS], ids=[fault[0] for fault in FAULTS]
+)
+async def test_whatever_becomes_of_redis_every_question_is_answered(
+    server: RedisServer, harm: Deed, heal: Deed, caplog: pytest.LogCaptureFixture
+) -> None:
+    archives = Archives(0.0)
+    async with replica(server.url, archives) as one:
+        await one.resolve()
+        with caplog.at_level(logging.WARNING):
+            harm(server)
+            answers = []
+            for number in range(20):
+                page = f"http://example.org/{number}"
+                archives.hold(page)
+                answers.append(await one.resolve(page))
+            heal(server)
+            await one.healed()
+        told = [record.getMessage() for record in caplog.records]
+        archives.hold("http://example.org/last")
+        await one.resolve("http://example.org/last")
+
+        kept = server.number("DBSIZE")
+
+    assert [answer.best is not None for answer in answers] == [True] * 20
+    assert len(told) <= 1
+    assert "secret" not in "".join(told)
+    assert kept >= 3
+
+
+async def test_a_stopped_server_is_asked_once_and_not_by_every_look_up(
+    server: RedisServer,
+) -> None:
+    archives = Archives(0.0)
+    async with replica(server.url, archives) as one:
+        await one.resolve()
+        before = server.commands()
+        server.pause()
+
+        for number in range(30):
+            await one.resolve(f"http://example.org/{number}")
+        server.go_on()
+        await one.healed()
+
+        asked = server.commands() - before
+
+    # 30 questions have some 500 operations; the rest are probes and signs of life.
+    assert asked < 30
+
+
+async def test_a_server_that_is_not_there_at_the_start_is_used_later(tmp_path: Path) -> None:
+    server = RedisServer(tmp_path / "redis", free_port())
+    archives = Archives(0.0)
+    async with replica(server.url, archives) as one:
+        early = await one.resolve()
+        trouble = one.trouble
+        server.start()
+        try:
+            await one.healed()
+            archives.hold("http://example.org/last")
+            await one.resolve("http://example.org/last")
+            kept = server.number("DBSIZE")
+        finally:
+            server.kill()
+
+    assert early.best is not None
+    assert trouble is not None
+    assert kept >= 3
+
+
+async def test_a_wrong_password_is_trouble_and_is_not_told(
+    server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    locked(server)
+    url = server.url.replace("redis://", "redis://:hunter2@")
+    async with replica(url, Archives(0.0)) as one:
+        answer = await one.resolve()
+        trouble = one.trouble or ""
+
+    assert answer.best is not None
+    assert "WRONGPASS" in trouble or "invalid" in trouble
+    assert "hunter2" not in trouble + caplog.text
+
+
+async def test_the_right_password_opens(server: RedisServer) -> None:
+    locked(server)
+    url = server.url.replace("redis://", "redis://:secret@")
+    async with replica(url, Archives(0.0)) as one:
+        await one.resolve()
+
+        assert one.trouble is None
+
+
+@pytest.mark.parametrize(
+    "said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"$-7\r\n", b"*3\r\n", b"\x00" * 999]
+)
+async def test_what_is_no_redis_at_all_is_trouble(said: bytes) -> None:
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(said)
+        await writer.drain()
+        writer.close()
+
+    listening = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    async with listening, replica(f"redis://127.0.0.1:{port}", Archives(0.0)) as one:
+        found = await one.resolve()
+        trouble = one.trouble
+
+    assert found.best is not None
+    assert trouble is not None
+
+
+async def test_a_cluster_that_loses_a_master_under_load_fails_nobody(tmp_path: Path) -> None:
+    archives = Archives(0.0)
+    with redis_cluster(tmp_path, "--cluster-require-full-coverage", "no") as nodes:
+        async with replica(cluster_url(nodes), archives) as one:
+            answers = []
+            for number in range(300):
+                if number == 50:
+                    nodes[1].kill()
+                page = f"http://example.org/{number}"
+                archives.hold(page)
+                answers.append(await one.resolve(page))
+            nodes[1].start()
+            await one.healed()
+            kept = sum(nodes[place].number("DBSIZE") for place in (0, 2))
+
+    assert [answer.best is not None for answer in answers] == [True] * 300
+    assert kept > 300
+
+
+async def test_after_a_failover_the_new_master_is_used(tmp_path: Path) -> None:
+    archives = Archives(0.0)
+    with (
+        redis_server(tmp_path / "first") as first,
+        redis_server(tmp_path / "second", "--replicaof", f"127.0.0.1 {first.port}") as second,
+        redis_server(tmp_path / "sentinel", sentinel=True) as sentinel,
+    ):
+        sentinel.say("SENTINEL", "MONITOR", "main", "127.0.0.1", str(first.port), "1")
+        for name, value in (("down-after-milliseconds", "300"), ("failover-timeout", "2000")):
+            sentinel.say("SENTINEL", "SET", "main", name, value)
+        until = time.monotonic() + 30
+        while str(second.port) not in sentinel.say("SENTINEL", "REPLICAS", "main"):
+            assert time.monotonic() < until
+            time.sleep(0.1)  # noqa: ASYNC251 -- nothing else runs yet
+        url = f"redis+sentinel://127.0.0.1:{sentinel.port}/main"
+        async with replica(url, archives) as one:
+            await one.resolve()
+            first.kill()
+            answers = [await one.resolve(f"http://example.org/{n}") for n in range(20)]
+            await one.healed()
+            archives.hold("http://example.org/last")
+            await one.resolve("http://example.org/last")
+            kept = second.number("DBSIZE")
+
+    assert len(answers) == 20
+    assert kept >= 3
+
+
+def test_without_the_extra_a_shared_cache_is_refused_with_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['redis'] = None\n"
+        "import timegate.app\n"
+        "from timegate.sharing import open_shared\n"
+        "try: open_shared('redis://127.0.0.1')\n"
+        "except ValueError as error: print(error)"
+    )
+
+    told = subprocess.run(  # noqa: S603 -- ourselves
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert "timegate-proxy[redis]" in told.stdout
