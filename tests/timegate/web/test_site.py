@@ -7,6 +7,7 @@ import pytest
 
 from tests.scenario import NEVER, FakeArchive
 from tests.timegate.web.site_served import BROWSER, Html, site
+from timegate.web.site.pages import Pages
 
 EXACT = "20160122112029"
 LATER = "20160125112029"
@@ -169,6 +170,7 @@ async def test_nothing_found_says_whether_everybody_answered() -> None:
 
     assert absent.status == 404
     assert "No archive holds a copy" in Html(absent.body.decode()).text
+    assert "What to do: Try another spelling" in Html(absent.body.decode()).text
     assert unknown.status == 504
     assert "not every archive answered" in Html(unknown.body.decode()).text
 
@@ -283,3 +285,19 @@ async def test_a_list_is_a_page_in_the_same_dress_and_json_for_programs() -> Non
     ]
     assert html.all("figure")[0]["data-source"] == f"/timeline/{URL}"
     assert json.loads(program.body)["archives"]
+
+
+async def test_the_captures_shown_are_those_of_the_spelling_that_archives_hold() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,), holds="http://www.example.org/")) as served:
+        seen = await served.ask(asking(f"duri:2016:{URL}"), BROWSER)
+
+    html = Html(seen.body.decode())
+    assert "www. differs" in html.text
+    assert html.all("figure")[0]["data-source"] == "/timeline/http://www.example.org/"
+
+
+def test_a_page_below_a_path_keeps_to_its_path() -> None:
+    page = Html(Pages("https://gate.example/time/").written("archives", asked=[], others=[]))
+
+    assert all(link.startswith(("/time/", "#")) for link in page.links)
+    assert all(str(one["src"]).startswith("/time/static/") for one in page.all("script"))

@@ -16,13 +16,18 @@ _NEXT: Final[Mapping[str, str]] = {
     "too-long": "Shorten it, or ask for the URL and a date below.",
     "not-negotiable": "Ask below for the http or https URL that is meant.",
     "unknown-archive": "Ask below for the URL and a date: another archive may have a copy.",
-    "no-memento": "Try another spelling of the URL below.",
+    "no-memento": "Try another spelling of the URL.",
     "restricted-archive": "Ask the archive itself, or look for another spelling of the URL.",
     "precision-unmet": "Take one of the copies below, or ask with less precision.",
-    "upstream-incomplete": "Wait a little, and load this page again.",
+    "upstream-incomplete": "Wait a little, and ask again.",
     "not-cached": "Load this page again.",
     "too-busy": "Wait a little, and load this page again.",
 }
+
+
+def next_step(problem: Mapping[str, object]) -> str:
+    """Return what a person can do about *problem*; empty where nothing helps."""
+    return _NEXT.get(str(problem["type"]).rpartition("/")[2], "")
 
 
 class Dressed:
@@ -48,12 +53,11 @@ class Dressed:
 
     def _page(self, problem: Mapping[str, object]) -> str:
         identifier = str(problem.get("identifier", ""))
-        kind = str(problem["type"]).rpartition("/")[2]
         return self._pages.written(
             "problem",
             title=problem["title"],
             detail=problem["detail"],
-            next_step=_NEXT.get(kind, ""),
+            next_step=next_step(problem),
             identifier=identifier,
             caret=_caret(identifier, problem.get("position")),
             archives=problem.get("archives", []),

@@ -17,6 +17,7 @@ from timegate.web.answers import VARY_PAGE, Answers
 from timegate.web.call import Answer, Call, Stream
 from timegate.web.everyone import Everyone
 from timegate.web.problems import problem
+from timegate.web.site.dressed import next_step
 from timegate.web.site.following import Following, Progress
 from timegate.web.site.inquiry import Form, Inquiry, Refusal, read_inquiry
 from timegate.web.site.pages import HEADERS, Pages
@@ -86,7 +87,7 @@ class Home:
             return 200, view
         answer = self._answers.described(resolution, vary=VARY_PAGE)
         told = json.loads(answer.body)
-        return answer.status, view.without_copy(told["title"], told["detail"])
+        return answer.status, view.without_copy(told["title"], told["detail"], next_step(told))
 
     def _progress(self, step: Progress) -> str:
         return self._pages.written(

@@ -3,6 +3,7 @@
 No inline script and no inline style, so that the policy of content can forbid them (R7).
 """
 
+from functools import cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -44,22 +45,27 @@ def sentence(text: object) -> str:
     return f"{told[:1].upper()}{told[1:]}."
 
 
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("timegate.web.site"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {"linkable": linkable, "sentence": sentence}
+    return environment
+
+
 class Pages:
     """Writes pages for a service whose addresses begin with *base_url*."""
 
     def __init__(self, base_url: str = "") -> None:
-        self._environment = Environment(
-            loader=PackageLoader("timegate.web.site"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
         root = urlsplit(base_url).path.rstrip("/")
-        self._environment.globals |= {"root": root, "static": f"{root}/static/{VERSION}"}
-        self._environment.filters |= {"linkable": linkable, "sentence": sentence}
+        self._addresses = {"root": root, "static": f"{root}/static/{VERSION}"}
 
     def written(self, name: str, **values: object) -> str:
         """Return the page or the part of one that *name* makes of *values*."""
-        return self._environment.get_template(f"{name}.html").render(values)
+        return _environment().get_template(f"{name}.html").render(values, **self._addresses)

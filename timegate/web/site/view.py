@@ -85,16 +85,18 @@ class AnswerView:
     heard: tuple[Heard, ...]
     citations: tuple[Cited, ...]
     target: str
-    """The original as it stands at the end of our own addresses."""
+    """The URL that archives hold, as it stands at the end of our own addresses."""
     stamp: str
     """The time asked for as digits; empty for the newest."""
     start: str
     end: str
     identifier: str
+    next_step: str = ""
+    """What to do where there is no copy."""
 
-    def without_copy(self, title: str, detail: str) -> "AnswerView":
+    def without_copy(self, title: str, detail: str, next_step: str) -> "AnswerView":
         """Return it with the reason why there is no copy."""
-        return replace(self, headline=title, words=detail)
+        return replace(self, headline=title, words=detail, next_step=next_step)
 
 
 def answer_view(
@@ -114,12 +116,18 @@ def answer_view(
         others=tuple(_others(resolution, registry)),
         heard=tuple(heard(resolution.attempts, resolution.unanswered, registry)),
         citations=tuple(_citations(resolution, registry, today or datetime.now(UTC).date())),
-        target=header_safe(query.original),
+        target=header_safe(_held_as(resolution)),
         stamp="" if query.at is None else query.at.digits[:14],
         start="" if query.at is None else query.at.start,
         end="" if query.at is None else query.at.end,
         identifier=query.identifier or _dated(query),
     )
+
+
+def _held_as(resolution: Resolution) -> str:
+    """Return the spelling of the URL under which archives hold it, as far as known."""
+    best = resolution.best
+    return resolution.query.original if best is None else best.original
 
 
 def _dated(query: Query) -> str:
