@@ -310,6 +310,46 @@ async def test_a_stopped_server_is_asked_once_and_not_by_every_look_up(
     assert asked < 30
 
 
+@asynccontextmanager
+async def delayed(server: RedisServer, seconds: float) -> AsyncGenerator[str]:
+    """Give a URL at which each answer of *server* comes later."""
+
+    async def pump(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pause: float
+    ) -> None:
+        try:
+            while octets := await reader.read(65536):
+                await asyncio.sleep(pause)
+                writer.write(octets)
+                await writer.drain()
+        except OSError:
+            return
+        finally:
+            writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner, outer = await asyncio.open_connection("127.0.0.1", server.port)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pump(reader, outer, 0.0))
+            group.create_task(pump(inner, writer, seconds))
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        yield f"redis://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+
+
+async def test_many_slow_operations_do_not_sum_up(server: RedisServer) -> None:
+    async with delayed(server, 0.015) as url, open_shared(url) as shared:
+        before = server.commands()
+        with patient():
+            for number in range(70):
+                await shared.store.get(f"{number}")
+
+        asked = server.commands() - before
+
+    # Each look-up is quick enough for itself; a request has patience for two or three.
+    assert asked < 10
+
+
 async def test_a_server_that_is_not_there_at_the_start_is_used_later(tmp_path: Path) -> None:
     server = RedisServer(tmp_path / "redis", free_port())
     archives = Archives(0.0)

@@ -1,10 +1,10 @@
 """The one place that knows the client library: how a server, a Sentinel, a Cluster is reached.
 
-The library is an extra. Nothing is tried twice in there: whoever asks has 50 ms, and a second
+The library is an extra. Nothing is tried twice in there: whoever asks has 40 ms, and a second
 attempt is a second wait.
 """
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Protocol
 
@@ -97,6 +97,16 @@ def _results(replies: Sequence[object]) -> list[object]:
     return [_in_our_words(r) if isinstance(r, Exception) else r for r in replies]
 
 
+async def _alone(
+    run: Callable[..., Awaitable[object]], command: Sequence[Word]
+) -> list[object]:
+    """Run what is no batch, which is quicker than a batch of one."""
+    try:
+        return [await run(*command)]
+    except (Spoiled, Missing, Denied) as error:
+        return [error]
+
+
 class _Single:
     """One server, at its address or where Sentinels say."""
 
@@ -119,6 +129,8 @@ class _Single:
             return await self._redis.execute_command(*command)  # type: ignore[no-untyped-call]
 
     async def run_all(self, commands: Sequence[Sequence[Word]]) -> list[object]:
+        if len(commands) == 1:
+            return await _alone(self.run, commands[0])
         pipeline = self._redis.pipeline(transaction=False)
         for command in commands:
             pipeline.execute_command(*command)
@@ -171,6 +183,8 @@ class _Clustered:
             return await self._cluster.execute_command(*command)
 
     async def run_all(self, commands: Sequence[Sequence[Word]]) -> list[object]:
+        if len(commands) == 1:
+            return await _alone(self.run, commands[0])
         pipeline = self._cluster.pipeline()
         for command in commands:
             _ = pipeline.execute_command(*command)

@@ -59,7 +59,7 @@ class RedisStore:
 
     async def get(self, key: str) -> Stored | None:
         kept = self._front.get(key)
-        if kept is None:
+        if kept is None and not self._client.is_away(_PREFIX + key):
             kept = await asyncio.shield(self._asked.get(key) or self._look_up(key))
         return None if kept is None else kept.seen(self._clock())
 
