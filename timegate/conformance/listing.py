@@ -18,6 +18,8 @@ Capture = tuple[str, str]
 # RFC 8288 3 with the line breaks that RFC 7089 5 allows between and inside links.
 _GAP: Final = rb"[ \t\r\n]*+"
 _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
+# RFC 6690 2: link-format takes type=application/link-format, which RFC 8288 does not.
+_VALUE_TOKEN: Final = rb"[!#$%&'()*+./:=?@^_`{|}~0-9A-Za-z\[\]-]++"
 _QUOTED: Final = rb'"[^"\\]*+(?:\\[\x00-\xff][^"\\]*+)*+"'
 _LINK: Final = re.compile(
     _GAP
@@ -33,7 +35,7 @@ _LINK: Final = re.compile(
     + rb"(?:"
     + _QUOTED
     + rb"|"
-    + _TOKEN
+    + _VALUE_TOKEN
     + rb"))?+)*+"
     + _GAP
 )

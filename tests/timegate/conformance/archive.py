@@ -3,8 +3,10 @@
 The one place that knows where it lives.
 """
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Final
@@ -13,6 +15,7 @@ from tests.hostile import EXAMPLE, FAULTS, Archive, Capture, Manner, served
 from tests.hostile.addresses import read_question
 from tests.hostile.answers import right_answer
 from tests.hostile.faults.fault import Exchange
+from tests.hostile.journal import Asked
 from tests.hostile.site import Site
 from tests.hostile.wire import Answer, Fields, Reply, Request
 
@@ -65,4 +68,37 @@ async def an_archive(
         yield archive
 
 
-__all__ = ["EXAMPLE", "FAULTS", "PAGE", "QUICK", "Archive", "Manner", "an_archive"]
+@contextmanager
+def running(fault: str = "none", manner: Manner = QUICK) -> Iterator[Archive]:
+    """Serve an archive from a thread, for commands that have an event loop of their own."""
+    archive = OpenArchive(EXAMPLE, fault, manner)
+    loop = asyncio.new_event_loop()
+    ready, over = threading.Event(), asyncio.Event()
+
+    async def serve() -> None:
+        async with served(archive):
+            ready.set()
+            await over.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    try:
+        assert ready.wait(10)
+        yield archive
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(10)
+        loop.close()
+
+
+__all__ = [
+    "EXAMPLE",
+    "FAULTS",
+    "PAGE",
+    "QUICK",
+    "Archive",
+    "Asked",
+    "Manner",
+    "an_archive",
+    "running",
+]

@@ -21,6 +21,8 @@ from timegate.conformance.sights import check_works, gate_answers, gate_of, meme
 
 _OURS = ("no connection in time (TCP and TLS)",)
 """Silence, which says nothing about certificates."""
+_NOT_GONE = ("its name leads", "leads to")
+"""Addresses that we do not connect to (R1), which says nothing about answers."""
 _COMPARED = ("memento-datetime", "location", "content-location", "link", "vary")
 
 
@@ -28,14 +30,16 @@ _COMPARED = ("memento-datetime", "location", "content-location", "link", "vary")
 def answers_are_sound_http(facts: Facts) -> Finding:
     """Every answer is HTTP that can be read to its end."""
     heard = [said for said in facts.everything if said.exchange.status is not None]
+    troubles = [(said, said.exchange.trouble) for said in facts.everything]
     wrong = [
-        said
-        for said in facts.everything
-        if said.exchange.trouble is not None and said.exchange.trouble.kind == "misbehaved"
+        (said, trouble.why)
+        for said, trouble in troubles
+        if trouble is not None
+        and trouble.kind == "misbehaved"
+        and not trouble.why.startswith(_NOT_GONE)
     ]
     if wrong:
-        trouble = wrong[0].exchange.trouble
-        return broken(trouble.why if trouble else "", "a whole answer", *wrong)
+        return broken(wrong[0][1], "a whole answer", *(said for said, _ in wrong))
     if not heard:
         raise Unanswered("nothing was answered", *facts.everything[:1])
     return passed(f"{len(heard)} answers")

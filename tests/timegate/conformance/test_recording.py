@@ -1,0 +1,76 @@
+"""What was recorded can be judged again, and nothing that was recorded is lost."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.timegate.conformance.archive import an_archive
+from tests.timegate.conformance.checking import NOW, job_for, settings_for
+from timegate.conformance.recording import BadRecording, Run, read_run, read_tape, write_run
+from timegate.conformance.report import Report
+from timegate.conformance.run import run_again, run_live
+
+
+def verdicts(reports: list[Report]) -> list[tuple[str, str, str]]:
+    return [
+        (r.check.name, r.finding.verdict, r.finding.why)
+        for report in reports
+        for r in report.results
+    ]
+
+
+@pytest.mark.parametrize("fault", ["none", "wrong-closest", "forbidden", "truncated-length"])
+async def test_a_recording_is_judged_as_the_archive_was(fault: str, tmp_path: Path) -> None:
+    async with an_archive(fault) as archive:
+        job = job_for(archive)
+        live = await run_live([job], settings_for(archive), NOW, lambda _: None, tmp_path)
+
+    again = await run_again([job.subject], NOW, lambda _: None, tmp_path)
+
+    assert verdicts(again) == verdicts(live)
+    assert again[0].requests == live[0].requests
+
+
+async def test_a_run_goes_on_where_it_was_ended(tmp_path: Path) -> None:
+    async with an_archive() as archive:
+        job = job_for(archive)
+        whole = await run_live([job], settings_for(archive), NOW, lambda _: None, tmp_path)
+        tape = tmp_path / "mine.jsonl"
+        lines = tape.read_bytes().splitlines(keepends=True)
+        tape.write_bytes(b"".join(lines[:10]) + lines[10][:40])
+        asked = archive.journal.asked_in_all
+
+        again = await run_live([job], settings_for(archive), NOW, lambda _: None, tmp_path)
+
+        assert archive.journal.asked_in_all - asked == asked - 10
+    assert [v[:2] for v in verdicts(again)] == [v[:2] for v in verdicts(whole)]
+    assert len(read_tape(tmp_path, "mine", failed=True)) == asked
+
+
+async def test_what_did_not_answer_is_asked_again(tmp_path: Path) -> None:
+    async with an_archive("reset") as archive:
+        job = job_for(archive)
+        await run_live([job], settings_for(archive), NOW, lambda _: None, tmp_path)
+
+    assert read_tape(tmp_path, "mine", failed=True)
+    assert read_tape(tmp_path, "mine", failed=False) == {}
+
+
+async def test_what_was_checked_is_written_down(tmp_path: Path) -> None:
+    async with an_archive() as archive:
+        run = Run(NOW, (job_for(archive).subject,))
+
+    write_run(tmp_path / "new", run)
+
+    assert read_run(tmp_path / "new") == run
+
+
+@pytest.mark.parametrize(
+    "content", [None, "{", '{"now": 1}', '{"now":"1","subjects":[],"format":9}']
+)
+def test_a_folder_that_is_no_recording_is_refused(content: str | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "run.json").write_text(content)
+
+    with pytest.raises(BadRecording, match=r"run\.json"):
+        read_run(tmp_path)

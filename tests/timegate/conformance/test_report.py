@@ -1,0 +1,141 @@
+"""Reports in every form say the same, and nothing that an archive sent can break them."""
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.timegate.conformance.archive import Archive, an_archive
+from tests.timegate.conformance.checking import NOW, checked
+from timegate.conformance.checks import CHECKS
+from timegate.conformance.exchange import Exchange
+from timegate.conformance.facts import Facts
+from timegate.conformance.finding import Finding
+from timegate.conformance.questions import timegate
+from timegate.conformance.report import Report, Result, exit_code
+from timegate.conformance.subject import Subject
+from timegate.conformance.writing.html import as_html
+from timegate.conformance.writing.json import as_json
+from timegate.conformance.writing.junit import as_junit
+from timegate.conformance.writing.text import lines
+
+EVIL = '<script>alert(1)</script>"\x1b[2J\x00&\ud800'
+
+
+def an_evil_report() -> Report:
+    subject = Subject("evil", "Evil", "timegate", "http://evil.example/", (EVIL,))
+    exchange = Exchange(timegate(f"http://evil.example/{EVIL}"), 200, {"link": EVIL})
+    results = [
+        Result(check, EVIL, Finding("fail", EVIL, EVIL, (exchange,)))
+        for check in CHECKS.values()
+    ]
+    return Report(subject, tuple(results), 1)
+
+
+async def report_on(fault: str) -> Report:
+    async with an_archive(fault) as archive:
+        assert isinstance(archive, Archive)
+        return await checked(archive)
+
+
+@pytest.mark.parametrize(
+    ("fault", "strict", "code"),
+    [
+        ("none", True, 0),
+        ("vary-missing", False, 1),
+        ("redirect-307", False, 0),
+        ("redirect-307", True, 1),
+        ("no-cors", True, 0),
+        ("forbidden", False, 4),
+        ("server-error", False, 4),
+        ("hang", True, 4),
+        ("tls-expired", False, 1),
+    ],
+)
+async def test_the_exit_code_is_for_build_servers(
+    fault: str, code: int, *, strict: bool
+) -> None:
+    report = await report_on(fault)
+
+    assert exit_code([report], strict=strict) == code
+
+
+async def test_json_has_every_result_with_its_trace() -> None:
+    report = await report_on("vary-missing")
+
+    document = json.loads(as_json([report], NOW, 1))
+
+    results = {each["check"]: each for each in document["archives"][0]["results"]}
+    assert results.keys() == CHECKS.keys()
+    assert results["vary-names-accept-datetime"]["verdict"] == "fail"
+    assert results["vary-names-accept-datetime"]["expected"] == "Vary: accept-datetime"
+    assert results["vary-names-accept-datetime"]["trace"][0]["status"] == 302
+
+
+async def test_junit_counts_failures_and_skips_what_is_unknown() -> None:
+    suites = ET.fromstring(  # noqa: S314 -- our own
+        as_junit([await report_on("vary-missing"), await report_on("forbidden")], strict=False)
+    )
+
+    broken, silent = suites.findall("testsuite")
+    assert broken.get("failures") == "1"
+    assert [c.get("name") for c in broken.findall("testcase[failure]")] == [
+        "vary-names-accept-datetime"
+    ]
+    assert silent.get("failures") == "0"
+    assert int(silent.get("skipped", "0")) > 40
+
+
+async def test_strict_junit_counts_a_broken_should() -> None:
+    report = await report_on("redirect-307")
+
+    strict = ET.fromstring(as_junit([report], strict=True))  # noqa: S314 -- our own
+
+    assert [f.get("type") for f in strict.iter("failure")] == ["should"]
+
+
+async def test_the_page_is_a_matrix_with_a_trace_behind_each_cell() -> None:
+    page = as_html([await report_on("none"), await report_on("vary-missing")], NOW)
+
+    assert page.count("<tr id=") == len(CHECKS)
+    assert page.count("<details>") == 2 * len(CHECKS)
+    assert '<td class="fail"><details><summary>fail</summary>' in page
+    assert "2026-11-16 05:00 UTC" in page
+    assert "<script" not in page
+
+
+def test_what_an_archive_sent_breaks_no_report() -> None:
+    report = an_evil_report()
+
+    page = as_html([report], NOW)
+    text = "\n".join(line for line, _ in lines(report, verbose=True))
+    xml = as_junit([report], strict=True)
+
+    assert "<script" not in page
+    assert "\x1b" not in page + text
+    assert "\x00" not in page + text
+    page.encode()
+    text.encode()
+    ET.fromstring(xml)  # noqa: S314 -- our own
+    json.loads(as_json([report], NOW, 1))
+
+
+def test_text_hides_what_does_not_apply_unless_asked() -> None:
+    subject = Subject("x", "X", "original", "http://x.example/", ("http://x.example/",))
+    facts = Facts(subject, "http://x.example/", NOW)
+    report = Report(
+        subject,
+        tuple(Result(check, facts.sample, check(facts)) for check in CHECKS.values()),
+        0,
+    )
+
+    brief = [line for line, _ in lines(report, verbose=False)]
+    full = [line for line, _ in lines(report, verbose=True)]
+
+    assert len(full) - len(brief) == report.counts["skip"]
+
+
+def test_every_check_says_what_it_is_about() -> None:
+    for check in CHECKS.values():
+        assert check.sentence.endswith("."), check.name
+        assert check.section, check.name
