@@ -27,6 +27,7 @@ from timegate.conformance.subject import (
     ROLES,
     Role,
     Subject,
+    embedded,
     origin_of,
     subject_of,
 )
@@ -157,21 +158,31 @@ def _job(entry: ArchiveEntry, samples: tuple[str, ...]) -> Job:
 
 def _entry_for(url: str, also: Sequence[str]) -> ArchiveEntry:
     """Return an entry for an address of the command line: this host, and those said besides."""
-    name = url.partition("://")[2].rstrip("/")
+    prefix = (embedded(url) or (url, ""))[0]
+    words = prefix.partition("://")[2].strip("/").lower()
+    ascii_only = words.encode("ascii", "replace").decode()
+    name = "".join(c if c.isalnum() or c == "." else "-" for c in ascii_only)
+    table = {"id": name or "given", "kind": "memento", "timegate": prefix}
     try:
-        entry = entry_from({"id": name, "kind": "memento", "timegate": url}, "command line")
+        entry = entry_from(table, "command line")
     except BadEntry as error:
         raise click.UsageError(f"{url}: {error}") from error
     hosts = [origin_of(each) for each in also]
     if not all(hosts):
         raise click.UsageError(f"--also takes an http(s) URL, not {also[hosts.index('')]!r}")
     entry = replace(entry, hosts=(*entry.hosts, *hosts))
-    return entry if is_public(entry) else replace(entry, limits=HOME_LIMITS)
+    return entry if _is_foreign(entry) else replace(entry, limits=HOME_LIMITS)
+
+
+def _is_foreign(entry: ArchiveEntry) -> bool:
+    """Whether somebody else runs it; hosts of the command line may have ports."""
+    bare = tuple(h.partition(":")[0] if h.count(":") == 1 else h for h in entry.hosts)
+    return is_public(replace(entry, hosts=bare))
 
 
 def _check_contact(entries: Sequence[ArchiveEntry], contact: str | None) -> None:
     """Public archives are asked only by those who say who they are (R14)."""
-    if contact is None and any(is_public(entry) for entry in entries):
+    if contact is None and any(map(_is_foreign, entries)):
         why = "public archives want to know who asks: give --contact mailto:you@example.org"
         raise click.UsageError(why)
 

@@ -45,6 +45,9 @@ class OpenExchange(Exchange):
 class OpenArchive(Archive):
     """An archive whose answers scripts may read, unless that is the fault."""
 
+    loop: asyncio.AbstractEventLoop
+    """Of an archive that is served from a thread."""
+
     def reply(self, request: Request) -> Reply:
         """Answer, with leave to read it."""
         if self.fault.name == "no-cors":
@@ -69,10 +72,10 @@ async def an_archive(
 
 
 @contextmanager
-def running(fault: str = "none", manner: Manner = QUICK) -> Iterator[Archive]:
+def running(fault: str = "none", manner: Manner = QUICK) -> Iterator[OpenArchive]:
     """Serve an archive from a thread, for commands that have an event loop of their own."""
     archive = OpenArchive(EXAMPLE, fault, manner)
-    loop = asyncio.new_event_loop()
+    archive.loop = loop = asyncio.new_event_loop()
     ready, over = threading.Event(), asyncio.Event()
 
     async def serve() -> None:

@@ -1,0 +1,96 @@
+"""`timegate check` on real software, and on ourselves: what is known of it is found."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.end_to_end import pywb as held
+from tests.end_to_end.pywb import Pywb
+from tests.end_to_end.server import running_timegate
+from tests.timegate.conformance.archive import PAGE, Manner, running
+from timegate.cli.check import check_command
+
+KNOWN_OF_PYWB = {
+    "dates-of-another-form-are-a-400",
+    "refusals-are-a-timegates",
+    "scripts-of-other-sites-may-ask-for-a-time",
+    "scripts-of-other-sites-may-read",
+    "timemap-does-not-negotiate",
+    "timemap-is-no-timegate",
+}
+"""Of pywb 2.10 in all its modes."""
+
+
+def found(url: str, *samples: str) -> tuple[int, set[str]]:
+    """Check *url*; return the exit code, and the checks that found something."""
+    chosen = [word for sample in samples for word in ("--sample", sample)]
+    result = CliRunner().invoke(check_command, [url, *chosen, "--json"])
+    report = json.loads(result.stdout)
+    results = report["archives"][0]["results"]
+    wrong = {each["check"] for each in results if each["verdict"] in ("fail", "warn")}
+    return result.exit_code, wrong
+
+
+@pytest.mark.parametrize(
+    ("mode", "besides"),
+    [
+        ("plain_pywb", set()),
+        ("exact_pywb", {"redirect-is-a-302"}),
+        ("framed_pywb", {"timegate-leads-to-a-memento", "a-made-up-time-is-not-confirmed"}),
+    ],
+)
+def test_what_is_known_of_pywb_is_found(
+    mode: str, besides: set[str], request: pytest.FixtureRequest
+) -> None:
+    pywb: Pywb = request.getfixturevalue(mode)
+
+    code, wrong = found(pywb.url, held.OFTEN)
+
+    assert wrong == KNOWN_OF_PYWB | besides
+    assert code == 1
+
+
+def test_pywb_keeps_archived_errors_apart(plain_pywb: Pywb) -> None:
+    _, wrong = found(plain_pywb.url, held.MOVED, held.GONE, held.REFUSED)
+
+    assert wrong <= KNOWN_OF_PYWB
+
+
+def test_our_own_server_breaks_nothing(plain_pywb: Pywb, tmp_path: Path) -> None:
+    with running_timegate(tmp_path, {"mine": plain_pywb.url}) as server:
+        code, wrong = found(f"{server.url}/timegate/", held.OFTEN, held.ONCE)
+
+    assert wrong == set()
+    assert code == 0
+
+
+def test_a_run_that_is_killed_has_lost_nothing_it_recorded(tmp_path: Path) -> None:
+    folder = tmp_path / "recording"
+    program = "from timegate.cli.check import check_command; check_command()"
+    slow = Manner(delay=0.2)
+    with running("slow", slow) as archive:
+        command = [sys.executable, "-c", program, f"{archive.url}/timegate/", "--sample", PAGE]
+        with subprocess.Popen(  # noqa: S603 -- ourselves
+            [*command, "--kind", "timegate", "--record", str(folder)], stderr=subprocess.PIPE
+        ) as process:
+            assert process.stderr is not None
+            process.stderr.readline()
+            wait = asyncio.run_coroutine_threadsafe(
+                archive.journal.until_asked(8), archive.loop
+            )
+            wait.result(60)
+            process.send_signal(signal.SIGKILL)
+        asked = archive.journal.asked_in_all
+    [tape] = folder.glob("*.jsonl")
+
+    again = CliRunner().invoke(check_command, ["--replay", str(folder), "--json"])
+
+    assert len(tape.read_bytes().splitlines()) >= asked - 1
+    assert again.exit_code in (0, 4)
+    assert json.loads(again.stdout)["archives"][0]["counts"]["pass"] > 0

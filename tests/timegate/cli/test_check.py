@@ -1,0 +1,176 @@
+"""`timegate check`: what a person, a program and a build server get."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.timegate.conformance.archive import PAGE, Archive, running
+from timegate.cli.check import check_command
+
+
+def check(*arguments: str) -> Result:
+    return CliRunner().invoke(check_command, arguments)
+
+
+@pytest.fixture(scope="module")
+def right() -> Iterator[Archive]:
+    """An archive that breaks no rule."""
+    with running() as archive:
+        yield archive
+
+
+@pytest.fixture(scope="module")
+def wrong() -> Iterator[Archive]:
+    """An archive whose TimeGate has no Vary."""
+    with running("vary-missing") as archive:
+        yield archive
+
+
+def test_a_right_timegate_passes(right: Archive) -> None:
+    result = check(f"{right.url}/timegate/", "--sample", PAGE, "--strict")
+
+    assert result.exit_code == 0
+    assert "pass    M-4  must     vary-names-accept-datetime" in result.stdout
+    assert "fail" not in result.stdout
+    assert "warn" not in result.stdout
+    assert "asking 1 archive: up to 35 requests" in result.stderr
+    assert "[1/1]" in result.stderr
+
+
+def test_what_is_wrong_is_shown_with_its_trace(wrong: Archive) -> None:
+    result = check(f"{wrong.url}/timegate/", "--sample", PAGE)
+
+    assert result.exit_code == 1
+    assert "fail    M-4  must     vary-names-accept-datetime: Vary is missing" in result.stdout
+    assert "RFC 7089 2.1.2" in result.stdout
+    assert f"> GET {wrong.url}/timegate/{PAGE}" in result.stdout
+    assert "< 302" in result.stdout
+    assert "expected: Vary: accept-datetime" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_who_does_not_answer_cannot_be_judged() -> None:
+    with running("forbidden") as archive:
+        result = check(f"{archive.url}/timegate/", "--sample", PAGE)
+
+    assert result.exit_code == 4
+    assert "refused with 403" in result.stdout
+
+
+def test_a_broken_should_counts_when_it_is_asked_to() -> None:
+    with running("redirect-307") as archive:
+        lenient = check(f"{archive.url}/timegate/{PAGE}")
+        strict = check(f"{archive.url}/timegate/{PAGE}", "--strict")
+
+    assert (lenient.exit_code, strict.exit_code) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        (f"/timegate/{PAGE}", "timegate"),
+        (f"/timemap/link/{PAGE}", "timemap"),
+        (f"/web/20130615083000/{PAGE}", "memento"),
+        ("/timegate/", "timegate"),
+    ],
+)
+def test_what_an_address_is_is_found_by_asking(right: Archive, path: str, kind: str) -> None:
+    result = check(f"{right.url}{path}", "--json")
+
+    [report] = json.loads(result.stdout)["archives"]
+    assert report["kind"] == kind
+    assert result.exit_code == 0
+
+
+def test_an_original_is_judged_by_its_links(right: Archive) -> None:
+    """The archive's TimeMap stands for a page without links: what it is, we say."""
+    result = check(f"{right.url}/timemap/link/{PAGE}", "--kind", "original", "--json")
+
+    [report] = json.loads(result.stdout)["archives"]
+    verdicts = {each["check"]: each["verdict"] for each in report["results"]}
+    assert verdicts["original-links-a-timegate"] == "warn"
+    assert verdicts["vary-names-accept-datetime"] == "skip"
+
+
+def test_reports_are_written_in_every_form(wrong: Archive, tmp_path: Path) -> None:
+    page, xml = tmp_path / "report.html", tmp_path / "report.xml"
+    forms = ("--html", str(page), "--junit", str(xml), "--json")
+
+    result = check(f"{wrong.url}/timegate/", "--sample", PAGE, *forms)
+
+    assert json.loads(result.stdout)["exit_code"] == result.exit_code == 1
+    assert '<td class="fail">' in page.read_text()
+    assert ET.parse(xml).getroot().tag == "testsuites"  # noqa: S314 -- our own
+
+
+def test_a_recording_gives_the_same_report_without_the_archive(tmp_path: Path) -> None:
+    folder = str(tmp_path / "recording")
+    with running("wrong-closest") as archive:
+        live = check(f"{archive.url}/timegate/", "--sample", PAGE, "--record", folder, "--json")
+
+    again = check("--replay", folder, "--json")
+
+    assert again.exit_code == live.exit_code == 1
+    assert json.loads(again.stdout) == json.loads(live.stdout)
+
+
+def test_a_recording_is_not_mixed_with_another(right: Archive, tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    check(f"{right.url}/timegate/", "--sample", PAGE, "--record", folder)
+    asked = right.journal.asked_in_all
+
+    same = check(
+        f"{right.url}/timegate/", "--kind", "timegate", "--sample", PAGE, "--record", folder
+    )
+    other = check(f"{right.url}/timegate/", "--sample", "http://b.example/", "--record", folder)
+
+    assert same.exit_code == 0
+    assert right.journal.asked_in_all == asked + 1  # What the other one is.
+    assert other.exit_code == 2
+    assert "a recording of something else" in other.stderr
+
+
+def test_archives_of_the_configuration_are_checked_by_id(
+    right: Archive, wrong: Archive, tmp_path: Path
+) -> None:
+    config = tmp_path / "timegate.toml"
+    config.write_text(
+        "[archives]\nuse = []\n"
+        f'[[archive]]\nid = "right"\nkind = "memento"\ntimegate = "{right.url}/timegate/"\n'
+        f'[[archive]]\nid = "wrong"\nkind = "memento"\ntimegate = "{wrong.url}/timegate/"\n'
+    )
+    common = ("--config", str(config), "--sample", PAGE, "--json")
+
+    one = check("--archive", "right", *common)
+    both = check("--all", *common)
+
+    assert one.exit_code == 0
+    assert both.exit_code == 1
+    reports = json.loads(both.stdout)["archives"]
+    assert [report["id"] for report in reports] == ["right", "wrong"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ([], "give a URL"),
+        (["--archive", "nope"], "no archive 'nope'"),
+        (["--archive", "netarkivet-dk"], "no TimeGate"),
+        (["--archive", "arquivo-pt"], "who asks"),
+        (["--all"], "who asks"),
+        (["https://archive.example/"], "who asks"),
+        (["ftp://archive.example/"], "ftp"),
+        (["http://127.0.0.1/", "--also", "nowhere"], "--also"),
+        (["--replay", "/nowhere"], "run.json"),
+        (["http://127.0.0.1/", "--kind", "thing"], "'thing'"),
+    ],
+)
+def test_bad_usage_says_what_to_do(arguments: list[str], why: str) -> None:
+    result = check(*arguments)
+
+    assert result.exit_code == 2
+    assert why in result.stderr
