@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+import trustme
 
 from archives.errors import ArchiveError
 from archives.model import Limits, Rate
@@ -33,6 +34,7 @@ from timegate.resolution import Policy, Query, Resolution
 from timegate.resolver import Plan, Resolver
 from timegate.sharing import open_shared, patient
 from timegate.sharing.opening import Shared
+from timegate.upstream.breaker import FAILURES, Breakers
 from timegate.upstream.politeness import Door, polite
 
 pytestmark = needs_redis
@@ -310,6 +312,21 @@ async def test_a_stopped_server_is_asked_once_and_not_by_every_look_up(
     assert asked < 30
 
 
+async def test_what_one_replica_finds_dead_the_other_leaves_alone(url: str) -> None:
+    one, other = (Breakers(NAMES, time.monotonic, lambda: 0.0) for _ in range(2))
+    async with open_shared(url) as here, open_shared(url) as there:
+        here.watch(one)
+        there.watch(other)
+        for _ in range(FAILURES):
+            one.report("a", "bad")
+
+        async with asyncio.timeout(30):
+            while other.standing("a") == "closed":  # noqa: ASYNC110 -- a server in between
+                await asyncio.sleep(0.02)
+
+    assert [other.standing(name) for name in NAMES] == ["open", "closed", "closed"]
+
+
 @asynccontextmanager
 async def delayed(server: RedisServer, seconds: float) -> AsyncGenerator[str]:
     """Give a URL at which each answer of *server* comes later."""
@@ -391,6 +408,36 @@ async def test_the_right_password_opens(server: RedisServer) -> None:
         await one.resolve()
 
         assert one.trouble is None
+
+
+async def test_tls_is_spoken_and_the_certificate_is_checked(
+    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    own = authority.issue_cert("127.0.0.1")
+    own.private_key_and_cert_chain_pem.write_to_path(tmp_path / "own.pem")
+    port = free_port()
+    for name, value in (
+        ("tls-cert-file", str(tmp_path / "own.pem")),
+        ("tls-key-file", str(tmp_path / "own.pem")),
+        ("tls-ca-cert-file", str(tmp_path / "authority.pem")),
+        ("tls-auth-clients", "no"),
+        ("tls-port", str(port)),
+    ):
+        server.say("CONFIG", "SET", name, value)
+
+    async def trouble() -> str | None:
+        async with open_shared(f"rediss://127.0.0.1:{port}") as shared:
+            return shared.store.trouble
+
+    strange = await trouble()
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    trusted = await trouble()
+
+    assert strange is not None
+    assert "certificate" in strange
+    assert trusted is None
 
 
 @pytest.mark.parametrize(

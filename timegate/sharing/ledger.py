@@ -27,7 +27,8 @@ _MOST_TOLD: Final = 500
 """Requests that one script is told of at once."""
 _LOST: Final = -1
 
-# KEYS: requests by time, the bucket, the end of the rest, the epoch.
+# KEYS: requests by time, the bucket, the end of the rest. Among the requests, at the end of
+# time, is the epoch: whatever loses them (a restart, FLUSHALL, eviction) loses it as well.
 # ARGV: 1 to take or 0 to look, how many are ahead, most in a window (0: no window), its length,
 # the interval of the bucket, its burst, the epoch we know or "", an epoch if there is none, the
 # name of this request, then name and age of requests to be told of. All times in microseconds.
@@ -45,18 +46,20 @@ local most, window = tonumber(ARGV[3]), tonumber(ARGV[4])
 local interval, burst = tonumber(ARGV[5]), tonumber(ARGV[6])
 
 local rest = math.min(math.max(number(KEYS[3]) - now, 0), 3600000000)
-local epoch = redis.call('GET', KEYS[4])
-if not epoch then
-  epoch = ARGV[8]
-  redis.call('SET', KEYS[4], epoch, 'PX', 86400000)
-end
-if ARGV[7] ~= '' and ARGV[7] ~= epoch then return {epoch, -1, whole(rest)} end
-
-for i = 10, #ARGV, 2 do
-  redis.call('ZADD', KEYS[1], 'NX', whole(now - ARGV[i + 1]), ARGV[i])
-end
+local epoch = ''
 local laps = 0
 if most > 0 then
+  epoch = redis.call('ZRANGEBYSCORE', KEYS[1], 'inf', 'inf', 'LIMIT', 0, 1)[1]
+  if not epoch or not string.match(epoch, '^%x+$') or #epoch ~= #ARGV[8] then
+    redis.call('DEL', KEYS[1])
+    epoch = ARGV[8]
+    redis.call('ZADD', KEYS[1], 'inf', epoch)
+  end
+  redis.call('PEXPIRE', KEYS[1], 86400000)
+  if ARGV[7] ~= '' and ARGV[7] ~= epoch then return {epoch, -1, whole(rest)} end
+  for i = 10, #ARGV, 2 do
+    redis.call('ZADD', KEYS[1], 'NX', whole(now - ARGV[i + 1]), ARGV[i])
+  end
   laps = math.floor(ahead / most)
   ahead = ahead % most
 end
@@ -64,8 +67,8 @@ local tat = math.min(math.max(number(KEYS[2]), now), now + burst * interval)
 local wait = math.max(tat + ahead * interval - (burst - 1) * interval - now, 0)
 if most > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now - window))
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], whole(now + window), '+inf')
-  local place = redis.call('ZCARD', KEYS[1]) - most + ahead
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], whole(now + window), '(inf')
+  local place = redis.call('ZCARD', KEYS[1]) - 1 - most + ahead
   if place >= 0 then
     local entry = redis.call('ZRANGE', KEYS[1], place, place, 'WITHSCORES')
     wait = math.max(wait, math.min(tonumber(entry[2]) + window - now, window))
@@ -74,10 +77,8 @@ end
 wait = math.max(wait + laps * window, rest)
 if take and wait <= 0 then
   redis.call('SET', KEYS[2], whole(tat + interval), 'PX', whole(burst * interval / 1000 + 1000))
-  redis.call('PEXPIRE', KEYS[4], 86400000)
   if most > 0 then redis.call('ZADD', KEYS[1], 'NX', whole(now), ARGV[9]) end
 end
-if most > 0 then redis.call('PEXPIRE', KEYS[1], whole(window / 1000 + 1000)) end
 return {epoch, whole(wait), whole(rest)}
 """)
 
@@ -158,7 +159,7 @@ class RedisLedger:
         for _ in range(2):
             told = account.untold(self._clock())
             words = account.words(name, ahead, told, self._clock())
-            keys = [*account.keys, self._rest_key, account.epoch_key]
+            keys = [*account.keys, self._rest_key]
             try:
                 reply = await self._client.script(_TAKE, keys, *words)
             except Spoiled:
@@ -207,7 +208,6 @@ class _Account:
     ) -> None:
         place = f"timegate:1:{{{archive}}}:{purpose}"
         self.keys = [f"{place}:sent", f"{place}:bucket"]
-        self.epoch_key = f"{place}:epoch"
         self.share = OwnShare(rate)
         self.next_name = next_name
         most, span = Window.of(rate)
@@ -255,12 +255,14 @@ class _Account:
 def _checked(reply: object) -> tuple[str, float, float]:
     """Return the epoch, the wait and the rest in seconds. Raises Away for anything else."""
     match reply:
-        case [bytes(epoch), bytes() | int() as wait, bytes(rest)] if len(epoch) <= 64:
+        case [bytes(epoch), bytes() | int() as wait, bytes(rest)] if (
+            epoch.isalnum() or not epoch
+        ):
             try:
                 waited, rested = int(wait), int(rest)
             except ValueError as error:
                 raise Away from error
-            known = epoch.decode(errors="replace")
+            known = epoch.decode()
             if waited == _LOST:
                 return known, _LOST, rested / _MICRO
             return known, max(waited, 0) / _MICRO, max(rested, 0) / _MICRO

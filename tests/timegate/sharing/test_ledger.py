@@ -116,13 +116,14 @@ async def test_archives_do_not_share_their_limits(replicas: Replicas) -> None:
     assert (await taken(one), await taken(other)) == (6, 6)
 
 
-async def test_a_server_that_was_emptied_is_told_what_was_sent(
-    replicas: Replicas, redis: RedisServer
+@pytest.mark.parametrize("loss", [("FLUSHALL",), ("DEL", "timegate:1:{a}:index:sent")])
+async def test_a_server_that_has_forgotten_is_told_what_was_sent(
+    replicas: Replicas, redis: RedisServer, loss: tuple[str, ...]
 ) -> None:
     one, other = await replicas.ledger(), await replicas.ledger()
     before = await taken(one, 3) + await taken(other, 2)
 
-    redis.say("FLUSHALL")
+    redis.say(*loss)
     settled = [await one.outlook("index", 0), await other.outlook("index", 0)]
 
     assert (before, settled) == (5, [0, 0])
@@ -140,7 +141,7 @@ async def test_a_server_that_forgot_its_scripts_is_told_them_again(
     assert await taken(ledger) == 3
 
 
-@pytest.mark.parametrize("part", ["index:sent", "index:bucket", "rest", "index:epoch"])
+@pytest.mark.parametrize("part", ["index:sent", "index:bucket", "rest"])
 async def test_a_key_of_another_type_is_removed_and_made_good(
     replicas: Replicas, redis: RedisServer, part: str
 ) -> None:
@@ -154,7 +155,7 @@ async def test_a_key_of_another_type_is_removed_and_made_good(
 
 
 @pytest.mark.parametrize("lie", ["", "garbage", "-5", "1e400", "nan", "99999999999999999999"])
-@pytest.mark.parametrize("part", ["index:bucket", "rest", "index:epoch"])
+@pytest.mark.parametrize("part", ["index:bucket", "rest"])
 async def test_a_lie_silences_an_archive_for_an_hour_at_most(
     replicas: Replicas, redis: RedisServer, part: str, lie: str
 ) -> None:
@@ -164,8 +165,23 @@ async def test_a_lie_silences_an_archive_for_an_hour_at_most(
     wait = await ledger.take("index")
 
     assert 0 <= wait <= LONGEST_REST
-    assert redis.number("EXISTS", "timegate:1:{a}:index:sent") == (wait == 0)
+    assert redis.number("ZCARD", "timegate:1:{a}:index:sent") == (1 if wait else 2)
     assert 0 <= await ledger.resting() <= LONGEST_REST
+
+
+@pytest.mark.parametrize("lie", ["x", "", "0" * 1000, "\ud7ff", "0123456789abcdef0"])
+async def test_an_epoch_that_is_none_of_ours_is_replaced(
+    replicas: Replicas, redis: RedisServer, lie: str
+) -> None:
+    ledger = await replicas.ledger()
+    before = await taken(ledger, 2)
+    redis.say("DEL", "timegate:1:{a}:index:sent")
+    redis.say("ZADD", "timegate:1:{a}:index:sent", "inf", lie)
+
+    afterwards = await taken(ledger)
+
+    assert before + afterwards == 6
+    assert redis.number("ZCARD", "timegate:1:{a}:index:sent") == 7
 
 
 async def test_without_the_server_each_replica_has_its_part(tmp_path: Path) -> None:
