@@ -52,6 +52,9 @@ class Surroundings:
         patience: float = _PATIENCE,
     ) -> None:
         self._sources = sources
+        self._neighbourly = {
+            name: source for name, source in sources.items() if isinstance(source, Neighbourly)
+        }
         self._lists = lists
         self._ours = ours
         self._patience = patience
@@ -69,8 +72,8 @@ class Surroundings:
         return replace(resolution, best=found)
 
     async def _around(self, archive: str, original: str, chosen: Memento) -> Sequence[Memento]:
-        source = self._sources.get(archive)
-        if not isinstance(source, Neighbourly):
+        source = self._neighbourly.get(archive)
+        if source is None:
             return await self._captures(archive, original)
         try:
             return await source.surrounding(chosen)

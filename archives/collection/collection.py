@@ -7,6 +7,7 @@ the disk: then threads do it for a while, and nobody else waits. Lists are for t
 
 import asyncio
 import math
+import resource
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -27,7 +28,8 @@ T = TypeVar("T")
 _THREADS: Final = 4
 _PATIENCE: Final = 5.0
 _SWIFT: Final = 0.02
-"""Seconds: a look-up that took longer has waited for a disk, not only for a processor."""
+"""Seconds: a look-up that took longer, and has waited, has held up everybody else."""
+_WHOSE: Final = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
 _REST: Final = 5.0
 """Seconds for which threads look up after that."""
 
@@ -45,6 +47,7 @@ class Collection:
         path: Path,
         index: Path | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        waits: Callable[[], int] | None = None,
     ) -> None:
         """*path* is the folder or file; *index* where its index is, if not beside it."""
         self.id = id
@@ -52,6 +55,7 @@ class Collection:
         self._lookup = Lookup(self.place.index, self.place.root, _PATIENCE)
         self._swift = Lookup(self.place.index, self.place.root, 0.0)
         self._clock = clock
+        self._waits = waits or _voluntary_switches
         self._slow_until = -math.inf
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"collection-{id}")
 
@@ -137,12 +141,13 @@ class Collection:
         """Ask in the loop while memory answers, otherwise in a thread."""
         began = self._clock()
         if began >= self._slow_until:
+            waits = self._waits()
             try:
                 return question(self._swift)
             except (OSError, sqlite3.Error, Foreign, Newer, Outdated):
                 self._slow_until = began + _REST  # and the threads tell what is the matter
             finally:
-                if self._clock() - began > _SWIFT:
+                if self._clock() - began > _SWIFT and self._waits() > waits:
                     self._slow_until = began + _REST
         return await self._ask(url, partial(question, self._lookup))
 
@@ -177,6 +182,15 @@ class Collection:
         except (OSError, sqlite3.Error) as error:
             why = f"its index cannot be read: {error}; {self.place.command} may mend it"
             raise Unreachable(self.id, url, why) from error
+
+
+def _voluntary_switches() -> int:
+    """Return how often this thread has waited for something.
+
+    A disk makes it wait; a busy processor takes its turn away, which is counted apart, and is
+    no reason to use threads. Where threads are not counted (macOS), all of the process is.
+    """
+    return resource.getrusage(_WHOSE).ru_nvcsw
 
 
 def _page(url: str) -> str:

@@ -25,6 +25,9 @@ _TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 Fold = Callable[[str], str]
 
 
+_SAME: Final = Member("same")
+
+
 class _Parts(NamedTuple):
     scheme: str
     user: str
@@ -39,6 +42,8 @@ def uri_member(query: Query, attempt: Attempt, memento: Memento) -> Member:
     asked, got = query.original, memento.original.partition("#")[0]
     if not got:
         return Member("unknown")
+    if got == asked and not query.diagnostics:
+        return _SAME
     rules = _rules(asked, got, attempt)
     if rules is None:
         return Member("redirected", {"got": got})

@@ -297,9 +297,27 @@ async def test_an_index_that_appears_grows_or_is_replaced_is_seen_at_once(
 async def test_after_a_slow_look_up_threads_do_it_for_a_while(tmp_path: Path) -> None:
     an_index(tmp_path, captures((PAGE, "20130101000000")))
     readings = iter([0.0, 0.5, 1.0, 11.0, 11.0])
+    waits = iter(range(10))
 
-    async with Collection("own", tmp_path, clock=lambda: next(readings)) as collection:
+    async with Collection(
+        "own", tmp_path, clock=lambda: next(readings), waits=lambda: next(waits)
+    ) as collection:
         rows = [await collection.nearest(PAGE, None) for _ in range(3)]
+
+    assert {row and row.stamp for row in rows} == {"20130101000000"}
+    assert next(readings, None) is None
+
+
+async def test_a_look_up_that_only_had_to_share_the_processor_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    an_index(tmp_path, captures((PAGE, "20130101000000")))
+    readings = iter([0.0, 0.5, 0.5, 1.0])
+
+    async with Collection(
+        "own", tmp_path, clock=lambda: next(readings), waits=lambda: 7
+    ) as collection:
+        rows = [await collection.nearest(PAGE, None) for _ in range(2)]
 
     assert {row and row.stamp for row in rows} == {"20130101000000"}
     assert next(readings, None) is None
