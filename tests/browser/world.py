@@ -1,6 +1,9 @@
 """Local archives and our own server over them, for a browser to look at."""
 
 import asyncio
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
@@ -92,3 +95,17 @@ def served(folder: Path) -> Iterator[str]:
         )
         with running_timegate(folder, {}, "--config", str(config)) as running:
             yield running.url
+
+
+@contextmanager
+def demo() -> Iterator[str]:
+    """Serve the demo; yields its address."""
+    command = [sys.executable, "-m", "timegate", "serve", "--demo", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 -- ourselves
+        assert process.stderr is not None
+        try:
+            line = next(line for line in process.stderr if "listening at" in line)
+            yield line.removeprefix("listening at ").rstrip("/\n")
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)

@@ -18,6 +18,7 @@ from timegate.web.call import Answer, Call, Stream
 from timegate.web.everyone import Everyone
 from timegate.web.problems import problem
 from timegate.web.site.dressed import next_step
+from timegate.web.site.examples import examples
 from timegate.web.site.following import Following, Progress
 from timegate.web.site.inquiry import Form, Inquiry, Refusal, read_inquiry
 from timegate.web.site.pages import HEADERS, Pages
@@ -102,7 +103,8 @@ class Home:
         return self._pages.written("outcome", form=form, **told)
 
     def _page(self, status: int, form: Form, **told: object) -> Answer:
-        body = self._pages.written("home", form=form, **told)
+        offered = examples(self._registry)
+        body = self._pages.written("home", form=form, examples=offered, **told)
         headers = {**HEADERS, "Vary": VARY_PAGE, "Cache-Control": "no-cache"}
         return Answer(status, headers, body.encode())
 
