@@ -33,7 +33,7 @@ def _pick(facts: Facts, said: Said) -> str:
     return picked
 
 
-@check("M-14", "should", "RFC 7089 4.5.1")
+@check("M-14", "should", "RFC 7089 4.5.3")
 def no_date_means_the_newest(facts: Facts) -> Finding:
     """Without Accept-Datetime the TimeGate chooses the newest memento."""
     check_held(facts)
@@ -41,7 +41,7 @@ def no_date_means_the_newest(facts: Facts) -> Finding:
     return _not_older(facts, newest)
 
 
-@check("M-13", "must", "RFC 7089 4.5.2")
+@check("M-13", "must", "RFC 7089 4.5.3")
 def after_the_last_means_the_last(facts: Facts) -> Finding:
     """Asked for a time after the last memento, the TimeGate chooses the last."""
     check_held(facts)
@@ -59,7 +59,7 @@ def _not_older(facts: Facts, said: Said) -> Finding:
     return passed(f"chooses {picked}", said)
 
 
-@check("M-13", "must", "RFC 7089 4.5.2")
+@check("M-13", "must", "RFC 7089 4.5.3")
 def before_the_first_means_the_first(facts: Facts) -> Finding:
     """Asked for a time before the first memento, the TimeGate chooses the first."""
     check_held(facts)
@@ -73,7 +73,7 @@ def before_the_first_means_the_first(facts: Facts) -> Finding:
     return passed(f"chooses {picked}", said)
 
 
-@check("M-18", "practice", "RFC 7089 4.5")
+@check("M-18", "practice", "RFC 7089 4.2")
 def pick_is_the_closest(facts: Facts) -> Finding:
     """Between two mementos the TimeGate chooses the nearest, or always the one before."""
     check_held(facts)
@@ -101,7 +101,7 @@ def _nearest_before(stamps: Sequence[str], at: str) -> str:
     return max((stamp for stamp in stamps if stamp <= at), default=stamps[0])
 
 
-@check("M-18", "practice", "RFC 7089 4.5")
+@check("M-18", "practice", "RFC 7089 4.2")
 def exact_time_means_that_memento(facts: Facts) -> Finding:
     """Asked for the very second of a memento, the TimeGate chooses that memento."""
     check_held(facts)
@@ -113,7 +113,7 @@ def exact_time_means_that_memento(facts: Facts) -> Finding:
     return passed(f"chooses {picked}", said)
 
 
-@check("M-18", "practice", "RFC 7089 4.5")
+@check("M-18", "practice", "RFC 7089 4.2")
 def same_question_same_answer(facts: Facts) -> Finding:
     """The same question twice gets the same answer."""
     gate_answers(facts)

@@ -179,7 +179,7 @@ def latency_is_told(facts: Facts) -> Finding:
     return passed(f"{told}, of {len(seconds)} answers")
 
 
-@check("M-21", "practice", "RFC 7089 4.5.5")
+@check("M-21", "practice", "RFC 7089 4.5.4, 4.5.5")
 def archived_errors_are_mementos(facts: Facts) -> Finding:
     """An archived redirect or error is replayed as such, and says when it was archived."""
     odd = [said for said in mementos(facts) if said.status >= 300]

@@ -39,7 +39,7 @@ def memento_has_a_datetime(facts: Facts) -> Finding:
     return each(ends, complaint, "Memento-Datetime")
 
 
-@check("M-21", "must", "RFC 7089 4.5.5")
+@check("M-21", "must", "RFC 7089 4.5.4, 4.5.5")
 def memento_status_is_the_archived_one(facts: Facts) -> Finding:
     """A memento has the status of what was archived, never one that answers no question."""
 
@@ -151,7 +151,7 @@ def _stopping(facts: Facts, *beginnings: str) -> Finding:
     return broken(stopped[0].stopped, "a memento", *stopped[0].hops)
 
 
-@check("M-22", "must", "RFC 7089 3.2, RFC 9110 15.4")
+@check("M-22", "must", "RFC 7089 4.5.7, RFC 9110 15.4")
 def redirects_end(facts: Facts) -> Finding:
     """Redirects lead to a memento in a few hops, never in a circle."""
     return _stopping(facts, "a circle", "more than")
@@ -165,7 +165,7 @@ def https_stays_https(facts: Facts) -> Finding:
     return _stopping(facts, "from https")
 
 
-@check("R1", "practice", "RFC 7089 4.1")
+@check("R1", "practice", "RFC 7089 4.2.1")
 def redirects_stay_in_the_archive(facts: Facts) -> Finding:
     """Redirects lead to the archive itself, or to where its TimeMap lists mementos."""
     routes = _routes(facts)

@@ -17,7 +17,7 @@ from timegate.conformance.sights import (
 )
 
 
-@check("M-10", "must", "RFC 7089 4.1, 4.2")
+@check("M-10", "must", "RFC 7089 4.2.1, 4.2.2")
 def timegate_leads_to_a_memento(facts: Facts) -> Finding:
     """Asked for a time, the TimeGate redirects to a memento or answers with one."""
     gate = gate_of(facts)
@@ -35,7 +35,7 @@ def timegate_leads_to_a_memento(facts: Facts) -> Finding:
     return each(asked, complaint, "302 with Location, or 200 with Memento-Datetime")
 
 
-@check("M-17", "should", "RFC 7089 4.1.1, figure 5")
+@check("M-17", "should", "RFC 7089 4.2.1")
 def redirect_is_a_302(facts: Facts) -> Finding:
     """A TimeGate that redirects does so with 302."""
     redirects = [said for said in gate_answers(facts) if said.redirects]
@@ -96,7 +96,7 @@ def original_is_what_was_asked_for(facts: Facts) -> Finding:
     return each(linked, complaint, facts.sample)
 
 
-@check("M-10", "must", "RFC 7089 4.1.1")
+@check("M-10", "must", "RFC 7089 4.2.1")
 def redirect_has_no_memento_datetime(facts: Facts) -> Finding:
     """The redirect of a TimeGate has no Memento-Datetime: it is no memento itself."""
     redirects = [said for said in gate_answers(facts) if said.status in REDIRECTS]
@@ -163,7 +163,7 @@ def memento_links_have_datetimes(facts: Facts) -> Finding:
     return each(linking, complaint, 'datetime="Www, DD Mmm YYYY hh:mm:ss GMT"')
 
 
-@check("M-8", "practice", "RFC 7089 4.1.1")
+@check("M-8", "practice", "RFC 7089 4.2.1")
 def chosen_memento_is_linked(facts: Facts) -> Finding:
     """The memento that the TimeGate chose is among those it links."""
     linking = [said for said in gate_answers(facts) if said.mementos and said.chosen]

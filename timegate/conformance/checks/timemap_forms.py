@@ -49,7 +49,7 @@ def _same(facts: Facts, said: Said | None, form: str) -> Finding:
     return broken(f"{len(other)} mementos", f"the same {len(listed)}", said)
 
 
-@check("M-43", "practice", "RFC 7089 5, pywb #307")
+@check("M-43", "practice", "RFC 7089 5")
 def timemap_does_not_negotiate(facts: Facts) -> Finding:
     """The TimeMap lists the same mementos with an Accept-Datetime as without."""
     timemap = timemap_of(facts)
