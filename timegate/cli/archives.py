@@ -11,7 +11,7 @@ from rich.table import Table
 
 from archives.model import ArchiveEntry
 from archives.registry import to_memgator
-from timegate.cli.options import archives_option, config_option, loaded
+from timegate.cli.options import archives_option, config_option, configured, demo_option
 
 
 @click.command("archives")
@@ -21,19 +21,21 @@ from timegate.cli.options import archives_option, config_option, loaded
     "--json", "as_json", is_flag=True, help="Every fact, one line of JSON an archive."
 )
 @click.option("--memgator", is_flag=True, help="As MemGator's archives.json.")
+@demo_option
 def archives_command(
-    config: Path | None, archives: Path | None, *, as_json: bool, memgator: bool
+    config: Path | None, archives: Path | None, *, as_json: bool, memgator: bool, demo: bool
 ) -> None:
     r"""List the archives that are known: those that are asked first, then why others are not.
 
     \b
     Examples:
       timegate archives
-      timegate archives --json | jq -r 'select(.country == "PT") | .timegate'
+      timegate archives --demo | head -4
+      timegate archives --json | grep '"country": "PT"'
       timegate archives --memgator > archives.json
     """
-    registry = loaded(config, archives).registry
-    entries = sorted(registry.entries, key=lambda entry: (not entry.use, entry.id))
+    with configured(config, archives, demo=demo) as settings:
+        entries = sorted(settings.registry.entries, key=lambda one: (not one.use, one.id))
     if memgator:
         click.echo(to_memgator(entries))
     elif as_json:

@@ -15,7 +15,6 @@ from typing import Final
 import click
 
 from archives.model import Rate
-from archives.registry import Registry
 from timegate.app import askable, running
 from timegate.bulk.item import BadInput
 from timegate.bulk.journal import BadJournal, Journal
@@ -32,8 +31,7 @@ from timegate.bulk.table import Columns
 from timegate.bulk.turns import Turns, estimate, rates_of
 from timegate.cli.batch_options import BatchOptions
 from timegate.config import Config
-from timegate.nearness import similar
-from timegate.policies import LONGEST_WAIT, BadChoice, policy_from
+from timegate.policies import LONGEST_WAIT
 from timegate.resolution import Policy
 from timegate.times import read_time
 
@@ -51,39 +49,16 @@ _SUFFIXES: Final = {
 }
 
 
-def resolve_batch(config: Config, options: BatchOptions, precision: str) -> int:
+def resolve_batch(config: Config, options: BatchOptions, policy: Policy) -> int:
     """Work through the list; return the exit code."""
     try:
-        return _Batch(config, options, _policy(config, options, precision)).work()
+        return _Batch(config, options, policy).work()
     except BadInput as error:
         raise click.UsageError(f"{options.batch}: {error}") from error
-    except (BadJournal, BadChoice) as error:
+    except BadJournal as error:
         raise click.UsageError(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{error.filename or 'output'}: {error.strerror}") from error
-
-
-def _policy(config: Config, options: BatchOptions, precision: str) -> Policy:
-    wishes = {"precision": precision}
-    if options.tolerance is not None:
-        wishes["tolerance"] = options.tolerance
-    policy, _ = policy_from(wishes, None, None)
-    trusted = _ids("--trust", options.trust, config.registry)
-    distrusted = _ids("--distrust", options.distrust, config.registry)
-    chosen = None if options.trust is None else trusted
-    return replace(policy, archives=chosen, exclude=distrusted)
-
-
-def _ids(option: str, text: str | None, registry: Registry) -> frozenset[str]:
-    """Return the archives named, by id or as PWIDs name them; refuse those nobody knows."""
-    ids = set()
-    for name in filter(None, (one.strip() for one in (text or "").split(","))):
-        entry = registry.by_id(name) or registry.by_pwid(name)
-        if entry is None:
-            meant = similar(name, (entry.id for entry in registry.entries))
-            raise click.UsageError(f"{option}: there is no archive {name!r}.{meant}")
-        ids.add(entry.id)
-    return frozenset(ids)
 
 
 class _Batch:
@@ -126,7 +101,8 @@ class _Batch:
     def _journal(self, stack: ExitStack) -> Journal:
         """Open the journal beside the output; what is printed has none that lasts."""
         options = self._options
-        told = [policy_digest(self._policy), self._source.form, options.column or ""]
+        policy = self._policy
+        told = [policy_digest(policy), policy.verify, self._source.form, options.column or ""]
         binding = blake2b("\n".join([*told, *options.date_column]).encode(), digest_size=16)
         if options.output != "-":
             path = Path(f"{options.output}.journal")
@@ -198,7 +174,7 @@ class _Batch:
             terminal = sys.stderr.isatty()
             with shown(total, journal.settled, terminal=terminal) as advance:
                 around = Surroundings(
-                    app.resolver.resolve,
+                    app.answers.resolve,
                     app.answers.report,
                     config.registry,
                     read_time,

@@ -1,4 +1,4 @@
-"""``timegate cite``: PWID and duri for a copy at hand."""
+"""``timegate cite``: PWID and duri for a copy at hand, or a whole reference to it."""
 
 import json
 import sys
@@ -7,8 +7,9 @@ import click
 
 from archives.reading import Malformed
 from archives.registry import Registry, load_known
-from timegate.cite import Citation, citation
+from timegate.cite import FORMS, Citation, Copy, Form, citation, reference
 from timegate.cli.lines import inputs, printable
+from timegate.cli.words import Words
 from timegate.identifiers import parse
 from timegate.identifiers.replay import ReplayUrl
 
@@ -16,43 +17,62 @@ from timegate.identifiers.replay import ReplayUrl
 @click.command("cite")
 @click.argument("links", nargs=-1, required=True, metavar="REPLAY-URL...")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each link.")
-def cite_command(links: tuple[str, ...], *, as_json: bool) -> None:
+@click.option("--format", "form", type=Words(FORMS), help="One reference, as this.")
+def cite_command(links: tuple[str, ...], *, as_json: bool, form: Form | None) -> None:
     r"""Print the PWID and the duri of the copy that each link into an archive leads to.
 
     The time is the one that the link claims; nothing is asked. With - links are read from
-    standard input.
+    standard input, one a line.
 
     \b
-    Example:
+    Exit codes:
+      0  every link was cited
+      2  some link does not say enough, or is none into a known archive
+
+    \b
+    Examples:
       timegate cite https://web.archive.org/web/20160122112029/http://www.dr.dk
+      timegate cite --format bibtex https://arquivo.pt/wayback/19961013145650/http://www.fccn.pt/
     """
     registry = load_known()
     failed = False
     for link in inputs(links):
         try:
-            names = cited(link, registry)
+            told = _told(link, registry, form, as_json=as_json)
         except Malformed as complaint:
             failed = True
-            if as_json:
-                click.echo(
-                    json.dumps(
-                        {"input": link, "pwid": None, "duri": None, "error": complaint.why}
-                    )
-                )
-            else:
-                click.echo(f"{printable(link)}: {complaint.why}", err=True)
-            continue
-        if as_json:
-            named = {"pwid": str(names.pwid), "duri": str(names.duri), "error": None}
-            click.echo(json.dumps({"input": link, **named}))
+            _complain(link, complaint, as_json=as_json)
         else:
-            click.echo(f"{names.pwid}\n{names.duri}")
+            click.echo(told)
     sys.exit(2 if failed else 0)
 
 
-def cited(link: str, registry: Registry) -> Citation:
-    """Return the names of the copy behind *link*. Raises Malformed where it has none."""
-    identifier = parse(link, registry).identifier
+def _told(link: str, registry: Registry, form: Form | None, *, as_json: bool) -> str:
+    copy = _copied(link, registry)
+    written = None if form is None else reference(form, copy)
+    if form is not None and written is None:
+        raise Malformed("not-citable", f"the copy cannot be written as {form}", 0)
+    if form is not None and not as_json:
+        return written or ""
+    names = _names(copy)
+    if not as_json:
+        return f"{names.pwid}\n{names.duri}"
+    told = {"input": link, "pwid": str(names.pwid), "duri": str(names.duri), "error": None}
+    return json.dumps(told if form is None else {**told, "reference": written})
+
+
+def _complain(link: str, complaint: Malformed, *, as_json: bool) -> None:
+    if as_json:
+        told = {"input": link, "pwid": None, "duri": None, "error": complaint.why}
+        click.echo(json.dumps(told))
+    else:
+        click.echo(f"{printable(link)}: {complaint.why}", err=True)
+
+
+def _copied(link: str, registry: Registry) -> Copy:
+    """Return what *link* says of the copy. Raises Malformed where that is not enough."""
+    reading = parse(link, registry)
+    identifier = reading.identifier
     if not isinstance(identifier, ReplayUrl):
         raise Malformed("not-a-memento", "not a link to a copy in a known archive", 0)
     if identifier.item is None:
@@ -61,7 +81,18 @@ def cited(link: str, registry: Registry) -> Citation:
     if identifier.time is None or len(identifier.time.digits) < 14:
         why = "the link does not name the second of capture: open it, and cite where it leads"
         raise Malformed("coarse-time", why, 0)
-    if identifier.archive is None:
+    entry = None if reading.entry is None else registry.by_id(reading.entry)
+    return Copy(
+        uri=link.strip(),
+        original=identifier.item,
+        captured=identifier.time,
+        archive=identifier.archive or "" if entry is None else entry.name,
+        archive_id=identifier.archive,
+        raw=identifier.precision == "part",
+    )
+
+
+def _names(copy: Copy) -> Citation:
+    if copy.archive_id is None:
         raise Malformed("unknown-archive", "the archive has no id for PWIDs", 0)
-    raw = identifier.precision == "part"
-    return citation(identifier.item, identifier.time, identifier.archive, raw=raw)
+    return citation(copy.original, copy.captured, copy.archive_id, raw=copy.raw)

@@ -2,34 +2,32 @@
 
 import asyncio
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from archives.adapters import source_for
-from archives.errors import ArchiveError
 from archives.model import ArchiveEntry
 from archives.moment import Moment
 from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text
+from timegate.cli.archive_ids import complete_id
 from timegate.cli.inquiry import Inquiry, as_json, as_text
-from timegate.cli.options import archives_option, config_option, loaded
+from timegate.cli.options import archives_option, config_option, configured, demo_option
 from timegate.config import Config, is_public
 from timegate.identifiers.url import read_url
 from timegate.nearness import similar
 from timegate.times import read_time
-from timegate.upstream.pool import Settings, Surroundings, open_fetchers
 
 
 @click.command("closest")
-@click.argument("archive")
+@click.argument("archive", shell_complete=complete_id)
 @click.argument("url")
 @click.argument("when", default="latest", metavar="[TIME]")
 @config_option
 @archives_option
 @click.option("--contact", envvar="TIMEGATE_CONTACT", help="Who asks; sent as User-Agent.")
 @click.option("--json", is_flag=True, help="One JSON object.")
+@demo_option
 def closest_command(  # noqa: PLR0913 -- one parameter for each option
     archive: str,
     url: str,
@@ -39,22 +37,30 @@ def closest_command(  # noqa: PLR0913 -- one parameter for each option
     archives: Path | None,
     contact: str | None,
     json: bool,
+    demo: bool,
 ) -> None:
     r"""Ask ARCHIVE for its copy of URL closest to TIME, and show hop by hop what it said.
 
     ARCHIVE is an id of `timegate archives` or of the configuration. TIME is digits, ISO 8601,
-    an HTTP date or free text; without it the newest copy is asked for. Exit code 3: it has
-    none. Exit code 4: it did not say.
+    an HTTP date or free text; without it the newest copy is asked for.
+
+    \b
+    Exit codes:
+      0  it has a copy
+      2  no such archive, not a URL, not a time
+      3  it has none
+      4  it did not say
 
     \b
     Examples:
-      timegate closest arquivo-pt http://www.sapo.pt/ 2005-06
-      timegate closest internet-archive http://www.dr.dk 20160122112029 --json
+      timegate closest --demo harbour http://museum.example/ 2010-11
+      timegate closest --demo harbour http://museum.example/ "June 2009" --json
+      timegate closest arquivo-pt http://www.sapo.pt/ 2005 --contact mailto:you@example.org
     """
-    settings = loaded(config, archives)
-    entry = _entry(settings, archive)
-    inquiry = Inquiry(entry.id, _url(url), _time(when))
-    asyncio.run(_ask(settings, entry, _contact(settings, entry, contact), inquiry))
+    with configured(config, archives, demo=demo) as settings:
+        entry = _entry(settings, archive)
+        inquiry = Inquiry(entry.id, _url(url), _time(when))
+        asyncio.run(_ask(settings, entry, _contact(settings, entry, contact), inquiry))
     click.echo(as_json(inquiry) if json else as_text(inquiry))
     sys.exit(inquiry.exit_code)
 
@@ -65,8 +71,9 @@ def _entry(config: Config, archive: str) -> ArchiveEntry:
         ids = [known.id for known in config.registry.entries]
         why = f"no archive {archive!r}; `timegate archives` lists those that are known."
         raise click.UsageError(why + similar(archive, ids))
-    if entry.kind == "none":
-        raise click.UsageError(f"{entry.id} cannot be asked by programs: {entry.because}")
+    if entry.kind == "none" or (entry.kind == "warc" and entry.access == "onsite-only"):
+        why = entry.access_note or entry.because
+        raise click.UsageError(f"{entry.id} cannot be asked by programs: {why}")
     return entry
 
 
@@ -95,11 +102,10 @@ def _contact(config: Config, entry: ArchiveEntry, contact: str | None) -> str:
 
 
 async def _ask(config: Config, entry: ArchiveEntry, contact: str, inquiry: Inquiry) -> None:
-    settings = Settings(contact, allow_private=config.private, patience=30.0)
-    around = Surroundings(record=inquiry.trail.append)
-    async with open_fetchers([entry], settings, around) as fetchers:
-        source = source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
-        try:
-            inquiry.outcome = await source.closest(inquiry.original, inquiry.at)
-        except ArchiveError as error:
-            inquiry.outcome = error
+    # Only now: who asks for help or completes a word does not wait for the web server.
+    from timegate.cli.asking import asked, asked_at_home, is_local  # noqa: PLC0415
+
+    if is_local(entry):
+        await asked_at_home(config, entry, inquiry)
+    else:
+        await asked(config, entry, contact, inquiry)

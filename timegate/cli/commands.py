@@ -1,27 +1,46 @@
 """The group of all commands: imports only the one that is run, and knows what was meant.
 
-Importing everything takes 0.7 s (aiohttp alone 0.15 s), which is long for reading a name.
+Importing everything takes 0.7 s (aiohttp alone 0.15 s), which is long for reading a name. So
+what ``timegate --help`` and a shell that completes need to know of a command stands here.
 """
 
+import os
+import sys
 from importlib import import_module
-from typing import Final
+from io import TextIOWrapper
+from typing import Final, NamedTuple, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from timegate.nearness import similar
 
+_INTERRUPTED: Final = 130
+_NO_READER: Final = 141
+"""128 and the numbers of SIGINT and SIGPIPE, as shells have it."""
+
+
+class Listed(NamedTuple):
+    """Where a command is, and what it does in one line of a narrow terminal."""
+
+    place: str
+    """Module and name."""
+    short: str
+
+
 COMMANDS: Final = {
-    "serve": "serve:serve_command",
-    "resolve": "resolve:resolve_command",
-    "parse": "parse:parse_command",
-    "cite": "cite:cite_command",
-    "timemap": "timemap:timemap_command",
-    "closest": "closest:closest_command",
-    "archives": "archives:archives_command",
-    "index": "index:index_command",
-    "completion": "completion:completion_command",
+    "serve": Listed("serve:serve_command", "Answer over HTTP: TimeGate, resolver, page."),
+    "resolve": Listed("resolve:resolve_command", "Find the best copy, and say how good it is."),
+    "parse": Listed("parse:parse_command", "Say what an identifier means, or what is wrong."),
+    "cite": Listed("cite:cite_command", "Write a reference to a copy at hand."),
+    "timemap": Listed("timemap:timemap_command", "List all copies of a page, oldest first."),
+    "closest": Listed("closest:closest_command", "Ask one archive, and see what it says."),
+    "archives": Listed("archives:archives_command", "List the archives that are known."),
+    "check": Listed("check:check_command", "Test whether an archive keeps to the protocol."),
+    "index": Listed("index:index_command", "Index WARC files of your own."),
+    "completion": Listed("completion:completion_command", "Let your shell complete commands."),
 }
-"""Module and name, in the order in which help shows them."""
+"""In the order in which help shows them."""
 
 
 class Commands(click.Group):
@@ -33,12 +52,29 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command that is called *cmd_name*."""
-        place = COMMANDS.get(cmd_name)
-        if place is None:
+        listed = COMMANDS.get(cmd_name)
+        if listed is None:
             return None
-        module, _, name = place.partition(":")
+        module, _, name = listed.place.partition(":")
         command = getattr(import_module(f"timegate.cli.{module}"), name)
-        return command if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        # A paragraph after a backspace keeps its lines; docstrings are raw, for backslashes.
+        command.help = (command.help or "").replace("\\b\n", "\b\n")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write what each command does, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, listed.short) for name, listed in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin like *incomplete*, without importing any."""
+        return [
+            CompletionItem(name, help=listed.short)
+            for name, listed in COMMANDS.items()
+            if name.startswith(incomplete)
+        ] + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -47,4 +83,31 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            raise click.UsageError(error.message + similar(args[0], COMMANDS), ctx) from error
+            raise click.UsageError(
+                f"No such command {args[0]!r}.{similar(args[0], COMMANDS)}", ctx
+            ) from error
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; end quietly when the user or the reader of the output has gone."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                # What a terminal's encoding cannot say is no reason to fall silent.
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.exit(_INTERRUPTED)
+        except BrokenPipeError:
+            _leave()
+        except BaseExceptionGroup as group:
+            # What goes wrong in a task, or beside one, comes in a group.
+            if group.split(BrokenPipeError)[1] is not None:
+                raise
+            _leave()
+
+
+def _leave() -> NoReturn:
+    """End as ``cat`` does when nobody reads any more: without a word."""
+    # Otherwise Python tries once more at the end, and complains.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(_NO_READER)

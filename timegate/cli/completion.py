@@ -3,16 +3,18 @@
 import click
 from click.shell_completion import get_completion_class
 
+from timegate.cli.words import Words
+
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=Words(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
     r"""Print the script that makes SHELL complete commands, options and archive ids.
 
     \b
     Examples:
-      source <(timegate completion bash)                                # for this shell
+      source <(timegate completion bash)
       timegate completion fish > ~/.config/fish/completions/timegate.fish
     """
     maker = get_completion_class(shell)

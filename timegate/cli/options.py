@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from timegate.app import askable
 from timegate.config import BadConfig, Config, is_public, load_config
 
 config_option = click.option(
@@ -54,6 +53,8 @@ def loaded(config: Path | None, archives: Path | None) -> Config:
 
 def check_contact(config: Config) -> None:
     """Public archives are asked only by those who say who they are (R14)."""
+    from timegate.app import askable  # noqa: PLC0415 -- the web server is slow to import
+
     public = [entry.id for entry in askable(config) if is_public(entry)]
     if public and config.contact is None:
         why = (

@@ -43,9 +43,15 @@ def parse_command(
     JSON string.
 
     \b
+    Exit codes:
+      0  every ID was read, maybe after repairs
+      2  some ID cannot be read
+
+    \b
     Examples:
       timegate parse urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk
-      timegate parse --json - < identifiers.txt
+      timegate parse --strict "Thu, 31 May 2007 20:35:00 GMT"
+      echo https://web.archive.org/web/2016/http://www.dr.dk/ | timegate parse --json -
     """
     read = parse_wrapped if unwrap else parse
     registry = load_known()

@@ -6,20 +6,14 @@ list goes to standard output, everything else to standard error, as there.
 
 import asyncio
 import sys
-from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from archives.errors import ArchiveError
-from timegate.app import running
-from timegate.cli.options import check_contact, config_option, loaded
+from timegate.cli.options import check_contact, config_option, configured, demo_option
+from timegate.cli.words import Words
 from timegate.config import Config
-from timegate.web.call import Answer, Call, Declined, Stream
-
-_NOTHING_FOUND = 3
-_NO_ANSWER = 4
 
 
 @click.command("timemap")
@@ -28,7 +22,7 @@ _NO_ANSWER = 4
     "-f",
     "--format",
     "form",
-    type=click.Choice(["link", "json", "cdxj"], case_sensitive=False),
+    type=Words(["link", "json", "cdxj"], case_sensitive=False),
     default="link",
     show_default=True,
     help="How it is written.",
@@ -43,22 +37,39 @@ _NO_ANSWER = 4
     help="More archives, in MemGator's archives.json.",
 )
 @click.option("-c", "--contact", help="Who asks; sent as User-Agent.")
-def timemap_command(
-    url: str, *, form: str, config: Path | None, archives: Path | None, contact: str | None
+@demo_option
+def timemap_command(  # noqa: PLR0913 -- one parameter for each option
+    url: str,
+    *,
+    form: str,
+    config: Path | None,
+    archives: Path | None,
+    contact: str | None,
+    demo: bool,
 ) -> None:
     r"""Print the TimeMap of a page: every copy that any archive lists, oldest first.
 
-    Exit code 3: nobody has a copy. Exit code 4: nothing was found and some archive did not
-    answer, or the list broke off.
+    It takes MemGator's options by MemGator's names.
 
     \b
-    Example:
-      timegate timemap http://www.dr.dk --format cdxj
-      timegate timemap -f JSON -a archives.json http://www.dr.dk
+    Exit codes:
+      0  the list is whole
+      2  not a URL or identifier, or bad usage
+      3  nobody has a copy
+      4  nothing found and some archive did not answer, or the list broke off
+
+    \b
+    Examples:
+      timegate timemap --demo http://museum.example/
+      timegate timemap --demo -f cdxj http://museum.example/opening-hours
     """
-    settings = _signed(loaded(config, archives), contact)
-    check_contact(settings)
-    sys.exit(asyncio.run(_print(settings, f"{form}/{url}")))
+    # Only now: who asks for help or completes a word does not wait for the web server.
+    from timegate.cli.listing import print_list  # noqa: PLC0415
+
+    with configured(config, archives, demo=demo) as basis:
+        settings = _signed(basis, contact)
+        check_contact(settings)
+        sys.exit(asyncio.run(print_list(settings, f"{form}/{url}")))
 
 
 def _signed(config: Config, contact: str | None) -> Config:
@@ -67,28 +78,3 @@ def _signed(config: Config, contact: str | None) -> Config:
     if not (contact.isascii() and contact.isprintable()):
         raise click.UsageError("--contact must be a URL or address in printable ASCII")
     return replace(config, contact=contact)
-
-
-async def _print(config: Config, target: str) -> int:
-    async with running(config, config.base_url or "http://127.0.0.1:1208") as app:
-        answer: Answer | Stream
-        try:
-            answer = await app.timemap(Call("GET", target, {}))
-        except Declined as declined:
-            answer = declined.answer
-        if isinstance(answer, Stream):
-            return await _copied(answer)
-        click.echo(answer.body.decode(), err=answer.status != 200)
-    codes = {200: 0, 400: 2, 404: _NOTHING_FOUND, 414: 2, 422: 2}
-    return codes.get(answer.status, _NO_ANSWER)
-
-
-async def _copied(stream: Stream) -> int:
-    try:
-        async with aclosing(stream.chunks) as chunks:
-            async for chunk in chunks:
-                click.echo(chunk, nl=False)
-    except ArchiveError as error:
-        click.echo(f"the list broke off: {error}", err=True)
-        return _NO_ANSWER
-    return 0

@@ -1,0 +1,43 @@
+"""Asks one archive, over the network or on our own disk, and notes what it said."""
+
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+
+from archives.adapters import source_for
+from archives.errors import ArchiveError
+from archives.model import ArchiveEntry, Closest
+from archives.registry import Registry
+from timegate.cli.inquiry import Inquiry
+from timegate.config import Config
+from timegate.local import addressed, is_local, opened
+from timegate.resolver import Deadlines
+from timegate.upstream.pool import Settings, Surroundings, open_fetchers
+
+__all__ = ["asked", "asked_at_home", "is_local"]
+
+
+async def asked(config: Config, entry: ArchiveEntry, contact: str, inquiry: Inquiry) -> None:
+    """Ask *entry* over the network, and note every exchange."""
+    settings = Settings(contact, allow_private=config.private, patience=30.0)
+    around = Surroundings(record=inquiry.trail.append)
+    async with open_fetchers([entry], settings, around) as fetchers:
+        source = source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
+        inquiry.outcome = await _outcome(source.closest(inquiry.original, inquiry.at))
+
+
+async def asked_at_home(config: Config, entry: ArchiveEntry, inquiry: Inquiry) -> None:
+    """Look into the local collection *entry*."""
+    base_url = config.base_url or "http://127.0.0.1:1208"
+    deadlines = Deadlines(config.soft, config.hard)
+    ours = addressed(config, base_url).registry.by_id(entry.id) or entry
+    registry = Registry((ours,), shared_hosts=True)
+    async with opened(registry, base_url, deadlines, keep=False) as local:
+        source = local.sources[entry.id]
+        inquiry.outcome = await _outcome(source.closest(inquiry.original, inquiry.at))
+
+
+async def _outcome(answer: Awaitable[Closest | None]) -> Closest | ArchiveError | None:
+    try:
+        return await answer
+    except ArchiveError as error:
+        return error

@@ -1,0 +1,40 @@
+"""Asks all archives for their lists of a page, and prints the merged one as it arrives."""
+
+from contextlib import aclosing
+from typing import Final
+
+import click
+
+from archives.errors import ArchiveError
+from timegate.app import running
+from timegate.config import Config
+from timegate.web.call import Answer, Call, Declined, Stream
+
+_NOTHING_FOUND: Final = 3
+_NO_ANSWER: Final = 4
+_CODES: Final = {200: 0, 400: 2, 404: _NOTHING_FOUND, 414: 2, 422: 2}
+
+
+async def print_list(config: Config, target: str) -> int:
+    """Print what *target* means behind ``/timemap/``; return the exit code."""
+    async with running(config, config.base_url or "http://127.0.0.1:1208") as app:
+        answer: Answer | Stream
+        try:
+            answer = await app.timemap(Call("GET", target, {}))
+        except Declined as declined:
+            answer = declined.answer
+        if isinstance(answer, Stream):
+            return await _copied(answer)
+        click.echo(answer.body.decode(), err=answer.status != 200)
+    return _CODES.get(answer.status, _NO_ANSWER)
+
+
+async def _copied(stream: Stream) -> int:
+    try:
+        async with aclosing(stream.chunks) as chunks:
+            async for chunk in chunks:
+                click.echo(chunk, nl=False)
+    except ArchiveError as error:
+        click.echo(f"the list broke off: {error}", err=True)
+        return _NO_ANSWER
+    return 0
