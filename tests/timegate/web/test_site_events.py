@@ -68,6 +68,18 @@ async def test_what_is_remembered_is_answered_at_once() -> None:
     assert served.world.requests() == asked
 
 
+async def test_who_leaves_early_has_still_filled_the_cache() -> None:
+    async with site(FakeArchive("a", 0.05, (LATER,))) as served:
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(f"GET {WATCH} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await reader.readuntil(b"event: progress")
+        writer.close()
+        told = events(await served.ask(WATCH))
+
+    assert f"http://a/{LATER}/{URL}" in Html(told[-1][1]).links
+    assert served.world.requests() == 1
+
+
 async def test_a_mistake_is_an_answer_too() -> None:
     async with site(FakeArchive("a", 0.0)) as served:
         seen = await served.ask("/events?q=duri:2016-13:http://example.org/")

@@ -74,7 +74,8 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   // A reference has no line breaks that mean anything: Enter asks, Shift+Enter breaks.
-  if (event.target.id === "q" && event.key === "Enter" && !event.shiftKey) {
+  const plain = event.key === "Enter" && !event.shiftKey && !event.isComposing;
+  if (event.target.id === "q" && plain) {
     event.preventDefault();
     event.target.form.requestSubmit();
   }
