@@ -1,10 +1,11 @@
 """One record read for replay: that it is the one meant, and whole, is seen on the way (R29).
 
-Everything here works on the disk, so it runs in a thread.
+Where it works on the disk, it runs in a thread.
 """
 
+from io import BytesIO
 from threading import Lock
-from typing import Final, Protocol
+from typing import BinaryIO, Final, Protocol
 
 from archives.warc.block import Block
 from archives.warc.digest import Digest, Sum, read_digest
@@ -43,13 +44,19 @@ class Reading:
     instead of the empty piece that would be the end.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, octets: bytes | None = None) -> None:
+        """Read *octets*, the record as it is stored, or else from the file."""
         # Opened by its name on our disk, never as anything that could be an address (R32).
-        self._file = open(place.file, "rb")  # noqa: PTH123, SIM115 -- Path takes longer; `close`
+        self._file: BinaryIO = (
+            open(place.file, "rb")  # noqa: PTH123, SIM115 -- Path takes longer; `close`
+            if octets is None
+            else BytesIO(octets)
+        )
+        offset = place.offset if octets is None else 0
         self._busy = Lock()
         self._unwanted = False
         try:
-            self.record: Final = open_record(self._file, place.offset, place.length or None)
+            self.record: Final = open_record(self._file, offset, place.length or None)
             _check_identity(self.record, place)
             self._begin(self.record)
         except BaseException:

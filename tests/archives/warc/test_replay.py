@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import hashlib
+import random
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -245,7 +246,8 @@ async def test_an_arc_record_is_replayed(tmp_path: Path) -> None:
 
 
 async def test_who_goes_away_while_a_file_is_opened_leaves_none_open(tmp_path: Path) -> None:
-    shelf = collection(tmp_path, warcs.response(payload=LARGE))
+    too_large_to_be_read_at_once = random.Random(1).randbytes(3 * 1024**2)
+    shelf = collection(tmp_path, warcs.response(payload=too_large_to_be_read_at_once))
     begun, go_on = Event(), Event()
 
     def hold_up() -> None:
