@@ -1,0 +1,80 @@
+"""What is streamed passes a proxy as it comes, and what is broken off does not look whole."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.proxies import PROXIES, Proxy, running
+from tests.deploy.raw import RawServer, ask, raw_server, read_answer
+
+
+@pytest.fixture
+def origin() -> Iterator[RawServer]:
+    with raw_server() as server:
+        yield server
+
+
+@pytest.fixture(params=PROXIES)
+def proxy(
+    request: pytest.FixtureRequest, origin: RawServer, tmp_path: Path
+) -> Iterator[Proxy]:
+    with running(str(request.param), tmp_path, origin.port) as started:
+        yield started
+
+
+@pytest.mark.parametrize("fault", ["cut-chunks", "cut-length"])
+def test_a_body_that_was_broken_off_does_not_look_whole(proxy: Proxy, fault: str) -> None:
+    answer = ask(proxy.tls, f"/timemap/{fault}")
+
+    assert answer.status == 200
+    assert answer.body == b"first\n"
+    assert not answer.whole
+
+
+def test_a_body_that_ended_in_a_reset_does_not_look_whole(
+    proxy: Proxy, origin: RawServer
+) -> None:
+    with proxy.tls.connect() as talk:
+        talk.sendall(b"GET /timemap/reset-chunks HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        received = b""
+        while b"first" not in received:
+            received += talk.recv(65536)
+        origin.go_on.set()
+        try:
+            while octets := talk.recv(65536):
+                received += octets
+        except OSError:
+            pass
+
+    assert not read_answer(received).whole
+
+
+def test_an_event_passes_before_the_next_one_is_made(proxy: Proxy, origin: RawServer) -> None:
+    with proxy.tls.connect() as talk:
+        talk.sendall(
+            b"GET /timemap/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )
+        received = b""
+        while b"first" not in received:
+            received += talk.recv(65536)
+        origin.go_on.set()
+        while octets := talk.recv(65536):
+            received += octets
+
+    answer = read_answer(received)
+    assert answer.body == b"data: first\n\ndata: second\n\n"
+    assert answer.whole
+
+
+def test_a_client_of_http_1_0_sees_no_whole_answer_either(proxy: Proxy) -> None:
+    with proxy.tls.connect() as talk:
+        talk.sendall(b"GET /timemap/cut-length HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        received = b""
+        try:
+            while octets := talk.recv(65536):
+                received += octets
+        except OSError:
+            pass
+
+    assert not read_answer(received).whole
