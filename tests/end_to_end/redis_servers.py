@@ -78,8 +78,15 @@ class RedisServer:
 
     def commands(self) -> int:
         """Return how many commands it has run so far."""
+        return self._told("total_commands_processed")
+
+    def connections(self) -> int:
+        """Return how many connections it has accepted so far, those of `say` as well."""
+        return self._told("total_connections_received")
+
+    def _told(self, name: str) -> int:
         told = self.say("INFO", "stats")
-        return int(told.partition("total_commands_processed:")[2].split()[0])
+        return int(told.partition(f"{name}:")[2].split()[0])
 
     def pause(self) -> None:
         """Let it accept connections and say nothing."""

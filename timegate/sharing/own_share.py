@@ -45,9 +45,8 @@ class OwnShare:
         interval = self._rate.seconds / self._rate.requests * replicas
         part = self._part(int(self._rate.requests) // replicas)
         burst = min(self._part(self._rate.burst // replicas), part)
-        span = max(self._rate.seconds, part * interval)
         wait = max(
-            self._until(now, part, span, ahead),
+            self._until(now, part, self._rate.seconds, ahead),
             self._until(now, burst, burst * interval, ahead),
         )
         return wait if wait > _DUST else 0.0

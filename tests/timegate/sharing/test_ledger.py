@@ -254,6 +254,25 @@ async def test_real_time_gives_back_what_is_old_enough(replicas: Replicas) -> No
     assert sent > 6
 
 
+def test_a_part_of_a_burst_comes_back_as_slowly_as_the_part_of_the_rate() -> None:
+    share = OwnShare(Rate(24, 60, 5))
+
+    waits = []
+    for _ in range(3):
+        waits.append(share.wait(1000.0, 2))
+        share.note(Sent("", 1000.0))
+
+    assert waits == [0, 0, 10]
+    assert share.wait(1000.0, 2, ahead=3) == 20
+
+
+def test_a_part_that_is_less_than_one_request_takes_longer() -> None:
+    share = OwnShare(Rate(2, 60))
+    share.note(Sent("", 1000.0))
+
+    assert share.wait(1000.0, 3) == 90
+
+
 @given(
     st.builds(Rate, st.integers(1, 30), st.integers(1, 60), st.integers(1, 9)),
     st.integers(1, 5),

@@ -50,6 +50,19 @@ def test_what_is_waited_for_at_the_same_time_counts_once() -> None:
     assert in_virtual_time(story()) == ["in time"] * 36
 
 
+def test_waits_that_overlap_count_from_the_first_to_the_last() -> None:
+    async def story() -> list[str]:
+        async def later() -> str:
+            await asyncio.sleep(0.02)
+            return await waited(0.02)
+
+        with patient(0.05):
+            first = await asyncio.gather(waited(0.03), later())
+            return [*first, await waited(0.005), await waited(0.01)]
+
+    assert in_virtual_time(story()) == ["in time"] * 3 + ["impatient"]
+
+
 def test_tasks_share_the_patience_of_the_request_that_started_them() -> None:
     async def story() -> list[str]:
         with patient(0.05):
