@@ -31,19 +31,19 @@ def running_timegate(
             for name, url in timegates.items()
         )
     )
-    with _serving("--config", str(config), *options, killed=killed) as running:
+    with serving("--config", str(config), *options, killed=killed) as running:
         yield running
 
 
 @contextmanager
 def running_demo(*options: str) -> Iterator[Running]:
     """Start ``timegate serve --demo``; end it by its pid."""
-    with _serving("--demo", *options) as running:
+    with serving("--demo", *options) as running:
         yield running
 
 
 @contextmanager
-def _serving(*options: str, killed: bool = False) -> Iterator[Running]:
+def serving(*options: str, killed: bool = False) -> Iterator[Running]:
     command = [sys.executable, "-m", "timegate", "serve", "--port", "0", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 -- ourselves
         assert process.stderr is not None
