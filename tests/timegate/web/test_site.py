@@ -1,13 +1,14 @@
 """The page for people: whole without scripts, honest, and deaf to hostile text."""
 
 import json
+from importlib.resources import files
 from urllib.parse import quote
 
 import pytest
 
 from tests.scenario import NEVER, FakeArchive
 from tests.timegate.web.site_served import BROWSER, Html, site
-from timegate.web.site.pages import Pages
+from timegate.web.site.pages import Pages, prepare
 
 EXACT = "20160122112029"
 LATER = "20160125112029"
@@ -301,3 +302,12 @@ def test_a_page_below_a_path_keeps_to_its_path() -> None:
 
     assert all(link.startswith(("/time/", "#")) for link in page.links)
     assert all(str(one["src"]).startswith("/time/static/") for one in page.all("script"))
+
+
+def test_every_template_compiles_and_none_goes_past_the_escaping() -> None:
+    prepare()
+    templates = files("timegate.web.site").joinpath("templates")
+    for template in templates.iterdir():
+        text = template.read_text()
+        assert "|safe" not in text.replace(" ", "")
+        assert "autoescape" not in text

@@ -52,13 +52,13 @@ class Timeline:
         async with AsyncExitStack() as stack:
             merging = self._lists.merged(archives, query.original, policy)
             merge = await stack.enter_async_context(merging)
-            # Nobody waits for the picture: the slow ones are part of it.
-            await merge.begin(Pace(self._deadlines.hard, self._deadlines.hard))
             return Stream(200, _HEADERS, Closing(self._lines(merge), stack.pop_all()))
 
     async def _lines(self, merge: Merge) -> AsyncGenerator[bytes, None]:
         names = {archive: name_of(archive, self._registry) for archive in merge.asked}
         yield _line({"archives": names})
+        # Nobody waits for the picture: the slow ones are part of it.
+        await merge.begin(Pace(self._deadlines.hard, self._deadlines.hard))
         left = MOST
         async with aclosing(merge.blocks()) as blocks:
             async for block in blocks:

@@ -84,6 +84,7 @@ class Timeline {
   told(end) {
     if (end) this.ended = end;
     const lanes = this.lanes.size;
+    if (!this.count && !this.ended) return;
     let text = this.count === 0 ? "No captures are listed." :
       `${number(this.count)} ${this.count === 1 ? "capture" : "captures"} in ${lanes} ` +
       `${lanes === 1 ? "archive" : "archives"}, from ${written(this.first)} to ${written(this.last)}.`;
