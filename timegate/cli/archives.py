@@ -4,14 +4,19 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from archives.model import ArchiveEntry
 from archives.registry import to_memgator
+from timegate.cli.lines import printable
 from timegate.cli.options import archives_option, config_option, configured, demo_option
+
+_HEADINGS: Final = ("id", "asked", "by", "access", "name", "why")
 
 
 @click.command("archives")
@@ -35,7 +40,9 @@ def archives_command(
       timegate archives --memgator > archives.json
     """
     with configured(config, archives, demo=demo) as settings:
-        entries = sorted(settings.registry.entries, key=lambda one: (not one.use, one.id))
+        entries = sorted(
+            settings.registry.entries, key=lambda one: (not _is_asked(one), one.id)
+        )
     if memgator:
         click.echo(to_memgator(entries))
     elif as_json:
@@ -46,15 +53,27 @@ def archives_command(
 
 
 def _show(entries: list[ArchiveEntry]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("id", "asked", "by", "access", "name", "why"):
-        table.add_column(heading, overflow="fold")
-    for entry in entries:
-        asked = "yes" if entry.use else "no"
-        style = None if entry.use else "dim"
-        table.add_row(
-            entry.id, asked, entry.kind, entry.access, entry.name, entry.because, style=style
-        )
-    # Piped output is for grep: one archive a line, however long.
-    width = None if sys.stdout.isatty() else 10_000
-    Console(width=width).print(table)
+    rows = [_row(entry) for entry in entries]
+    if not sys.stdout.isatty():
+        # Piped output is for grep: one archive a line, however long.
+        widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
+        for row in (_HEADINGS, *rows):
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            click.echo("  ".join(cells).rstrip())
+        return
+    table = Table(*_HEADINGS, box=None, pad_edge=False)
+    for entry, row in zip(entries, rows, strict=True):
+        table.add_row(*map(Text, row), style=None if _is_asked(entry) else "dim")
+    Console(highlight=False).print(table)
+
+
+def _row(entry: ArchiveEntry) -> tuple[str, ...]:
+    asked = _is_asked(entry)
+    why = entry.because if asked or not entry.use else entry.access_note or entry.because
+    shown = (entry.id, "yes" if asked else "no", entry.kind, entry.access, entry.name, why)
+    return tuple(map(printable, shown))
+
+
+def _is_asked(entry: ArchiveEntry) -> bool:
+    """Whether *entry* is asked: a collection that is read in a reading room is not."""
+    return entry.use and not (entry.kind == "warc" and entry.access == "onsite-only")

@@ -56,7 +56,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     \b
     Examples:
       timegate resolve --demo duri:2010-11:http://museum.example/
-      timegate resolve --demo --at 2014 --json http://museum.example/opening-hours
+      timegate resolve --demo --at 2010-11 --json http://museum.example/opening-hours
       timegate resolve --demo --format cs1 \
         urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:http://museum.example/
       echo http://museum.example/ 2016-01-22 | timegate resolve --demo --batch - --to csv

@@ -1,7 +1,9 @@
 """Resolves references one by one, and prints what came of each as soon as it is known."""
 
 import json
+import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -45,9 +47,28 @@ async def resolve_all(config: Config, identifiers: tuple[str, ...], wanted: Want
     base_url = config.base_url or BASE_URL
     registry = addressed(config, base_url).registry
     async with running(config, base_url) as app:
-        for text in inputs(identifiers):
+        for text in _interruptible(inputs(identifiers)):
             worst = max(worst, await _resolve(app, registry, text, wanted))
     return worst
+
+
+def _interruptible(texts: Iterator[str]) -> Iterator[str]:
+    """Yield *texts*; Ctrl-C while waiting for the next one ends the command at once.
+
+    asyncio.run answers the first SIGINT by cancelling its task, which has to wait for the end
+    of a line that nobody is going to type.
+    """
+    while True:
+        handler = signal.getsignal(signal.SIGINT)
+        if handler is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            text = next(texts, None)
+        finally:
+            signal.signal(signal.SIGINT, handler)
+        if text is None:
+            return
+        yield text
 
 
 async def _resolve(app: App, registry: Registry, text: str, wanted: Wanted) -> int:

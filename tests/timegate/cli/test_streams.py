@@ -1,0 +1,93 @@
+"""Pipes, broken text and impatient people: no traceback, and the exit code says what was."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.timegate.cli.running import BIN, bash, environment
+
+LINE = "http://museum.example/\n"
+BROKEN = b"a\x00b\nhttp://a.example/\xff\xfe\r\n\xc0\xaf\n\n\xed\xa0\x80"
+
+
+@pytest.mark.parametrize(
+    "command", ["parse -", "parse --json -", "resolve --demo -", "resolve --demo --json -"]
+)
+def test_a_reader_that_goes_away_is_no_error(command: str, tmp_path: Path) -> None:
+    given = (LINE * 3000).encode()
+
+    ended = bash(f"timegate {command} | head -1", tmp_path, given)
+
+    assert ended.stdout.startswith((b"http://museum.example/", b'{"input": "http://museum'))
+    assert ended.stderr == b""
+    assert ended.returncode == 141
+
+
+@pytest.mark.parametrize("command", ["parse", "resolve --demo", "cite", "parse --json"])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_text_that_is_none_is_refused(command: str, encoding: str, tmp_path: Path) -> None:
+    ended = bash(f"timegate {command} -", tmp_path, BROKEN, PYTHONIOENCODING=encoding)
+
+    assert ended.returncode == 2
+    assert b"Traceback" not in ended.stderr
+    assert b"\x00" not in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("command", ["timemap --demo", "closest --demo harbour"])
+def test_an_argument_that_is_no_text_is_refused(command: str, tmp_path: Path) -> None:
+    ended = bash(f"timegate {command} $'http://a.example/\\xff'", tmp_path)
+
+    assert ended.returncode == 2
+    assert b"Traceback" not in ended.stderr
+
+
+def test_a_line_without_end_is_cut(tmp_path: Path) -> None:
+    script = "head -c 50000000 /dev/zero | tr '\\0' a | (ulimit -v 600000; timegate parse -)"
+
+    ended = bash(script, tmp_path)
+
+    assert ended.returncode == 2
+    assert b"Traceback" not in ended.stderr
+    assert len(ended.stdout) < 1000
+
+
+def test_ctrl_c_while_waiting_for_a_line_ends_at_once(tmp_path: Path) -> None:
+    with subprocess.Popen(  # noqa: S603 -- our own words
+        [BIN / "timegate", "resolve", "--demo", "-"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"http://museum.example/visit\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+
+        _, complaint = process.communicate()
+
+    assert process.returncode == 130
+    assert b"Traceback" not in complaint
+
+
+def test_long_urls_are_not_broken_when_piped(tmp_path: Path) -> None:
+    url = "http://museum.example/" + "very-long/" * 40
+
+    ended = bash(f"timegate parse {url}; timegate resolve --demo {url}", tmp_path, COLUMNS="40")
+
+    assert ended.stdout.decode().splitlines().count(url) == 2
+
+
+def test_nothing_is_coloured_when_piped(tmp_path: Path) -> None:
+    script = (
+        "timegate archives --demo; timegate resolve --demo http://museum.example/ --at 2010"
+    )
+
+    ended = bash(script, tmp_path, FORCE_COLOR="1", TERM="xterm-256color")
+
+    assert b"\x1b" not in ended.stdout
