@@ -104,7 +104,7 @@ BROKEN: Final[Mapping[str, AbstractSet[str]]] = {
     "raw-another": {"raw-view-is-the-same-memento"},
     "memento-negotiates": {"memento-ignores-accept-datetime"},
     "memento-alone": {"memento-links-a-timegate", "memento-links-a-timemap"},
-    "memento-gone": {"chosen-memento-is-there", "memento-has-a-datetime"},
+    "memento-gone": {"chosen-memento-is-there", "memento-ignores-accept-datetime"},
     "no-cors": {
         "scripts-of-other-sites-may-ask-for-a-time",
         "scripts-of-other-sites-may-read",
