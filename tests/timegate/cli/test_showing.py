@@ -1,0 +1,97 @@
+"""What a person sees at a terminal."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from archives.errors import Unreachable
+from archives.model import Closest, Memento
+from archives.registry import Registry, load_known
+from timegate.cli.showing import show
+from timegate.identifiers import parse
+from timegate.querying import query_for
+from timegate.resolution import Attempt, Policy, Resolution
+from timegate.verdict import verdict
+
+REGISTRY: Registry = load_known()
+ASKED = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
+QUERY = query_for(parse(ASKED, REGISTRY), REGISTRY)
+LINK = "https://arquivo.pt/wayback/20160123040000/http://www.dr.dk"
+
+
+def found(uri: str = LINK, stamp: str = "20160123040000") -> Attempt:
+    memento = Memento(stamp, uri, QUERY.original, "arquivo-pt", 200)
+    return Attempt("arquivo-pt", Closest(memento, "timegate"), 0.4, QUERY.original)
+
+
+def silent(why: str = "no connection") -> Attempt:
+    error = Unreachable("internet-archive", "https://web.archive.org/", why)
+    return Attempt("internet-archive", error, 2.0, QUERY.original)
+
+
+def shown(
+    *attempts: Attempt, best: Attempt | None = None, width: int = 100, colour: bool = False
+) -> str:
+    others = tuple(a for a in attempts if isinstance(a.outcome, Closest) and a is not best)
+    resolution = Resolution(QUERY, Policy(), best, others, attempts)
+    screen = StringIO()
+    console = Console(
+        file=screen, width=width, highlight=False, force_terminal=colour, no_color=not colour
+    )
+    show(ASKED, resolution, verdict(resolution, REGISTRY), REGISTRY, console)
+    return screen.getvalue()
+
+
+def test_the_copy_comes_with_its_verdict_and_with_what_differs() -> None:
+    best = found()
+
+    lines = [line.rstrip() for line in shown(best, silent(), best=best, width=80).splitlines()]
+
+    assert lines == [
+        ASKED,
+        "  ≈ A substitute from another archive",
+        f"  {LINK}",
+        "  captured 23 January 2016, 04:00:00 UTC, in Arquivo.pt (Portuguese Web Archive)",
+        "  ≈  Time     Asked for 2016-01-22T11:20:29Z. The copy was captured",
+        "              2016-01-23T04:00:00Z, 17 hours later.",
+        "  ≈  Archive  Asked for archive.org. Found in arquivo.pt instead.",
+        "  ≈  Sources  1 of 2 archives did not answer: a better copy may exist.",
+        "  Without an answer",
+        "  Internet Archive Wayback Machine  no connection",
+        "",
+    ]
+
+
+def test_other_copies_are_listed_with_their_distance() -> None:
+    best, other = found(), found("https://arquivo.pt/wayback/2017/x", "20170122112029")
+
+    told = shown(best, other, best=best)
+
+    assert "366 days later  https://arquivo.pt/wayback/2017/x" in told
+
+
+def test_nothing_found_is_red_and_says_who_did_not_answer() -> None:
+    told = shown(silent(), colour=True)
+
+    assert "\x1b[1;31m✘ No copy was found" in told
+    assert "Wayback Machine" in told
+
+
+def test_a_link_can_be_opened_also_where_it_is_folded() -> None:
+    best = found(f"https://arquivo.pt/wayback/20160123040000/{'x' * 100}")
+
+    told = shown(best, best=best, width=40, colour=True)
+
+    assert told.count(f"\x1b]8;id={told.partition(']8;id=')[2].partition(';')[0]};https://") > 1
+
+
+@pytest.mark.parametrize("evil", ["\x1b]0;title\x07", "\x9b31m", "[red]x[/red]", "\u202e"])
+def test_nothing_that_an_archive_says_reaches_the_terminal_as_a_command(evil: str) -> None:
+    best = found(f"https://arquivo.pt/{evil}")
+
+    told = shown(best, silent(evil), best=best)
+
+    for character in "\x1b\x9b\x07\u202e":
+        assert character not in told
+    assert "[red]" not in evil or "[red]x[/red]" in told
