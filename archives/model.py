@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
 
 from archives.moment import Moment
 
@@ -29,7 +30,11 @@ class Memento(NamedTuple):
     @property
     def captured(self) -> Moment:
         """The moment of capture."""
-        return Moment(self.stamp)
+        return _moment(self.stamp)
+
+
+# Asked for several times while an answer is written, each time checked against the calendar.
+_moment: Final = lru_cache(maxsize=1024)(Moment)
 
 
 Negotiation = Literal["timegate", "timemap", "cdx", "template"]

@@ -90,6 +90,13 @@ def cited(resolution: Resolution, registry: Registry) -> dict[str, str | None]:
     return {"pwid": found.pwid.canonical, "duri": found.duri.canonical}
 
 
+def _pwid(resolution: Resolution, registry: Registry) -> str | None:
+    """Return the PWID of what was found, without the rest of `cited`."""
+    memento = resolution.memento
+    entry = None if memento is None else registry.by_id(memento.archive)
+    return cited(resolution, registry)["pwid"] if entry is not None and entry.pwid else None
+
+
 def _duri(memento: Memento) -> str:
     url = memento.original.partition("#")[0]
     check_text(url)
@@ -184,7 +191,7 @@ def links(resolution: Resolution, base_url: str, registry: Registry | None = Non
         ),
         _Target(_own("timegate", resolution, base_url), "timegate"),
     ]
-    pwid = None if registry is None else cited(resolution, registry)["pwid"]
+    pwid = None if registry is None else _pwid(resolution, registry)
     if pwid is not None:
         targets.append(_Target(pwid, "cite-as"))
     return ", ".join(_fitting(map(str, targets)))

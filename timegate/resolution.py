@@ -114,4 +114,6 @@ class Resolution:
     @property
     def complete(self) -> bool:
         """Whether every archive asked has answered."""
-        return not self.failed
+        if self.unanswered:
+            return False
+        return not any(isinstance(a.outcome, ArchiveError) for a in self.attempts)

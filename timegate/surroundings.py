@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento, Relation
@@ -32,15 +32,6 @@ class Lists(Protocol):
     ) -> None: ...
 
 
-@runtime_checkable
-class Neighbourly(Protocol):
-    """An archive that can be asked for what lies around a capture: one of our own."""
-
-    async def surrounding(self, memento: Memento) -> Sequence[Memento]:
-        """Return the first and the last capture, and those before and after *memento*."""
-        ...
-
-
 class Surroundings:
     """Fills in what lies around a copy."""
 
@@ -52,9 +43,6 @@ class Surroundings:
         patience: float = _PATIENCE,
     ) -> None:
         self._sources = sources
-        self._neighbourly = {
-            name: source for name, source in sources.items() if isinstance(source, Neighbourly)
-        }
         self._lists = lists
         self._ours = ours
         self._patience = patience
@@ -64,21 +52,12 @@ class Surroundings:
         best = resolution.best
         if best is None or not isinstance(best.outcome, Closest) or best.outcome.neighbours:
             return resolution
-        captures = await self._around(best.archive, best.original, best.outcome.memento)
+        captures = await self._captures(best.archive, best.original)
         if not captures:
             return resolution
         around = neighbours(best.outcome.memento, captures)
         found = replace(best, outcome=replace(best.outcome, neighbours=around))
         return replace(resolution, best=found)
-
-    async def _around(self, archive: str, original: str, chosen: Memento) -> Sequence[Memento]:
-        source = self._neighbourly.get(archive)
-        if source is None:
-            return await self._captures(archive, original)
-        try:
-            return await source.surrounding(chosen)
-        except ArchiveError:
-            return ()
 
     async def _captures(self, archive: str, original: str) -> Sequence[Memento]:
         known = await self._lists.recall_timemap(archive, original)

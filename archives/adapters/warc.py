@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Final
 
 from archives.collection.index import Holdings, Row
-from archives.model import ArchiveEntry, Closest, Memento
+from archives.model import ArchiveEntry, Closest, Memento, Relation
 from archives.moment import Moment
 
 _REVISIT: Final = "warc/revisit"
@@ -27,13 +27,11 @@ class WarcArchive:
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         """Look up the capture nearest to *at*."""
-        row = await self._collection.nearest(original, at)
-        return None if row is None else Closest(self._memento(row), "cdx")
-
-    async def surrounding(self, memento: Memento) -> Sequence[Memento]:
-        """Return the first and the last capture, and those before and after *memento*."""
-        rows = await self._collection.surrounding(memento.original, memento.stamp)
-        return [self._memento(row) for row in rows]
+        rows = await self._collection.placed(original, at)
+        if not rows:
+            return None
+        found, *around = map(self._memento, rows)
+        return Closest(found, "cdx", (), _neighbours(found, around))
 
     async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
         """List what the index has of *original*, its variants included."""
@@ -46,3 +44,14 @@ class WarcArchive:
         uri = self._replay.replace("{time14}", row.stamp, 1).replace("{uri}", row.url, 1)
         mime = None if row.mime == _REVISIT else row.mime
         return Memento(row.stamp, uri, row.url, self.entry.id, row.status, mime, row.digest)
+
+
+def _neighbours(chosen: Memento, around: Sequence[Memento]) -> dict[Relation, Memento]:
+    """Name what lies around *chosen*: the first comes first, the last comes last."""
+    named: dict[Relation, Memento] = {"first": around[0], "last": around[-1]}
+    for memento in around:
+        if memento.stamp < chosen.stamp:
+            named["prev"] = memento
+        elif memento.stamp > chosen.stamp:
+            named.setdefault("next", memento)
+    return named

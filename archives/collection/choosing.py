@@ -33,7 +33,10 @@ def _seconds(stamp: str) -> int:
 
 def pivot(at: Moment) -> str:
     """Return the instant from which to look both ways: the nearest is next to it."""
-    return at.digits if len(at.digits) > 14 else Moment.of(at.negotiated).digits
+    if len(at.digits) > 14:
+        return at.digits
+    whole = len(at.digits) == 14 and at.digits[12:] != "60"
+    return at.digits if whole else Moment.of(at.negotiated).digits
 
 
 def nearest_row(rows: Iterable[Row], url: str, at: Moment) -> Row | None:

@@ -94,9 +94,9 @@ class Collection:
         """Return the capture with exactly these digits, the very URL before its variants."""
         return await self._one(url, lambda lookup: lookup.at(_page(url), stamp))
 
-    async def surrounding(self, url: str, stamp: str) -> Sequence[Row]:
-        """Return the first and the last capture, and those before and after *stamp*."""
-        return await self._swiftly(url, lambda lookup: lookup.surrounding(_page(url), stamp))
+    async def placed(self, url: str, at: Moment | None) -> Sequence[Row]:
+        """Return the nearest, then the first, those before and after it, and the last."""
+        return await self._one(url, lambda lookup: lookup.placed(_page(url), at) or None) or ()
 
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
@@ -134,7 +134,7 @@ class Collection:
                 break
         await self._end_of_list(lower)
 
-    async def _one(self, url: str, question: Callable[[Lookup], Row | None]) -> Row | None:
+    async def _one(self, url: str, question: Callable[[Lookup], T | None]) -> T | None:
         return await self._swiftly(url, partial(self._answer, url, question))
 
     async def _swiftly(self, url: str, question: Callable[[Lookup], T]) -> T:
@@ -152,12 +152,12 @@ class Collection:
         return await self._ask(url, partial(question, self._lookup))
 
     def _answer(
-        self, url: str, question: Callable[[Lookup], Row | None], lookup: Lookup
-    ) -> Row | None:
-        row = question(lookup)
-        if row is None:
+        self, url: str, question: Callable[[Lookup], T | None], lookup: Lookup
+    ) -> T | None:
+        found = question(lookup)
+        if found is None:
             self._check_complete(lookup, url)
-        return row
+        return found
 
     async def _end_of_list(self, url: str) -> None:
         await self._ask(url, partial(self._check_complete, self._lookup, url))

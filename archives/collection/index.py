@@ -39,12 +39,8 @@ class Row(NamedTuple):
 class Holdings(Protocol):
     """What can be asked of a collection. Each raises ArchiveError where it cannot tell."""
 
-    async def nearest(self, url: str, at: Moment | None) -> Row | None:
-        """Return the capture nearest to *at*, None: the newest; None if there is none."""
-        ...
-
-    async def surrounding(self, url: str, stamp: str) -> Sequence[Row]:
-        """Return the first and the last capture, and those before and after *stamp*."""
+    async def placed(self, url: str, at: Moment | None) -> Sequence[Row]:
+        """Return the nearest, then the first, those before and after it, and the last."""
         ...
 
     def listed(self, url: str) -> AsyncGenerator[Sequence[Row], None]:

@@ -108,10 +108,17 @@ class Lookup:
         rows = self._rows(_EXACT, surt(url), stamp, stamp + "\0", _FAR)
         return same_second(rows, url)
 
-    def surrounding(self, url: str, stamp: str) -> list[Row]:
-        """Return the first and the last capture, and those before and after *stamp*."""
-        key = surt(url)
-        return self._rows(_SURROUNDING, key, 1, key, stamp, 1, key, stamp, 1, key, 1)
+    def placed(self, url: str, at: Moment | None) -> list[Row]:
+        """Return the nearest, then the first, those before and after it, and the last.
+
+        Nothing where there is none. Of the others one may be missing, or the nearest itself.
+        """
+        found = self.nearest(url, at)
+        if found is None:
+            return []
+        key, stamp = found.surt, found.stamp
+        around = self._rows(_SURROUNDING, key, 1, key, stamp, 1, key, stamp, 1, key, 1)
+        return [found, *around]
 
     def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None

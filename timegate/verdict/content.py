@@ -5,6 +5,7 @@ is where clients are led. Everything else is a page, as replay shows it.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
@@ -31,11 +32,16 @@ def delivered(query: Query, memento: Memento, entry: ArchiveEntry | None) -> str
 
 def raw_address(memento: Memento, entry: ArchiveEntry | None) -> str | None:
     """Return where the unaltered bytes are; None where the archive has no such view."""
-    if _RAW_ADDRESS.search(memento.uri):
-        return memento.uri
-    if entry is None or entry.raw is None:
-        return None
-    return filled(entry.raw, memento.stamp, memento.original)
+    template = None if entry is None else entry.raw
+    return _raw_address(memento.uri, template, memento.stamp, memento.original)
+
+
+# Each member of a verdict asks for it.
+@lru_cache(maxsize=256)
+def _raw_address(uri: str, template: str | None, stamp: str, original: str) -> str | None:
+    if _RAW_ADDRESS.search(uri):
+        return uri
+    return None if template is None else filled(template, stamp, original)
 
 
 def delivers_raw(query: Query, memento: Memento, entry: ArchiveEntry | None) -> bool:

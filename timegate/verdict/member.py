@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Final
 
 Parameter = str | int
@@ -19,8 +20,9 @@ class Member:
 
     def __post_init__(self) -> None:
         """Leave out what is not known: an empty text says nothing."""
-        kept = {name: value for name, value in self.params.items() if value != ""}
-        object.__setattr__(self, "params", kept)
+        if "" in self.params.values():
+            kept = {name: value for name, value in self.params.items() if value != ""}
+            object.__setattr__(self, "params", kept)
 
     def __getitem__(self, name: str) -> Parameter | None:
         """Return a parameter; None where it is not given."""
@@ -44,8 +46,11 @@ class Verdict:
 
     def members(self) -> Iterator[tuple[str, Member | None]]:
         """Yield every member with its name, in the order of X-3."""
-        for each in fields(self):
-            yield each.name, getattr(self, each.name)
+        return zip(_NAMES, _VALUES(self), strict=True)
+
+
+_NAMES: Final = tuple(each.name for each in fields(Verdict))
+_VALUES: Final = attrgetter(*_NAMES)
 
 
 def matched(

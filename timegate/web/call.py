@@ -15,6 +15,11 @@ class Call:
     repeated: frozenset[str] = frozenset()
     """Names, in lower case, of fields that came more than once."""
 
+    def below(self, prefix: str) -> "Call":
+        """Return the same request as it looks behind *prefix*."""
+        rest = self.rest.removeprefix(prefix)
+        return Call(self.method, rest, self.headers, self.repeated)
+
     def header(self, name: str) -> str | None:
         """Return the value of a header; None where it is missing."""
         return self.headers.get(name)

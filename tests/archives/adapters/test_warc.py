@@ -134,22 +134,21 @@ def test_it_makes_the_choice_of_the_specification(times: set[datetime], at: Mome
 
 
 @pytest.mark.parametrize(
-    ("chosen", "expected"),
+    ("at", "around"),
     [
-        ("20130101000000", ["20130101000000", "20140101000000", "20160101000000"]),
-        ("20140101000000", ["20130101000000", "20130101000000"] + ["20160101000000"] * 2),
-        ("20160101000000", ["20130101000000", "20140101000000", "20160101000000"]),
+        ("2013", {"first": "2013", "next": "2014", "last": "2016"}),
+        ("2014", {"first": "2013", "prev": "2013", "next": "2016", "last": "2016"}),
+        ("2016", {"first": "2013", "prev": "2014", "last": "2016"}),
     ],
 )
-async def test_what_lies_around_a_capture_is_told_without_a_list(
-    tmp_path: Path, chosen: str, expected: list[str]
+async def test_what_lies_around_a_capture_is_told_with_it(
+    tmp_path: Path, at: str, around: dict[str, str]
 ) -> None:
-    stamps = ("20130101000000", "20140101000000", "20160101000000")
-    an_index(tmp_path, [a_capture(PAGE, s, n) for n, s in enumerate(stamps)])
-    memento = Memento(chosen, "", PAGE, "test")
+    years = ("2013", "2014", "2016")
+    an_index(tmp_path, [a_capture(PAGE, f"{y}0101000000", n) for n, y in enumerate(years)])
 
     async with Collection("test", tmp_path) as collection:
-        source = WarcArchive(an_entry("warc", replay=REPLAY), collection)
-        around = await source.surrounding(memento)
+        found = await archive(collection).closest(PAGE, Moment(at))
 
-    assert [one.stamp for one in around] == expected
+    assert found is not None
+    assert {name: one.stamp[:4] for name, one in found.neighbours.items()} == around

@@ -57,11 +57,14 @@ class FakeShelf:
     async def at(self, url: str, stamp: str) -> Row | None:
         return next((row for row in self._of(url) if row.stamp == stamp), None)
 
-    async def surrounding(self, url: str, stamp: str) -> Sequence[Row]:
+    async def placed(self, url: str, at: Moment | None) -> Sequence[Row]:
+        found = await self.nearest(url, at)
+        if found is None:
+            return ()
         rows = sorted(self._of(url), key=lambda row: row.stamp)
-        before = [row for row in rows if row.stamp < stamp]
-        after = [row for row in rows if row.stamp > stamp]
-        return [*rows[:1], *before[-1:], *after[:1], *rows[-1:]]
+        before = [row for row in rows if row.stamp < found.stamp]
+        after = [row for row in rows if row.stamp > found.stamp]
+        return [found, *rows[:1], *before[-1:], *after[:1], *rows[-1:]]
 
     async def listed(self, url: str) -> AsyncGenerator[Sequence[Row], None]:
         self.lists += 1
