@@ -60,9 +60,10 @@ class Client:
         *,
         bound: float = BOUND,
         monotonic: Callable[[], float] = time.monotonic,
+        connect: Callable[[Address], Connection] = connection_to,
     ) -> None:
         self._address = address
-        self._connection: Connection = connection_to(address)
+        self._connection = connect(address)
         self._bound = bound
         self._monotonic = monotonic
         self._quiet_until = float("-inf")
