@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,23 +12,20 @@ import click
 
 from archives.model import ArchiveEntry
 from archives.moment import Moment
-from archives.registry import BadEntry, entry_from
 from timegate.cli.options import archives_option, config_option, loaded
-from timegate.config import HOME_LIMITS, Config, is_public
+from timegate.config import Config
+from timegate.conformance.estimate import estimated, seconds_for
 from timegate.conformance.finding import Verdict
-from timegate.conformance.gather import estimated
+from timegate.conformance.given import entry_for, is_foreign
 from timegate.conformance.recognition import Recognised, recognised, said_to_be
-from timegate.conformance.recording import BadRecording, Run, has_run, read_run, write_run
+from timegate.conformance.recording import BadRecording, Run, begun, read_run
 from timegate.conformance.report import Report, exit_code
-from timegate.conformance.run import PATIENCE, Job, run_again, run_live, seconds_for
+from timegate.conformance.run import PATIENCE, Job, run_again, run_live
 from timegate.conformance.session import Session
 from timegate.conformance.subject import (
     DEFAULT_SAMPLE,
     ROLES,
     Role,
-    Subject,
-    embedded,
-    origin_of,
     subject_of,
 )
 from timegate.conformance.writing.html import as_html
@@ -111,7 +108,7 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
         raise click.UsageError("give a URL, --archive ID, --all or --replay DIR")
     jobs = [_job(entry, samples) for entry in chosen]
     if url is not None:
-        entry = _entry_for(url, also)
+        entry = _given(url, also)
         _check_contact([entry], who)
         role = cast("Role | None", kind)
         jobs.append(asyncio.run(_recognised(entry, url, role, samples, who)))
@@ -137,7 +134,7 @@ class _Asking:
 
 
 def _entries(config: Config, ids: Sequence[str], *, everything: bool) -> list[ArchiveEntry]:
-    entries = [entry for entry in config.registry.used if entry.timegate] if everything else []
+    entries = _all_with_timegates(config) if everything else []
     for name in ids:
         entry = config.registry.by_id(name) or config.registry.by_pwid(name)
         if entry is None:
@@ -149,6 +146,13 @@ def _entries(config: Config, ids: Sequence[str], *, everything: bool) -> list[Ar
     return list({entry.id: entry for entry in entries}.values())
 
 
+def _all_with_timegates(config: Config) -> list[ArchiveEntry]:
+    without = [entry.id for entry in config.registry.used if entry.timegate is None]
+    if without:
+        click.echo(f"without a TimeGate, not checked: {', '.join(without)}", err=True)
+    return [entry for entry in config.registry.used if entry.timegate]
+
+
 def _job(entry: ArchiveEntry, samples: tuple[str, ...]) -> Job:
     subject = subject_of(entry, samples or (DEFAULT_SAMPLE,))
     if subject is None:
@@ -156,33 +160,16 @@ def _job(entry: ArchiveEntry, samples: tuple[str, ...]) -> Job:
     return Job(subject, entry)
 
 
-def _entry_for(url: str, also: Sequence[str]) -> ArchiveEntry:
-    """Return an entry for an address of the command line: this host, and those said besides."""
-    prefix = (embedded(url) or (url, ""))[0]
-    words = prefix.partition("://")[2].strip("/").lower()
-    ascii_only = words.encode("ascii", "replace").decode()
-    name = "".join(c if c.isalnum() or c == "." else "-" for c in ascii_only)
-    table = {"id": name or "given", "kind": "memento", "timegate": prefix}
+def _given(url: str, also: Sequence[str]) -> ArchiveEntry:
     try:
-        entry = entry_from(table, "command line")
-    except BadEntry as error:
-        raise click.UsageError(f"{url}: {error}") from error
-    hosts = [origin_of(each) for each in also]
-    if not all(hosts):
-        raise click.UsageError(f"--also takes an http(s) URL, not {also[hosts.index('')]!r}")
-    entry = replace(entry, hosts=(*entry.hosts, *hosts))
-    return entry if _is_foreign(entry) else replace(entry, limits=HOME_LIMITS)
-
-
-def _is_foreign(entry: ArchiveEntry) -> bool:
-    """Whether somebody else runs it; hosts of the command line may have ports."""
-    bare = tuple(h.partition(":")[0] if h.count(":") == 1 else h for h in entry.hosts)
-    return is_public(replace(entry, hosts=bare))
+        return entry_for(url, also)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _check_contact(entries: Sequence[ArchiveEntry], contact: str | None) -> None:
     """Public archives are asked only by those who say who they are (R14)."""
-    if contact is None and any(map(_is_foreign, entries)):
+    if contact is None and any(map(is_foreign, entries)):
         why = "public archives want to know who asks: give --contact mailto:you@example.org"
         raise click.UsageError(why)
 
@@ -212,12 +199,16 @@ async def _recognised(
 
 
 def _replayed(folder: Path) -> tuple[Run, list[Report]]:
-    try:
-        run = read_run(folder)
-    except BadRecording as error:
-        raise click.UsageError(str(error)) from error
+    run = _from_recording(lambda: read_run(folder))
     reports = asyncio.run(run_again(run.subjects, run.now, lambda _: None, folder))
     return run, reports
+
+
+def _from_recording(read: Callable[[], Run]) -> Run:
+    try:
+        return read()
+    except BadRecording as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _checked(asking: _Asking, folder: Path | None) -> tuple[str, list[Report]]:
@@ -225,31 +216,17 @@ def _checked(asking: _Asking, folder: Path | None) -> tuple[str, list[Report]]:
     now = Moment.of(datetime.now(UTC)).digits
     subjects = tuple(job.subject for job in jobs)
     if folder is not None:
-        now = _begun(folder, now, subjects)
+        now = _from_recording(lambda: begun(folder, Run(now, subjects))).now
     _announce(jobs)
     done = _Progress(len(jobs))
     reports = asyncio.run(run_live(jobs, asking.settings, now, done, folder))
     return now, reports
 
 
-def _begun(folder: Path, now: str, subjects: tuple[Subject, ...]) -> str:
-    """Begin a recording, or go on with one of the same archives; return when it began."""
-    if not has_run(folder):
-        write_run(folder, Run(now, subjects))
-        return now
-    try:
-        run = read_run(folder)
-    except BadRecording as error:
-        raise click.UsageError(str(error)) from error
-    if run.subjects != subjects:
-        raise click.UsageError(f"{folder} is a recording of something else")
-    return run.now
-
-
 def _announce(jobs: Sequence[Job]) -> None:
     costs = [estimated(job.subject) for job in jobs]
     requests = sum(cost.memento + cost.index for cost in costs)
-    seconds = max(seconds_for(job) for job in jobs)
+    seconds = max(seconds_for(job.subject, job.entry.limits) for job in jobs)
     archives = "1 archive" if len(jobs) == 1 else f"{len(jobs)} archives"
     click.echo(
         f"asking {archives}: up to {requests} requests and pages of TimeMaps, "

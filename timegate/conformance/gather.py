@@ -1,10 +1,10 @@
 """Asks the questions, in an order in which each answer tells what to ask next.
 
-The only module here that asks. About `REQUESTS` questions for the first page, fewer for every
-other one: what does not depend on the page is asked once.
+The only module here that asks, apart from `recognition`. What does not depend on the page is
+asked with the first one alone; `estimate` says how much that is.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, assert_never
 
 from archives.evidence import address_of
@@ -22,30 +22,6 @@ MOST_PAGES: Final = 50
 _LINK_FORM: Final = "/timemap/link/"
 _NO_OLDER: Final = "19920101000000"
 """Before the first capture of any archive: the Internet Archive begins in 1996."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """How many questions a sample costs, pages of a TimeMap and redirects left out."""
-
-    memento: int
-    index: int
-
-
-FIRST_SAMPLE: Final = Estimate(memento=29, index=6)
-OTHER_SAMPLE: Final = Estimate(memento=19, index=5)
-_SINGLE: Final = Estimate(memento=3, index=0)
-
-
-def estimated(subject: Subject) -> Estimate:
-    """Return at most how many questions checking *subject* takes, pages left out."""
-    if subject.role == "timegate":
-        more = len(subject.samples) - 1
-        return Estimate(
-            FIRST_SAMPLE.memento + more * OTHER_SAMPLE.memento,
-            FIRST_SAMPLE.index + more * OTHER_SAMPLE.index,
-        )
-    return Estimate(0, FIRST_SAMPLE.index) if subject.role == "timemap" else _SINGLE
 
 
 async def gather(subject: Subject, sample: str, session: Session, now: str) -> Facts:

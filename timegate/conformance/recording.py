@@ -68,8 +68,18 @@ def read_run(folder: Path) -> Run:
     return run
 
 
-def has_run(folder: Path) -> bool:
-    return (folder / _RUN).exists()
+def begun(folder: Path, run: Run) -> Run:
+    """Begin a recording, or go on with one of the same archives, as of when that began.
+
+    Raises BadRecording.
+    """
+    if not (folder / _RUN).exists():
+        write_run(folder, run)
+        return run
+    earlier = read_run(folder)
+    if earlier.subjects != run.subjects:
+        raise BadRecording(f"{folder} is a recording of something else")
+    return earlier
 
 
 class Tape(AbstractContextManager["Tape"]):

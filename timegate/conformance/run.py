@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from archives.model import ArchiveEntry, Limits, Rate
+from archives.model import ArchiveEntry, Limits
 from archives.source import Fetcher, Purpose
-from timegate.conformance.gather import estimated, gather
+from timegate.conformance.gather import gather
 from timegate.conformance.recording import Tape, read_tape
 from timegate.conformance.report import Report, Result, judged
 from timegate.conformance.session import Session
@@ -56,16 +56,6 @@ class Job:
 
     subject: Subject
     entry: ArchiveEntry
-
-
-def seconds_for(job: Job) -> float:
-    """Return how long politeness makes checking *job* take, answers themselves left out."""
-    cost, limits = estimated(job.subject), job.entry.limits
-    return _at_rate(cost.memento, limits.memento) + _at_rate(cost.index, limits.index)
-
-
-def _at_rate(requests: int, rate: Rate) -> float:
-    return max(0, requests - rate.burst) * rate.seconds / rate.requests
 
 
 async def run_live(

@@ -6,8 +6,9 @@ from dataclasses import replace
 from archives.model import Limits, Rate
 from tests.timegate.conformance.archive import Archive, Asked, an_archive
 from tests.timegate.conformance.checking import NOW, broken, job_for, settings_for
+from timegate.conformance.estimate import seconds_for
 from timegate.conformance.report import Report
-from timegate.conformance.run import run_live, seconds_for
+from timegate.conformance.run import run_live
 
 RATE = Rate(requests=100, seconds=1, burst=5)
 LIMITS = Limits(memento=RATE, index=RATE, at_once=2, source="test")
@@ -42,7 +43,7 @@ async def test_thirty_archives_are_checked_within_their_limits() -> None:
 async def test_the_estimate_follows_the_limits() -> None:
     async with an_archive() as archive:
         job = job_for(archive)
-    slow = replace(job.entry, limits=replace(LIMITS, memento=Rate(1, 10, burst=1)))
+    slow = replace(LIMITS, memento=Rate(1, 10, burst=1))
 
-    assert seconds_for(job) == 0
-    assert seconds_for(replace(job, entry=slow)) >= 280
+    assert seconds_for(job.subject, job.entry.limits) == 0
+    assert seconds_for(job.subject, slow) >= 280
