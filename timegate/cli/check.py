@@ -34,6 +34,14 @@ from timegate.conformance.writing.junit import as_junit
 from timegate.conformance.writing.text import lines, summary
 from timegate.upstream.pool import Settings, open_fetchers
 
+_EXAMPLES: Final = """\b
+Examples:
+  timegate check http://localhost:8080/my-web-archive/ --sample http://example.org/
+  timegate check --archive arquivo-pt --sample http://www.sapo.pt/ --html report.html
+  timegate check --all --record today/ && timegate check --replay today/ --json
+"""
+_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+_FOLDER: Final = click.Path(file_okay=False, path_type=Path)
 _COLOURS: Final[dict[Verdict, str]] = {"fail": "red", "warn": "yellow", "unknown": "magenta"}
 
 
@@ -48,7 +56,7 @@ class _Output:
     verbose: bool
 
 
-@click.command("check")
+@click.command("check", epilog=_EXAMPLES)
 @click.argument("url", required=False)
 @click.option("--archive", "ids", multiple=True, metavar="ID", help="An archive by its id.")
 @click.option("--all", "everything", is_flag=True, help="Every archive that is in use.")
@@ -57,10 +65,10 @@ class _Output:
 @click.option("--also", multiple=True, metavar="URL", help="Another host that may be asked.")
 @click.option("--strict", is_flag=True, help="A broken SHOULD counts for the exit code.")
 @click.option("--json", is_flag=True, help="One JSON object.")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
-@click.option("--record", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
-@click.option("--replay", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+@click.option("--junit", type=_FILE, metavar="FILE", help="A report for build servers.")
+@click.option("--html", type=_FILE, metavar="FILE", help="A page with every trace.")
+@click.option("--record", type=_FOLDER, metavar="DIR", help="Keep every exchange; go on there.")
+@click.option("--replay", type=_FOLDER, metavar="DIR", help="Judge a recording; ask nobody.")
 @click.option("--contact", envvar="TIMEGATE_CONTACT", help="Who asks; sent as User-Agent.")
 @click.option("-v", "--verbose", is_flag=True, help="Also what does not apply.")
 @config_option
@@ -84,18 +92,12 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
     config: Path | None,
     archives: Path | None,
 ) -> None:
-    r"""Check whether an archive keeps to RFC 7089, and to what its users rely on.
+    """Check whether an archive keeps to RFC 7089, and to what its users rely on.
 
     URL is the prefix of a TimeGate, or a TimeMap, a memento or an original. Without --sample
     the page http://example.com/ is tried, which most archives hold. Archives are asked as
     slowly as they want to be. Exit code 0: every MUST holds. 1: one does not. 4: it could not
     be judged, because the archive did not answer.
-
-    \b
-    Examples:
-      timegate check http://localhost:8080/my-web-archive/ --sample http://example.org/
-      timegate check --archive arquivo-pt --sample http://www.sapo.pt/ --html report.html
-      timegate check --all --record today/ && timegate check --replay today/ --json
     """
     output = _Output(json, junit, html, strict, verbose)
     if replay is not None:
