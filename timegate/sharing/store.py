@@ -31,6 +31,7 @@ FRONT: Final = 8 << 20
 RECENT: Final = 2.0
 """Seconds for which what was seen is not looked up again. As long may others still see what
 was deleted."""
+_AT_ONCE: Final = 100
 _PURGING: Final = 30.0
 """Seconds until a purge is given up; half a million keys a second are looked at on loopback."""
 
@@ -81,7 +82,7 @@ class RedisStore:
         self._front.pop(key, None)
         name = _PREFIX + key
         try:
-            await self._client.write(name, "UNLINK", name)
+            await self._client.write(name, "UNLINK", name, counted=False)
         except Away as error:
             raise self._unavailable() from error
 
@@ -135,10 +136,17 @@ class RedisStore:
         removed = 0
         async with aclosing(self._client.scan(pattern)) as portions:
             async for names in portions:
-                # One by one: in a Cluster a command has the keys of one slot.
-                for name in {name.decode(errors="replace") for name in names}:
-                    removed += await self._client.write(name, "UNLINK", name) == 1
+                keys = list({name.decode(errors="replace") for name in names})
+                for first in range(0, len(keys), _AT_ONCE):
+                    removed += await self._unlinked(keys[first : first + _AT_ONCE])
         return removed
+
+    async def _unlinked(self, names: list[str]) -> int:
+        """Remove some keys, each by a command: in a Cluster they lie in different slots."""
+        told = await asyncio.gather(
+            *(self._client.write(name, "UNLINK", name, counted=False) for name in names)
+        )
+        return sum(answer == 1 for answer in told)
 
     def _unavailable(self) -> Unavailable:
         return Unavailable(self.trouble or "the shared memory did not answer in time")

@@ -1,12 +1,17 @@
 """What the store in Redis does beyond what every store does (tests/timegate/cache)."""
 
+import asyncio
 import struct
 import zlib
+from pathlib import Path
 
 import pytest
 
 from tests.clock import Clock
-from tests.end_to_end.redis_servers import RedisServer, needs_redis
+from tests.end_to_end.redis_servers import RedisServer, needs_redis, redis_server
+from timegate.cache.store import Unavailable
+from timegate.sharing import patient
+from timegate.sharing.address import parse_address
 from timegate.sharing.client import Client
 from timegate.sharing.store import LARGEST, RECENT, RedisStore
 
@@ -139,6 +144,56 @@ async def test_an_entry_that_would_never_end_is_not_believed(
     assert redis.number("STRLEN", NAME) == 34
     assert await store.get("key") is None
     assert store.rejected == 1
+
+
+async def test_what_cannot_be_removed_is_said(tmp_path: Path) -> None:
+    with redis_server(tmp_path / "redis") as server:
+        async with Client(parse_address(server.url)) as client:
+            store = RedisStore(client)
+            await store.put("key", b"value", 60, 60)
+            server.kill()
+
+            with pytest.raises(Unavailable):
+                await store.purge("k")
+            with pytest.raises(Unavailable, match=r"127\.0\.0\.1"):
+                await store.delete("key")
+
+            assert await store.get("key") is None
+
+
+async def test_what_is_removed_while_it_is_looked_up_is_not_remembered(client: Client) -> None:
+    store = RedisStore(client)
+    await RedisStore(client).put("key", b"value", 60, 60)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(store.get("key"))
+        await asyncio.sleep(0)
+        await store.delete("key")
+
+    assert await store.get("key") is None
+
+
+async def test_many_who_ask_at_once_are_one_question(
+    client: Client, redis: RedisServer
+) -> None:
+    store = RedisStore(client)
+    await RedisStore(client).put("key", b"value", 60, 60)
+    before = redis.commands()
+
+    found = await asyncio.gather(*(store.get("key") for _ in range(1000)))
+
+    assert None not in found
+    assert redis.commands() - before <= 2
+
+
+async def test_a_purge_may_take_longer_than_a_request_waits(client: Client) -> None:
+    store = RedisStore(client)
+    await store.put("key", b"value", 60, 60)
+
+    with patient(0.0):
+        removed = await store.purge("k")
+
+    assert removed == 1
 
 
 async def test_a_pattern_in_a_prefix_is_no_pattern(client: Client) -> None:
