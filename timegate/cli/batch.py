@@ -6,38 +6,29 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
-from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 import click
 
-from archives.model import Rate
-from timegate.app import askable, running
 from timegate.bulk.item import BadInput
 from timegate.bulk.journal import BadJournal, Journal
 from timegate.bulk.output import as_csv, as_jsonl
 from timegate.bulk.page import as_html
 from timegate.bulk.place import edited
-from timegate.bulk.progress import in_words, shown
+from timegate.bulk.progress import in_words
 from timegate.bulk.result import policy_digest
 from timegate.bulk.rewriting import edits
-from timegate.bulk.run import Run, Surroundings, Waits, aside
 from timegate.bulk.source import Source
 from timegate.bulk.statistics import Statistics
 from timegate.bulk.table import Columns
-from timegate.bulk.turns import Turns, estimate, rates_of
+from timegate.bulk.turns import estimate
 from timegate.cli.batch_options import BatchOptions
+from timegate.cli.listed import Job, rates_in, run_list
 from timegate.config import Config
-from timegate.policies import LONGEST_WAIT
 from timegate.resolution import Policy
-from timegate.times import read_time
 
-# A question may wait in the queue of an archive for 2 s, and again after a redirect
-# (upstream.pool.Settings); that is none of the time which the archive has to answer.
-_IN_QUEUES: Final = 4.0
 _INTERRUPTED: Final = 130
 """128 and the number of SIGINT, as shells have it."""
 _SUFFIXES: Final = {
@@ -123,7 +114,8 @@ class _Batch:
 
     def _ended(self, journal: Journal, total: int | None) -> None:
         try:
-            asyncio.run(self._run(journal, total))
+            job = Job(self._config, self._policy, self._options.at_once)
+            asyncio.run(run_list(job, self._source.items(), journal, total))
         except* (BadInput, BadJournal, OSError) as group:
             raise group.exceptions[0] from None
 
@@ -146,43 +138,13 @@ class _Batch:
             return
         took_up = f", {done} of them done" if done else ""
         _say(f"{total} references{took_up}")
-        expected = estimate(total - done, self._rates)
+        expected = estimate(total - done, rates_in(self._config, self._policy))
         if expected is not None and expected.seconds >= 1:
             rate = expected.rate
             _say(
                 f"about {in_words(expected.seconds)} if every archive has to be asked once "
                 f"for each: {expected.archive} allows {rate.requests:g} in {rate.seconds:g} s"
             )
-
-    @cached_property
-    def _rates(self) -> dict[str, Rate]:
-        chosen, excluded = self._policy.archives, self._policy.exclude
-        return rates_of(
-            [
-                entry
-                for entry in askable(self._config)
-                if entry.id not in excluded and (chosen is None or entry.id in chosen)
-            ]
-        )
-
-    async def _run(self, journal: Journal, total: int | None) -> None:
-        config = self._config
-        waits = Waits(min(config.hard + _IN_QUEUES, LONGEST_WAIT), LONGEST_WAIT)
-        # Nobody sits and waits: a copy at hand is no reason not to hear the others out.
-        patient = replace(config, soft=LONGEST_WAIT, hard=LONGEST_WAIT)
-        async with running(patient, config.base_url or "http://127.0.0.1:1208") as app:
-            terminal = sys.stderr.isatty()
-            with shown(total, journal.settled, terminal=terminal) as advance:
-                around = Surroundings(
-                    app.answers.resolve,
-                    app.answers.report,
-                    config.registry,
-                    read_time,
-                    Turns(self._rates),
-                    advance,
-                )
-                run = Run(around, journal, self._policy, self._options.at_once)
-                await run.complete(aside(self._source.items()), waits)
 
     def _written(self, journal: Journal, statistics: Statistics) -> Iterable[bytes]:
         document = self._source.document

@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "archives": Listed("archives:archives_command", "List the archives that are known."),
     "check": Listed("check:check_command", "Test whether an archive keeps to the protocol."),
     "index": Listed("index:index_command", "Index WARC files of your own."),
+    "extract": Listed("extract:extract_command", "Make a WARC of the copies behind a list."),
     "completion": Listed("completion:completion_command", "Let your shell complete commands."),
 }
 """In the order in which help shows them."""

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
 
 import click
 
@@ -18,6 +17,7 @@ from timegate.bulk.result import code_of
 from timegate.bulk.trust import trusted
 from timegate.cite import Copy, Form, reference
 from timegate.cli.lines import inputs, printable
+from timegate.cli.listed import BASE_URL
 from timegate.cli.showing import show, told
 from timegate.config import Config
 from timegate.identifiers import parse
@@ -25,9 +25,6 @@ from timegate.local import addressed
 from timegate.querying import NotNegotiable, query_for
 from timegate.resolution import Policy, Query, Resolution
 from timegate.verdict import Verdict, delivers_raw, location, verdict
-
-BASE_URL: Final = "http://127.0.0.1:1208"
-"""What links in answers are built from where nothing is configured: the usual server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,191 @@
+"""Resolves a list, fetches the copies, and says what could not be had."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import click
+
+from archives.model import ArchiveEntry
+from archives.source import Fetcher
+from timegate.app import askable
+from timegate.bulk.item import BadInput, Item
+from timegate.bulk.journal import BadJournal, Journal
+from timegate.bulk.progress import shown
+from timegate.bulk.source import Source
+from timegate.bulk.table import Columns
+from timegate.cli.lines import printable
+from timegate.cli.listed import Job, run_list
+from timegate.config import Config
+from timegate.extraction.run import Extracted, Extraction
+from timegate.extraction.warc_file import WarcFile
+from timegate.local import addressed, is_local, opened
+from timegate.resolution import Policy
+from timegate.resolver import Deadlines
+from timegate.upstream import pool
+from timegate.upstream.shared import SharedLedgers, create_ledgers
+
+_MOST: Final = 100_000
+"""References of a list; each may be a copy of a gigabyte."""
+_RESOLVED_AT_ONCE: Final = 16
+_FETCHED_AT_ONCE: Final = 4
+_PATIENCE: Final = 300.0
+"""Seconds that a request may wait for its turn: nobody sits and waits."""
+_SHOWN: Final = 100
+"""What could not be had is told of so many; --json tells of all."""
+
+
+def extract_list(
+    config: Config, policy: Policy, name: str, output: Path, *, as_json: bool
+) -> int:
+    """Write the copies of the list *name* to *output*; return the exit code."""
+    try:
+        return _extracted(config, policy, name, output, as_json=as_json)
+    except BadInput as error:
+        raise click.UsageError(f"{name}: {error}") from error
+    except FileExistsError as error:
+        raise click.UsageError(f"{error.filename} exists: choose another name") from error
+    except OSError as error:
+        raise click.ClickException(f"{error.filename or output}: {error.strerror}") from error
+
+
+def _extracted(
+    config: Config, policy: Policy, name: str, output: Path, *, as_json: bool
+) -> int:
+    source = Source(name, None, Columns(None, ()), config.registry)
+    telling = _Telling(as_json=as_json)
+    info = _info(config, name)
+    with TemporaryDirectory(prefix="timegate-") as folder, WarcFile(output, info) as warc:
+        ledgers = _ledgers(config, Path(folder))
+        job = Job(config, policy, _RESOLVED_AT_ONCE, ledgers)
+        with Journal(Path(folder) / "journal", "extract", resume=False) as journal:
+            try:
+                asyncio.run(_worked(job, source, journal, warc, telling))
+            except* (BadInput, BadJournal, OSError) as group:
+                raise group.exceptions[0] from None
+        if telling.written:
+            warc.finish()
+    telling.summarize(output)
+    return telling.worst
+
+
+async def _worked(
+    job: Job, source: Source, journal: Journal, warc: WarcFile, telling: "_Telling"
+) -> None:
+    await run_list(job, _bounded(source.items()), journal, None)
+    policy = job.policy
+    strict = policy.precision != "any" or policy.tolerance is not None
+    registry = addressed(job.config, job.base_url).registry
+    async with _fetchers(job) as fetchers:
+        extraction = Extraction(fetchers, registry, warc, strict=strict)
+        with shown(journal.finished, 0, terminal=sys.stderr.isatty()) as advance:
+
+            def done(extracted: Extracted) -> None:
+                telling(extracted)
+                advance()
+
+            await extraction.complete(journal.results(), _FETCHED_AT_ONCE, done)
+
+
+def _bounded(items: Iterator[Item]) -> Iterator[Item]:
+    for item in items:
+        if item.position >= _MOST:
+            raise BadInput(f"more than {_MOST:,} references: take them in parts")
+        yield item
+
+
+def _remote(config: Config) -> list[ArchiveEntry]:
+    return [entry for entry in askable(config) if not is_local(entry)]
+
+
+def _ledgers(config: Config, folder: Path) -> Path | None:
+    """Return where requests are counted: fetching goes on where resolving left off."""
+    remote = _remote(config)
+    if not remote:
+        return None
+    create_ledgers(folder / "ledgers", remote)
+    return folder / "ledgers"
+
+
+@asynccontextmanager
+async def _fetchers(job: Job) -> AsyncIterator[Mapping[str, Fetcher]]:
+    """Open what the bytes of copies are fetched with, over the network and from our disk."""
+    config = addressed(job.config, job.base_url)
+    remote = _remote(config)
+    contact = config.contact or "no contact given"
+    settings = pool.Settings(contact, allow_private=config.private, patience=_PATIENCE)
+    shared = None if job.ledgers is None else SharedLedgers(job.ledgers, remote)
+    around = pool.Surroundings(ledger=None if shared is None else shared.of)
+    deadlines = Deadlines(config.soft, config.hard)
+    try:
+        async with (
+            pool.open_fetchers(remote, settings, around) as network,
+            opened(config.registry, job.base_url, deadlines, keep=False) as local,
+        ):
+            yield {**network, **local.fetchers}
+    finally:
+        if shared is not None:
+            shared.close()
+
+
+def _info(config: Config, name: str) -> dict[str, str]:
+    """Return what stands in the first record: who made the file, and what of."""
+    told = {
+        "software": f"timegate/{version('timegate-proxy')}",
+        "format": "WARC File Format 1.1",
+        "description": f"Copies behind the references of {Path(name).name}, as archives hold "
+        "them. Beside each stands how it differs from what was asked for.",
+    }
+    return told if config.contact is None else {**told, "operator": config.contact}
+
+
+class _Telling:
+    """Counts what became of the references, and tells of each in JSON."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._total = 0
+        self._missing: list[str] = []
+        self.written = 0
+        """References whose copies are in the WARC."""
+        self.worst = 0
+
+    def __call__(self, extracted: Extracted) -> None:
+        self._total += 1
+        self.worst = max(self.worst, extracted.code)
+        if self._as_json:
+            click.echo(_line(extracted))
+        if extracted.record is not None:
+            self.written += 1
+        elif self._total - self.written <= _SHOWN:
+            text = printable(extracted.result.item.text)
+            self._missing.append(f"  {text}: {printable(extracted.why)}")
+
+    def summarize(self, output: Path) -> None:
+        """Say what was written, and what could not be had."""
+        where = f"in {output}" if self.written else f"so {output} was not written"
+        click.echo(f"{self._total} references, {self.written} of them {where}", err=True)
+        for line in self._missing:
+            click.echo(line, err=True)
+        untold = self._total - self.written - len(self._missing)
+        if untold:
+            click.echo(f"  and {untold} more", err=True)
+
+
+def _line(extracted: Extracted) -> str:
+    result = extracted.result
+    told = {
+        "input": result.item.text,
+        "outcome": result.outcome,
+        "code": extracted.code,
+        "why": extracted.why,
+        "memento": result.memento,
+        "record": extracted.record,
+    }
+    return json.dumps(told)

@@ -1,0 +1,75 @@
+"""Resolves the references of a list into a journal, with all the politeness of a long run."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from archives.model import Rate
+from timegate.app import askable, running
+from timegate.bulk.item import Item
+from timegate.bulk.journal import Journal
+from timegate.bulk.progress import shown
+from timegate.bulk.run import Run, Surroundings, Waits, aside
+from timegate.bulk.turns import Turns, rates_of
+from timegate.config import Config
+from timegate.policies import LONGEST_WAIT
+from timegate.resolution import Policy
+from timegate.times import read_time
+
+# A question may wait in the queue of an archive for 2 s, and again after a redirect
+# (upstream.pool.Settings); that is none of the time which the archive has to answer.
+_IN_QUEUES: Final = 4.0
+BASE_URL: Final = "http://127.0.0.1:1208"
+"""What links in answers are built from where nothing is configured: the usual server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """How a list is resolved."""
+
+    config: Config
+    policy: Policy
+    at_once: int
+    ledgers: Path | None = None
+    """Where others count their requests to the same archives; None if there are none."""
+
+    @property
+    def base_url(self) -> str:
+        """What links in answers are built from."""
+        return self.config.base_url or BASE_URL
+
+
+async def run_list(
+    job: Job, items: Iterator[Item], journal: Journal, total: int | None
+) -> None:
+    """Resolve what *journal* does not have yet of *items*, of which there are *total*."""
+    config = job.config
+    waits = Waits(min(config.hard + _IN_QUEUES, LONGEST_WAIT), LONGEST_WAIT)
+    # Nobody sits and waits: a copy at hand is no reason not to hear the others out.
+    patient = replace(config, soft=LONGEST_WAIT, hard=LONGEST_WAIT)
+    async with running(patient, job.base_url, job.ledgers) as app:
+        with shown(total, journal.settled, terminal=sys.stderr.isatty()) as advance:
+            around = Surroundings(
+                app.answers.resolve,
+                app.answers.report,
+                config.registry,
+                read_time,
+                Turns(rates_in(config, job.policy)),
+                advance,
+            )
+            run = Run(around, journal, job.policy, job.at_once)
+            await run.complete(aside(items), waits)
+
+
+def rates_in(config: Config, policy: Policy) -> dict[str, Rate]:
+    """Return how fast each archive may be asked that *policy* allows."""
+    chosen, excluded = policy.archives, policy.exclude
+    return rates_of(
+        [
+            entry
+            for entry in askable(config)
+            if entry.id not in excluded and (chosen is None or entry.id in chosen)
+        ]
+    )

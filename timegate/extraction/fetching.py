@@ -1,0 +1,98 @@
+"""Fetches the bytes of a copy into a file: one that is large does not lie in memory."""
+
+import asyncio
+from base64 import b32encode
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha1
+from tempfile import SpooledTemporaryFile
+from typing import Final
+
+from archives.errors import Misbehaved
+from archives.formats.httpdate import http_date, stamp_from_http_date
+from archives.moment import Moment
+from archives.reading import Malformed
+from archives.source import Fetcher, Reply, Request
+from timegate.extraction.held import Held
+
+MOST: Final = 1024**3
+"""Octets of one copy, as for the raw proxy."""
+_IN_MEMORY: Final = 1 << 20
+_DATED: Final = "memento-datetime"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The bytes of a copy, and what the archive says of them."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    """Those of the archive's answer, names in lower case."""
+    body: "SpooledTemporaryFile[bytes]"
+    length: int
+    digest: str
+    """Of the body, as WARC writes it."""
+
+    @property
+    def dated(self) -> bool:
+        """Whether the archive says when it captured this: then the status is archived too."""
+        return _DATED in self.headers
+
+
+@asynccontextmanager
+async def fetched(copy: Held, fetch: Fetcher, most: int = MOST) -> AsyncIterator[Fetched]:
+    """Hand out the bytes of *copy* until the end of the block. Raises ArchiveError."""
+    if copy.raw is None:
+        # What replay shows has other links than the page had; it is not what was captured.
+        why = "has no view of the bytes as they were harvested"
+        raise Misbehaved(copy.archive, copy.uri, why)
+    with SpooledTemporaryFile(_IN_MEMORY) as body:
+        async with fetch(Request("GET", copy.raw, "memento")) as reply:
+            why = _wrong(reply, copy)
+            if why:
+                raise Misbehaved(copy.archive, reply.url, why)
+            length, digest = await _filled(body, reply, copy.archive, most)
+        yield Fetched(reply.url, reply.status, reply.headers, body, length, digest)
+
+
+async def _filled(
+    body: "SpooledTemporaryFile[bytes]", reply: Reply, archive: str, most: int
+) -> tuple[int, str]:
+    length, digest = 0, sha1(usedforsecurity=False)
+    async for piece in reply.chunks():
+        length += len(piece)
+        if length > most:
+            raise Misbehaved(archive, reply.url, f"the copy is larger than {most:,} bytes")
+        digest.update(piece)
+        if length <= _IN_MEMORY:
+            body.write(piece)
+        else:
+            await asyncio.to_thread(body.write, piece)
+    body.seek(0)
+    return length, f"sha1:{b32encode(digest.digest()).decode()}"
+
+
+def _wrong(reply: Reply, copy: Held) -> str:
+    """Say what *reply* is instead of the copy: an error, a gate, another capture."""
+    status, stated = reply.status, reply.headers.get(_DATED)
+    if status in (206, 304, 416) or not 200 <= status <= 599:
+        return f"answers {status}, which was not asked for"
+    if stated is not None:
+        return _another_capture(stated, copy.captured)
+    if status != 200:
+        return f"answers {status} where the bytes of a copy should be"
+    if "html" in reply.headers.get("content-type", "html").lower():
+        # A gate or a message looks like this; the bytes of a copy come with their time.
+        return "sends a page that does not say when it was captured"
+    return ""
+
+
+def _another_capture(stated: str, captured: Moment) -> str:
+    try:
+        stamp = stamp_from_http_date(stated)
+    except Malformed:
+        return "sends a Memento-Datetime that is none"
+    promised = stamp_from_http_date(http_date(captured.digits))
+    return "" if stamp == promised else f"sends the copy of {Moment(stamp)} in its place"

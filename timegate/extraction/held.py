@@ -1,0 +1,42 @@
+"""Which copy a result of a list found: where its bytes are, of what, and from when."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from archives.moment import Moment
+from timegate.bulk.result import Result
+
+
+class Held(NamedTuple):
+    """A copy in an archive."""
+
+    archive: str
+    uri: str
+    """Where the copy is (URI-M)."""
+    raw: str | None
+    """Where its bytes are as they were harvested; None where the archive has no such view."""
+    original: str
+    """What was captured (URI-R), as the archive writes it."""
+    captured: Moment
+
+
+def held_by(result: Result) -> Held | None:
+    """Return the copy that *result* found; None where it found none."""
+    report, memento = result.report, result.memento
+    if report is None or memento is None:
+        return None
+    raw = memento["raw"]
+    return Held(
+        str(memento["archive"]),
+        str(memento["uri"]),
+        raw if isinstance(raw, str) else None,
+        _original(report),
+        Moment("".join(c for c in str(memento["datetime"]) if c.isdigit())),
+    )
+
+
+def _original(report: Mapping[str, object]) -> str:
+    """Return the URL of the copy: that of the question, unless the verdict says another."""
+    uri = report["uri"]
+    got = uri.get("got") if isinstance(uri, dict) else None
+    return got if isinstance(got, str) else str(report["original"])

@@ -1,0 +1,100 @@
+"""The run: results of a list in, the bytes of their copies into a WARC, some at a time."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, ParamSpec, TypeVar
+
+from archives.errors import ArchiveError
+from archives.registry import Registry
+from archives.source import Fetcher
+from timegate.bulk.result import Result
+from timegate.extraction.archived import archived_fields
+from timegate.extraction.fetching import MOST, fetched
+from timegate.extraction.held import Held, held_by
+from timegate.extraction.warc_file import WarcFile
+
+Said = ParamSpec("Said")
+Told = TypeVar("Told")
+_NOT_HAD: Final = 4
+
+
+class Extracted(NamedTuple):
+    """What became of one reference."""
+
+    result: Result
+    record: str | None
+    """The id of the record with its copy; None where it could not be had."""
+    why: str
+    """Why not, or how good the copy is."""
+
+    code: int
+    """As the exit codes: what cannot be had is something of which nobody knows more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Fetches copies and writes them; those that several references mean only once."""
+
+    fetchers: Mapping[str, Fetcher]
+    registry: Registry
+    warc: WarcFile
+    strict: bool = False
+    """Whether to leave out what is less than asked."""
+    most: int = MOST
+    _records: dict[str, "asyncio.Future[str]"] = field(default_factory=dict)
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def complete(
+        self, results: Iterable[Result], at_once: int, done: Callable[[Extracted], None]
+    ) -> None:
+        """Work through *results*; call *done* with what became of each."""
+        left = iter(results)
+
+        async def work(results: Iterator[Result]) -> None:
+            for result in results:
+                done(await self._extracted(result))
+
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(at_once):
+                tasks.create_task(work(left))
+
+    async def _extracted(self, result: Result) -> Extracted:
+        copy = held_by(result)
+        if copy is None:
+            return Extracted(result, None, result.why, result.code)
+        if self.strict and result.code:
+            return Extracted(result, None, f"less than asked: {result.why}", result.code)
+        try:
+            record = await self._record(copy)
+        except ArchiveError as error:
+            return Extracted(result, None, f"{error.archive}: {error.why}", _NOT_HAD)
+        await self._alone(self.warc.add_verdict, result, record, copy.raw or copy.uri)
+        return Extracted(result, record, result.why, result.code)
+
+    async def _record(self, copy: Held) -> str:
+        """Return the record of *copy*, written now unless another reference meant it too."""
+        known = self._records.get(copy.uri)
+        if known is not None:
+            return await known
+        record: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._records[copy.uri] = record
+        try:
+            written = await self._written(copy)
+        except ArchiveError as error:
+            record.set_exception(error)
+            return await record
+        record.set_result(written)
+        return written
+
+    async def _written(self, copy: Held) -> str:
+        async with fetched(copy, self.fetchers[copy.archive], self.most) as content:
+            fields = archived_fields(content, self.registry)
+            return await self._alone(self.warc.add_copy, copy, content, fields)
+
+    async def _alone(
+        self, write: Callable[Said, Told], *said: Said.args, **more: Said.kwargs
+    ) -> Told:
+        """Write one record after the other, and where a slow disk holds up nobody."""
+        async with self._writing:
+            return await asyncio.to_thread(write, *said, **more)

@@ -1,0 +1,117 @@
+"""The WARC that is written: under another name until it is whole and on the disk.
+
+Each copy is a ``response`` with the archived status and headers where the archive tells them,
+else a ``resource``. Beside it stands a ``metadata`` record with the reference that led to it
+and the verdict: as warc-fields, which no indexer takes for a capture.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
+from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
+
+from timegate.bulk.result import Result
+from timegate.extraction.archived import Fields
+from timegate.extraction.fetching import Fetched
+from timegate.extraction.held import Held
+from timegate.verdict import header_safe
+from timegate.web.sandbox import is_clean
+
+_FIELDS: Final = "application/warc-fields"
+_OPAQUE: Final = "application/octet-stream"
+
+
+class WarcFile:
+    """A WARC under way. Use as a context manager; without `finish` there is no file."""
+
+    def __init__(self, path: Path, info: Mapping[str, str]) -> None:
+        """Begin the file *path*, which must not exist. Raises OSError."""
+        self._path = path
+        self._part = path.with_name(f"{path.name}.part")
+        if path.exists():
+            raise FileExistsError(17, "exists already", str(path))
+        self._file = self._part.open("wb")
+        self._writer = WARCWriter(
+            self._file, gzip=path.suffix == ".gz", warc_version="WARC/1.1"
+        )
+        record = self._writer.create_warcinfo_record(path.name, info)
+        self._info = str(record.rec_headers.get_header("WARC-Record-ID"))
+        self._writer.write_record(record)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        self._part.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Wait until everything is on the disk, and give the file its name."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._part.rename(self._path)
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def add_copy(self, copy: Held, content: Fetched, fields: Fields | None) -> str:
+        """Write the copy; return the id of its record."""
+        head = {
+            "WARC-Date": str(copy.captured),
+            "WARC-Source-URI": header_safe(copy.uri),
+            "WARC-Warcinfo-ID": self._info,
+            "WARC-Payload-Digest": content.digest,
+        }
+        http = None
+        if fields is None:
+            kind = content.headers.get("content-type", "")
+            head["Content-Type"] = kind if kind and is_clean(kind) else _OPAQUE
+        else:
+            # Nobody tells the phrase behind the status; RFC 9112 4 lets it be empty.
+            http = StatusAndHeaders(f"{content.status} ", fields, protocol="HTTP/1.1")
+        record = self._writer.create_warc_record(
+            header_safe(copy.original),
+            "resource" if fields is None else "response",
+            payload=content.body,
+            length=content.length,
+            http_headers=http,
+            warc_headers_dict=head,
+        )
+        self._writer.write_record(record)
+        return str(record.rec_headers.get_header("WARC-Record-ID"))
+
+    def add_verdict(self, result: Result, refers_to: str, fetched_from: str) -> None:
+        """Write which reference led to the copy *refers_to*, and how good it is."""
+        told = {
+            "reference": result.item.text,
+            "outcome": result.outcome,
+            "verdict": result.why,
+            "pwid": result.pwid,
+            "fetched": fetched_from,
+            "report": result.report,
+        }
+        # JSON in ASCII is one line, whatever was in the list.
+        lines = [f"{name}: {json.dumps(value)}\r\n" for name, value in told.items()]
+        block = "".join(lines).encode()
+        head = {
+            "WARC-Refers-To": refers_to,
+            "WARC-Warcinfo-ID": self._info,
+            "Content-Type": _FIELDS,
+        }
+        record = self._writer.create_warc_record(
+            "", "metadata", payload=BytesIO(block), length=len(block), warc_headers_dict=head
+        )
+        self._writer.write_record(record)
