@@ -38,4 +38,8 @@ def open_store(url: str, *, limit: int | None = None, clock: Clock = time.time) 
             if limit is None
             else SqliteStore(path, limit=limit, clock=clock)
         )
-    raise ValueError(f"{url!r} is no cache; allowed are memory: and sqlite:PATH")
+    # Only the scheme is shown: the rest may be a misspelt URL with a password in it (R26).
+    shown = f"{kind}://..." if rest.startswith("//") else url
+    raise ValueError(
+        f"{shown!r} is no cache; allowed are memory: and sqlite:PATH, and redis://HOST to share it"
+    )

@@ -177,6 +177,13 @@ def test_an_unknown_store_is_refused_with_what_is_allowed(url: str) -> None:
         open_store(url)
 
 
+def test_a_misspelt_url_with_a_password_is_not_shown() -> None:
+    with pytest.raises(ValueError, match="allowed are") as caught:
+        open_store("rediss+clutser://:hunter2@h")
+
+    assert "hunter2" not in str(caught.value)
+
+
 async def test_a_url_names_the_store_and_its_limit(tmp_path: Path) -> None:
     memory = open_store("memory:", limit=1 << 20)
     sqlite = open_store(f"sqlite:{tmp_path / 'cache.db'}", limit=1 << 20)
