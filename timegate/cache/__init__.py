@@ -41,5 +41,5 @@ def open_store(url: str, *, limit: int | None = None, clock: Clock = time.time) 
     # Only the scheme is shown: the rest may be a misspelt URL with a password in it (R26).
     shown = f"{kind}://..." if rest.startswith("//") else url
     raise ValueError(
-        f"{shown!r} is no cache; allowed are memory: and sqlite:PATH, and redis://HOST to share it"
+        f"{shown!r} is no cache; allowed are memory: and sqlite:PATH, or redis://HOST"
     )
