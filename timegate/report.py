@@ -5,7 +5,8 @@ can end its angle brackets or begin another header (Q-4).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Final
 
 from archives.choice import second_of
 from archives.errors import ArchiveError
@@ -166,15 +167,6 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in text[:_LONGEST_REASON])
 
 
-class _Target(NamedTuple):
-    uri: str
-    rels: str
-    attributes: str = ""
-
-    def __str__(self) -> str:
-        return f'<{header_safe(self.uri)}>; rel="{self.rels}"{self.attributes}'
-
-
 def links(resolution: Resolution, base_url: str, registry: Registry | None = None) -> str:
     """Return the value of ``Link``: the original, our own resources, the copy and its likes.
 
@@ -182,22 +174,27 @@ def links(resolution: Resolution, base_url: str, registry: Registry | None = Non
     original is always there (M-6); others, the least important first, are left out where the
     field would grow too long.
     """
-    targets = [
-        _Target(resolution.query.original, "original"),
+    original = header_safe(resolution.query.original)
+    base = base_url.rstrip("/")
+    written = [
+        f'<{original}>; rel="original"',
         *_mementos(resolution),
-        _Target(
-            *(_own("timemap/link", resolution, base_url), "timemap"),
-            '; type="application/link-format"',
-        ),
-        _Target(_own("timegate", resolution, base_url), "timegate"),
+        f'<{base}/timemap/link/{original}>; rel="timemap"; type="application/link-format"',
+        f'<{base}/timegate/{original}>; rel="timegate"',
     ]
     pwid = None if registry is None else _pwid(resolution, registry)
     if pwid is not None:
-        targets.append(_Target(pwid, "cite-as"))
-    return ", ".join(_fitting(map(str, targets)))
+        written.append(f'<{header_safe(pwid)}>; rel="cite-as"')
+    return ", ".join(_fitting(written))
 
 
-def _fitting(written: Iterable[str]) -> Iterator[str]:
+def _fitting(written: Sequence[str]) -> Iterable[str]:
+    if sum(map(len, written)) + 2 * len(written) <= LONGEST_LINKS:
+        return written
+    return _cut(written)
+
+
+def _cut(written: Iterable[str]) -> Iterator[str]:
     room = LONGEST_LINKS
     for number, link in enumerate(written):
         if number == 0 or len(link) + 2 <= room:
@@ -209,20 +206,30 @@ def _own(path: str, resolution: Resolution, base_url: str) -> str:
     return f"{base_url.rstrip('/')}/{path}/{header_safe(resolution.query.original)}"
 
 
-def _mementos(resolution: Resolution) -> Iterator[_Target]:
-    """Yield the copy chosen, then its neighbours; one target, one link (M-8)."""
+def _mementos(resolution: Resolution) -> tuple[str, ...]:
     chosen = resolution.memento
     if chosen is None:
-        return
+        return ()
+    return _written(chosen, (*_stated(resolution.best),), (*known_copies(resolution),))
+
+
+# A page that many ask for is found again and again, with the same neighbours.
+@lru_cache(maxsize=512)
+def _written(
+    chosen: Memento, stated: tuple[Relation, ...], copies: tuple[Memento, ...]
+) -> tuple[str, ...]:
+    """Write the copy chosen, then its neighbours; one target, one link (M-8)."""
     rels: dict[str, list[str]] = {chosen.uri: []}
     dates = {chosen.uri: chosen.stamp}
-    for relation, memento in neighbours(resolution, chosen).items():
+    for relation, memento in _nearest(chosen, stated, copies).items():
         if dates.setdefault(memento.uri, memento.stamp) == memento.stamp:
             rels.setdefault(memento.uri, []).append(relation)
-    for uri, names in rels.items():
-        if uri.startswith(WEB):
-            when = http_date(dates[uri])
-            yield _Target(uri, " ".join([*names, "memento"]), f'; datetime="{when}"')
+    return tuple(
+        f'<{header_safe(uri)}>; rel="{" ".join([*names, "memento"])}"; '
+        f'datetime="{http_date(dates[uri])}"'
+        for uri, names in rels.items()
+        if uri.startswith(WEB)
+    )
 
 
 def neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Memento]:
@@ -230,9 +237,14 @@ def neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Mem
 
     Where it states none there may be one that nobody knows: then none is claimed.
     """
-    copies = [*known_copies(resolution)]
+    return _nearest(chosen, _stated(resolution.best), (*known_copies(resolution),))
+
+
+def _nearest(
+    chosen: Memento, stated: Iterable[Relation], copies: Sequence[Memento]
+) -> dict[Relation, Memento]:
     best: dict[Relation, Memento] = {}
-    for relation in _stated(resolution.best):
+    for relation in stated:
         found = _NEAREST[relation](copies, chosen.stamp)
         if found is not None:
             best[relation] = found
