@@ -11,6 +11,7 @@ from typing import Final
 
 from archives.errors import Misbehaved
 from archives.formats.httpdate import http_date, stamp_from_http_date
+from archives.formats.linkformat import resolved
 from archives.moment import Moment
 from archives.reading import Malformed
 from archives.source import Fetcher, Reply, Request
@@ -20,6 +21,8 @@ MOST: Final = 1024**3
 """Octets of one copy, as for the raw proxy."""
 _IN_MEMORY: Final = 1 << 20
 _DATED: Final = "memento-datetime"
+_MOVED: Final = (301, 302, 303, 307, 308)
+_MOST_HOPS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,34 @@ async def fetched(copy: Held, fetch: Fetcher, most: int = MOST) -> AsyncIterator
         why = "has no view of the bytes as they were harvested"
         raise Misbehaved(copy.archive, copy.uri, why)
     with SpooledTemporaryFile(_IN_MEMORY) as body:
-        async with fetch(Request("GET", copy.raw, "memento")) as reply:
+        async with _opened(copy.raw, copy.archive, fetch) as reply:
             why = _wrong(reply, copy)
             if why:
                 raise Misbehaved(copy.archive, reply.url, why)
             length, digest = await _filled(body, reply, copy.archive, most)
         yield Fetched(reply.url, reply.status, reply.headers, body, length, digest)
+
+
+@asynccontextmanager
+async def _opened(url: str, archive: str, fetch: Fetcher) -> AsyncIterator[Reply]:
+    """Hand out what is at *url*, or where the archive itself leads from there.
+
+    An archived redirect comes with its time: that is the copy, and not followed.
+    """
+    for _ in range(_MOST_HOPS):
+        async with fetch(Request("GET", url, "memento")) as reply:
+            onward = _onward(reply)
+            if onward is None:
+                yield reply
+                return
+        url = onward
+    raise Misbehaved(archive, url, "leads from one address to the next")
+
+
+def _onward(reply: Reply) -> str | None:
+    if reply.status not in _MOVED or _DATED in reply.headers:
+        return None
+    return resolved(reply.headers.get("location", "").strip(), reply.url)
 
 
 async def _filled(

@@ -1,0 +1,158 @@
+"""`timegate extract` over the demo: what comes out can be read by others, and is what was."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from cdxj_indexer.main import CDXJIndexer  # type: ignore[import-untyped]
+from click.testing import CliRunner, Result
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+
+from tests.end_to_end.server import running_demo
+from timegate.cli import main
+from timegate.demo.pages import HARBOUR
+
+LIST = """\
+duri:2010:http://museum.example/
+urn:pwid:harbour.example:2010-11-05T10:15:00Z:page:http://museum.example/
+http://museum.example/logo.png 2010
+http://museum.example/visit
+http://museum.example/exhibitions/1987
+http://museum.example/opening-hours 2010-11-05
+"""
+
+
+def extract(folder: Path, *arguments: str, given: str = LIST) -> Result:
+    out = str(folder / "out.warc.gz")
+    words = ["extract", "--demo", "--trust", "harbour", "-", "-o", out, *arguments]
+    return CliRunner().invoke(main, words, input=given)
+
+
+def bodies(path: Path) -> dict[tuple[str, str], bytes]:
+    with path.open("rb") as file:
+        return {
+            (
+                record.rec_headers.get_header("WARC-Target-URI"),
+                record.rec_headers.get_header("WARC-Date"),
+            ): record.content_stream().read()
+            for record in ArchiveIterator(file)
+            if record.rec_type == "response"
+        }
+
+
+def test_the_bytes_are_those_that_were_captured(tmp_path: Path) -> None:
+    result = extract(tmp_path)
+
+    assert result.stderr == f"6 references, 6 of them in {tmp_path / 'out.warc.gz'}\n"
+    assert result.exit_code == 0
+    captured = {(page.url, page.date): page.body for page in HARBOUR}
+    copies = bodies(tmp_path / "out.warc.gz")
+    assert len(copies) == 5
+    assert copies.items() <= captured.items()
+
+
+def test_cdxj_indexer_and_our_own_find_the_same(tmp_path: Path) -> None:
+    extract(tmp_path)
+    written = StringIO()
+
+    CDXJIndexer(output=written, inputs=[str(tmp_path / "out.warc.gz")]).process_all()
+    ours = CliRunner().invoke(main, ["index", "--json", str(tmp_path / "out.warc.gz")])
+
+    lines = [line.split(" ", 2) for line in written.getvalue().splitlines()]
+    found = {(stamp, json.loads(told)["status"]) for _, stamp, told in lines}
+    assert len(lines) == json.loads(ours.stdout)["captures"] == 5
+    assert {("20190820074600", "301"), ("20190820074610", "404")} <= found
+
+
+def test_what_could_not_be_had_is_told(tmp_path: Path) -> None:
+    given = "http://museum.example/ 2010\nhttp://nowhere.example/\nnonsense:\n"
+
+    result = extract(tmp_path, given=given)
+
+    assert result.exit_code == 3
+    assert "3 references, 1 of them in" in result.stderr
+    assert "  http://nowhere.example/: no copy found\n" in result.stderr
+    assert "  nonsense:: " in result.stderr
+
+
+def test_each_reference_is_a_line_of_json(tmp_path: Path) -> None:
+    result = extract(tmp_path, "--json", given="http://museum.example/ 2010\nnonsense:\n")
+
+    had, refused = sorted(map(json.loads, result.stdout.splitlines()), key=lambda o: o["code"])
+    assert (had["outcome"], had["code"]) == ("within", 0)
+    assert had["record"].startswith("<urn:uuid:")
+    assert had["memento"]["archive"] == "harbour"
+    assert (refused["outcome"], refused["record"], refused["memento"]) == (
+        "refused",
+        None,
+        None,
+    )
+
+
+def test_nothing_had_is_no_file(tmp_path: Path) -> None:
+    result = extract(tmp_path, given="http://nowhere.example/\n")
+
+    assert result.exit_code == 3
+    assert "was not written" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_what_is_as_asked_is_taken_if_that_is_wanted(tmp_path: Path) -> None:
+    given = "http://museum.example/ 2012\nhttp://museum.example/ 2010\n"
+
+    result = extract(tmp_path, "--tolerance", "1d", given=given)
+
+    assert result.exit_code == 1
+    assert "less than asked: " in result.stderr
+    assert len(bodies(tmp_path / "out.warc.gz")) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--at", "2016"), "dates stand in the list"),
+        (("--trust", "harbor"), "Did you mean harbour?"),
+    ],
+)
+def test_bad_usage_says_what_to_do(
+    tmp_path: Path, arguments: tuple[str, ...], why: str
+) -> None:
+    result = extract(tmp_path, *arguments)
+
+    assert result.exit_code == 2
+    assert why in result.stderr
+
+
+def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    (tmp_path / "out.warc.gz").write_text("precious")
+    words = ["extract", "--demo", "/no/such/list", "-o", str(tmp_path / "new.warc.gz")]
+
+    taken = extract(tmp_path)
+    missing = CliRunner().invoke(main, words)
+    nowhere = CliRunner().invoke(main, [*words[:2], "-", "-o", "/no/such/folder/a.warc"])
+
+    assert (taken.exit_code, missing.exit_code, nowhere.exit_code) == (2, 2, 1)
+    assert "out.warc.gz exists: choose another name" in taken.stderr
+    assert "/no/such/list: cannot be read" in missing.stderr
+    assert "/no/such/folder/a.warc" in nowhere.stderr
+
+
+def test_copies_come_over_the_network_as_well(tmp_path: Path) -> None:
+    with running_demo() as server:
+        base = f"{server.url}/collections/harbour"
+        config = tmp_path / "timegate.toml"
+        config.write_text(
+            "[archives]\nuse = []\n[[archive]]\nid = 'remote'\nkind = 'memento'\n"
+            f"timegate = '{base}/timegate/'\ntimemap = '{base}/timemap/link/'\n"
+            f"replay = '{base}/{{time14}}/{{uri}}'\nraw = '{base}/{{time14}}id_/{{uri}}'\n"
+        )
+        words = ["extract", "--config", str(config), "-", "-o", str(tmp_path / "out.warc.gz")]
+
+        result = CliRunner().invoke(main, words, input=LIST.replace("harbour.example", "x.y"))
+
+    assert "6 references, 6 of them in" in result.stderr
+    captured = {(page.url, page.date): page.body for page in HARBOUR}
+    copies = bodies(tmp_path / "out.warc.gz")
+    assert len(copies) == 5
+    assert copies.items() <= captured.items()

@@ -1,0 +1,145 @@
+"""From results to a WARC that others can read."""
+
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+
+from archives.errors import ArchiveError, Unreachable
+from archives.registry import load_known
+from archives.warc.scan import captures_in
+from tests.fakes import Canned, FakeFetcher
+from tests.timegate.extraction.copies import DATED, PAGE, RAW, URI, a_result
+from timegate.bulk.result import Result
+from timegate.extraction.run import Extracted, Extraction
+from timegate.extraction.warc_file import WarcFile
+
+ARCHIVED = {**DATED, "Content-Type": "text/html", "X-Archive-Orig-Server": "nginx"}
+ANSWER = Canned(200, ARCHIVED, b"<p>A page")
+
+
+class Read(NamedTuple):
+    kind: str
+    head: dict[str, str]
+    http: str | None
+    body: bytes
+
+
+def records(path: Path) -> list[Read]:
+    with path.open("rb") as file:
+        return [
+            Read(
+                record.rec_type,
+                dict(record.rec_headers.headers),
+                None if record.http_headers is None else str(record.http_headers),
+                record.content_stream().read(),
+            )
+            for record in ArchiveIterator(file, check_digests="raise")
+        ]
+
+
+async def extracted(
+    path: Path, answer: Canned | ArchiveError, *results: Result, strict: bool = False
+) -> tuple[list[Extracted], FakeFetcher]:
+    fetch = FakeFetcher({RAW: answer})
+    outcomes: list[Extracted] = []
+    with WarcFile(path, {"software": "test"}) as warc:
+        extraction = Extraction({"test": fetch}, load_known(), warc, strict=strict)
+        await extraction.complete(results, 2, outcomes.append)
+        warc.finish()
+    return outcomes, fetch
+
+
+@pytest.mark.parametrize("name", ["out.warc", "out.warc.gz"])
+async def test_a_copy_is_a_response_with_what_the_archive_tells(
+    name: str, tmp_path: Path
+) -> None:
+    await extracted(tmp_path / name, ANSWER, a_result())
+
+    info, response, verdict = records(tmp_path / name)
+    assert (info.kind, info.body) == ("warcinfo", b"software: test\r\n")
+    assert response.kind == "response"
+    assert response.head["WARC-Target-URI"] == PAGE
+    assert response.head["WARC-Date"] == "2016-01-22T11:20:29Z"
+    assert response.head["WARC-Source-URI"] == URI
+    assert response.head["WARC-Warcinfo-ID"] == info.head["WARC-Record-ID"]
+    assert response.http == "HTTP/1.1 200\r\nServer: nginx\r\nContent-Type: text/html\r\n"
+    assert response.body == b"<p>A page"
+    assert verdict.head["WARC-Refers-To"] == response.head["WARC-Record-ID"]
+    told = dict(line.split(": ", 1) for line in verdict.body.decode().splitlines())
+    assert json.loads(told["reference"]) == PAGE
+    assert json.loads(told["report"]) == a_result().report
+
+
+async def test_bytes_without_headers_are_a_resource(tmp_path: Path) -> None:
+    answer = Canned(200, {**DATED, "Content-Type": "image/png"}, b"\x89PNG")
+
+    await extracted(tmp_path / "out.warc", answer, a_result())
+
+    _, resource, _ = records(tmp_path / "out.warc")
+    assert (resource.kind, resource.http, resource.body) == ("resource", None, b"\x89PNG")
+    assert resource.head["Content-Type"] == "image/png"
+
+
+@pytest.mark.parametrize("answer", [ANSWER, Canned(200, DATED, b"x"), Canned(404, DATED)])
+async def test_our_own_reader_finds_the_copy_and_nothing_else(
+    answer: Canned, tmp_path: Path
+) -> None:
+    await extracted(tmp_path / "out.warc.gz", answer, a_result())
+
+    found = list(captures_in(BytesIO((tmp_path / "out.warc.gz").read_bytes())))
+
+    assert [getattr(one, "url", one) for one in found] == [PAGE]
+
+
+async def test_a_copy_that_two_references_mean_is_fetched_once(tmp_path: Path) -> None:
+    outcomes, fetch = await extracted(tmp_path / "a.warc", ANSWER, a_result(), a_result())
+
+    assert fetch.lines == [f"GET {RAW}"]
+    assert len({outcome.record for outcome in outcomes}) == 1
+    kinds = [record.kind for record in records(tmp_path / "a.warc")]
+    assert kinds == ["warcinfo", "response", "metadata", "metadata"]
+
+
+async def test_what_cannot_be_had_says_why_and_is_unknown(tmp_path: Path) -> None:
+    trouble = Unreachable("test", RAW, "no answer")
+
+    outcomes, _ = await extracted(tmp_path / "a.warc", trouble, a_result(), a_result())
+
+    assert [(o.record, o.why, o.code) for o in outcomes] == [(None, "test: no answer", 4)] * 2
+    assert [record.kind for record in records(tmp_path / "a.warc")] == ["warcinfo"]
+
+
+async def test_who_is_strict_gets_nothing_less(tmp_path: Path) -> None:
+    lenient, _ = await extracted(tmp_path / "a.warc", ANSWER, a_result(code=1))
+    strict, fetch = await extracted(tmp_path / "b.warc", ANSWER, a_result(code=1), strict=True)
+
+    assert lenient[0].record is not None
+    assert (strict[0].record, strict[0].code) == (None, 1)
+    assert fetch.lines == []
+
+
+async def test_nothing_found_is_nothing_to_fetch(tmp_path: Path) -> None:
+    outcomes, fetch = await extracted(tmp_path / "a.warc", ANSWER, a_result(None, code=3))
+
+    assert [(outcome.record, outcome.code) for outcome in outcomes] == [(None, 3)]
+    assert fetch.lines == []
+
+
+def test_without_an_end_there_is_no_file(tmp_path: Path) -> None:
+    with WarcFile(tmp_path / "out.warc.gz", {}):
+        assert [path.name for path in tmp_path.iterdir()] == ["out.warc.gz.part"]
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_exists_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "out.warc").write_text("precious")
+
+    with pytest.raises(FileExistsError):
+        WarcFile(tmp_path / "out.warc", {})
+
+    assert (tmp_path / "out.warc").read_text() == "precious"
