@@ -19,7 +19,7 @@ Purpose = Literal["memento", "index"]
 class Request:
     """One request to one archive. Only what is written here is sent."""
 
-    method: Literal["GET", "HEAD"]
+    method: Literal["GET", "HEAD", "OPTIONS"]
     url: str
     purpose: Purpose
     headers: Mapping[str, str] = field(default_factory=dict)

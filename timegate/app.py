@@ -1,8 +1,8 @@
 """The composition root: from configuration to running objects, wrapped in this order."""
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -19,7 +19,7 @@ from timegate.budget import budgeted
 from timegate.cache import Recollection, Store, open_store
 from timegate.config import Config, is_public
 from timegate.delay import Late
-from timegate.desk import Desk
+from timegate.desk import Desk, Turns
 from timegate.guide import Guide
 from timegate.local import Local, addressed, is_local, opened
 from timegate.metrics import Metrics
@@ -27,9 +27,12 @@ from timegate.resolution import Attempt
 from timegate.resolver import Deadlines, Resolver
 from timegate.routes import Rooms, routed
 from timegate.routing import Known, MementoMap, Observations, Standing
+from timegate.sharing import is_shared, open_shared
 from timegate.surroundings import Surroundings
 from timegate.timemap import Lists
 from timegate.upstream import pool
+from timegate.upstream.breaker import Breakers
+from timegate.upstream.politeness import Ledger
 from timegate.upstream.shared import SharedLedgers
 from timegate.verification import Looking, Verifier
 from timegate.web.answers import Answers
@@ -74,28 +77,52 @@ async def running(
     config = addressed(config, base_url)
     remote = [entry for entry in askable(config) if not is_local(entry)]
     settings = pool.Settings(config.contact or "no contact given", allow_private=config.private)
-    shared = None if ledgers is None else SharedLedgers(ledgers, remote)
-    around = pool.Surroundings(ledger=None if shared is None else shared.of)
-    store = open_store(config.cache)
     deadlines = Deadlines(config.soft, config.hard)
-    try:
-        async with (
-            pool.open_fetchers(remote, settings, around) as fetchers,
-            opened(config.registry, base_url, deadlines, keep=keep) as local,
-            _answering(config, fetchers, local, store, base_url) as app,
-        ):
-            yield app
-    finally:
-        await store.close()
-        if shared is not None:
-            shared.close()
+    async with AsyncExitStack() as stack:
+        state = await _state(config, remote, ledgers, stack)
+        around = pool.Surroundings(ledger=state.ledger)
+        fetchers = await stack.enter_async_context(pool.open_fetchers(remote, settings, around))
+        state.watch(fetchers.breakers)
+        local = await stack.enter_async_context(
+            opened(config.registry, base_url, deadlines, keep=keep)
+        )
+        yield await stack.enter_async_context(
+            _answering(config, fetchers, local, state, base_url)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What outlives a request: in this process, in files, or shared by replicas."""
+
+    store: Store
+    ledger: Callable[[ArchiveEntry], Ledger] | None = None
+    turns: Turns | None = None
+    watch: Callable[[Breakers], None] = lambda _: None
+
+
+async def _state(
+    config: Config, remote: Sequence[ArchiveEntry], ledgers: Path | None, stack: AsyncExitStack
+) -> _State:
+    if is_shared(config.cache):
+        shared = await stack.enter_async_context(open_shared(config.cache, config.replicas))
+        turns = shared.turns(_version(askable(config)))
+        return _State(shared.store, shared.ledger, turns, shared.watch)
+    store = open_store(config.cache)
+    stack.push_async_callback(store.close)
+    if ledgers is None:
+        return _State(store)
+    file = SharedLedgers(ledgers, remote)
+    stack.callback(file.close)
+    return _State(store, file.of)
 
 
 @asynccontextmanager
 async def _answering(
-    config: Config, remote: pool.Fetchers, local: Local, store: Store, base_url: str
+    config: Config, remote: pool.Fetchers, local: Local, state: _State, base_url: str
 ) -> AsyncIterator[App]:
     entries = askable(config)
+    store = state.store
     deadlines = Deadlines(config.soft, config.hard)
     sources = _sources(config, entries, remote, local)
     fetchers: dict[str, Fetcher] = {**remote, **local.fetchers}
@@ -112,7 +139,7 @@ async def _answering(
         news.observe(attempt)
         guide.note(attempt)
 
-    async with Desk(sources, memory, observe) as desk:
+    async with Desk(sources, memory, observe, turns=state.turns) as desk:
         resolver = Resolver(desk, memory, guide.plan, deadlines)
         verifier = Verifier(resolver, _looking(entries, fetchers), config.soft)
         answers = Answers(

@@ -48,9 +48,11 @@ class Deadline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CacheSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where answers are remembered: ``memory:`` or ``sqlite:PATH``."""
+    """Where answers are remembered: ``memory:``, ``sqlite:PATH``, or shared in Redis."""
 
     url: str = "memory:"
+    replicas: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
+    """How many servers share it; None to count those that are seen there."""
 
 
 class ArchivesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,6 +97,8 @@ class Config:
     soft: float = 2.0
     hard: float = 5.0
     cache: str = "memory:"
+    replicas: int | None = None
+    """How many servers share the cache and the manners towards archives, where it is known."""
     mementomaps: Mapping[str, str] = field(default_factory=dict)
     private: frozenset[str] = frozenset()
     """Ids of the operator's own archives: only these may be at private addresses."""
@@ -132,6 +136,7 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         file.listen,
         *_deadlines(file, where),
         file.cache.url,
+        file.cache.replicas,
         file.archives.mementomaps,
         frozenset(entry.id for entry in own),
         old_redirects=file.compatibility.redirect_if_none,

@@ -24,6 +24,7 @@ from timegate.cli.workers import Workers, reserved
 from timegate.config import Config
 from timegate.upstream.shared import create_ledgers
 from timegate.web.server import bound, serving
+from timegate.web.site.pages import prepare
 
 
 @click.command("serve")
@@ -94,6 +95,7 @@ async def _serve(config: Config, ledgers: Path | None) -> None:
     except OSError as error:
         where = _address(config.listen.host, config.listen.port)
         raise click.ClickException(f"cannot listen at {where}: {error.strerror}") from error
+    prepare()
     with place:
         address = _address(config.listen.host, int(place.getsockname()[1]))
         async with (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Final, Literal, cast
+from typing import Final
 
 from archives.choice import second_of
 from archives.formats.httpdate import http_date
@@ -34,7 +34,7 @@ _SOME_TIME: Final = "20130615083000"
 """Where nothing is known to choose by."""
 _YEAR: Final = timedelta(days=365)
 
-_OPTIONS: Final = cast('Literal["GET"]', "OPTIONS")
+_OPTIONS: Final = "OPTIONS"
 
 
 def timegate(url: str, stamp: str | None = None) -> Request:

@@ -26,6 +26,9 @@ _SENT: Final = {
     "accept": "Accept",
     "accept-datetime": "Accept-Datetime",
     "accept-encoding": "Accept-Encoding",
+    "access-control-request-headers": "Access-Control-Request-Headers",
+    "access-control-request-method": "Access-Control-Request-Method",
+    "origin": "Origin",
     "prefer": "Prefer",
     "range": "Range",
 }

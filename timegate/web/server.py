@@ -16,6 +16,7 @@ from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy
 from multidict import CIMultiDict
 
 from archives.errors import ArchiveError
+from timegate.sharing import patient
 from timegate.web.call import Answer, Call, Declined, Stream
 from timegate.web.problems import problem
 from timegate.web.recent import Recent
@@ -111,7 +112,8 @@ class Dispatch:
         call = Call(request.method, rest, request.headers, repeated)
         answer: Answer | Stream
         try:
-            answer = await handler(call)
+            with patient():
+                answer = await handler(call)
         except Declined as declined:
             answer = declined.answer
         self._observe(route, answer.status)
@@ -142,11 +144,14 @@ async def _streamed(request: web.BaseRequest, stream: Stream) -> web.StreamRespo
                 # Who reads slower than this holds archives and memory for nothing (S16).
                 async with asyncio.timeout(_SLOWEST):
                     await sent.write(chunk)
+            await sent.write_eof()
+        except ConnectionResetError:
+            # The client has left; there is nobody to tell.
+            return sent
         except (ArchiveError, TimeoutError):
             if request.transport is not None:
                 request.transport.abort()
             raise
-    await sent.write_eof()
     return sent
 
 
