@@ -1,29 +1,46 @@
 # Everything is installed into this folder. `make run` and `make test` need Python 3.11+ and make.
 #
 # apt packages, asked for by name, here and nowhere else:
-#   python3-venv   Debian's python3 comes without the module that makes virtual environments
+#   python3-venv                  Debian's python3 comes without the module that makes environments
+#   curl jq redis-server          the documents' commands are run; state is shared in a real Redis
+#   chromium                      the page is looked at in a real browser
+#   nginx caddy haproxy           what stands in front of us keeps our addresses as they are
 APT_VENV := python3-venv
+APT_TEST := curl jq redis-server
+APT_BROWSER := chromium
+APT_DEPLOY := nginx caddy haproxy
+NEED = @for program in $(1); do command -v $$program >/dev/null || missing=1; done; \
+  [ -z "$$missing" ] || (apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2)) >/dev/null
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := install --quiet --disable-pip-version-check
-WORKED_EXAMPLE := urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk
 
 # What tells most gives its verdict first, within a minute; then the rest; then what needs pywb.
 FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifiers \
   tests/timegate/cli tests/timegate/web tests/timegate/test_resolver.py
 THEN := tests --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
 
-.PHONY: run test check format bench lock clean
+.PHONY: run test test-browser test-deploy check format bench lock clean
 
+# The demo: three small archives that come with timegate, at http://127.0.0.1:1208/.
 run: .venv/run
-	$(BIN)/timegate parse '$(WORKED_EXAMPLE)'
+	$(BIN)/timegate serve --demo
 
 test: .venv/dev
+	$(call NEED,curl jq redis-server,$(APT_TEST))
 	$(BIN)/pytest -q $(FIRST)
 	$(BIN)/pytest -q $(THEN)
 	$(MAKE) .venv-pywb/ready
 	$(BIN)/pytest -q tests/end_to_end
+
+test-browser: .venv/dev
+	$(call NEED,chromium,$(APT_BROWSER))
+	$(BIN)/pytest -q tests/browser
+
+test-deploy: .venv/dev
+	$(call NEED,nginx caddy haproxy redis-server,$(APT_DEPLOY) $(APT_TEST))
+	$(BIN)/pytest -q tests/deploy
 
 check: .venv/dev .venv-pywb/ready
 	$(BIN)/ruff format --check
