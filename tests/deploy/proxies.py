@@ -53,7 +53,18 @@ class Proxy:
     name: str
     plain: Place
     tls: Place
-    pid: int
+    program: str
+
+    def skip_if_it_hides_broken_answers(self) -> None:
+        """Caddy before 2.8.0 sends the last chunk whatever happened (its commit 4de2c1c65)."""
+        if self.name != "caddy":
+            return
+        told = subprocess.run([self.program, "version"], capture_output=True, check=True)  # noqa: S603 -- Debian's own
+        version = told.stdout.decode().removeprefix("v").split()[0]
+        if tuple(map(int, version.split(".")[:2])) < (2, 8):
+            pytest.skip(
+                f"Caddy {version} ends broken answers like whole ones; use 2.8 or later"
+            )
 
 
 def nginx(where: Rendering) -> list[str]:
@@ -82,9 +93,7 @@ def nginx(where: Rendering) -> list[str]:
 
 
 def haproxy(where: Rendering) -> list[str]:
-    servers = (
-        f"server {name} 127.0.0.1:{port}\n" for name, port in enumerate(where.upstreams)
-    )
+    servers = (f"server {name} 127.0.0.1:{port}\n" for name, port in enumerate(where.upstreams))
     text = where.replaced(
         (CONFIGURATIONS / "haproxy.cfg").read_text(),
         {
@@ -146,7 +155,7 @@ def running(name: str, folder: Path, *upstreams: int) -> Iterator[Proxy]:
     ):
         try:
             _wait(where.tls, process, folder / "output")
-            yield Proxy(name, Place(where.plain), Place(where.tls, trusting), process.pid)
+            yield Proxy(name, Place(where.plain), Place(where.tls, trusting), program)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(PATIENCE)

@@ -131,6 +131,11 @@ class RawServer:
                 # Lets the first piece be read before the reset overtakes it.
                 self.go_on.wait(PATIENCE)
                 talk.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            case b"long-link":
+                link = b", ".join(
+                    b'<http://a.example/%s>; rel="x"' % (b"y" * 8000) for _ in range(9)
+                )
+                talk.sendall(b"HTTP/1.1 200 OK\r\nLink: %s\r\nContent-Length: 0\r\n\r\n" % link)
             case b"events":
                 talk.sendall(_CHUNKED + _chunk(b"data: first\n\n"))
                 self.go_on.wait(PATIENCE)

@@ -1,8 +1,7 @@
-"""Through nginx, HAProxy and Caddy, a request target arrives as it was sent, octet for octet."""
+"""Through nginx, HAProxy and Caddy, a target arrives as it was sent, octet for octet."""
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -90,7 +89,9 @@ def test_what_only_looks_like_a_page_for_operators_passes(proxy: Proxy, target: 
     assert arrived(proxy.tls, target) == target
 
 
-def test_what_a_client_says_of_its_address_is_not_believed(proxy: Proxy, echo: RawServer) -> None:
+def test_what_a_client_says_of_its_address_is_not_believed(
+    proxy: Proxy, echo: RawServer
+) -> None:
     lies = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"}
 
     head = ask(proxy.tls, "/healthy", lies).body.decode().lower()
