@@ -19,7 +19,7 @@ PIP_INSTALL := install --quiet --disable-pip-version-check
 # What tells most gives its verdict first, within a minute; then the rest; then what needs pywb.
 FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifiers \
   tests/timegate/cli tests/timegate/web tests/timegate/test_resolver.py
-THEN := tests --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
+THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
 
 .PHONY: run test test-browser test-deploy check format bench lock clean
 
@@ -48,7 +48,7 @@ check: .venv/dev .venv-pywb/ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
-	$(BIN)/pytest -q --cov --cov-report=term
+	$(BIN)/pytest -q --cov --cov-report=term --ignore=tests/deploy
 
 format: .venv/dev
 	$(BIN)/ruff format
