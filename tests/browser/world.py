@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.end_to_end.server import running_timegate
-from tests.hostile.captures import EXAMPLE, Capture, captures_of
-from tests.hostile.server import hostile_archive
+from timegate.misbehave.captures import EXAMPLE, Capture, captures_of
+from timegate.misbehave.server import misbehaving_archive
 
 PAGE = "http://example.org/"
 MARKS = 8
@@ -63,7 +63,9 @@ def local_archives() -> Iterator[dict[str, str]]:
     async def serve() -> None:
         async with AsyncExitStack() as stack:
             for name, (_, fault, held) in _HELD.items():
-                archive = await stack.enter_async_context(hostile_archive(held, fault=fault))
+                archive = await stack.enter_async_context(
+                    misbehaving_archive(held, fault=fault)
+                )
                 addresses[name] = archive.url
             began.set()
             await over.wait()

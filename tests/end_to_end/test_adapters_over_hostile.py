@@ -22,8 +22,8 @@ from archives.model import ArchiveEntry
 from archives.moment import Moment
 from archives.source import Source
 from tests.fakes import an_entry
-from tests.hostile import EXAMPLE, FAULTS, Archive, Manner, hostile_archive
-from tests.hostile.faults.refusals import PAUSE
+from timegate.misbehave import EXAMPLE, FAULTS, Archive, Manner, misbehaving_archive
+from timegate.misbehave.faults.refusals import PAUSE
 from timegate.upstream.fetcher import Timeouts
 from timegate.upstream.pool import Settings, Surroundings, open_fetchers
 
@@ -252,7 +252,7 @@ class NoNames(AbstractResolver):
 @asynccontextmanager
 async def archive_with(fault: str, kind: Kind) -> AsyncGenerator[Archive]:
     manner = replace(SMALL, timegate="200" if kind == "200" else "302")
-    async with hostile_archive(fault=fault, manner=manner) as archive:
+    async with misbehaving_archive(fault=fault, manner=manner) as archive:
         yield archive
 
 
@@ -276,7 +276,7 @@ def entry_for(archive: Archive, kind: Kind) -> ArchiveEntry:
 async def asking(archive: Archive, kind: Kind) -> AsyncGenerator[Source]:
     """Open an adapter with a memory of nothing."""
     entry = entry_for(archive, kind)
-    timeouts = HASTY if archive.fault.name in SILENT else PATIENT
+    timeouts = HASTY if archive.faults[0].name in SILENT else PATIENT
     tls = archive.client_tls() if archive.url.startswith("https:") else None
     settings = Settings(
         "mailto:test@example.org", timeouts, allow_private=frozenset({entry.id}), tls=tls
@@ -456,7 +456,7 @@ async def test_wrong_dates_are_explained() -> None:
 @pytest.mark.parametrize("manner", ["pages", "index"])
 async def test_a_paged_timemap_is_read_to_its_end(manner: Literal["pages", "index"]) -> None:
     paged = Manner(timemap=manner, page_size=2)
-    async with hostile_archive(manner=paged) as archive, asking(archive, "302") as source:
+    async with misbehaving_archive(manner=paged) as archive, asking(archive, "302") as source:
         assert await read(source) == (ALL, None)
 
     assert len(archive.journal.requests) == (3 if manner == "pages" else 4)

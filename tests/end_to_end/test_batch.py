@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from archives.model import Rate
-from tests.hostile import Archive, captures_of, hostile_archive
-from tests.hostile.journal import Asked
+from timegate.misbehave import Archive, captures_of, misbehaving_archive
+from timegate.misbehave.journal import Asked
 
 SHELF = Rate(requests=250, seconds=1, burst=10)
 ATTIC = Rate(requests=200, seconds=1, burst=5)
@@ -33,7 +33,7 @@ async def two_archives() -> AsyncIterator[tuple[Archive, Archive]]:
         for capture in captures_of(page(n), "20100101120000", "20150101120000")
     ]
     attic = [c for n in range(0, ITEMS, 3) for c in captures_of(page(n), "20120101120000")]
-    async with hostile_archive(shelf) as one, hostile_archive(attic) as other:
+    async with misbehaving_archive(shelf) as one, misbehaving_archive(attic) as other:
         yield one, other
 
 

@@ -1,7 +1,7 @@
 """Every kind of archive, served rightly and without a socket: what the contract is run over.
 
-The TimeGates and replays are those of `tests.hostile` without a fault. Its CDX server knows
-neither ``sort=reverse`` nor OutbackCDX, so here is one that knows every dialect.
+The TimeGates and replays are those of `timegate.misbehave` without a fault. Its CDX server
+knows neither ``sort=reverse`` nor OutbackCDX, so here is one that knows every dialect.
 """
 
 import json
@@ -13,10 +13,10 @@ from urllib.parse import parse_qs, urlsplit
 from archives.adapters import source_for
 from archives.model import ArchiveEntry, Dialect
 from archives.source import Request, Source
-from tests import hostile
 from tests.fakes import Canned, FakeFetcher, an_entry, clock
-from tests.hostile import wire
-from tests.hostile.captures import Holdings, read_stamp, urlkey
+from timegate import misbehave
+from timegate.misbehave import wire
+from timegate.misbehave.captures import Holdings, read_stamp, urlkey
 
 BASE: Final = "http://archive.example"
 REPLAY: Final = BASE + "/web/{time14}/{uri}"
@@ -40,17 +40,17 @@ class Served:
     journal: list[Request]
 
 
-Serve = Callable[[Sequence[hostile.Capture]], Served]
+Serve = Callable[[Sequence[misbehave.Capture]], Served]
 
 
 def _over(entry: ArchiveEntry, fetch: FakeFetcher) -> Served:
     return Served(source_for(entry, fetch, clock), fetch.journal)
 
 
-def _hostile(
-    entry: ArchiveEntry, captures: Sequence[hostile.Capture], manner: hostile.Manner
+def _served(
+    entry: ArchiveEntry, captures: Sequence[misbehave.Capture], manner: misbehave.Manner
 ) -> Served:
-    archive = hostile.Archive(captures, manner=manner)
+    archive = misbehave.Archive(captures, manner=manner)
     archive.url = BASE
 
     def answer(request: Request) -> Canned:
@@ -64,29 +64,29 @@ def _hostile(
 
 
 def memento(style: Literal["302", "200"]) -> Serve:
-    def serve(captures: Sequence[hostile.Capture]) -> Served:
+    def serve(captures: Sequence[misbehave.Capture]) -> Served:
         entry = an_entry(
             "memento",
             timegate=f"{BASE}/timegate/",
             timemaps={"link": f"{BASE}/timemap/link/"},
         )
-        return _hostile(entry, captures, hostile.Manner(timegate=style))
+        return _served(entry, captures, misbehave.Manner(timegate=style))
 
     return serve
 
 
-def wayback(captures: Sequence[hostile.Capture]) -> Served:
+def wayback(captures: Sequence[misbehave.Capture]) -> Served:
     entry = an_entry(
         "wayback",
         replay=REPLAY,
         raw=BASE + "/web/{time14}id_/{uri}",
         timemaps={"link": f"{BASE}/timemap/link/"},
     )
-    return _hostile(entry, captures, hostile.Manner())
+    return _served(entry, captures, misbehave.Manner())
 
 
 def cdx(dialect: Dialect) -> Serve:
-    def serve(captures: Sequence[hostile.Capture]) -> Served:
+    def serve(captures: Sequence[misbehave.Capture]) -> Served:
         entry = an_entry("cdx", cdx=f"{BASE}/cdx", dialect=dialect, replay=REPLAY)
         holdings = Holdings(captures)
 
@@ -113,7 +113,7 @@ KINDS: Final[dict[str, Serve]] = {
 }
 
 
-def _found(holdings: Holdings, parameters: dict[str, str]) -> list[hostile.Capture]:
+def _found(holdings: Holdings, parameters: dict[str, str]) -> list[misbehave.Capture]:
     """Return the rows asked for: by nearness, newest first, or oldest first; some or all."""
     found = list(holdings.of(parameters["url"]))
     closest = read_stamp(parameters.get("closest", ""))
@@ -125,7 +125,7 @@ def _found(holdings: Holdings, parameters: dict[str, str]) -> list[hostile.Captu
     return found[limit:] if limit < 0 else found[:limit]
 
 
-def _values(capture: hostile.Capture) -> tuple[str, ...]:
+def _values(capture: misbehave.Capture) -> tuple[str, ...]:
     return (
         urlkey(capture.original),
         capture.stamp,
@@ -137,24 +137,24 @@ def _values(capture: hostile.Capture) -> tuple[str, ...]:
     )
 
 
-def _array(captures: Sequence[hostile.Capture]) -> bytes:
+def _array(captures: Sequence[misbehave.Capture]) -> bytes:
     rows = [_FIELDS, *map(_values, captures)] if captures else []
     return json.dumps(rows).encode()
 
 
-def _json_lines(captures: Sequence[hostile.Capture]) -> bytes:
+def _json_lines(captures: Sequence[misbehave.Capture]) -> bytes:
     rows = [dict(zip(_PYWB_FIELDS, _values(capture), strict=True)) for capture in captures]
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-def _cdx_lines(captures: Sequence[hostile.Capture]) -> bytes:
+def _cdx_lines(captures: Sequence[misbehave.Capture]) -> bytes:
     """Write the eleven fields of OutbackCDX: after the digest redirect, robots, length, ..."""
     tail = "- - 1 0 file.warc.gz"
     rows = [f"{' '.join(_values(capture)[:6])} {tail}\n" for capture in captures]
     return "".join(rows).encode()
 
 
-_WRITE: Final[dict[Dialect, Callable[[Sequence[hostile.Capture]], bytes]]] = {
+_WRITE: Final[dict[Dialect, Callable[[Sequence[misbehave.Capture]], bytes]]] = {
     "wayback-cdx": _array,
     "pywb-cdxj": _json_lines,
     "arquivo": _json_lines,

@@ -18,8 +18,8 @@ from archives.moment import Moment
 from archives.source import Request
 from tests.archives.adapters.contract import BASE, KINDS, Serve, Served
 from tests.fakes import FakeFetcher, an_entry, clock
-from tests.hostile import Capture, captures_of
-from tests.hostile.captures import EXAMPLE, read_stamp
+from timegate.misbehave import Capture, captures_of
+from timegate.misbehave.captures import EXAMPLE, read_stamp
 
 PAGE: Final = "http://example.org/"
 SECONDS: Final = [capture.stamp for capture in EXAMPLE]

@@ -7,12 +7,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from tests.hostile.addresses import Cdx, Elsewhere, Question, Replay, TimeGate, TimeMap
-from tests.hostile.answers import NoDate, asked_date, right_answer
-from tests.hostile.captures import Capture, Holdings, stamp
-from tests.hostile.site import Site
-from tests.hostile.tls import Authority
-from tests.hostile.wire import Answer, Reply, Request
+from timegate.misbehave.addresses import Cdx, Elsewhere, Question, Replay, TimeGate, TimeMap
+from timegate.misbehave.answers import NoDate, asked_date, right_answer
+from timegate.misbehave.captures import Capture, Holdings, stamp
+from timegate.misbehave.scripts import opened
+from timegate.misbehave.site import Site
+from timegate.misbehave.tls import Authority
+from timegate.misbehave.wire import Answer, Reply, Request
 
 EVERYTHING: Final = (TimeGate, TimeMap, Replay, Cdx, Elsewhere)
 LISTS: Final = (TimeMap, Cdx)
@@ -25,11 +26,26 @@ class Exchange:
     site: Site
     request: Request
     question: Question
+    announced: str = ""
+    """The names of faults that the answer says it has."""
+    given: Answer | None = None
+    """What other faults have made of the right answer already."""
 
     @cached_property
     def right(self) -> Answer:
-        """What a right archive would answer."""
-        return right_answer(self.site, self.request, self.question)
+        """What a right archive would answer, but for other faults."""
+        if self.given is not None:
+            return self.given
+        answer = opened(right_answer(self.site, self.request, self.question))
+        return self.announcing(answer)
+
+    def announcing(self, answer: Answer) -> Answer:
+        """Return *answer*, saying which faults it has."""
+        return answer.having("X-Misbehaviour", self.announced) if self.announced else answer
+
+    def about(self, question: Question) -> "Exchange":
+        """Return the same exchange with another question."""
+        return replace(self, question=question, given=None)
 
     @property
     def original(self) -> str:
@@ -57,7 +73,8 @@ class Exchange:
 
     def holding(self, *captures: Capture) -> "Exchange":
         """Return the same exchange with an archive that holds *captures* instead."""
-        return replace(self, site=replace(self.site, holdings=Holdings(captures)))
+        site = replace(self.site, holdings=Holdings(captures))
+        return replace(self, site=site, given=None)
 
     def asked_stamp(self) -> str | None:
         """Return the digits in a replay URL, or those of Accept-Datetime."""
@@ -89,12 +106,20 @@ class Fault:
     """It claims to speak TLS, accepts connections, and says nothing."""
     hangs_up: bool = False
     """It closes every connection before reading from it."""
+    opens: bool = True
+    """Whether scripts of other sites may read what it answers."""
+    preflights: bool = True
+    """Whether they may ask for a time: OPTIONS is answered."""
+
+    def concerns(self, exchange: Exchange) -> bool:
+        """Whether this fault has a say in an exchange."""
+        if exchange.request.method == "OPTIONS":
+            return not self.preflights
+        return isinstance(exchange.question, self.at)
 
     def reply(self, exchange: Exchange) -> Reply:
         """Answer wrongly, or rightly where this fault has no say."""
-        return (
-            self.spoil(exchange) if isinstance(exchange.question, self.at) else exchange.right
-        )
+        return self.spoil(exchange) if self.concerns(exchange) else exchange.right
 
 
 def fault(*at: type[Question]) -> Callable[[Spoil], Fault]:

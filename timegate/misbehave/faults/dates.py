@@ -1,13 +1,14 @@
-"""Archives that err or lie about time: HU-06, HU-20, and choices that are no choice."""
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
+"""Archives that err or lie about time, and choices that are no choice."""
 
 import re
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from tests.hostile.addresses import Addresses, Replay, TimeGate, TimeMap
-from tests.hostile.answers import timegate_to
-from tests.hostile.captures import (
+from timegate.misbehave.addresses import Addresses, Replay, TimeGate, TimeMap
+from timegate.misbehave.answers import timegate_to
+from timegate.misbehave.captures import (
     Capture,
     distance,
     http_date,
@@ -15,8 +16,8 @@ from tests.hostile.captures import (
     read_stamp,
     stamp,
 )
-from tests.hostile.faults.fault import Exchange, fault
-from tests.hostile.wire import Answer
+from timegate.misbehave.faults.fault import Exchange, fault
+from timegate.misbehave.wire import Answer
 
 _DATETIME: Final = re.compile(r'; datetime="[^"]*+"')
 _DAY: Final = timedelta(days=1)
@@ -87,7 +88,7 @@ def stamp_differs(exchange: Exchange) -> Answer:
         question = replace(question, stamp=stamp(at - _DAY))
     late = _OneDayLate(exchange.site.addresses.base)
     site = replace(exchange.site, addresses=late)
-    return replace(exchange, site=site, question=question).right
+    return replace(exchange.about(question), site=site).right
 
 
 @fault(TimeGate)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import parse_qsl
 
-from tests.hostile.captures import Capture
+from timegate.misbehave.captures import Capture
 
 Form = Literal["link", "json", "cdxj"]
 FORMS: Final[tuple[Form, ...]] = ("link", "json", "cdxj")
@@ -22,7 +22,7 @@ FORMS: Final[tuple[Form, ...]] = ("link", "json", "cdxj")
 
 @dataclass(frozen=True, slots=True)
 class TimeGate:
-    """Which capture is nearest?"""
+    """A question for the capture that is nearest."""
 
     original: str
     hop: int = 0
@@ -31,7 +31,7 @@ class TimeGate:
 
 @dataclass(frozen=True, slots=True)
 class TimeMap:
-    """Which captures are there?"""
+    """A question for all captures."""
 
     original: str
     form: Form
@@ -40,7 +40,7 @@ class TimeMap:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One capture, please."""
+    """A question for one capture."""
 
     original: str
     stamp: str
@@ -49,7 +49,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Cdx:
-    """A look into the index."""
+    """A question to the index."""
 
     dialect: Literal["pywb", "wayback"]
     parameters: dict[str, str]

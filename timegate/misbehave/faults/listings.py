@@ -1,15 +1,16 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """TimeMaps that break one rule of RFC 7089 each, and are right otherwise."""
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tests.hostile.addresses import TimeMap
-from tests.hostile.captures import http_date
-from tests.hostile.faults.fault import Exchange, fault
-from tests.hostile.links import Link
-from tests.hostile.timemaps import link_body, timemap_links
-from tests.hostile.wire import Answer
+from timegate.misbehave.addresses import TimeMap
+from timegate.misbehave.captures import http_date
+from timegate.misbehave.faults.fault import Exchange, fault
+from timegate.misbehave.links import Link
+from timegate.misbehave.timemaps import link_body, timemap_links
+from timegate.misbehave.wire import Answer
 
 
 def _form(exchange: Exchange) -> str:

@@ -1,4 +1,4 @@
-"""Serve a misbehaving archive: ``python -m tests.hostile --port 0 --fault loop-self``.
+"""Serve a misbehaving archive: ``python -m timegate.misbehave --port 0 --fault loop-self``.
 
 Prints its address, then serves until it is interrupted or `--seconds` have passed.
 """
@@ -8,8 +8,8 @@ import sys
 
 import click
 
-from tests.hostile.faults import FAULTS
-from tests.hostile.server import hostile_archive
+from timegate.misbehave.faults import FAULTS
+from timegate.misbehave.server import misbehaving_archive
 
 
 @click.command(
@@ -27,7 +27,7 @@ def main(port: int, fault: str, seconds: float) -> None:
 
 
 async def _serve(port: int, fault: str, seconds: float) -> None:
-    async with hostile_archive(fault=fault, port=port) as archive:
+    async with misbehaving_archive(fault=fault, port=port) as archive:
         click.echo(archive.url)
         await asyncio.sleep(seconds)
 

@@ -1,9 +1,9 @@
-"""Faults before the first byte of HTTP: TLS (HU-19), and connections that are no use."""
+"""Faults before the first byte of HTTP: TLS, and connections that are no use."""
 
 from typing import Final
 
-from tests.hostile.faults.fault import Fault
-from tests.hostile.tls import Authority
+from timegate.misbehave.faults.fault import Fault
+from timegate.misbehave.tls import Authority
 
 tls_right: Final = Fault(
     "tls-right", "No fault: TLS with a good certificate.", tls=Authority.right

@@ -1,3 +1,4 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """TimeGates and mementos that break one rule of RFC 7089 each, and are right otherwise."""
 
 from collections.abc import Callable
@@ -5,12 +6,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from tests.hostile.addresses import Replay, TimeGate
-from tests.hostile.answers import PLAIN, timegate_to
-from tests.hostile.captures import Capture, http_date
-from tests.hostile.faults.fault import EVERYTHING, Exchange, fault
-from tests.hostile.links import header, link, original_link
-from tests.hostile.wire import Answer
+from timegate.misbehave.addresses import Replay, TimeGate
+from timegate.misbehave.answers import PLAIN, timegate_to
+from timegate.misbehave.captures import Capture, http_date
+from timegate.misbehave.faults.fault import EVERYTHING, Exchange, Fault, fault
+from timegate.misbehave.links import header, link, original_link
+from timegate.misbehave.scripts import closed
+from timegate.misbehave.wire import Answer
 
 _REFUSALS: Final = (400, 404)
 _asked: Final[set[tuple[object, ...]]] = set()
@@ -204,7 +206,7 @@ def raw_another(exchange: Exchange) -> Answer:
     question, held = exchange.question, exchange.site.holdings.of(exchange.original)
     if not isinstance(question, Replay) or not question.modifier or not held:
         return exchange.right
-    return replace(exchange, question=replace(question, stamp=held[0].stamp)).right
+    return exchange.about(replace(question, stamp=held[0].stamp)).right
 
 
 @fault(Replay)
@@ -244,16 +246,19 @@ def weekday_wrong(exchange: Exchange) -> Answer:
     return replace(exchange.right, headers=tuple(fields.items()))
 
 
-@fault(*EVERYTHING)
-def no_cors(exchange: Exchange) -> Answer:
-    """No answer may be read by scripts of other sites."""
-    return exchange.right
-
-
-@fault(*EVERYTHING)
-def no_preflight(exchange: Exchange) -> Answer:
-    """OPTIONS is not answered, so that scripts may not ask for a time."""
-    return exchange.right
+no_cors: Final = Fault(
+    "no-cors",
+    "No answer may be read by scripts of other sites.",
+    EVERYTHING,
+    lambda exchange: closed(exchange.right),
+    opens=False,
+    preflights=False,
+)
+no_preflight: Final = Fault(
+    "no-preflight",
+    "OPTIONS is not answered, so that scripts may not ask for a time.",
+    preflights=False,
+)
 
 
 @fault(TimeGate)

@@ -1,11 +1,12 @@
-"""TimeGates that lead astray: loops (HU-03), and places no archive has business to name."""
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
+"""TimeGates that lead astray: loops, and places no archive has business to name."""
 
-from tests.hostile.addresses import Replay, TimeGate
-from tests.hostile.answers import VARY
-from tests.hostile.faults.fault import Exchange, Fault, fault
-from tests.hostile.links import header, original_link
-from tests.hostile.tls import Authority
-from tests.hostile.wire import Answer
+from timegate.misbehave.addresses import Replay, TimeGate
+from timegate.misbehave.answers import VARY
+from timegate.misbehave.faults.fault import Exchange, Fault, fault
+from timegate.misbehave.links import header, original_link
+from timegate.misbehave.tls import Authority
+from timegate.misbehave.wire import Answer
 
 HOPS = 50
 

@@ -1,4 +1,5 @@
-"""TimeMaps that are hard to read: HU-08, HU-09, wrong orders, pages without end."""
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
+"""TimeMaps that are hard to read: odd writing, no end, wrong orders, pages without end."""
 
 import json
 import random
@@ -6,12 +7,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from tests.hostile.addresses import Cdx, TimeMap
-from tests.hostile.cdx import resume_key
-from tests.hostile.faults.fault import Exchange, fault
-from tests.hostile.links import Link, link
-from tests.hostile.timemaps import link_body, timemap_links
-from tests.hostile.wire import Answer, Raw, chunk, head
+from timegate.misbehave.addresses import Cdx, TimeMap
+from timegate.misbehave.cdx import resume_key
+from timegate.misbehave.faults.fault import Exchange, fault
+from timegate.misbehave.links import Link, link
+from timegate.misbehave.timemaps import link_body, timemap_links
+from timegate.misbehave.wire import Answer, Raw, chunk, head
 
 PIECE: Final = 65_536
 
@@ -41,7 +42,7 @@ def _reordered(exchange: Exchange, order: Callable[[Sequence[Link]], Sequence[Li
     return replace(exchange.right, body=link_body([*others, *order(mementos)]))
 
 
-# How a link may be written (HU-08): all of these list what the right TimeMap lists.
+# How a link may be written: all of these list what the right TimeMap lists.
 
 
 @fault(TimeMap)
@@ -104,7 +105,7 @@ def byte_order_mark(exchange: Exchange) -> Answer:
     return replace(exchange.right, body=b"\xef\xbb\xbf" + exchange.right.body)
 
 
-# What no reader can read to its end (HU-09).
+# What no reader can read to its end.
 
 
 def _in_the_middle(exchange: Exchange, bad: bytes) -> Answer:
@@ -224,7 +225,7 @@ def resume_ring(exchange: Exchange) -> Answer:
         return exchange.right
     unasked = ("resumeKey", "showResumeKey")
     first = {name: v for name, v in question.parameters.items() if name not in unasked}
-    rows = replace(exchange, question=Cdx("wayback", first)).right
+    rows = exchange.about(Cdx("wayback", first)).right
     key = resume_key(held[0])
     if first.get("output") == "json":
         return replace(rows, body=json.dumps([*json.loads(rows.body), [], [key]]).encode())

@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Final, assert_never
 
-from tests.hostile.addresses import Cdx, Elsewhere, Question, Replay, TimeGate, TimeMap
-from tests.hostile.captures import Capture, http_date, read_http_date, read_stamp
-from tests.hostile.cdx import cdx
-from tests.hostile.links import Link, header, neighbour_links, original_link, service_links
-from tests.hostile.site import Site
-from tests.hostile.timemaps import timemap
-from tests.hostile.wire import Answer, Fields, Request
+from timegate.misbehave.addresses import Cdx, Elsewhere, Question, Replay, TimeGate, TimeMap
+from timegate.misbehave.captures import Capture, http_date, read_http_date, read_stamp
+from timegate.misbehave.cdx import cdx
+from timegate.misbehave.links import Link, header, neighbour_links, original_link, service_links
+from timegate.misbehave.site import Site
+from timegate.misbehave.timemaps import timemap
+from timegate.misbehave.wire import Answer, Fields, Request
 
 VARY: Final = ("Vary", "accept-datetime")
 PLAIN: Final = ("Content-Type", "text/plain; charset=utf-8")

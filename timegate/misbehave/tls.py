@@ -1,22 +1,39 @@
-"""Certificates of an authority of our own: a right one, and every wrong one of HU-19."""
+"""Certificates of an authority of our own: a right one, and every wrong one.
+
+Nothing but the TLS faults needs `trustme`, so it is imported when one is asked for.
+"""
 
 import ssl
 import warnings
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import trustme
+if TYPE_CHECKING:
+    import trustme
 
 HOST: Final = "127.0.0.1"
+
+
+class MissingLibrary(RuntimeError):
+    """Raised for a fault whose library is not installed: which one, and how to get it."""
+
+
+def _new_authority() -> "trustme.CA":
+    try:
+        import trustme  # noqa: PLC0415 -- no part of what timegate needs otherwise
+    except ImportError as error:
+        why = "faults of TLS need the library trustme: pip install trustme"
+        raise MissingLibrary(why) from error
+    return trustme.CA()
 
 
 class Authority:
     """Issues certificates that only `client` trusts."""
 
     @cached_property
-    def _ca(self) -> trustme.CA:
-        return trustme.CA()
+    def _ca(self) -> "trustme.CA":
+        return _new_authority()
 
     def client(self) -> ssl.SSLContext:
         """Return the settings of a client that trusts this authority."""
@@ -50,14 +67,14 @@ class Authority:
 
     def self_signed(self) -> ssl.SSLContext:
         """Return those of one that vouches for itself: the certificate of an unknown root."""
-        root = trustme.CA()
+        root = _new_authority()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         with root.cert_pem.tempfile() as certificate, root.private_key_pem.tempfile() as key:
             context.load_cert_chain(certificate, key)
         return context
 
 
-def _server(certificate: trustme.LeafCert) -> ssl.SSLContext:
+def _server(certificate: "trustme.LeafCert") -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     certificate.configure_cert(context)
     return context

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tests.hostile.addresses import Addresses
-from tests.hostile.captures import Holdings
+from timegate.misbehave.addresses import Addresses
+from timegate.misbehave.captures import Holdings
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from tests.hostile.addresses import FORMS, TimeMap
-from tests.hostile.captures import Capture, http_date
-from tests.hostile.links import Link, link, memento_link, original_link
-from tests.hostile.site import Site
-from tests.hostile.wire import Answer
+from timegate.misbehave.addresses import FORMS, TimeMap
+from timegate.misbehave.captures import Capture, http_date
+from timegate.misbehave.links import Link, link, memento_link, original_link
+from timegate.misbehave.site import Site
+from timegate.misbehave.wire import Answer
 
 CONTENT_TYPES: Final = {
     "link": "application/link-format",

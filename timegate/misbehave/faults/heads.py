@@ -1,12 +1,13 @@
-"""Headers out of bounds (HU-14), headers meant for browsers (HU-21), wrong bodies (HU-22)."""
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
+"""Headers out of bounds, headers meant for browsers, wrong bodies."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Final
 
-from tests.hostile.addresses import Replay, TimeGate
-from tests.hostile.faults.fault import EVERYTHING, Exchange, fault
-from tests.hostile.wire import Answer, Fields, Raw, head, once, written
+from timegate.misbehave.addresses import Replay, TimeGate
+from timegate.misbehave.faults.fault import EVERYTHING, Exchange, fault
+from timegate.misbehave.wire import Answer, Fields, Raw, head, once, written
 
 POISON: Final = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Poison: yes\r\n"

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tests.hostile.wire import Request
+from timegate.misbehave.wire import Request
 
 Ending = Literal["client", "archive"]
 KEPT: Final = 10_000

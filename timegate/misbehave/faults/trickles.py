@@ -1,13 +1,14 @@
-"""Too slow, and too short: one byte at a time (HU-17), and answers that break off."""
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
+"""Too slow, and too short: one byte at a time, and answers that break off."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from itertools import cycle
 
-from tests.hostile.addresses import Replay
-from tests.hostile.faults.fault import EVERYTHING, LISTS, Exchange, fault
-from tests.hostile.site import Manner
-from tests.hostile.wire import Raw, chunk, head, once, written
+from timegate.misbehave.addresses import Replay
+from timegate.misbehave.faults.fault import EVERYTHING, LISTS, Exchange, fault
+from timegate.misbehave.site import Manner
+from timegate.misbehave.wire import Raw, chunk, head, once, written
 
 
 async def silence(manner: Manner) -> AsyncIterator[bytes]:

@@ -12,54 +12,20 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Final
 
-from tests.hostile.addresses import Addresses, read_question
-from tests.hostile.captures import EXAMPLE, Capture, Holdings
-from tests.hostile.faults import fault_named
-from tests.hostile.faults.fault import Exchange
-from tests.hostile.journal import Ending, Journal
-from tests.hostile.site import Manner, Site
-from tests.hostile.tls import HOST, Authority
-from tests.hostile.wire import MAX_HEAD, Answer, Raw, Reply, Request, read_request, written
+from timegate.misbehave.archive import Archive
+from timegate.misbehave.captures import EXAMPLE, Capture
+from timegate.misbehave.journal import Ending
+from timegate.misbehave.site import Manner
+from timegate.misbehave.tls import HOST
+from timegate.misbehave.wire import MAX_HEAD, Answer, Raw, Reply, Request, read_request, written
 
 MAX_CONNECTIONS: Final = 256
 MAX_REQUESTS: Final = 10_000
 """On one connection."""
 
 
-class Archive:
-    """An archive without a socket: what it holds, what is wrong with it, what it saw."""
-
-    def __init__(
-        self,
-        captures: Iterable[Capture] = EXAMPLE,
-        fault: str = "none",
-        manner: Manner | None = None,
-    ) -> None:
-        self.fault = fault_named(fault)
-        self.manner = manner or Manner()
-        self.holdings = Holdings(captures)
-        self.journal = Journal()
-        self.authority = Authority()
-        self.url = ""
-        """Scheme, host and port, once it is being served."""
-
-    @property
-    def addresses(self) -> Addresses:
-        """Where its TimeGate, TimeMaps and captures are."""
-        return Addresses(self.url)
-
-    def client_tls(self) -> ssl.SSLContext:
-        """Return TLS settings of a client that trusts this archive's authority."""
-        return self.authority.client()
-
-    def reply(self, request: Request) -> Reply:
-        """Answer a request, rightly or wrongly."""
-        site = Site(self.holdings, self.addresses, self.manner)
-        return self.fault.reply(Exchange(site, request, read_question(request.target)))
-
-
 @asynccontextmanager
-async def hostile_archive(
+async def misbehaving_archive(
     captures: Iterable[Capture] = EXAMPLE,
     fault: str = "none",
     manner: Manner | None = None,
@@ -76,16 +42,23 @@ async def hostile_archive(
 
 
 @asynccontextmanager
-async def served(archive: Archive, port: int = 0) -> AsyncIterator[None]:
-    """Put *archive* on a socket; at the end of the block nothing of it is left."""
-    tls = archive.fault.tls
-    context = None if tls is None or archive.fault.silent else tls(archive.authority)
+async def served(
+    archive: Archive, port: int = 0, host: str = HOST, base_url: str | None = None
+) -> AsyncIterator[None]:
+    """Put *archive* on a socket; at the end of the block nothing of it is left.
+
+    *base_url* is what its addresses begin with, where that is not *host* and *port*.
+    """
+    context = archive.server_tls()
+    scheme = "http" if context is None else "https"
+    silent = archive.of_connections(lambda fault: fault.silent)
     service = _Service(archive)
     server = await asyncio.start_server(
-        service.connected, HOST, port, ssl=context, limit=MAX_HEAD
+        service.connected, host, port, ssl=None if silent else context, limit=MAX_HEAD
     )
-    scheme = "http" if tls is None else "https"
-    archive.url = f"{scheme}://{HOST}:{server.sockets[0].getsockname()[1]}"
+    address = server.sockets[0].getsockname()
+    written_host = f"[{host}]" if ":" in host else host
+    archive.url = base_url or f"{scheme}://{written_host}:{address[1]}"
     try:
         yield
     finally:
@@ -135,18 +108,18 @@ class _Service:
     async def _converse(
         self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> Ending:
-        fault, manner = self.archive.fault, self.archive.manner
-        if fault.hangs_up:
+        archive, manner = self.archive, self.archive.manner
+        if archive.of_connections(lambda fault: fault.hangs_up):
             return "archive"
-        if fault.silent:
+        if archive.of_connections(lambda fault: fault.silent):
             return await _ignore(reader, manner)
         for _ in range(MAX_REQUESTS):
             async with asyncio.timeout(manner.patience):
                 request = await read_request(reader)
                 if request is None:
                     return "client" if reader.at_eof() else "archive"
-                self.archive.journal.asked(number, request)
-                reply = self.archive.reply(request)
+                archive.journal.asked(number, request)
+                reply = archive.reply(request)
                 ending = await _send(reply, request, reader, writer)
             if ending is not None:
                 return ending

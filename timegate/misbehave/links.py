@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from tests.hostile.captures import Capture, http_date
-from tests.hostile.site import Site
+from timegate.misbehave.captures import Capture, http_date
+from timegate.misbehave.site import Site
 
 
 @dataclass(frozen=True, slots=True)

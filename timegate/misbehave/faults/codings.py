@@ -1,4 +1,5 @@
-"""Content codings that explode (HU-15) or lie (HU-16).
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
+"""Content codings that explode or lie.
 
 Bombs are made while they are sent: small on the wire, smaller in memory.
 """
@@ -12,9 +13,9 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Final, Protocol
 
-from tests.hostile.addresses import Replay
-from tests.hostile.faults.fault import LISTS, Exchange, Fault, fault
-from tests.hostile.wire import Answer, Raw, chunk, head
+from timegate.misbehave.addresses import Replay
+from timegate.misbehave.faults.fault import LISTS, Exchange, Fault, fault
+from timegate.misbehave.wire import Answer, Raw, chunk, head
 
 BLOCK: Final = b'<http://x.example/web/2013/http://example.org/>; rel="memento",\n' * (1 << 14)
 """About one megabyte that every TimeMap reader has to read."""

@@ -1,14 +1,15 @@
-"""Answers that are no answer: bot gates (HU-01), refusals, errors, silence."""
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
+"""Answers that are no answer: bot gates, refusals, errors, silence."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from tests.hostile.addresses import Cdx, Replay, TimeGate, TimeMap
-from tests.hostile.captures import http_date
-from tests.hostile.faults.fault import EVERYTHING, Exchange, fault
-from tests.hostile.faults.trickles import silence
-from tests.hostile.wire import Answer, Raw, once
+from timegate.misbehave.addresses import Cdx, Replay, TimeGate, TimeMap
+from timegate.misbehave.captures import http_date
+from timegate.misbehave.faults.fault import EVERYTHING, Exchange, fault
+from timegate.misbehave.faults.trickles import silence
+from timegate.misbehave.wire import Answer, Raw, once
 
 HTML: Final = ("Content-Type", "text/html; charset=utf-8")
 PAUSE: Final = 120

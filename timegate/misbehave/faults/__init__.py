@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.hostile.faults import (
+from timegate.misbehave.faults import (
     codings,
     connections,
     dates,
@@ -14,7 +14,7 @@ from tests.hostile.faults import (
     refusals,
     trickles,
 )
-from tests.hostile.faults.fault import Fault
+from timegate.misbehave.faults.fault import Fault
 
 NONE: Final = Fault("none", "A right archive.")
 

@@ -20,19 +20,19 @@ from aiohttp import ClientSession, ClientTimeout
 from multidict import CIMultiDictProxy
 from yarl import URL
 
-from tests.hostile import (
+from timegate.misbehave import (
     EXAMPLE,
     FAULTS,
     Archive,
     Capture,
     Manner,
     captures_of,
-    hostile_archive,
+    misbehaving_archive,
 )
-from tests.hostile.captures import http_date, read_http_date
-from tests.hostile.faults import fault_named
-from tests.hostile.faults.heads import POISON
-from tests.hostile.wire import Answer, Request
+from timegate.misbehave.captures import http_date, read_http_date
+from timegate.misbehave.faults import fault_named
+from timegate.misbehave.faults.heads import POISON
+from timegate.misbehave.wire import Answer, Request
 
 PAGE: Final = "http://example.org/"
 NEAR_THE_PAIR: Final = "Wed, 01 Jul 2015 00:00:30 GMT"
@@ -116,7 +116,7 @@ def relations(answer: Answer) -> dict[str, tuple[str, str]]:
 
 
 async def test_a_timegate_redirects_to_the_nearest_capture() -> None:
-    async with hostile_archive() as archive:
+    async with misbehaving_archive() as archive:
         answer = await ask(archive, TIMEGATE, headers=at(NEAR_THE_PAIR))
 
         links = answer.headers["Link"]
@@ -129,7 +129,7 @@ async def test_a_timegate_redirects_to_the_nearest_capture() -> None:
 
 
 async def test_a_timegate_may_answer_200_with_content_location() -> None:
-    async with hostile_archive(manner=Manner(timegate="200")) as archive:
+    async with misbehaving_archive(manner=Manner(timegate="200")) as archive:
         answer = await ask(archive, TIMEGATE, headers=at(NEAR_THE_PAIR))
 
         assert answer.status == 200
@@ -226,7 +226,7 @@ def test_a_sole_memento_is_first_and_last() -> None:
 
 
 async def test_a_memento_has_its_date_and_original_and_no_vary() -> None:
-    async with hostile_archive() as archive:
+    async with misbehaving_archive() as archive:
         answer = await ask(archive, REPLAY)
 
         assert answer.status == 200
@@ -236,7 +236,7 @@ async def test_a_memento_has_its_date_and_original_and_no_vary() -> None:
 
 
 async def test_raw_bytes_are_below_id_() -> None:
-    async with hostile_archive() as archive:
+    async with misbehaving_archive() as archive:
         answer = await ask(archive, f"/web/20130615083000id_/{PAGE}")
 
         assert answer.body == EXAMPLE[1].content
@@ -273,7 +273,7 @@ def test_spellings_of_one_page_fall_together() -> None:
 async def test_a_url_comes_back_as_it_was_written() -> None:
     odd = "http://example.org/a//b%2Fc?x=%7e;y&z"
 
-    async with hostile_archive(captures_of(odd, "2013")) as archive:
+    async with misbehaving_archive(captures_of(odd, "2013")) as archive:
         answer = await ask(archive, f"/timegate/{odd}")
 
         assert answer.headers["Location"] == f"{archive.url}/web/20130101000000/{odd}"
@@ -281,7 +281,7 @@ async def test_a_url_comes_back_as_it_was_written() -> None:
 
 
 async def test_head_answers_like_get_without_a_body() -> None:
-    async with hostile_archive() as archive:
+    async with misbehaving_archive() as archive:
         for path in (TIMEGATE, TIMEMAP, REPLAY):
             get, head = await ask(archive, path), await ask(archive, path, "HEAD")
 
@@ -354,7 +354,7 @@ async def test_a_timemap_may_come_in_pages_or_as_an_index(timemap: str, requests
         "index": Manner(timemap="index", page_size=2),
     }[timemap]
 
-    async with hostile_archive(manner=manner) as archive:
+    async with misbehaving_archive(manner=manner) as archive:
         mementos = await followed(archive)
 
         assert mementos == [archive.addresses.memento(capture) for capture in EXAMPLE]
@@ -420,7 +420,7 @@ def test_resume_keys_lead_through_the_whole_list() -> None:
 
 
 async def test_the_journal_keeps_requests_in_order_and_who_closed() -> None:
-    async with hostile_archive() as archive:
+    async with misbehaving_archive() as archive:
         await ask(archive, TIMEGATE, "HEAD", {"X-Mine": "1"})
         await ask(archive, TIMEMAP)
         async with asyncio.timeout(PATIENCE):
@@ -434,7 +434,7 @@ async def test_the_journal_keeps_requests_in_order_and_who_closed() -> None:
 
 
 async def test_the_journal_tells_when_a_client_leaves_a_silence() -> None:
-    async with hostile_archive(fault="hang", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="hang", manner=SMALL) as archive:
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(archive.url).port)
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         async with asyncio.timeout(PATIENCE):
@@ -450,7 +450,7 @@ async def test_the_journal_tells_when_a_client_leaves_a_silence() -> None:
 async def test_patience_ends_what_never_ends(fault: str) -> None:
     manner = Manner(interval=0.001, patience=0.05)
 
-    async with hostile_archive(fault=fault, manner=manner) as archive:
+    async with misbehaving_archive(fault=fault, manner=manner) as archive:
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(archive.url).port)
         writer.write(b"GET /timegate/http://example.org/ HTTP/1.1\r\n\r\n")
         async with asyncio.timeout(PATIENCE):
@@ -471,7 +471,7 @@ async def comes_to_an_end(reader: asyncio.StreamReader) -> None:
 async def test_hang_reads_the_request_and_says_nothing() -> None:
     manner = Manner(interval=0.001, patience=0.05)
 
-    async with hostile_archive(fault="hang", manner=manner) as archive:
+    async with misbehaving_archive(fault="hang", manner=manner) as archive:
         raw = await ask_raw(archive, TIMEGATE)
 
         assert raw == b""
@@ -479,7 +479,7 @@ async def test_hang_reads_the_request_and_says_nothing() -> None:
 
 
 async def test_leaving_the_block_ends_open_connections() -> None:
-    async with hostile_archive(fault="hang", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="hang", manner=SMALL) as archive:
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(archive.url).port)
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         await archive.journal.until_asked()
@@ -506,7 +506,7 @@ def test_every_fault_has_a_name_and_a_sentence(fault: object) -> None:
 
 @pytest.mark.parametrize("path", [TIMEGATE, TIMEMAP, CDX])
 async def test_a_bot_challenge_is_a_200_in_html(path: str) -> None:
-    async with hostile_archive(fault="bot-challenge") as archive:
+    async with misbehaving_archive(fault="bot-challenge") as archive:
         answer = await ask(archive, path)
         replay = await ask(archive, REPLAY)
 
@@ -559,7 +559,7 @@ def test_slow_is_right_after_the_delay() -> None:
 
 @pytest.mark.parametrize(("fault", "asked"), [("close-at-once", 0), ("close-unanswered", 1)])
 async def test_a_connection_is_closed_without_an_answer(fault: str, asked: int) -> None:
-    async with hostile_archive(fault=fault) as archive:
+    async with misbehaving_archive(fault=fault) as archive:
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(archive.url).port)
         if asked:
             writer.write(b"GET / HTTP/1.1\r\n\r\n")
@@ -570,7 +570,7 @@ async def test_a_connection_is_closed_without_an_answer(fault: str, asked: int) 
 
 
 async def test_reset_ends_with_a_tcp_reset() -> None:
-    async with hostile_archive(fault="reset") as archive:
+    async with misbehaving_archive(fault="reset") as archive:
         with pytest.raises(ConnectionResetError):
             await ask_raw(archive, TIMEGATE)
 
@@ -631,7 +631,7 @@ def test_redirects_lead_where_no_archive_should(fault: str, target: str) -> None
 
 async def test_redirect_downgrade_leads_from_https_to_http() -> None:
     async with (
-        hostile_archive(fault="redirect-downgrade") as archive,
+        misbehaving_archive(fault="redirect-downgrade") as archive,
         ClientSession() as session,
         session.get(
             URL(archive.url + TIMEGATE, encoded=True),
@@ -787,7 +787,7 @@ async def test_too_much_of_one_thing_follows_the_right_links(
 ) -> None:
     manner = Manner(bulk=1_000_000)
 
-    async with hostile_archive(fault=fault, manner=manner) as archive:
+    async with misbehaving_archive(fault=fault, manner=manner) as archive:
         answer = await ask(archive, TIMEMAP)
 
         assert answer.body.count(filling) >= 0.9 * manner.bulk / share - 65_536
@@ -802,7 +802,7 @@ async def test_too_much_of_one_thing_follows_the_right_links(
     ],
 )
 async def test_mementos_stand_in_another_order(fault: str, order: list[int]) -> None:
-    async with hostile_archive(fault=fault) as archive:
+    async with misbehaving_archive(fault=fault) as archive:
         answer = await ask(archive, TIMEMAP)
 
         expected = [archive.addresses.memento(EXAMPLE[index]) for index in order]
@@ -810,7 +810,7 @@ async def test_mementos_stand_in_another_order(fault: str, order: list[int]) -> 
 
 
 async def test_shuffled_is_the_same_set_in_the_same_disorder() -> None:
-    async with hostile_archive(fault="shuffled") as archive:
+    async with misbehaving_archive(fault="shuffled") as archive:
         first, second = await ask(archive, TIMEMAP), await ask(archive, TIMEMAP)
 
         assert first.mementos == second.mementos != sorted(first.mementos)
@@ -853,7 +853,7 @@ def test_a_resume_ring_gives_the_same_rows_and_key_again(output: str) -> None:
 
 async def test_truncated_bodies_break_off() -> None:
     for fault, ending in (("truncated-length", None), ("truncated-chunks", b"0\r\n\r\n")):
-        async with hostile_archive(fault=fault) as archive:
+        async with misbehaving_archive(fault=fault) as archive:
             head, _, body = (await ask_raw(archive, TIMEMAP)).partition(b"\r\n\r\n")
 
             length = re.search(rb"Content-Length: (\d+)", head)
@@ -862,7 +862,7 @@ async def test_truncated_bodies_break_off() -> None:
 
 
 async def test_a_truncated_close_cannot_be_told_from_a_whole_body() -> None:
-    async with hostile_archive(fault="truncated-close") as archive:
+    async with misbehaving_archive(fault="truncated-close") as archive:
         answer = await ask(archive, TIMEMAP)
 
         assert answer.status == 200
@@ -873,7 +873,7 @@ async def test_a_truncated_close_cannot_be_told_from_a_whole_body() -> None:
 
 
 async def test_a_thousand_headers_are_sent() -> None:
-    async with hostile_archive(fault="thousand-headers") as archive:
+    async with misbehaving_archive(fault="thousand-headers") as archive:
         raw = await ask_raw(archive, TIMEGATE)
 
         assert raw.startswith(b"HTTP/1.1 302 Found\r\n")
@@ -881,14 +881,14 @@ async def test_a_thousand_headers_are_sent() -> None:
 
 
 async def test_a_huge_header_is_sent() -> None:
-    async with hostile_archive(fault="huge-header", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="huge-header", manner=SMALL) as archive:
         raw = await ask_raw(archive, TIMEGATE)
 
         assert b"\r\nX-Filler: " + b"z" * (SMALL.bulk // 10) + b"\r\n" in raw
 
 
 async def test_a_flood_of_100_continue_comes_before_the_answer() -> None:
-    async with hostile_archive(fault="continue-flood", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="continue-flood", manner=SMALL) as archive:
         flood = b"HTTP/1.1 100 Continue\r\n\r\n" * (SMALL.bulk // 100)
         raw = await ask_raw(archive, TIMEGATE)
 
@@ -896,14 +896,14 @@ async def test_a_flood_of_100_continue_comes_before_the_answer() -> None:
 
 
 async def test_a_nul_and_two_lengths_go_out_as_they_are() -> None:
-    async with hostile_archive(fault="nul-in-header") as archive:
+    async with misbehaving_archive(fault="nul-in-header") as archive:
         assert b"X-Filler: a\0b\r\n" in await ask_raw(archive, TIMEGATE)
-    async with hostile_archive(fault="two-lengths") as archive:
+    async with misbehaving_archive(fault="two-lengths") as archive:
         assert (await ask_raw(archive, REPLAY)).count(b"Content-Length: ") == 2
 
 
 async def test_browser_headers_bring_a_cookie() -> None:
-    async with hostile_archive(fault="browser-headers") as archive:
+    async with misbehaving_archive(fault="browser-headers") as archive:
         answer = await ask(archive, TIMEGATE)
 
         assert answer.headers["Set-Cookie"] == "spy=1; Path=/"
@@ -912,7 +912,7 @@ async def test_browser_headers_bring_a_cookie() -> None:
 
 @pytest.mark.parametrize("status", [204, 205, 206, 304, 416])
 async def test_bodies_come_where_none_belong_and_the_connection_stays(status: int) -> None:
-    async with hostile_archive(fault=f"status-{status}", manner=SMALL) as archive:
+    async with misbehaving_archive(fault=f"status-{status}", manner=SMALL) as archive:
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(archive.url).port)
         for asked in (1, 2):
             writer.write(f"GET {TIMEGATE} HTTP/1.1\r\n\r\n".encode())
@@ -926,7 +926,7 @@ async def test_bodies_come_where_none_belong_and_the_connection_stays(status: in
 
 
 async def test_head_is_answered_with_a_body_and_get_rightly() -> None:
-    async with hostile_archive(fault="head-with-body", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="head-with-body", manner=SMALL) as archive:
         head = await ask_raw(archive, REPLAY, "HEAD")
         get = await ask(archive, REPLAY)
 
@@ -949,7 +949,7 @@ def inflated(data: bytes) -> int:
 
 @pytest.mark.parametrize("path", [TIMEMAP, CDX, REPLAY])
 async def test_a_gzip_bomb_is_small_on_the_wire(path: str) -> None:
-    async with hostile_archive(fault="gzip-bomb", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="gzip-bomb", manner=SMALL) as archive:
         answer = await ask(archive, path)
 
         assert answer.headers["Content-Encoding"] == "gzip"
@@ -958,7 +958,7 @@ async def test_a_gzip_bomb_is_small_on_the_wire(path: str) -> None:
 
 
 async def test_a_nested_bomb_is_smaller_still() -> None:
-    async with hostile_archive(fault="gzip-nested", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="gzip-nested", manner=SMALL) as archive:
         answer = await ask(archive, TIMEMAP)
 
         assert answer.headers["Content-Encoding"] == "gzip, gzip"
@@ -966,7 +966,7 @@ async def test_a_nested_bomb_is_smaller_still() -> None:
 
 
 async def test_gzip_members_are_many() -> None:
-    async with hostile_archive(fault="gzip-members", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="gzip-members", manner=SMALL) as archive:
         answer = await ask(archive, TIMEMAP)
 
         assert gzip.decompress(answer.body) == b"\n" * (SMALL.bulk // 100)
@@ -976,7 +976,7 @@ async def test_gzip_members_are_many() -> None:
 async def test_other_bombs_are_small_on_the_wire_too(fault: str, coding: str) -> None:
     """Seen through aiohttp's own decoding, which knows both where their libraries are there."""
     async with (
-        hostile_archive(fault=fault, manner=SMALL) as archive,
+        misbehaving_archive(fault=fault, manner=SMALL) as archive,
         ClientSession(timeout=ClientTimeout(PATIENCE)) as session,
     ):
         packed = await ask(archive, TIMEMAP)
@@ -1002,8 +1002,8 @@ def test_content_encoding_lies() -> None:
 async def test_a_trickle_sends_byte_after_byte_until_the_client_leaves(
     fault: str, *, ended: bool
 ) -> None:
-    async with hostile_archive(fault=fault, manner=SMALL) as archive:
-        raw = await ask_raw(archive, TIMEMAP, at_most=200)
+    async with misbehaving_archive(fault=fault, manner=SMALL) as archive:
+        raw = await ask_raw(archive, TIMEMAP, at_most=300)
         async with asyncio.timeout(PATIENCE):
             await archive.journal.until_closed()
 
@@ -1016,7 +1016,7 @@ async def test_a_trickle_sends_byte_after_byte_until_the_client_leaves(
 
 async def handshake(archive: Archive, context: ssl.SSLContext) -> None:
     port = URL(archive.url).port
-    async with asyncio.timeout(0.2 if archive.fault.silent else PATIENCE):
+    async with asyncio.timeout(0.2 if archive.faults[0].silent else PATIENCE):
         _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
         writer.close()
         await writer.wait_closed()
@@ -1031,13 +1031,13 @@ async def handshake(archive: Archive, context: ssl.SSLContext) -> None:
     ],
 )
 async def test_a_bad_certificate_fails_for_its_own_reason(fault: str, complaint: str) -> None:
-    async with hostile_archive(fault=fault) as archive:
+    async with misbehaving_archive(fault=fault) as archive:
         with pytest.raises(ssl.SSLCertVerificationError, match=complaint):
             await handshake(archive, archive.client_tls())
 
 
 async def test_an_outdated_archive_speaks_with_outdated_clients_alone() -> None:
-    async with hostile_archive(fault="tls-outdated") as archive:
+    async with misbehaving_archive(fault="tls-outdated") as archive:
         old = archive.client_tls()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -1050,7 +1050,7 @@ async def test_an_outdated_archive_speaks_with_outdated_clients_alone() -> None:
 
 
 async def test_a_good_certificate_is_trusted_by_who_knows_the_authority() -> None:
-    async with hostile_archive(fault="tls-right") as archive:
+    async with misbehaving_archive(fault="tls-right") as archive:
         await handshake(archive, archive.client_tls())
 
         with pytest.raises(ssl.SSLCertVerificationError):
@@ -1058,7 +1058,7 @@ async def test_a_good_certificate_is_trusted_by_who_knows_the_authority() -> Non
 
 
 async def test_a_hung_handshake_is_never_answered() -> None:
-    async with hostile_archive(fault="tls-hung", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="tls-hung", manner=SMALL) as archive:
         with pytest.raises(TimeoutError):
             await handshake(archive, archive.client_tls())
         async with asyncio.timeout(PATIENCE):
@@ -1072,7 +1072,15 @@ async def test_a_hung_handshake_is_never_answered() -> None:
 
 
 def test_it_runs_as_a_command_that_prints_its_address_and_ends_by_itself() -> None:
-    command = [sys.executable, "-m", "tests.hostile", "--fault", "loop-self", "--seconds", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "timegate.misbehave",
+        "--fault",
+        "loop-self",
+        "--seconds",
+        "0",
+    ]
 
     done = subprocess.run(  # noqa: S603 -- our own words
         command,

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote_plus
 
-from tests.hostile.addresses import Cdx
-from tests.hostile.captures import Capture, distance, read_stamp, urlkey
-from tests.hostile.site import Site
-from tests.hostile.wire import Answer
+from timegate.misbehave.addresses import Cdx
+from timegate.misbehave.captures import Capture, distance, read_stamp, urlkey
+from timegate.misbehave.site import Site
+from timegate.misbehave.wire import Answer
 
 PYWB_FIELDS: Final = ("urlkey", "timestamp", "url", "mime", "status", "digest", "length")
 WAYBACK_FIELDS: Final = (
@@ -36,7 +36,7 @@ def cdx(site: Site, question: Cdx) -> Answer:
 
 
 def _found(site: Site, parameters: dict[str, str]) -> list[Capture]:
-    """Return the captures asked for; bounds are prefixes and included (A-2)."""
+    """Return the captures asked for; bounds are included, and may be prefixes."""
     earliest, latest = parameters.get("from", ""), parameters.get("to", "")
     held = [
         capture
