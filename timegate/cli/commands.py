@@ -8,13 +8,14 @@ import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple, NoReturn, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from timegate.nearness import similar
 
+Some = TypeVar("Some", bound=click.Command)
 _INTERRUPTED: Final = 130
 _NO_READER: Final = 141
 """128 and the numbers of SIGINT and SIGPIPE, as shells have it."""
@@ -60,9 +61,12 @@ class Commands(click.Group):
         command = getattr(import_module(f"timegate.cli.{module}"), name)
         if not isinstance(command, click.Command):
             return None
-        # A paragraph after a backspace keeps its lines; docstrings are raw, for backslashes.
-        command.help = (command.help or "").replace("\\b\n", "\b\n")
-        return command
+        return _with_its_lines(command)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what all this is for."""
+        _with_its_lines(self)
+        super().format_help_text(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write what each command does, without importing any."""
@@ -90,6 +94,9 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; end quietly when the user or the reader of the output has gone."""
+        if os.environ.get("NO_COLOR"):
+            # https://no-color.org: rich obeys it by itself, click does not.
+            ctx.color = False
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
                 # What a terminal's encoding cannot say is no reason to fall silent.
@@ -105,6 +112,15 @@ class Commands(click.Group):
             if group.split(BrokenPipeError)[1] is not None:
                 raise
             _leave()
+
+
+def _with_its_lines(command: Some) -> Some:
+    """Return *command* with help whose paragraphs behind a backspace keep their lines.
+
+    Click wants the character itself; our docstrings are raw, as those with backslashes are.
+    """
+    command.help = (command.help or "").replace("\\b\n", "\b\n")
+    return command
 
 
 def _leave() -> NoReturn:

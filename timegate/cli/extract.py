@@ -56,7 +56,8 @@ def extract_command(  # noqa: PLR0913 -- one parameter for each option
       4  some archive did not answer, or did not give the bytes
 
     \b
-    Example:
+    Examples:
+      timegate extract --demo list.txt -o copies.warc.gz
       echo duri:2010:http://museum.example/ | timegate extract --demo - -o museum.warc.gz
     """
     if choices.at is not None or choices.wait is not None:

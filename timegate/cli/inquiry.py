@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+import click
+
 from archives.choice import second_of
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
@@ -118,17 +120,17 @@ def _hop(number: int, exchange: Exchange) -> Iterator[str]:
 
 def _verdict(outcome: Closest | ArchiveError | None, at: Moment | None) -> Iterator[str]:
     if outcome is None:
-        yield "absent: the archive says that it has no copy"
+        yield f"{click.style('absent', 'yellow')}: the archive says that it has no copy"
     elif isinstance(outcome, ArchiveError):
-        yield f"unknown: {printable(outcome.why)}"
+        yield f"{click.style('unknown', 'magenta')}: {printable(outcome.why)}"
     else:
         memento = outcome.memento
-        yield f"found {memento.uri}"
+        yield f"{click.style('found', 'green')} {printable(memento.uri)}"
         yield f"  captured {memento.captured}{_in_words(_delta(memento, at))}"
         if memento.status not in (None, 200):
             yield f"  archived status {memento.status}"
         for doubt in outcome.doubts:
-            yield f"  doubt: {printable(doubt)}"
+            yield f"  {click.style('doubt', 'yellow')}: {printable(doubt)}"
 
 
 def _in_words(delta: int | None) -> str:

@@ -134,7 +134,7 @@ def _shown(text: str, reading: Reading, registry: Registry) -> str:
 def _facts(reading: Reading, registry: Registry) -> Iterator[str]:
     identifier = reading.identifier
     kind = _MEANINGS[reading.scheme]
-    yield kind if reading.conforming else f"{kind}, repaired"
+    yield kind if reading.conforming else f"{kind}, {click.style('repaired', 'yellow')}"
     entry = registry.by_id(reading.entry) if reading.entry else None
     if entry is not None:
         yield f"archive    {identifier.archive or entry.id} ({entry.name})"
@@ -149,9 +149,9 @@ def _facts(reading: Reading, registry: Registry) -> Iterator[str]:
         yield f"fragment   #{reading.fragment} (stays with the client)"
     yield f"canonical  {identifier.canonical or 'none: no notation can say this time'}"
     for diagnostic in reading.diagnostics:
-        kind = "repaired" if diagnostic.repair else "note"
+        kind = click.style("repaired", "yellow") if diagnostic.repair else "note    "
         where = f"at character {diagnostic.position + 1}"
-        yield f"{kind:<10} {diagnostic.token}: {diagnostic.why} ({where})"
+        yield f"{kind}   {diagnostic.token}: {diagnostic.why} ({where})"
 
 
 def _time_in_words(time: Moment | None, granularity: str) -> str:
@@ -163,6 +163,11 @@ def _time_in_words(time: Moment | None, granularity: str) -> str:
 def _shown_refusal(text: str, complaint: Malformed) -> str:
     before = printable(text[: complaint.position])
     shown = printable(text)
-    lines = [shown, " " * len(before) + "^"] if len(shown) <= 500 else [shown[:500] + " ..."]
+    lines = (
+        [shown, " " * len(before) + click.style("^", "red", bold=True)]
+        if len(shown) <= 500
+        else [shown[:500] + " ..."]
+    )
     where = f"{complaint.code}, at character {complaint.position + 1}"
-    return "\n".join([*lines, f"  refused: {complaint.why} ({where})"])
+    refused = click.style("refused", "red", bold=True)
+    return "\n".join([*lines, f"  {refused}: {complaint.why} ({where})"])

@@ -103,7 +103,7 @@ def _refuse(text: str, error: ValueError, wanted: Wanted) -> None:
     elif wanted.form is not None:
         click.echo(f"{printable(text)}: {error}", err=True)
     else:
-        click.echo(f"{printable(text)}\n  refused: {error}")
+        click.echo(f"{printable(text)}\n  {click.style('refused', 'red', bold=True)}: {error}")
 
 
 def _cite(resolution: Resolution, judged: Verdict, registry: Registry, form: Form) -> None:

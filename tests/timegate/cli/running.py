@@ -1,6 +1,7 @@
 """Runs the command as a shell does: another process, real pipes, a folder of its own."""
 
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ BIN = Path(sys.executable).parent
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100", **more}
+    return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "100"} | more
 
 
 def bash(
@@ -25,3 +26,30 @@ def bash(
         check=False,
         timeout=60,
     )
+
+
+def at_a_terminal(arguments: list[str], folder: Path, **more: str) -> str:
+    """Return what the command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    usual = {"TERM": "xterm-256color", "COLUMNS": "80"}
+    with subprocess.Popen(  # noqa: S603 -- our own words
+        [BIN / "timegate", *arguments],
+        cwd=folder,
+        env=environment(folder, **(usual | more)),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        written = b"".join(iter(lambda: _read(ours), b""))
+    os.close(ours)
+    assert process.returncode is not None
+    return written.decode()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:
+        # Linux says EIO when the last writer has gone.
+        return b""

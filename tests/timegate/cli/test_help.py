@@ -22,7 +22,11 @@ def help_of(name: str) -> str:
 
 
 def examples(name: str) -> Iterator[str]:
-    _, _, below = help_of(name).partition("Example")
+    yield from examples_in(help_of(name))
+
+
+def examples_in(text: str) -> Iterator[str]:
+    _, _, below = text.partition("Example")
     block = below.partition("\n\n")[0].partition("\n")[2]
     yield from (line.strip() for line in re.sub(r"\\\n +", "", block).splitlines())
 
@@ -77,3 +81,12 @@ def test_the_list_of_commands_fits_into_a_narrow_terminal() -> None:
 @pytest.mark.parametrize("name", ["resolve", "timemap", "closest", "parse", "cite"])
 def test_exit_codes_are_told(name: str) -> None:
     assert re.search(r"Exit codes.*:\n    0  ", help_of(name))
+
+
+def test_the_help_of_all_has_examples_that_work(tmp_path: Path) -> None:
+    shown = list(examples_in(CliRunner().invoke(main, ["--help"]).output))
+
+    ended = bash(" && ".join(shown), tmp_path)
+
+    assert len(shown) == 3
+    assert ended.returncode == 0, ended.stderr.decode()

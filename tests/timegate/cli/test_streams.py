@@ -1,12 +1,13 @@
 """Pipes, broken text and impatient people: no traceback, and the exit code says what was."""
 
+import re
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.timegate.cli.running import BIN, bash, environment
+from tests.timegate.cli.running import BIN, at_a_terminal, bash, environment
 
 LINE = "http://museum.example/\n"
 BROKEN = b"a\x00b\nhttp://a.example/\xff\xfe\r\n\xc0\xaf\n\n\xed\xa0\x80"
@@ -91,3 +92,23 @@ def test_nothing_is_coloured_when_piped(tmp_path: Path) -> None:
     ended = bash(script, tmp_path, FORCE_COLOR="1", TERM="xterm-256color")
 
     assert b"\x1b" not in ended.stdout
+
+
+RED = "\x1b[31m\x1b[1mrefused"
+GREEN = "\x1b[1;32m✔ Exactly what was asked for"
+NAMED = "urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:http://museum.example/"
+
+
+def test_a_terminal_has_colours(tmp_path: Path) -> None:
+    shown = at_a_terminal(["resolve", "--demo", NAMED, "nonsense:"], tmp_path)
+
+    assert GREEN in shown
+    assert RED in shown
+
+
+def test_who_wants_no_colours_gets_none(tmp_path: Path) -> None:
+    shown = at_a_terminal(["resolve", "--demo", NAMED, "nonsense:"], tmp_path, NO_COLOR="1")
+
+    assert "✔ Exactly what was asked for" in shown
+    assert "refused: " in shown
+    assert not re.search(r"\x1b\[[0-9;]*\b3[0-7]\b", shown)
