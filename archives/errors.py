@@ -4,6 +4,7 @@
       Unreachable     no answer: DNS, connection, TLS, timeout      -> try another now
       Refused         an answer that says go away (403, 429, 503)   -> come back later
       Resting         we did not ask: breaker open, Retry-After     -> come back later
+        Queued        we did not ask: too many of ours before it    -> come back soon
       Misbehaved      an answer that breaks its protocol            -> tell its operator
 
 "We do not hold that page" is an answer, not an error: adapters return None, and only when
@@ -41,6 +42,10 @@ class Resting(ArchiveError):
     def __init__(self, archive: str, url: str, why: str, retry_after: float) -> None:
         super().__init__(archive, url, f"{why}, next try in {retry_after:.0f} s")
         self.retry_after = retry_after
+
+
+class Queued(Resting):
+    """Only our own manners kept us from asking: the archive has nothing to do with it."""
 
 
 class Misbehaved(ArchiveError):

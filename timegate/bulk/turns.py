@@ -9,13 +9,12 @@ only this one is asked. Pure: the time is passed in.
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from archives.errors import ArchiveError, Refused, Resting
+from archives.errors import Queued, Refused, Resting
 from archives.model import ArchiveEntry, Rate
 from timegate.resolution import Resolution
 
 _LONGEST_REST: Final = 300.0
 """Seconds, for one archive in a whole run: as long as the breaker rests at most."""
-_OUR_QUEUES: Final = ("our share of requests is used up", "too many requests of ours")
 
 
 def queued(resolution: Resolution) -> dict[str, float]:
@@ -26,13 +25,8 @@ def queued(resolution: Resolution) -> dict[str, float]:
     return {
         attempt.archive: attempt.outcome.retry_after
         for attempt in resolution.attempts
-        if isinstance(attempt.outcome, Resting) and is_own_queue(attempt.outcome)
+        if isinstance(attempt.outcome, Queued)
     }
-
-
-def is_own_queue(error: ArchiveError) -> bool:
-    """Whether only our own manners kept us from asking."""
-    return error.why.startswith(_OUR_QUEUES)
 
 
 class Turns:
@@ -67,7 +61,7 @@ class Rests:
         waits = [0.0]
         for attempt in resolution.attempts:
             error = attempt.outcome
-            if not isinstance(error, Resting | Refused) or is_own_queue(error):
+            if not isinstance(error, Resting | Refused) or isinstance(error, Queued):
                 continue
             give_up = self._give_up.setdefault(attempt.archive, now + self._longest)
             if error.retry_after is not None and now + error.retry_after <= give_up:

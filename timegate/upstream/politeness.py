@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Protocol
 
-from archives.errors import Refused, Resting
+from archives.errors import Queued, Refused, Resting
 from archives.model import Limits
 from archives.source import Fetcher, Purpose, Reply, Request
 from timegate.upstream.bucket import Bucket, full
@@ -103,13 +103,13 @@ class Door:
         await self._check_rest(archive, request)
         wait = await self.ledger.outlook(request.purpose, self._line[request.purpose])
         if wait > patience:
-            raise Resting(archive, request.url, "our share of requests is used up", wait)
+            raise Queued(archive, request.url, "our share of requests is used up", wait)
         try:
             async with asyncio.timeout(patience + _TICK):
                 await self._queue(request.purpose)
         except TimeoutError:
             why = "too many requests of ours are under way"
-            raise Resting(archive, request.url, why, patience) from None
+            raise Queued(archive, request.url, why, patience) from None
 
     async def _check_rest(self, archive: str, request: Request) -> None:
         resting = await self.ledger.resting()

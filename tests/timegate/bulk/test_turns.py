@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.errors import ArchiveError, Refused, Resting, Unreachable
+from archives.errors import ArchiveError, Queued, Refused, Resting, Unreachable
 from archives.model import Limits, Rate
 from archives.source import Request
 from tests.clock import in_virtual_time
 from tests.fakes import an_entry
 from tests.timegate.resolutions import absent, asking, failed
-from timegate.bulk.turns import Turns, estimate, is_own_queue, queued, rates_of
+from timegate.bulk.turns import Turns, estimate, queued, rates_of
 from timegate.resolution import Policy, Resolution
 from timegate.upstream.politeness import Door, LocalLedger
 
@@ -59,27 +59,28 @@ def queues_of_a_door(at_once: int) -> list[ArchiveError]:
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_the_words_of_our_own_queues_are_known(at_once: int) -> None:
+def test_a_door_tells_its_own_queue_from_trouble(at_once: int) -> None:
     (error,) = queues_of_a_door(at_once)
 
-    assert is_own_queue(error)
+    assert isinstance(error, Queued)
 
 
 @pytest.mark.parametrize(
     "error",
     [
         Resting("a", "http://a/", "it asked us to wait", 60.0),
-        Resting("a", "http://a/", "it failed 5 times in a row", 60.0),
         Refused("a", "http://a/", 429, 60.0),
         Unreachable("a", "http://a/", "timed out"),
     ],
 )
 def test_an_archive_in_trouble_is_no_queue(error: ArchiveError) -> None:
-    assert not is_own_queue(error)
+    resolution = Resolution(asking("2016"), Policy(), None, (), (failed("a", error),))
+
+    assert queued(resolution) == {}
 
 
 def test_only_those_are_waited_for_whom_we_did_not_ask() -> None:
-    own = Resting("slow", "http://a/", "our share of requests is used up", 12.0)
+    own = Queued("slow", "http://a/", "our share of requests is used up", 12.0)
     attempts = (absent("fast"), failed("dead"), failed("slow", own))
     resolution = Resolution(asking("2016"), Policy(), None, (), attempts)
 
