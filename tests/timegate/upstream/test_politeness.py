@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.errors import ArchiveError, Refused, Resting
+from archives.errors import ArchiveError, Queued, Refused, Resting
 from archives.model import Limits, Rate
 from archives.source import Fetcher, Purpose, Reply, Request
 from tests.clock import in_virtual_time
@@ -135,7 +135,7 @@ def test_a_wait_beyond_patience_is_called_off_at_once() -> None:
 
     errors, _, sent = in_virtual_time(story())
     assert sent == pytest.approx([0, 10])
-    assert [type(error) for error in errors] == [type(None), type(None), Resting, Resting]
+    assert [type(error) for error in errors] == [type(None), type(None), Queued, Queued]
     assert isinstance(errors[2], Resting)
     assert errors[2].retry_after == pytest.approx(20)
 
