@@ -4,7 +4,6 @@ Only what has to differ is replaced: ports, names of files, the name of the host
 """
 
 import os
-import shutil
 import signal
 import socket
 import ssl
@@ -18,6 +17,7 @@ from pathlib import Path
 import pytest
 import trustme
 
+from tests.deploy.programs import installed
 from tests.deploy.raw import PATIENCE, Place
 
 ROOT = Path(__file__).parents[2]
@@ -135,9 +135,7 @@ PROXIES: dict[str, Callable[[Rendering], list[str]]] = {
 @contextmanager
 def running(name: str, folder: Path, *upstreams: int) -> Iterator[Proxy]:
     """Start a proxy in front of *upstreams*; end it by its pid."""
-    program = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
-    if program is None:
-        pytest.skip(f"{name} is not installed (apt: {APT[name]})")
+    program = installed(name, APT[name])
     folder.mkdir(exist_ok=True)
     authority = trustme.CA()
     certificate = folder / "certificate.pem"

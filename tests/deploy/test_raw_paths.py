@@ -89,9 +89,7 @@ def test_what_only_looks_like_a_page_for_operators_passes(proxy: Proxy, target: 
     assert arrived(proxy.tls, target) == target
 
 
-def test_what_a_client_says_of_its_address_is_not_believed(
-    proxy: Proxy, echo: RawServer
-) -> None:
+def test_what_a_client_says_of_its_address_is_not_believed(proxy: Proxy) -> None:
     lies = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"}
 
     head = ask(proxy.tls, "/healthy", lies).body.decode().lower()
