@@ -8,8 +8,6 @@ keys are not used, ours are made of the URL. A CDX file knows whole seconds only
 import gzip
 import zlib
 from collections.abc import Iterator, Mapping
-from io import BufferedReader
-from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, cast
 
 from archives.formats.decoder import plain
@@ -51,10 +49,10 @@ class Named(NamedTuple):
     at: int
 
 
-def captures_beside(path: Path) -> Iterator[Named | Damage]:
-    """Read a CDX or CDXJ file line by line. Raises OSError."""
-    with path.open("rb") as file:
-        if not path.name.lower().endswith(".gz"):
+def captures_beside(opened: BinaryIO, name: str) -> Iterator[Named | Damage]:
+    """Read a CDX or CDXJ file line by line, and close it. Raises OSError."""
+    with opened as file:
+        if not name.lower().endswith(".gz"):
             yield from _lines(file, None)
             return
         try:
@@ -64,7 +62,7 @@ def captures_beside(path: Path) -> Iterator[Named | Damage]:
             yield Damage(file.tell(), f"the gzip breaks off: {error}")
 
 
-def _lines(file: BinaryIO, packed: BufferedReader | None) -> Iterator[Named | Damage]:
+def _lines(file: BinaryIO, packed: BinaryIO | None) -> Iterator[Named | Damage]:
     legend: tuple[str, ...] = ()
     at = 0
     while line := file.readline(_LONGEST):

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from archives.collection.beside import captures_beside
+from archives.collection.bucket import Bucket
 from archives.collection.claims import Claims, Unsound
-from archives.collection.crew import Failed, read_files
+from archives.collection.crew import Failed
 from archives.collection.database import alone, is_damage, open_writer, set_aside
+from archives.collection.files import Files, OnDisk
 from archives.collection.filling import Filling
-from archives.collection.folder import Seen, files_in
-from archives.collection.place import Place
+from archives.collection.folder import Seen
+from archives.collection.place import Address, Place
 from archives.collection.planning import Job, Plan, plan
 from archives.collection.scanning import Batch
 from archives.collection.summary import Progress, Summary
@@ -32,7 +34,7 @@ class NotWritable(Exception):
 
 
 def index_collection(
-    path: Path,
+    path: Path | Address,
     index: Path | None = None,
     workers: int = 1,
     progress: Watch = lambda _: None,
@@ -42,18 +44,20 @@ def index_collection(
     """Bring the index of the collection at *path* up to date.
 
     Raises OSError where the collection cannot be listed, NotWritable, Occupied where another
-    process is at it, Newer or Foreign where the file there is none of this release.
+    process is at it, Newer or Foreign where the file there is none of this release; for what
+    is elsewhere also NotInstalled, or ValueError for an address that cannot be listed.
     """
-    place = Place.of(path, index)
+    place = path if isinstance(path, Address) else Place.of(path, index)
+    files = OnDisk(place) if isinstance(place, Place) else Bucket(place.url)
     _make_room(place.index)
     with alone(place.index):
         try:
-            return _Run(place, workers, progress, read_all=read_all).summary
+            return _Run(place, files, workers, progress, read_all=read_all).summary
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise NotWritable(f"{place.index} cannot be written: {error}") from error
             set_aside(place.index)
-        run = _Run(place, workers, progress, read_all=read_all)
+        run = _Run(place, files, workers, progress, read_all=read_all)
         run.summary.rebuilt = True
         return run.summary
 
@@ -71,8 +75,16 @@ def _make_room(index: Path) -> None:
 class _Run:
     """One run, done when it is made."""
 
-    def __init__(self, place: Place, workers: int, progress: Watch, *, read_all: bool) -> None:
-        self._place = place
+    def __init__(
+        self,
+        place: Place | Address,
+        files: Files,
+        workers: int,
+        progress: Watch,
+        *,
+        read_all: bool,
+    ) -> None:
+        self._files = files
         self._watch = progress
         self.summary = Summary()
         connection, self.summary.rebuilt = open_writer(place.index)
@@ -83,7 +95,7 @@ class _Run:
     def _do(self, workers: int, *, read_all: bool) -> None:
         writer, summary = self._writer, self.summary
         writer.bury_unfinished()
-        listing = files_in(self._place, summary.complain)
+        listing = self._files.listing(summary.complain)
         self._found = listing.files
         todo = plan(listing, writer.parts(), self._grew, read_all=read_all)
         self._begin(todo)
@@ -111,7 +123,7 @@ class _Run:
         filling = Filling(self._writer, self.summary, via=job.file.path)
         own = filling.part(job.file)
         try:
-            for item in captures_beside(self._place.root / job.file.path):
+            for item in captures_beside(self._files.open(job.file.path), job.file.path):
                 found = claims.checked(item)
                 if isinstance(found, Damage):
                     filling.complain(own, job.file.path, found.offset, found.why)
@@ -133,7 +145,7 @@ class _Run:
     def _read(self, jobs: list[Job], workers: int) -> None:
         fillings: dict[str, Filling] = {}
         under_way: dict[str, int] = {}
-        for job, news in read_files(jobs, str(self._place.root), workers):
+        for job, news in self._files.read(jobs, workers):
             path = job.file.path
             if path not in fillings:
                 head = self._head(path, _HEAD)
@@ -173,7 +185,7 @@ class _Run:
 
     def _head(self, path: str, length: int) -> bytes:
         try:
-            with (self._place.root / path).open("rb") as file:
+            with self._files.open(path) as file:
                 return blake2b(file.read(length), digest_size=16).digest()
         except OSError:
             return b""

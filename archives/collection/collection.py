@@ -20,7 +20,7 @@ from typing import Final, Self, TypeVar
 from archives.collection.database import Foreign, Newer, Outdated
 from archives.collection.index import Key, Row
 from archives.collection.lookup import BATCH, Lookup
-from archives.collection.place import Place
+from archives.collection.place import Address, Place
 from archives.errors import Unreachable
 from archives.moment import Moment
 
@@ -44,14 +44,17 @@ class Collection:
     def __init__(
         self,
         id: str,  # noqa: A002 -- what the registry calls it
-        path: Path,
+        path: Path | Address,
         index: Path | None = None,
         clock: Callable[[], float] = time.perf_counter,
         waits: Callable[[], int] | None = None,
     ) -> None:
-        """*path* is the folder or file; *index* where its index is, if not beside it."""
+        """*path* is the folder or file; *index* where its index is, if not beside it.
+
+        Of files elsewhere the address says where the index is.
+        """
         self.id = id
-        self.place = Place.of(path, index)
+        self.place = path if isinstance(path, Address) else Place.of(path, index)
         self._lookup = Lookup(self.place.index, self.place.root, _PATIENCE)
         self._swift = Lookup(self.place.index, self.place.root, 0.0)
         self._clock = clock

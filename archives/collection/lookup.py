@@ -73,7 +73,7 @@ class _Own(threading.local):
 class Lookup:
     """Asks one index file, wherever the thread. Raises OSError, sqlite3.Error and the like."""
 
-    def __init__(self, index: Path, root: Path, patience: float) -> None:
+    def __init__(self, index: Path, root: Path | str, patience: float) -> None:
         """*patience*: seconds to wait for another process that holds the file."""
         self._index = index
         self._root = str(root)

@@ -1,4 +1,4 @@
-"""Where a collection is: its files, and its index beside them or elsewhere."""
+"""Where a collection is: its files, here or elsewhere, and its index, which is always here."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,3 +29,26 @@ class Place:
         """What to type to have it indexed."""
         usual = Place.of(self.path).index == self.index
         return f"timegate index {self.path}" + ("" if usual else f" --index {self.index}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Files on another machine, below an http(s) or s3 URL, with their index here."""
+
+    url: str
+    index: Path
+
+    @property
+    def root(self) -> str:
+        """What the paths in the index are relative to."""
+        return self.url.rstrip("/")
+
+    @property
+    def command(self) -> str:
+        """What to type to have it indexed."""
+        return f"timegate index {self.url} --index {self.index}"
+
+
+def is_elsewhere(path: str) -> bool:
+    """Whether *path* is the address of files on another machine."""
+    return path.lower().startswith(("s3://", "http://", "https://"))

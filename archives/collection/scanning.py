@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from archives.collection.folder import Kind
 from archives.warc.capture import Capture, Damage
@@ -32,17 +32,21 @@ class Batch(NamedTuple):
 
 def batches_in(task: Task) -> Iterator[Batch]:
     """Read a file to its end. Raises OSError."""
-    path = Path(task.path)
-    with path.open("rb") as file:
-        if task.kind == "warc":
-            yield from _batches("", captures_in(file, task.start))
-            return
-        for region in parts_of(path):
-            if isinstance(region, Damage):
-                yield Batch("", [], [region])
-            else:
-                name, start, end = region
-                yield from _batches(name, captures_in(file, start, end))
+    with Path(task.path).open("rb") as file:
+        yield from batches_of(file, task.kind, task.start)
+
+
+def batches_of(file: BinaryIO, kind: Kind, start: int) -> Iterator[Batch]:
+    """Read an open file to its end. Raises OSError."""
+    if kind == "warc":
+        yield from _batches("", captures_in(file, start))
+        return
+    for region in parts_of(file):
+        if isinstance(region, Damage):
+            yield Batch("", [], [region])
+        else:
+            name, begin, end = region
+            yield from _batches(name, captures_in(file, begin, end))
 
 
 def _batches(member: str, found: Iterable[Capture | Damage]) -> Iterator[Batch]:

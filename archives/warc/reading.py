@@ -3,6 +3,7 @@
 Where it works on the disk, it runs in a thread.
 """
 
+from collections.abc import Callable
 from io import BytesIO
 from threading import Lock
 from typing import BinaryIO, Final, Protocol
@@ -37,6 +38,15 @@ class Place(Protocol):
     def length(self) -> int: ...
 
 
+Opening = Callable[[Place], BinaryIO]
+"""Opens the file of a capture. Raises OSError."""
+
+
+def from_disk(place: Place) -> BinaryIO:
+    """Open a file by its name on our disk, never as anything that could be an address (R32)."""
+    return open(place.file, "rb")  # noqa: PTH123 -- Path takes longer
+
+
 class Reading:
     """An open record. `read` gives its payload, transfer coding removed.
 
@@ -44,14 +54,11 @@ class Reading:
     instead of the empty piece that would be the end.
     """
 
-    def __init__(self, place: Place, octets: bytes | None = None) -> None:
+    def __init__(
+        self, place: Place, octets: bytes | None = None, opening: Opening = from_disk
+    ) -> None:
         """Read *octets*, the record as it is stored, or else from the file."""
-        # Opened by its name on our disk, never as anything that could be an address (R32).
-        self._file: BinaryIO = (
-            open(place.file, "rb")  # noqa: PTH123, SIM115 -- Path takes longer; `close`
-            if octets is None
-            else BytesIO(octets)
-        )
+        self._file: BinaryIO = opening(place) if octets is None else BytesIO(octets)
         offset = place.offset if octets is None else 0
         self._busy = Lock()
         self._unwanted = False

@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeVar
 from archives.errors import Misbehaved
 from archives.warc.at_hand import at_hand
 from archives.warc.http import HttpHead
-from archives.warc.reading import Place, Reading
+from archives.warc.reading import Opening, Place, Reading, from_disk
 from archives.warc.stored import Damaged
 
 SMALL: Final = 1024**2
@@ -78,10 +78,18 @@ class Archived:
 class Replayer:
     """Opens the records of one collection."""
 
-    def __init__(self, archive: str, originals: Originals, threads: Executor) -> None:
+    def __init__(
+        self,
+        archive: str,
+        originals: Originals,
+        threads: Executor,
+        opening: Opening = from_disk,
+    ) -> None:
+        """Read files through *opening*, which is called in *threads* and so may wait."""
         self._archive = archive
         self._originals = originals
         self._threads = threads
+        self._opening = opening
 
     async def open(self, place: Place, *, body: bool = True) -> Archived:
         """Return what was archived at *place*; without *body*, its head. Raises Unreadable."""
@@ -107,12 +115,14 @@ class Replayer:
         return Archived(head, place.url, place.stamp, size, whole, reading)
 
     async def _opened(self, place: Place, *, body: bool) -> "_Opened":
-        if 0 < place.length <= _LITTLE:
+        if self._opening is from_disk and 0 < place.length <= _LITTLE:
             octets = at_hand(place.file, place.offset, place.length)
             if octets is not None:
                 with self._translated(place):
                     return _opened(place, octets, body=body)
-        return await self._in_thread(place, lambda: _opened(place, body=body), _let_go)
+        return await self._in_thread(
+            place, lambda: _opened(place, body=body, opening=self._opening), _let_go
+        )
 
     @contextmanager
     def _translated(self, place: Place) -> Iterator[None]:
@@ -166,8 +176,14 @@ class _Opened:
     revisit: _Revisit | None = None
 
 
-def _opened(place: Place, octets: bytes | None = None, *, body: bool) -> _Opened:
-    reading = Reading(place, octets)
+def _opened(
+    place: Place,
+    octets: bytes | None = None,
+    *,
+    body: bool,
+    opening: Opening = from_disk,
+) -> _Opened:
+    reading = Reading(place, octets, opening)
     keeps_open = False
     try:
         if reading.record.kind == "revisit":

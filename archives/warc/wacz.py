@@ -6,7 +6,6 @@ fetched by offset. Nothing is unpacked, and no name inside is ever used as a pat
 
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from archives.warc.capture import Damage
@@ -48,10 +47,9 @@ class _Unusable(Exception):
     """Why the ZIP file, or something in it, cannot be used."""
 
 
-def parts_of(path: Path) -> list[Part | Damage]:
-    """Return the WARCs in the WACZ at *path* in the order in which they lie there."""
-    with path.open("rb") as file:
-        return list(_bounded(parts_in(file)))
+def parts_of(file: BinaryIO) -> list[Part | Damage]:
+    """Return the WARCs in an open WACZ in the order in which they lie there."""
+    return list(_bounded(parts_in(file)))
 
 
 def _bounded(found: Iterator[Part | Damage]) -> Iterator[Part | Damage]:

@@ -34,7 +34,7 @@ def cdxj(**changed: object) -> str:
 def read(folder: Path, text: str, name: str = "x.cdxj") -> list[Named | Damage]:
     octets = text.encode()
     path = put(folder, name, gzip.compress(octets) if name.endswith(".gz") else octets)
-    return list(captures_beside(path))
+    return list(captures_beside(path.open("rb"), path.name))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_bomb_is_given_up(tmp_path: Path) -> None:
 def test_a_torn_gzip_gives_what_is_there(tmp_path: Path) -> None:
     path = put(tmp_path, "x.cdx.gz", gzip.compress(f"{ELEVEN}\n".encode() * 1000)[:-9])
 
-    found = list(captures_beside(path))
+    found = list(captures_beside(path.open("rb"), path.name))
 
     assert isinstance(found[0], Named)
     assert isinstance(found[-1], Damage)

@@ -40,7 +40,8 @@ def test_the_warcs_are_found_where_they_lie(tmp_path: Path) -> None:
     path = tmp_path / "some.wacz"
     path.write_bytes(SOUND)
 
-    one, two = parts_of(path)
+    with path.open("rb") as file:
+        one, two = parts_of(file)
 
     assert isinstance(one, Part)
     assert isinstance(two, Part)
@@ -179,7 +180,8 @@ def test_damages_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "some.wacz"
     path.write_bytes(wacz({f"../{number}.warc": b"" for number in range(1200)}))
 
-    assert len(parts_of(path)) == 1000
+    with path.open("rb") as file:
+        assert len(parts_of(file)) == 1000
 
 
 @settings(deadline=None)

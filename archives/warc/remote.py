@@ -1,0 +1,126 @@
+"""A file that lies on another machine, read by ranges as if it lay here.
+
+What a server says is compared, range by range, with what was asked and with what it said
+before: one that ignores ranges, cuts them short, or puts another file in the place of the
+first is an error, never other octets. Everything is raised as OSError, as from a disk.
+"""
+
+import errno
+import io
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple, Protocol
+
+_RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+_AHEAD: Final = 1024 * 1024
+"""Octets of one request while a long record is read; also what is held of it."""
+_PARTIAL: Final = 206
+_TOLD: Final = {
+    200: "the server ignores ranges",
+    401: "the server wants credentials",
+    403: "the server refuses",
+    404: "there is no such file",
+    416: "it is shorter than the index says",
+}
+
+
+class Piece(NamedTuple):
+    """Some octets of a file, how many it has in all, and which state of it they are from."""
+
+    octets: bytes
+    total: int
+    version: str
+    """ETag, or else Last-Modified; empty where the server tells neither."""
+
+
+class Ranges(Protocol):
+    """Where ranges come from. Asked in threads, not in the loop."""
+
+    def get(self, name: str, start: int, end: int) -> Piece:
+        """Return what stands from *start* to before *end*, or to the end. Raises OSError."""
+        ...
+
+
+def failure(why: str) -> OSError:
+    """Return what is raised where a file elsewhere cannot be read."""
+    return OSError(errno.EIO, why)
+
+
+def checked(
+    status: int, headers: Mapping[str, str], octets: bytes, start: int, end: int
+) -> Piece:
+    """Return *octets* if the answer is the range that was asked for; names in lower case."""
+    if status != _PARTIAL:
+        raise failure(_TOLD.get(status, f"the server answers {status}"))
+    if headers.get("content-encoding", "identity") != "identity":
+        # Offsets would be those of something that was packed on the way.
+        raise failure("the server packs what it was asked to send as it is")
+    told = _RANGE.fullmatch(headers.get("content-range", ""))
+    if told is None:
+        raise failure("the server does not say which range it sends")
+    first, last, total = map(int, told.groups())
+    if first != start or last + 1 != min(end, total):
+        raise failure("the server sends another range than was asked for")
+    if len(octets) != last + 1 - first:
+        raise failure("the server breaks off in the middle")
+    version = headers.get("etag") or headers.get("last-modified") or ""
+    return Piece(octets, total, version)
+
+
+class RemoteFile(io.RawIOBase):
+    """The file *name* from its start to *end*; to its own end where that is None."""
+
+    def __init__(self, ranges: Ranges, name: str, end: int | None = None) -> None:
+        super().__init__()
+        self._ranges = ranges
+        self._file = name
+        self._end = end
+        self._at = 0
+        self._seen: tuple[int, str] | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_END:
+            offset += self._known_end()
+        elif whence == io.SEEK_CUR:
+            offset += self._at
+        self._at = offset
+        return offset
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill *buffer* with one request, or up to the end."""
+        end = min(self._at + len(buffer), self._known_end())
+        if end <= self._at:
+            return 0
+        octets = self._get(self._at, end).octets
+        buffer[: len(octets)] = octets
+        self._at += len(octets)
+        return len(octets)
+
+    def _known_end(self) -> int:
+        if self._end is None:
+            self._end = self._get(0, 1).total
+        return self._end
+
+    def _get(self, start: int, end: int) -> Piece:
+        piece = self._ranges.get(self._file, start, end)
+        seen = (piece.total, piece.version)
+        if self._seen not in (None, seen):
+            raise failure("the file was changed while it was read")
+        self._seen = seen
+        return piece
+
+
+def open_remote(
+    ranges: Ranges, name: str, end: int | None = None, ahead: int = _AHEAD
+) -> io.BufferedReader:
+    """Open a file elsewhere; *ahead* octets are asked for at a time, none behind *end*."""
+    return io.BufferedReader(RemoteFile(ranges, name, end), ahead)

@@ -1,0 +1,123 @@
+"""Files elsewhere: the octets that were asked for, or an error, and never others."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archives.warc.remote import Piece, checked, failure, open_remote
+
+WHOLE = bytes(range(256)) * 40
+
+
+class Kept:
+    """`Ranges` over octets in memory, which can be changed."""
+
+    def __init__(self, octets: bytes = WHOLE) -> None:
+        self.octets = octets
+        self.version = '"1"'
+        self.asked: list[tuple[int, int]] = []
+
+    def get(self, name: str, start: int, end: int) -> Piece:
+        assert name == "some.warc.gz"
+        self.asked.append((start, end))
+        if start >= len(self.octets):
+            raise failure("it is shorter than the index says")
+        return Piece(self.octets[start:end], len(self.octets), self.version)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.integers(0, 3000)), max_size=8))
+def test_it_reads_as_a_file_on_the_disk_does(places: list[tuple[int, int]]) -> None:
+    with open_remote(Kept(), "some.warc.gz", ahead=512) as file:
+        for start, length in places:
+            file.seek(start)
+
+            assert file.read(length) == WHOLE[start : start + length]
+
+
+def test_where_nothing_is_known_the_server_tells_the_length() -> None:
+    with open_remote(Kept(), "some.warc.gz") as file:
+        assert file.seek(0, 2) == len(WHOLE)
+
+
+def test_nothing_behind_the_record_is_asked_for() -> None:
+    kept = Kept()
+
+    with open_remote(kept, "some.warc.gz", 300) as file:
+        file.seek(100)
+        octets = file.read()
+
+    assert octets == WHOLE[100:300]
+    assert kept.asked == [(100, 300)]
+
+
+@pytest.mark.parametrize("change", ["version", "length"])
+def test_a_file_that_changes_while_it_is_read_is_an_error(change: str) -> None:
+    kept = Kept()
+
+    with open_remote(kept, "some.warc.gz", ahead=64) as file:
+        file.read(64)
+        if change == "version":
+            kept.version = '"2"'
+        else:
+            kept.octets += b"more"
+
+        with pytest.raises(OSError, match="changed while it was read"):
+            file.read(64)
+
+
+RANGE = {"content-range": "bytes 10-19/100", "etag": '"a"'}
+TEN = bytes(10)
+
+
+def test_the_range_that_was_asked_for_is_taken() -> None:
+    assert checked(206, RANGE, TEN, 10, 20) == Piece(TEN, 100, '"a"')
+
+
+def test_the_last_range_may_be_shorter() -> None:
+    headers = {"content-range": "bytes 90-99/100", "last-modified": "then"}
+
+    assert checked(206, headers, TEN, 90, 200) == Piece(TEN, 100, "then")
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "octets", "why"),
+    [
+        (200, RANGE, TEN, "ignores ranges"),
+        (302, RANGE, b"", "answers 302"),
+        (404, RANGE, b"", "no such file"),
+        (416, RANGE, b"", "shorter than the index says"),
+        (500, RANGE, b"", "answers 500"),
+        (206, {}, TEN, "which range"),
+        (206, {"content-range": "bytes 10-19/*"}, TEN, "which range"),
+        (206, {"content-range": "bytes 11-20/100"}, TEN, "another range"),
+        (206, {"content-range": "bytes 10-14/100"}, TEN[:5], "another range"),
+        (206, {"content-range": "bytes 10-29/100"}, TEN, "another range"),
+        (206, RANGE, TEN[:9], "breaks off"),
+        (206, RANGE, TEN + b"x", "breaks off"),
+        (206, {**RANGE, "content-encoding": "gzip"}, TEN, "packs"),
+    ],
+)
+def test_any_other_answer_is_an_error(
+    status: int, headers: dict[str, str], octets: bytes, why: str
+) -> None:
+    with pytest.raises(OSError, match=why):
+        checked(status, headers, octets, 10, 20)
+
+
+@given(st.text(max_size=40), st.binary(max_size=30))
+def test_whatever_the_server_says_is_right_or_an_error(told: str, octets: bytes) -> None:
+    try:
+        piece = checked(206, {"content-range": told}, octets, 0, 20)
+    except OSError:
+        return
+
+    assert len(piece.octets) == min(20, piece.total)
+
+
+def test_no_path_of_this_disk_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "some.warc.gz").write_bytes(b"here")
+
+    with open_remote(Kept(b"there"), "some.warc.gz") as file:
+        assert file.read() == b"there"
