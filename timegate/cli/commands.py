@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "closest": Listed("closest:closest_command", "Ask one archive, and see what it says."),
     "archives": Listed("archives:archives_command", "List the archives that are known."),
     "check": Listed("check:check_command", "Test whether an archive keeps to the protocol."),
+    "misbehave": Listed("misbehave:misbehave_command", "Be an archive that errs, for tests."),
     "index": Listed("index:index_command", "Index WARC files of your own."),
     "extract": Listed("extract:extract_command", "Make a WARC of the copies behind a list."),
     "completion": Listed("completion:completion_command", "Let your shell complete commands."),

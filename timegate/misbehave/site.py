@@ -9,7 +9,10 @@ from timegate.misbehave.captures import Holdings
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """What right archives differ in, and how much of a bad thing a fault does."""
+    """What right archives differ in, and how much of a bad thing a fault does.
+
+    The sentences of faults tell the amounts that are set here.
+    """
 
     timegate: Literal["302", "200"] = "302"
     """RFC 7089 pattern 2.1 (redirect) or 2.2 (Content-Location)."""

@@ -35,6 +35,10 @@ class Authority:
     def _ca(self) -> "trustme.CA":
         return _new_authority()
 
+    def certificate(self) -> bytes:
+        """Return what a client has to trust, as PEM."""
+        return self._ca.cert_pem.bytes()
+
     def client(self) -> ssl.SSLContext:
         """Return the settings of a client that trusts this authority."""
         context = ssl.create_default_context()

@@ -76,7 +76,7 @@ async def _coded(answer: Answer, coding: str, pieces: Iterator[bytes]) -> AsyncI
 
 @fault(*LISTS, Replay)
 def gzip_bomb(exchange: Exchange) -> Raw:
-    """The body unpacks to `Manner.bomb` bytes, 300 times what is sent."""
+    """The body unpacks to a gigabyte, 300 times what is sent."""
     return Raw(_coded(exchange.right, "gzip", gzip_stream(exchange.site.manner.bomb)))
 
 
@@ -89,7 +89,7 @@ def gzip_nested(exchange: Exchange) -> Raw:
 
 @fault(*LISTS, Replay)
 def gzip_members(exchange: Exchange) -> Raw:
-    """The body is a hundredth of `Manner.bulk` gzip members of one byte each."""
+    """The body is 100,000 gzip members of one byte each."""
     hundred = gzip.compress(b"\n", mtime=0) * 100
     count = max(1, exchange.site.manner.bulk // 10_000)
     return Raw(_coded(exchange.right, "gzip", (hundred for _ in range(count))))
@@ -148,7 +148,7 @@ def _bomb(name: str, coding: str, compressor: Callable[[], Compressor]) -> Fault
         pieces = squeezed(compressor(), exchange.site.manner.bomb)
         return Raw(_coded(exchange.right, coding, pieces))
 
-    sentence = f"The body unpacks to `Manner.bomb` bytes of {name} (needs its library)."
+    sentence = f"The body unpacks to a gigabyte, with {name} (needs its library)."
     return Fault(f"{name}-bomb", sentence, (*LISTS, Replay), spoil)
 
 

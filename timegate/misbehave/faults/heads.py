@@ -35,13 +35,13 @@ def thousand_headers(exchange: Exchange) -> Answer:
 
 @fault(*EVERYTHING)
 def huge_header(exchange: Exchange) -> Answer:
-    """One header field of the right answer is a tenth of `Manner.bulk` bytes long."""
+    """One header field of the right answer is 1 MB long."""
     return exchange.right.having("X-Filler", "z" * (exchange.site.manner.bulk // 10))
 
 
 @fault(*EVERYTHING)
 def continue_flood(exchange: Exchange) -> Raw:
-    """Before the right answer come a hundredth of `Manner.bulk` times ``100 Continue``."""
+    """Before the right answer come 100,000 times ``100 Continue``."""
     return Raw(_continued(exchange), stays=True)
 
 

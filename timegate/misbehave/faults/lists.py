@@ -140,20 +140,20 @@ async def _padded(
 
 @fault(TimeMap)
 def endless_link(exchange: Exchange) -> Raw:
-    """After the right links stands one whose address is `Manner.bulk` bytes long."""
+    """After the right links stands one whose address is 10 MB long."""
     bulk = exchange.site.manner.bulk
     return Raw(_padded(exchange.right, b",\n<http://x.example/", b"a", bulk))
 
 
 @fault(TimeMap)
 def comma_flood(exchange: Exchange) -> Raw:
-    """After the right links stand `Manner.bulk` commas."""
+    """After the right links stand 10 million commas."""
     return Raw(_padded(exchange.right, b",", b",", exchange.site.manner.bulk))
 
 
 @fault(TimeMap)
 def huge_attribute(exchange: Exchange) -> Raw:
-    """The last link has a title of a tenth of `Manner.bulk` bytes."""
+    """The last link has a title of 1 MB."""
     bulk = exchange.site.manner.bulk // 10
     return Raw(_padded(exchange.right, b'; title="', b"a", bulk))
 

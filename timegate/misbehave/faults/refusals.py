@@ -71,7 +71,7 @@ def server_error(_: Exchange) -> Answer:
 
 @fault(*EVERYTHING)
 def slow(exchange: Exchange) -> Answer:
-    """The right answer, after `Manner.delay` seconds."""
+    """The right answer, after 3 seconds."""
     return replace(exchange.right, delay=exchange.site.manner.delay)
 
 

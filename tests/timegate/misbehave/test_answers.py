@@ -5,14 +5,11 @@ import gzip
 import json
 import re
 import ssl
-import subprocess
-import sys
 import warnings
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -1066,29 +1063,3 @@ async def test_a_hung_handshake_is_never_answered() -> None:
 
         assert archive.url.startswith("https://")
         assert archive.journal.requests == []
-
-
-# The command
-
-
-def test_it_runs_as_a_command_that_prints_its_address_and_ends_by_itself() -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "timegate.misbehave",
-        "--fault",
-        "loop-self",
-        "--seconds",
-        "0",
-    ]
-
-    done = subprocess.run(  # noqa: S603 -- our own words
-        command,
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+\n", done.stdout)
