@@ -4,10 +4,12 @@ Importing everything takes 0.7 s (aiohttp alone 0.15 s), which is long for readi
 what ``timegate --help`` and a shell that completes need to know of a command stands here.
 """
 
+import errno
 import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Final, NamedTuple, NoReturn, TypeVar
 
 import click
@@ -98,21 +100,32 @@ class Commands(click.Group):
         if os.environ.get("NO_COLOR"):
             # https://no-color.org: rich obeys it by itself, click does not.
             ctx.color = False
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, TextIOWrapper):
-                # What a terminal's encoding cannot say is no reason to fall silent.
-                stream.reconfigure(errors="backslashreplace")
+        _mend_streams()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             sys.exit(_INTERRUPTED)
-        except BrokenPipeError:
-            _leave()
+        except OSError as error:
+            _leave(error)
         except BaseExceptionGroup as group:
             # What goes wrong in a task, or beside one, comes in a group.
-            if group.split(BrokenPipeError)[1] is not None:
+            printing, other = group.split(lambda one: isinstance(one, OSError))
+            if other is not None or printing is None:
                 raise
-            _leave()
+            _leave(printing.exceptions[0])
+
+
+def _mend_streams() -> None:
+    """Put something in the place of streams that are closed, and let every text be written."""
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # As with <&- in a shell: there is nothing to read, and nobody to write to.
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 -- open to the end
+        elif isinstance(stream, TextIOWrapper) and name != "stdin":
+            # What a terminal's encoding cannot say is no reason to fall silent.
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _with_its_lines(command: Some) -> Some:
@@ -124,8 +137,15 @@ def _with_its_lines(command: Some) -> Some:
     return command
 
 
-def _leave() -> NoReturn:
-    """End as ``cat`` does when nobody reads any more: without a word."""
+def _leave(error: BaseException) -> NoReturn:
+    """End because standard output takes no more; without a word if nobody reads, like cat."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    code = error.errno if isinstance(error, OSError) else None
+    if code not in (errno.EPIPE, errno.ENOSPC, errno.EIO):
+        raise error
     # Otherwise Python tries once more at the end, and complains.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(_NO_READER)
+    if code == errno.EPIPE:
+        sys.exit(_NO_READER)
+    raise click.ClickException(f"cannot write: {os.strerror(code)}") from error

@@ -1,5 +1,6 @@
 """Asks all archives for their lists of a page, and prints the merged one as it arrives."""
 
+import json
 from contextlib import aclosing
 from typing import Final
 
@@ -25,7 +26,11 @@ async def print_list(config: Config, target: str) -> int:
             answer = declined.answer
         if isinstance(answer, Stream):
             return await _copied(answer)
-        click.echo(answer.body.decode(), err=answer.status != 200)
+        if answer.status == 200:
+            click.echo(answer.body, nl=False)
+        else:
+            problem = json.loads(answer.body)
+            click.echo(f"{problem['title']}: {problem['detail']}", err=True)
     return _CODES.get(answer.status, _NO_ANSWER)
 
 

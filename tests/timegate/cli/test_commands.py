@@ -28,11 +28,22 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
     assert f"  timegate {name}" in result.output
 
 
-def test_reading_an_identifier_does_not_import_the_web_server() -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["parse", "http://a.example/"],
+        ["cite", "https://web.archive.org/web/20160122112029/http://www.dr.dk"],
+        ["completion", "bash"],
+        ["archives"],
+        ["resolve", "--help"],
+        ["--version"],
+    ],
+)
+def test_what_asks_nobody_does_not_import_the_web_server(words: list[str]) -> None:
     script = (
-        "import sys; from timegate.cli import main; "
-        "main(['parse', 'http://a.example/'], standalone_mode=False); "
-        "sys.exit('aiohttp' in sys.modules)"
+        "import sys; from timegate.cli import main\n"
+        f"try: main({words!r})\n"
+        "except SystemExit: sys.exit('aiohttp' in sys.modules)"
     )
     command = [sys.executable, "-c", script]
 

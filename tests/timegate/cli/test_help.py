@@ -14,7 +14,7 @@ from timegate.cli import main
 from timegate.cli.commands import COMMANDS
 
 NARROW = 80
-OFFLINE = ("parse", "cite", "archives", "completion")
+OFFLINE = ("parse", "cite", "archives", "misbehave", "completion")
 
 
 def help_of(name: str) -> str:

@@ -76,6 +76,31 @@ def test_ctrl_c_while_waiting_for_a_line_ends_at_once(tmp_path: Path) -> None:
     assert b"Traceback" not in complaint
 
 
+@pytest.mark.parametrize(
+    "command", ["parse -", "resolve --demo -", "resolve --demo --batch -", "cite -"]
+)
+def test_a_closed_standard_input_is_an_empty_one(command: str, tmp_path: Path) -> None:
+    ended = bash(f"timegate {command} <&-", tmp_path)
+
+    assert ended.returncode == 0
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("command", ["parse", "resolve --demo --trust harbour"])
+def test_a_closed_standard_output_is_nobody_who_reads(command: str, tmp_path: Path) -> None:
+    ended = bash(f"timegate {command} duri:2009:http://museum.example/ >&-", tmp_path)
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("command", ["parse", "resolve --demo --trust harbour"])
+def test_a_full_disk_is_told_in_a_line(command: str, tmp_path: Path) -> None:
+    ended = bash(f"timegate {command} duri:2009:http://museum.example/ >/dev/full", tmp_path)
+
+    assert ended.returncode == 1
+    assert ended.stderr == b"Error: cannot write: No space left on device\n"
+
+
 def test_long_urls_are_not_broken_when_piped(tmp_path: Path) -> None:
     url = "http://museum.example/" + "very-long/" * 40
 
