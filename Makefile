@@ -21,7 +21,7 @@ FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifier
   tests/timegate/cli tests/timegate/web tests/timegate/test_resolver.py
 THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
 
-.PHONY: run test test-browser test-deploy check format bench lock clean
+.PHONY: run test test-browser test-deploy lint check format bench lock clean
 
 # The demo: three small archives that come with timegate, at http://127.0.0.1:1208/.
 run: .venv/run
@@ -42,13 +42,15 @@ test-deploy: .venv/dev
 	$(call NEED,nginx caddy haproxy redis-server,$(APT_DEPLOY) $(APT_TEST))
 	$(BIN)/pytest -q tests/deploy
 
-check: .venv/dev .venv-pywb/ready
+check: lint .venv-pywb/ready
+	$(BIN)/pytest -q --cov --cov-report=term --ignore=tests/deploy
+
+lint: .venv/dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
-	$(BIN)/pytest -q --cov --cov-report=term --ignore=tests/deploy
 
 format: .venv/dev
 	$(BIN)/ruff format
