@@ -12,6 +12,7 @@ from timegate.bulk.result import Result
 from timegate.extraction.archived import archived_fields
 from timegate.extraction.fetching import MOST, fetched
 from timegate.extraction.held import Held, held_by
+from timegate.extraction.patience import Patience
 from timegate.extraction.warc_file import WarcFile
 
 Said = ParamSpec("Said")
@@ -41,6 +42,7 @@ class Extraction:
     warc: WarcFile
     strict: bool = False
     """Whether to leave out what is less than asked."""
+    patience: Patience = field(default_factory=Patience)
     most: int = MOST
     _records: dict[str, "asyncio.Future[str]"] = field(default_factory=dict)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -80,12 +82,19 @@ class Extraction:
         record: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._records[copy.uri] = record
         try:
-            written = await self._written(copy)
+            record.set_result(await self._patiently(copy))
         except ArchiveError as error:
             record.set_exception(error)
-            return await record
-        record.set_result(written)
-        return written
+        return await record
+
+    async def _patiently(self, copy: Held) -> str:
+        """Write *copy*; where the archive asks us to wait, do so and try again."""
+        while True:
+            try:
+                return await self._written(copy)
+            except ArchiveError as error:
+                if not await self.patience.waited(error):
+                    raise
 
     async def _written(self, copy: Held) -> str:
         async with fetched(copy, self.fetchers[copy.archive], self.most) as content:

@@ -14,6 +14,7 @@ from archives.warc.scan import captures_in
 from tests.fakes import Canned, FakeFetcher
 from tests.timegate.extraction.copies import DATED, PAGE, RAW, URI, a_result
 from timegate.bulk.result import Result
+from timegate.extraction.patience import Patience
 from timegate.extraction.run import Extracted, Extraction
 from timegate.extraction.warc_file import WarcFile
 
@@ -143,3 +144,21 @@ def test_a_file_that_exists_is_not_touched(tmp_path: Path) -> None:
         WarcFile(tmp_path / "out.warc", {})
 
     assert (tmp_path / "out.warc").read_text() == "precious"
+
+
+async def test_an_archive_that_asks_us_to_wait_is_asked_again(tmp_path: Path) -> None:
+    answers = iter([Canned(429), Canned(503), ANSWER])
+    fetch = FakeFetcher(lambda _: next(answers))
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
+    outcomes: list[Extracted] = []
+    with WarcFile(tmp_path / "a.warc", {}) as warc:
+        patience = Patience(pause=pause)
+        extraction = Extraction({"test": fetch}, load_known(), warc, patience=patience)
+        await extraction.complete([a_result()], 1, outcomes.append)
+
+    assert outcomes[0].record is not None
+    assert pauses == [10, 10]
