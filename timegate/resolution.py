@@ -112,6 +112,15 @@ class Resolution:
         return tuple(dict.fromkeys((*errors, *self.unanswered)))
 
     @property
+    def stale(self) -> bool:
+        """Whether the copy is what an archive said once, because it says nothing now."""
+        return (
+            self.best is not None
+            and self.best.age is not None
+            and (self.best.archive in self.failed)
+        )
+
+    @property
     def complete(self) -> bool:
         """Whether every archive asked has answered."""
         if self.unanswered:

@@ -26,6 +26,8 @@ from timegate.variants import variants
 PATIENCE: Final = 1.3
 STAGGER: Final = 0.1
 _VARIANTS_OF_THE_NAMED: Final = 2
+# RFC 8767 5: a client hears of old data before it gives up by itself.
+_OLD_IS_GOOD_ENOUGH: Final = 1.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,15 @@ class Deadlines:
     def __post_init__(self) -> None:
         if not 0 < self.soft <= self.hard:
             raise ValueError("deadlines: 0 < soft <= hard")
+
+    def give_up(self, *, copy: bool, old: bool) -> float:
+        """Return after how many seconds to answer with a copy, an old one, or none."""
+        if copy:
+            return self.soft
+        # Where both are one, a client has said how long it wants to wait for something new.
+        return (
+            min(self.soft, _OLD_IS_GOOD_ENOUGH) if old and self.soft < self.hard else self.hard
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +83,11 @@ class Resolver:
         plan = self._narrowed(self._route(query, wishes), query, wishes)
         remembered = {} if wishes.no_cache else await self._recalled(query, plan)
         search = _Search(query, wishes, plan, self._desk, _fresh(query, wishes, remembered))
+        stale = _stale(query, wishes, remembered)
         if not wishes.only_if_cached:
             with spending(Budget()):
-                await search.run(self._timed(wishes))
-        return search.conclusion(_stale(query, wishes, remembered))
+                await search.run(self._timed(wishes), old=bool(found(stale)))
+        return search.conclusion(stale)
 
     def _narrowed(self, plan: Plan, query: Query, policy: Policy) -> Plan:
         """Leave out the others where only the named archive will do (S-8)."""
@@ -142,8 +154,11 @@ class _Search:
         self._pending: dict[asyncio.Task[Attempt], tuple[str, Rule | None]] = {}
         self._next_start = 0.0
 
-    async def run(self, deadlines: Deadlines) -> None:
-        """Ask until nothing better can come, everyone has answered, or time is up."""
+    async def run(self, deadlines: Deadlines, *, old: bool = False) -> None:
+        """Ask until nothing better can come, everyone has answered, or time is up.
+
+        *old* says that there is an answer for when nobody has a better one.
+        """
         if self._ended:
             return
         began = self._now()
@@ -151,7 +166,7 @@ class _Search:
             self._start_more()
             if not self._pending and not self._start_variants():
                 return
-            give_up = began + (deadlines.soft if self._has_copy() else deadlines.hard)
+            give_up = began + deadlines.give_up(copy=self._has_copy(), old=old)
             if self._now() >= give_up:
                 return
             await self._wait(give_up)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TypeVar
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -239,6 +240,27 @@ def test_a_stale_answer_is_better_than_none() -> None:
     assert resolution.best is not None
     assert resolution.best.age == 90_000.0
     assert resolution.failed == ("a",)
+
+
+def test_a_stale_answer_does_not_wait_for_the_hard_deadline() -> None:
+    world = World(FakeArchive("a", NEVER))
+    old = Closest(Memento(DAY_LATER, "http://a/m", URL, "a"), "timegate")
+    world.memory.kept["a", URL, AT] = Remembered(old, fresh=False, age=90_000.0)
+
+    async def tell(w: World) -> tuple[float, float]:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        resolution = await w.resolver.resolve(ANY)
+        usual = loop.time() - began
+        assert resolution.stale
+        await w.resolver.resolve(ANY, Policy(wait=4.0))
+        return usual, loop.time() - began - usual
+
+    usual, patient = story(world, tell)
+
+    # In the loop's own time, which no machine makes longer.
+    assert usual == pytest.approx(1.8)
+    assert patient == pytest.approx(4.0)
 
 
 def test_other_spellings_are_tried_after_the_url_itself_and_said() -> None:

@@ -128,6 +128,10 @@ class Answers:
         }
         if applied:
             headers["Preference-Applied"] = ", ".join(applied)
+        if resolution.stale and resolution.best is not None:
+            # RFC 9211 2: who serves it says so; RFC 9111 5.1: how old it is.
+            headers["Cache-Status"] = "timegate; hit; detail=stale"
+            headers["Age"] = str(int(resolution.best.age or 0))
         return headers
 
     def _none(self, resolution: Resolution, judged: Verdict, vary: str) -> Answer:
