@@ -1,0 +1,1 @@
+"""Faults with real processes: each scenario prints its figure beside the target."""

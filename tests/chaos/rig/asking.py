@@ -1,0 +1,149 @@
+"""The clients of a scenario: raw HTTP/1.1 over asyncio, one connection a request or kept."""
+
+import asyncio
+import math
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+DATE: Final = "Fri, 22 Jan 2010 11:20:29 GMT"
+_LONGEST: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a client saw; *status* 0 where it saw no whole answer."""
+
+    target: str
+    status: int
+    began: float
+    seconds: float
+    head: str = ""
+    body: bytes = b""
+    trouble: str = ""
+
+    def header(self, name: str) -> str | None:
+        for line in self.head.split("\r\n")[1:]:
+            key, _, value = line.partition(":")
+            if key.lower() == name.lower():
+                return value.strip()
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Asks one server."""
+
+    port: int
+    date: str | None = DATE
+    headers: Mapping[str, str] | None = None
+    patience: float = 30.0
+    address: str = "127.0.0.1"
+    """From where it connects: all of 127.0.0.0/8 is loopback."""
+
+    def request(self, target: str, *, last: bool) -> bytes:
+        lines = [f"GET {target} HTTP/1.1", "Host: localhost"]
+        if self.date is not None:
+            lines.append(f"Accept-Datetime: {self.date}")
+        lines += [f"{name}: {value}" for name, value in (self.headers or {}).items()]
+        if last:
+            lines.append("Connection: close")
+        return "\r\n".join([*lines, "", ""]).encode()
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection(
+            "127.0.0.1", self.port, limit=_LONGEST, local_addr=(self.address, 0)
+        )
+
+    async def ask(self, target: str) -> Answer:
+        """Ask over a connection of its own."""
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(self.patience):
+                reader, writer = await self.connect()
+                try:
+                    writer.write(self.request(target, last=True))
+                    return await read_answer(reader, target, began)
+                finally:
+                    writer.transport.abort()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+            spent = time.monotonic() - began
+            return Answer(target, 0, began, spent, trouble=f"{type(error).__name__} {error}")
+
+    async def at_once(self, targets: Iterable[str], connections: int) -> list[Answer]:
+        """Ask over so many connections, each for the next as soon as the last is answered."""
+        waiting = iter(targets)
+        answers: list[Answer] = []
+
+        async def one() -> None:
+            for target in waiting:
+                answers.append(await self.ask(target))  # noqa: PERF401 -- shared by tasks
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(connections):
+                group.create_task(one())
+        return answers
+
+    async def at_rate(
+        self, targets: Sequence[str], each_second: float, most: int = 4000
+    ) -> list[Answer]:
+        """Ask at a steady rate, however long answers take (an open loop)."""
+        answers: list[Answer] = []
+        places = asyncio.Semaphore(most)
+        began = time.monotonic()
+
+        async def one(target: str) -> None:
+            async with places:
+                answers.append(await self.ask(target))
+
+        async with asyncio.TaskGroup() as group:
+            for number, target in enumerate(targets):
+                await asyncio.sleep(began + number / each_second - time.monotonic())
+                group.create_task(one(target))
+        return answers
+
+
+async def read_answer(reader: asyncio.StreamReader, target: str, began: float) -> Answer:
+    """Read one answer to its end; raises IncompleteReadError if it has none."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    answer = Answer(target, int(head.split(" ", 2)[1]), began, 0.0, head)
+    body = await _body(reader, answer)
+    return Answer(target, answer.status, began, time.monotonic() - began, head, body)
+
+
+async def _body(reader: asyncio.StreamReader, answer: Answer) -> bytes:
+    length = answer.header("Content-Length")
+    if length is not None:
+        return await reader.readexactly(int(length))
+    if answer.header("Transfer-Encoding") != "chunked":
+        return b""
+    body = bytearray()
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        body += await reader.readexactly(size)
+        await reader.readexactly(2)
+    await reader.readexactly(2)
+    return bytes(body)
+
+
+def percentile(answers: Iterable[Answer], share: float) -> float:
+    """Return the seconds within which that share was answered."""
+    spans = sorted(answer.seconds for answer in answers)
+    return spans[max(math.ceil(len(spans) * share) - 1, 0)] if spans else math.nan
+
+
+def statuses(answers: Iterable[Answer]) -> str:
+    """Count answers by status, for people."""
+    counts = Counter(answer.status or answer.trouble.split(" ")[0] for answer in answers)
+    return ", ".join(f"{count:,} x {status}" for status, count in counts.most_common())
+
+
+def timegates(label: str, count: int, start: int = 0) -> list[str]:
+    return [
+        f"/timegate/http://www.example.org/{label}/{n}" for n in range(start, start + count)
+    ]
+
+
+def original(target: str) -> str:
+    return target.removeprefix("/timegate/")

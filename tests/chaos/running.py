@@ -1,0 +1,80 @@
+"""Runs scenarios one after the other, each bounded, and writes their figures into a table."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import click
+
+from tests.chaos.scenario import CannotRun, Figure, Rig, Scenario, named
+from tests.chaos.table import Row, rows_of, updated
+
+
+def run_all(
+    scenarios: Sequence[Scenario], names: Sequence[str], *, quick: bool, table: Path | None
+) -> bool:
+    """Run those named; return whether every promise was kept."""
+    chosen = named(scenarios, names)
+    if quick and not names:
+        chosen = [scenario for scenario in chosen if scenario.quick]
+    kept = True
+    for scenario in chosen:
+        rows = run_one(scenario, quick=quick)
+        kept = kept and not any(row.broken for row in rows)
+        if table is not None:
+            order = [scenario.name for scenario in scenarios]
+            table.write_text(updated(table.read_text(), scenario.name, rows, order))
+    return kept
+
+
+def run_one(scenario: Scenario, *, quick: bool) -> list[Row]:
+    """Run one scenario to its end, whatever that is."""
+    with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
+        figures: list[Figure] = []
+        try:
+            asyncio.run(_bounded(scenario, Path(folder), figures, quick=quick))
+        except CannotRun as reason:
+            click.echo(f"{'not run':<7} {scenario.name}: {reason}")
+            return rows_of(scenario, figures, f"not run: {reason}")
+        except TimeoutError:
+            text = f"not over within {scenario.seconds:g} s"
+            click.echo(f"{'MISSED':<7}{scenario.name}: {text}")
+            figures.append(Figure("the whole", text, "an end", met=False, promise=True))
+    return rows_of(scenario, figures, None)
+
+
+async def _bounded(
+    scenario: Scenario, folder: Path, figures: list[Figure], *, quick: bool
+) -> None:
+    async with AsyncExitStack() as stack:
+        rig = Rig(folder, stack, quick, figures, scenario.name)
+        async with asyncio.timeout(scenario.seconds):
+            await scenario.run(rig)
+
+
+def command(scenarios: Sequence[Scenario], doc: str) -> click.Command:
+    """Make the command line of ``python -m tests.chaos`` and ``python -m tests.load``."""
+
+    @click.command(help=doc)
+    @click.argument("names", nargs=-1)
+    @click.option("--quick", is_flag=True, help="Few rounds, and not the long scenarios.")
+    @click.option("--list", "listing", is_flag=True, help="Name the scenarios.")
+    @click.option(
+        "--table",
+        type=click.Path(path_type=Path, exists=True),
+        help="Write the figures into the table of this file, such as docs/chaos.md.",
+    )
+    def main(names: tuple[str, ...], *, quick: bool, listing: bool, table: Path | None) -> None:
+        if listing:
+            for scenario in scenarios:
+                click.echo(f"{scenario.name:<24}{scenario.rows}")
+            return
+        try:
+            kept = run_all(scenarios, names, quick=quick, table=table)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        raise SystemExit(0 if kept else 1)
+
+    return main

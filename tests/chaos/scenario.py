@@ -1,0 +1,86 @@
+"""What a scenario is: a name, the rows of the catalogue it stands for, a run that reports."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+
+class CannotRun(Exception):
+    """This machine lacks what a scenario needs; says what."""
+
+
+class Figure(NamedTuple):
+    """One thing that was measured, beside what it is held against."""
+
+    what: str
+    measured: str
+    target: str
+    met: bool
+    promise: bool
+    """Whether missing it is a fault of ours, not a slow machine."""
+
+    @property
+    def verdict(self) -> str:
+        """What a reader looks for first."""
+        return "met" if self.met else "MISSED"
+
+
+@dataclass
+class Rig:
+    """What a run has at hand; whatever it starts ends with *stack*."""
+
+    folder: Path
+    stack: AsyncExitStack
+    quick: bool = False
+    figures: list[Figure] = field(default_factory=list)
+    name: str = ""
+
+    def scaled(self, whole: int, quick: int) -> int:
+        """Return how many: *quick* where there is no time for the *whole*."""
+        return quick if self.quick else whole
+
+    def promise(self, what: str, measured: object, target: str, *, met: bool) -> None:
+        """Report what must hold on any machine."""
+        self._report(Figure(what, str(measured), target, met, promise=True))
+
+    def speed(self, what: str, measured: object, target: str, *, met: bool) -> None:
+        """Report what depends on how busy the machine is."""
+        self._report(Figure(what, str(measured), target, met, promise=False))
+
+    def _report(self, figure: Figure) -> None:
+        self.figures.append(figure)
+        what = f"{self.name}: {figure.what}"
+        click.echo(f"{figure.verdict:<7}{what}: {figure.measured} (target: {figure.target})")
+
+    def place(self, name: str) -> Path:
+        """Return a folder of its own."""
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One scripted run."""
+
+    name: str
+    rows: str
+    """Of the catalogue and the promises: ``FA-01, S1``."""
+    run: Callable[[Rig], Awaitable[None]]
+    seconds: float = 60.0
+    """After which it is ended and counts as missed."""
+    quick: bool = True
+    """Whether it is among those of ``--quick``."""
+
+
+def named(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Scenario]:
+    """Return those that are named, all if none is. Raises ValueError."""
+    known = {scenario.name: scenario for scenario in scenarios}
+    strange = [name for name in names if name not in known]
+    if strange:
+        raise ValueError(f"no scenario {strange[0]}; there are {', '.join(known)}")
+    return [known[name] for name in names] if names else list(scenarios)
