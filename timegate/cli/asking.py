@@ -13,11 +13,17 @@ from timegate.local import addressed, is_local, opened
 from timegate.resolver import Deadlines
 from timegate.upstream.pool import Settings, Surroundings, open_fetchers
 
-__all__ = ["asked", "asked_at_home", "is_local"]
+
+async def ask(config: Config, entry: ArchiveEntry, contact: str, inquiry: Inquiry) -> None:
+    """Ask *entry*, and note in *inquiry* what it said."""
+    if is_local(entry):
+        await _look(config, entry, inquiry)
+    else:
+        await _send(config, entry, contact, inquiry)
 
 
-async def asked(config: Config, entry: ArchiveEntry, contact: str, inquiry: Inquiry) -> None:
-    """Ask *entry* over the network, and note every exchange."""
+async def _send(config: Config, entry: ArchiveEntry, contact: str, inquiry: Inquiry) -> None:
+    """Ask over the network, and note every exchange."""
     settings = Settings(contact, allow_private=config.private, patience=30.0)
     around = Surroundings(record=inquiry.trail.append)
     async with open_fetchers([entry], settings, around) as fetchers:
@@ -25,8 +31,8 @@ async def asked(config: Config, entry: ArchiveEntry, contact: str, inquiry: Inqu
         inquiry.outcome = await _outcome(source.closest(inquiry.original, inquiry.at))
 
 
-async def asked_at_home(config: Config, entry: ArchiveEntry, inquiry: Inquiry) -> None:
-    """Look into the local collection *entry*."""
+async def _look(config: Config, entry: ArchiveEntry, inquiry: Inquiry) -> None:
+    """Look into a collection on our own disk."""
     base_url = config.base_url or "http://127.0.0.1:1208"
     deadlines = Deadlines(config.soft, config.hard)
     ours = addressed(config, base_url).registry.by_id(entry.id) or entry

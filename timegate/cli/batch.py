@@ -25,7 +25,7 @@ from timegate.bulk.statistics import Statistics
 from timegate.bulk.table import Columns
 from timegate.bulk.turns import estimate
 from timegate.cli.batch_options import BatchOptions
-from timegate.cli.listed import Job, rates_in, run_list
+from timegate.cli.list_run import Job, rates_in, run_list
 from timegate.config import Config
 from timegate.resolution import Policy
 

@@ -57,10 +57,13 @@ def closest_command(  # noqa: PLR0913 -- one parameter for each option
       timegate closest --demo harbour http://museum.example/ "June 2009" --json
       timegate closest arquivo-pt http://www.sapo.pt/ 2005 --contact mailto:you@example.org
     """
+    # Only now: who asks for help or completes a word does not wait for the web server.
+    from timegate.cli.asking import ask  # noqa: PLC0415
+
     with configured(config, archives, demo=demo) as settings:
         entry = _entry(settings, archive)
         inquiry = Inquiry(entry.id, _url(url), _time(when))
-        asyncio.run(_ask(settings, entry, _contact(settings, entry, contact), inquiry))
+        asyncio.run(ask(settings, entry, _contact(settings, entry, contact), inquiry))
     click.echo(as_json(inquiry) if json else as_text(inquiry))
     sys.exit(inquiry.exit_code)
 
@@ -99,13 +102,3 @@ def _contact(config: Config, entry: ArchiveEntry, contact: str | None) -> str:
         why = "public archives want to know who asks: give --contact mailto:you@example.org"
         raise click.UsageError(why)
     return who or "no contact given"
-
-
-async def _ask(config: Config, entry: ArchiveEntry, contact: str, inquiry: Inquiry) -> None:
-    # Only now: who asks for help or completes a word does not wait for the web server.
-    from timegate.cli.asking import asked, asked_at_home, is_local  # noqa: PLC0415
-
-    if is_local(entry):
-        await asked_at_home(config, entry, inquiry)
-    else:
-        await asked(config, entry, contact, inquiry)

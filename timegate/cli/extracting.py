@@ -21,7 +21,7 @@ from timegate.bulk.progress import shown
 from timegate.bulk.source import Source
 from timegate.bulk.table import Columns
 from timegate.cli.lines import printable
-from timegate.cli.listed import Job, run_list
+from timegate.cli.list_run import Job, run_list
 from timegate.config import Config
 from timegate.extraction.run import Extracted, Extraction
 from timegate.extraction.warc_file import WarcFile

@@ -17,7 +17,7 @@ from timegate.bulk.result import code_of
 from timegate.bulk.trust import trusted
 from timegate.cite import Copy, Form, reference
 from timegate.cli.lines import inputs, printable
-from timegate.cli.listed import BASE_URL
+from timegate.cli.list_run import BASE_URL
 from timegate.cli.showing import show, told
 from timegate.config import Config
 from timegate.identifiers import parse

@@ -64,7 +64,7 @@ def timemap_command(  # noqa: PLR0913 -- one parameter for each option
       timegate timemap --demo -f cdxj http://museum.example/opening-hours
     """
     # Only now: who asks for help or completes a word does not wait for the web server.
-    from timegate.cli.listing import print_list  # noqa: PLC0415
+    from timegate.cli.timemap_answer import print_list  # noqa: PLC0415
 
     with configured(config, archives, demo=demo) as basis:
         settings = _signed(basis, contact)
