@@ -123,7 +123,7 @@ HARMLESS: Final = (
     *("list-no-self", "list-wrong-first", "list-until-too-early"),
     *("list-plain", "list-negotiates", "list-is-a-memento"),
     *("list-unknown-200", "list-head-404", "json-misses-one", "cdxj-misses-one"),
-    "page-missing",
+    *("page-missing", "no-timemap", "prev-next-swapped", "list-varies"),
 )
 EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
     # No answer, or none that says anything.

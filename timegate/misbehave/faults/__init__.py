@@ -7,6 +7,7 @@ from timegate.misbehave.faults import (
     connections,
     dates,
     heads,
+    linking,
     listings,
     lists,
     negotiation,
@@ -30,6 +31,7 @@ FAULTS: Final[dict[str, Fault]] = {NONE.name: NONE} | {
         trickles,
         connections,
         negotiation,
+        linking,
         listings,
     )
     for value in vars(module).values()

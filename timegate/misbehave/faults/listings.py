@@ -113,6 +113,12 @@ def list_negotiates(exchange: Exchange) -> Answer:
 
 
 @fault(TimeMap)
+def list_varies(exchange: Exchange) -> Answer:
+    """The TimeMap has Vary: accept-datetime, as if it were a TimeGate (as pywb's has)."""
+    return exchange.right.having("Vary", "accept-datetime")
+
+
+@fault(TimeMap)
 def list_is_a_memento(exchange: Exchange) -> Answer:
     """The TimeMap has a Memento-Datetime."""
     if not _form(exchange):

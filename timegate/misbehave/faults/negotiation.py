@@ -10,7 +10,6 @@ from timegate.misbehave.addresses import Replay, TimeGate
 from timegate.misbehave.answers import PLAIN, timegate_to
 from timegate.misbehave.captures import Capture, http_date
 from timegate.misbehave.faults.fault import EVERYTHING, Exchange, Fault, fault
-from timegate.misbehave.links import header, link, original_link
 from timegate.misbehave.scripts import closed
 from timegate.misbehave.wire import Answer
 
@@ -18,13 +17,6 @@ _REFUSALS: Final = (400, 404)
 _asked: Final[set[tuple[object, ...]]] = set()
 """What `unstable` was asked before; nothing else here remembers."""
 _REMEMBERED: Final = 1000
-
-
-def _original(exchange: Exchange, change: Callable[[str], str]) -> Answer:
-    value = exchange.right.value("Link")
-    if value is None:
-        return exchange.right
-    return exchange.right.having("Link", change(value).strip(", "))
 
 
 @fault(TimeGate)
@@ -43,35 +35,6 @@ def vary_other(exchange: Exchange) -> Answer:
 def memento_varies(exchange: Exchange) -> Answer:
     """Mementos have Vary: accept-datetime, as if they were TimeGates."""
     return exchange.right.having("Vary", "accept-encoding, Accept-Datetime")
-
-
-@fault(TimeGate)
-def two_originals(exchange: Exchange) -> Answer:
-    """The TimeGate links the original twice."""
-    written = str(original_link(exchange.original))
-    return _original(exchange, lambda value: f"{value}, {written}")
-
-
-@fault(TimeGate)
-def no_original(exchange: Exchange) -> Answer:
-    """The TimeGate does not link the original."""
-    written = str(original_link(exchange.original))
-    return _original(exchange, lambda value: value.replace(written, ""))
-
-
-@fault(Replay)
-def memento_no_original(exchange: Exchange) -> Answer:
-    """Mementos do not link the original."""
-    written = str(original_link(exchange.original))
-    return _original(exchange, lambda value: value.replace(written, ""))
-
-
-@fault(TimeGate)
-def other_original(exchange: Exchange) -> Answer:
-    """The TimeGate links another page as the original."""
-    written = str(original_link(exchange.original))
-    other = str(original_link("http://other.example/"))
-    return _original(exchange, lambda value: value.replace(written, other))
 
 
 @fault(TimeGate)
@@ -152,26 +115,6 @@ def dated_refusals(exchange: Exchange) -> Answer:
 
 
 @fault(TimeGate)
-def no_timemap_type(exchange: Exchange) -> Answer:
-    """Links to TimeMaps do not say their type."""
-    value = exchange.right.value("Link") or ""
-    return exchange.right.having("Link", value.replace('; type="application/link-format"', ""))
-
-
-@fault(TimeGate)
-def chosen_unlinked(exchange: Exchange) -> Answer:
-    """The TimeGate links a first memento only, whichever it chose."""
-    held = exchange.site.holdings.of(exchange.original)
-    if exchange.right.status != 302:
-        return exchange.right
-    at, original = exchange.site.addresses, exchange.original
-    dated = {"datetime": http_date(held[0].at)}
-    timemap = link(at.timemap("link", original), "timemap", type="application/link-format")
-    first = link(at.memento(held[0]), "first memento", **dated)
-    return exchange.right.having("Link", header([original_link(original), timemap, first]))
-
-
-@fault(TimeGate)
 def unstable(exchange: Exchange) -> Answer:
     """Who asks the same for a second time gets the oldest memento."""
     question = (exchange.site.addresses.base, exchange.request)
@@ -218,13 +161,6 @@ def memento_negotiates(exchange: Exchange) -> Answer:
     if exchange.site.addresses.memento(chosen).endswith(exchange.request.target):
         return exchange.right
     return timegate_to(exchange.site, chosen).without("Vary")
-
-
-@fault(Replay)
-def memento_alone(exchange: Exchange) -> Answer:
-    """Mementos link their original and nothing else."""
-    only = header([original_link(exchange.original)])
-    return exchange.right.having("Link", only)
 
 
 @fault(Replay)

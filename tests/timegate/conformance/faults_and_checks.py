@@ -1,0 +1,236 @@
+"""The table: which checks find which fault, and what nobody can say for want of an answer."""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Final
+
+from tests.timegate.conformance.archive import QUICK, Manner
+
+_ALL_BAD_DATES: Final = {
+    "nonsense-for-a-date-is-a-400",
+    "dates-of-another-form-are-a-400",
+    "a-day-that-never-was-is-a-400",
+}
+_IMPOSSIBLE: Final = {
+    "dates-are-possible",
+    "memento-datetime-is-that-of-its-address",
+    "timemap-dates-are-those-of-the-addresses",
+    # The dates of its links alone are bent: header, JSON and CDXJ contradict them.
+    "from-and-until-bound-the-mementos",
+    "json-lists-the-same",
+    "cdxj-lists-the-same",
+}
+_UNSOUND: Final = frozenset({"answers-are-sound-http"})
+_NOWHERE: Final = frozenset({"timegate-leads-to-a-memento"})
+_UNASKED: Final = _NOWHERE | {"memento-status-is-the-archived-one"}
+_UNTRUSTED: Final = frozenset({"certificate-is-valid"})
+_GRAMMAR: Final = "timemap-keeps-to-the-grammar"
+
+BROKEN: Final[Mapping[str, AbstractSet[str]]] = {
+    # Refusals, redirects
+    "bot-challenge": {"timegate-leads-to-a-memento"},
+    "block-page": {"memento-has-a-datetime"},
+    "server-error": {"no-errors-of-its-own"},
+    "loop-self": {"redirects-end"},
+    "loop-pair": {"redirects-end"},
+    "loop-fifty": {"redirects-end"},
+    "redirect-nowhere": {"redirect-has-a-location"},
+    "multiple-choices": {"timegate-leads-to-a-memento"},
+    "redirect-metadata": {"redirects-stay-in-the-archive"},
+    "redirect-file": {"redirects-stay-in-the-archive"},
+    "redirect-elsewhere": {"redirects-stay-in-the-archive"},
+    "redirect-private": {"redirects-stay-in-the-archive"},
+    "redirect-downgrade": {"https-stays-https"},
+    "redirect-307": {"redirect-is-a-302"},
+    "no-content-location": {"answer-names-its-memento"},
+    # Dates
+    "datetime-missing": {"memento-has-a-datetime", "memento-links-have-datetimes"},
+    "datetime-wrong": {
+        "memento-datetime-is-that-of-its-address",
+        "memento-datetime-is-that-of-its-link",
+        "memento-datetime-is-the-timemaps",
+    },
+    "datetime-future": _IMPOSSIBLE,
+    "datetime-ancient": _IMPOSSIBLE,
+    "datetime-unparsable": {
+        "listed-mementos-have-datetimes",
+        "memento-datetime-is-a-date",
+        "memento-links-have-datetimes",
+    },
+    "stamp-differs": {
+        "memento-datetime-is-that-of-its-address",
+        "timemap-dates-are-those-of-the-addresses",
+    },
+    "echo-asked": {"timegate-dates-as-the-timemap-does"},
+    "weekday-wrong": {"weekdays-fit"},
+    "bad-date-ignored": _ALL_BAD_DATES,
+    "bad-date-500": {*_ALL_BAD_DATES, "no-errors-of-its-own"},
+    # Choices
+    "wrong-closest": {
+        "after-the-last-means-the-last",
+        "before-the-first-means-the-first",
+        "exact-time-means-that-memento",
+        "no-date-means-the-newest",
+        "pick-is-the-closest",
+    },
+    "newest-ignored": {"no-date-means-the-newest"},
+    "before-first-404": {"before-the-first-means-the-first"},
+    "after-last-404": {"after-the-last-means-the-last"},
+    "unstable": {"same-question-same-answer"},
+    "claims-everything": {
+        "a-made-up-time-is-not-confirmed",
+        "timemap-lists-what-the-timegate-chooses",
+        "timemap-of-an-unknown-page-is-a-404",
+        "unknown-page-is-a-404",
+    },
+    # Headers of TimeGates and mementos
+    "first-last-chosen": {"first-and-last-are-right"},
+    "vary-missing": {"vary-names-accept-datetime", "refusals-are-a-timegates"},
+    "vary-other": {"vary-names-accept-datetime", "refusals-are-a-timegates"},
+    "memento-varies": {"memento-does-not-negotiate"},
+    "two-originals": {"timegate-links-one-original"},
+    "no-original": {"timegate-links-one-original", "refusals-are-a-timegates"},
+    "memento-no-original": {"memento-links-one-original"},
+    "other-original": {"original-is-what-was-asked-for"},
+    "datetime-on-redirect": {"redirect-has-no-memento-datetime"},
+    "bare-refusals": {"refusals-are-a-timegates"},
+    "dated-refusals": {"own-errors-are-no-mementos"},
+    "no-timemap-type": {"timemap-links-have-a-type"},
+    "no-timemap": {"timegate-links-a-timemap"},
+    "prev-next-swapped": {"prev-and-next-are-right"},
+    "chosen-unlinked": {"chosen-memento-is-linked"},
+    "head-405": {"head-is-get-without-a-body"},
+    "head-undated": {"head-is-get-without-a-body"},
+    "raw-another": {"raw-view-is-the-same-memento"},
+    "memento-negotiates": {"memento-ignores-accept-datetime"},
+    "memento-alone": {"memento-links-a-timegate", "memento-links-a-timemap"},
+    "memento-gone": {"chosen-memento-is-there", "memento-ignores-accept-datetime"},
+    "no-cors": {
+        "scripts-of-other-sites-may-ask-for-a-time",
+        "scripts-of-other-sites-may-read",
+    },
+    "no-preflight": {"scripts-of-other-sites-may-ask-for-a-time"},
+    # TimeMaps; what bends bytes bends those of JSON and CDXJ, too
+    "single-quotes": {_GRAMMAR},
+    "no-commas": {_GRAMMAR, "json-lists-the-same"},
+    "latin-1": {"timemap-is-utf-8"},
+    "byte-order-mark": {_GRAMMAR},
+    "unbalanced-quote": {_GRAMMAR, "json-lists-the-same"},
+    "unbalanced-bracket": {_GRAMMAR},
+    "endless-link": {_GRAMMAR, "json-lists-the-same", "cdxj-lists-the-same"},
+    "comma-flood": {_GRAMMAR, "cdxj-lists-the-same"},
+    "huge-attribute": {
+        _GRAMMAR,
+        "json-lists-the-same",
+        "cdxj-lists-the-same",
+        "timemap-lists-what-the-timegate-chooses",
+    },
+    "truncated-close": {
+        _GRAMMAR,
+        "json-lists-the-same",
+        "cdxj-lists-the-same",
+        "timemap-lists-what-the-timegate-chooses",
+    },
+    "newest-first": {"timemap-is-in-order"},
+    "shuffled": {"timemap-is-in-order"},
+    "duplicates": {"timemap-lists-each-memento-once"},
+    "page-ring": {"pages-end"},
+    "page-endless": {"pages-end"},
+    "page-missing": {"pages-are-there", "timemap-lists-what-the-timegate-chooses"},
+    "index-of-itself": {"pages-end", "timemap-lists-its-timegate", "timemap-lists-itself"},
+    "list-no-original": {"timemap-lists-one-original"},
+    "list-no-timegate": {"timemap-lists-its-timegate"},
+    "list-no-self": {"timemap-lists-itself"},
+    "list-misses-one": {
+        "cdxj-lists-the-same",
+        "json-lists-the-same",
+        "timemap-lists-what-the-timegate-chooses",
+    },
+    "list-wrong-first": {"timemap-names-first-and-last-rightly"},
+    "list-until-too-early": {"from-and-until-bound-the-mementos"},
+    "list-undated": {
+        "listed-mementos-have-datetimes",
+        "cdxj-lists-the-same",
+        "json-lists-the-same",
+    },
+    "list-plain": {"timemap-says-that-it-is-link-format"},
+    "list-page": {"timemap-is-link-format"},
+    "list-negotiates": {"timemap-does-not-negotiate"},
+    "list-varies": {"timemap-is-no-timegate"},
+    "list-is-a-memento": {"timemap-is-no-memento"},
+    "list-unknown-200": {"timemap-of-an-unknown-page-is-a-404"},
+    "list-head-404": {"head-of-a-timemap-is-get-without-a-body"},
+    "json-misses-one": {"json-lists-the-same"},
+    "cdxj-misses-one": {"cdxj-lists-the-same"},
+    # HTTP and TLS
+    **dict.fromkeys(("thousand-headers", "huge-header", "nul-in-header"), _UNSOUND),
+    **dict.fromkeys(("two-lengths", "truncated-length", "truncated-chunks"), _UNSOUND),
+    **dict.fromkeys(("gzip-bomb", "gzip-nested", "gzip-members"), _UNSOUND),
+    **dict.fromkeys(("says-gzip", "says-gzip-twice", "says-unknown"), _UNSOUND),
+    **dict.fromkeys(("brotli-bomb", "zstd-bomb"), _UNSOUND),
+    **dict.fromkeys(("status-304", "status-206", "status-416"), _UNASKED),
+    **dict.fromkeys(("status-204", "status-205"), _NOWHERE),
+    **dict.fromkeys(("tls-expired", "tls-self-signed"), _UNTRUSTED),
+    **dict.fromkeys(("tls-wrong-host", "tls-outdated"), _UNTRUSTED),
+}
+
+RIGHT: Final = {
+    *("none", "slow", "tls-right", "archived-301", "archived-404", "archived-429"),
+    *("rel-reordered", "rel-unquoted", "extra-parameters", "no-final-newline"),
+    *("browser-headers", "continue-flood"),
+    # About CDX, which is no part of RFC 7089.
+    "resume-ring",
+    # Our client drops a body after HEAD before anybody sees it.
+    "head-with-body",
+}
+"""Nothing is wrong, or nothing that a check could see."""
+
+# What is not answered is unknown. It is enough to name one check for each question that hangs:
+# those that need the TimeGate's choice, the lists, the mementos.
+_CHOICE: Final = frozenset({"pick-is-the-closest", "same-question-same-answer"})
+_LISTS: Final = frozenset({"timemap-is-in-order", "pages-end"})
+_MEMENTOS: Final = frozenset({"memento-links-one-original", "memento-does-not-negotiate"})
+_NOTHING_HEARD: Final = _CHOICE | _MEMENTOS
+"""Who has not heard the TimeGate knows of no TimeMap: those checks do not apply."""
+
+UNKNOWN: Final[Mapping[str, AbstractSet[str]]] = {
+    **dict.fromkeys(("too-many-seconds", "too-many-date", "too-many-silent"), _NOTHING_HEARD),
+    **dict.fromkeys(("unavailable", "forbidden", "server-error"), _NOTHING_HEARD),
+    **dict.fromkeys(("hang", "close-unanswered", "reset", "drip-head"), _NOTHING_HEARD),
+    **dict.fromkeys(("tls-hung", "close-at-once"), _NOTHING_HEARD),
+    **dict.fromkeys(("tls-expired", "tls-self-signed"), _NOTHING_HEARD),
+    **dict.fromkeys(("tls-wrong-host", "tls-outdated"), _NOTHING_HEARD),
+    **dict.fromkeys(("thousand-headers", "huge-header", "nul-in-header"), _NOTHING_HEARD),
+    "two-lengths": _NOTHING_HEARD,
+    # The TimeGate leads nowhere.
+    **dict.fromkeys(("bot-challenge", "multiple-choices", "redirect-nowhere"), _CHOICE),
+    **dict.fromkeys(("loop-self", "loop-pair", "loop-fifty"), _CHOICE),
+    **dict.fromkeys(("redirect-metadata", "redirect-file", "redirect-elsewhere"), _CHOICE),
+    **dict.fromkeys(("redirect-private", "redirect-downgrade"), _CHOICE),
+    **dict.fromkeys(("status-204", "status-205"), _CHOICE),
+    **dict.fromkeys(("status-206", "status-304", "status-416"), _CHOICE),
+    # Lists cannot be read.
+    **dict.fromkeys(("gzip-bomb", "gzip-nested", "gzip-members"), _LISTS),
+    **dict.fromkeys(("says-gzip", "says-gzip-twice", "says-unknown"), _LISTS),
+    **dict.fromkeys(("brotli-bomb", "zstd-bomb", "drip-body"), _LISTS),
+    **dict.fromkeys(("truncated-length", "truncated-chunks", "list-page"), _LISTS),
+    # Mementos are no mementos.
+    **dict.fromkeys(("block-page", "datetime-missing"), _MEMENTOS),
+}
+
+MANNERS: Final[Mapping[str, Manner]] = {
+    "page-missing": replace(QUICK, timemap="index", page_size=2),
+    "no-content-location": replace(QUICK, timegate="200"),
+}
+"""Archives in which a fault can be seen; all others are seen in the usual one."""
+
+NEVER_BROKEN: Final = {
+    # What an original says is seen with originals (test_roles), which this archive has none of.
+    *("original-links-a-timegate", "original-links-a-timemap"),
+    "original-is-frozen-if-it-says-so",
+    # They tell, and have nothing to complain about.
+    *("latency-is-told", "archived-errors-are-mementos"),
+    # Nobody asks for https on a machine's own address.
+    "https-is-spoken",
+}
