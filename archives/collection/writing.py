@@ -1,4 +1,10 @@
-"""Writing the index: parts that are filled unseen and become visible at once."""
+"""Writing the index: parts that are filled unseen and become visible at once.
+
+Rows come in the order of the crawl and go into the order of the web. Put in as they come,
+nearly each costs a page of its own, twice: 5 million rows wrote 51 GB for an index of 1 GB. So
+they wait in a table that SQLite keeps in a temporary file, and go over sorted, a million at a
+time. That file ends with the process, and nobody has seen its parts: they are read again.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,6 +15,14 @@ from archives.collection.database import BUILDING, DEAD, LIVE
 from archives.collection.folder import Seen
 from archives.warc.capture import Capture
 
+_ENOUGH: Final = 1_000_000
+"""Rows that wait before they go over: some 200 MB of temporary files, twice while sorted."""
+_RUN: Final = 50_000
+"""Sorted rows that go over in one transaction: the log is not to grow with the index."""
+_WAITING: Final = (
+    "CREATE TEMP TABLE IF NOT EXISTS waiting (surt TEXT, stamp TEXT, part INTEGER, "
+    "offset INTEGER, length INTEGER, url TEXT, mime TEXT, status INTEGER, digest TEXT)"
+)
 _SLICE: Final = 20_000
 """Rows that are swept away in one transaction: readers and the log are not to wait long."""
 
@@ -38,11 +52,25 @@ class Filled(NamedTuple):
     complaints: int
 
 
+class _Publication(NamedTuple):
+    """What is to be seen, and no more to be seen, as soon as the rows have gone over."""
+
+    filled: Sequence[Filled]
+    replaced: tuple[int, ...]
+    grown: Seen | None
+
+
 class Writer:
     """The one connection that writes."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, enough: int = _ENOUGH) -> None:
         self._connection = connection
+        self._enough = enough
+        self._rows = 0
+        self._publications: list[_Publication] = []
+        # Nothing in it outlives the process, so nothing in it can be lost.
+        connection.execute("PRAGMA temp.journal_mode = OFF")
+        connection.execute(_WAITING)
 
     def parts(self) -> list[Part]:
         """Return what is visible."""
@@ -66,37 +94,36 @@ class Writer:
             return int(cursor.lastrowid or 0)
 
     def add(self, captures: Iterable[tuple[int, Capture]]) -> None:
-        """Write rows of parts that nobody sees yet."""
+        """Take rows of parts that nobody sees yet."""
         rows = [
             (c.surt, c.stamp, part, c.offset, c.length, c.url, c.mime, c.status, c.digest)
             for part, c in captures
         ]
-        # In the order of the table, so that neighbours are written together.
-        rows.sort(key=lambda row: row[:4])
-        with self.transaction():
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO capture VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
-            )
+        self._connection.execute("BEGIN")
+        self._connection.executemany(
+            "INSERT INTO waiting VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
+        )
+        self._connection.execute("COMMIT")
+        self._rows += len(rows)
+        if self._rows >= self._enough:
+            self.flush()
 
     def publish(
         self, filled: Sequence[Filled], replaced: Iterable[int], grown: Seen | None = None
     ) -> None:
-        """Make parts visible, and those they replace invisible, at one moment.
+        """Make parts visible, and those they replace invisible, at once: with the next `flush`.
 
         *grown*: the file whose earlier parts stay, and are now those of a longer file.
         """
+        self._publications.append(_Publication(filled, tuple(replaced), grown))
+
+    def flush(self) -> None:
+        """Let all rows go over, then let be seen what is complete."""
+        self._go_over()
         with self.transaction():
-            self._connection.executemany(
-                f"UPDATE part SET state = {LIVE}, upto = ?, captures = ?, complaints = ? "  # noqa: S608
-                "WHERE id = ?",
-                [(part.upto, part.captures, part.complaints, part.id) for part in filled],
-            )
-            self._bury(replaced)
-            if grown is not None:
-                self._connection.execute(
-                    "UPDATE part SET size = ?, mtime = ? WHERE path = ? AND state = 1",
-                    (grown.size, grown.mtime, grown.path),
-                )
+            for publication in self._publications:
+                self._publish(*publication)
+        self._publications.clear()
 
     def bury(self, parts: Iterable[int]) -> None:
         """Make parts invisible; `sweep` takes their rows away."""
@@ -109,6 +136,7 @@ class Writer:
 
     def sweep(self) -> None:
         """Remove the rows of parts that nobody sees, a slice at a time."""
+        self.flush()
         with closing(self._connection.execute("SELECT id FROM part WHERE state = 2")) as rows:
             dead = [int(row[0]) for row in rows]
         if not dead:
@@ -123,6 +151,7 @@ class Writer:
 
     def finish(self, *, complete: bool) -> None:
         """Say whether everything has been looked at by now, and leave no log behind."""
+        self.flush()
         if complete:
             self._connection.execute("UPDATE pass SET complete = 1")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -137,6 +166,34 @@ class Writer:
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
+
+    def _go_over(self) -> None:
+        """Move what waits into the table, in the order of the table."""
+        query = "SELECT * FROM waiting ORDER BY surt, stamp, part, offset"
+        with closing(self._connection.execute(query)) as waiting:
+            while rows := waiting.fetchmany(_RUN):
+                with self.transaction():
+                    self._connection.executemany(
+                        "INSERT OR REPLACE INTO capture VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        rows,
+                    )
+        self._connection.execute("DELETE FROM waiting")
+        self._rows = 0
+
+    def _publish(
+        self, filled: Sequence[Filled], replaced: tuple[int, ...], grown: Seen | None
+    ) -> None:
+        self._connection.executemany(
+            f"UPDATE part SET state = {LIVE}, upto = ?, captures = ?, complaints = ? "  # noqa: S608
+            "WHERE id = ?",
+            [(part.upto, part.captures, part.complaints, part.id) for part in filled],
+        )
+        self._bury(replaced)
+        if grown is not None:
+            self._connection.execute(
+                "UPDATE part SET size = ?, mtime = ? WHERE path = ? AND state = 1",
+                (grown.size, grown.mtime, grown.path),
+            )
 
     def _bury(self, parts: Iterable[int]) -> None:
         self._connection.executemany(

@@ -1,0 +1,94 @@
+"""Rows wait until there are enough of them; what is seen is whole files all the same."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from archives.collection.database import open_writer
+from archives.collection.folder import Seen
+from archives.collection.lookup import Lookup
+from archives.collection.writing import Filled, Writer
+from tests.archives.collection.folders import a_capture, stored_rows
+
+
+@contextmanager
+def writing(index: Path, enough: int = 1000) -> Iterator[Writer]:
+    connection, _ = open_writer(index)
+    with closing(connection):
+        yield Writer(connection, enough)
+
+
+def begun(writer: Writer, name: str) -> int:
+    return writer.begin(Seen(name, "warc", 100, 1), "", b"", "")
+
+
+def seen_in(index: Path) -> list[str]:
+    with closing(Lookup(index, index.parent, 5.0)) as lookup:
+        return [row.name for row in lookup.ranged("", "\U0010ffff", None)]
+
+
+def test_what_is_published_is_seen_with_the_next_flush(tmp_path: Path) -> None:
+    index = tmp_path / "index.sqlite"
+
+    with writing(index) as writer:
+        part = begun(writer, "a.warc")
+        writer.add([(part, a_capture("http://a.example/", "20200101000000"))])
+        writer.publish([Filled(part, 0, 1, 0)], ())
+        before = seen_in(index)
+        writer.flush()
+
+        assert before == []
+        assert seen_in(index) == ["a.warc"]
+
+
+def test_where_there_are_enough_rows_they_go_over_by_themselves(tmp_path: Path) -> None:
+    index = tmp_path / "index.sqlite"
+
+    with writing(index, enough=2) as writer:
+        first, second = begun(writer, "a.warc"), begun(writer, "b.warc")
+        writer.add([(first, a_capture("http://a.example/", "20200101000000"))])
+        writer.publish([Filled(first, 0, 1, 0)], ())
+        writer.add([(second, a_capture("http://b.example/", "20200101000000"))])
+
+        # Rows of the second are there, but it was not read to its end.
+        assert stored_rows(index) == 2
+        assert seen_in(index) == ["a.warc"]
+
+
+@pytest.mark.parametrize("enough", [1, 1000])
+def test_what_is_replaced_goes_in_the_moment_its_successor_comes(
+    tmp_path: Path, enough: int
+) -> None:
+    index = tmp_path / "index.sqlite"
+
+    with writing(index, enough) as writer:
+        for _ in range(3):
+            replaced = [part.id for part in writer.parts()]
+            part = begun(writer, "a.warc")
+            writer.add([(part, a_capture("http://a.example/", "20200101000000"))])
+            writer.publish([Filled(part, 0, 1, 0)], replaced)
+            writer.flush()
+
+            assert seen_in(index) == ["a.warc"]
+        writer.sweep()
+        writer.finish(complete=True)
+
+    assert stored_rows(index) == 1
+
+
+def test_whoever_ends_without_flushing_leaves_nothing_that_is_seen(tmp_path: Path) -> None:
+    index = tmp_path / "index.sqlite"
+    with writing(index) as writer:
+        part = begun(writer, "a.warc")
+        writer.add([(part, a_capture("http://a.example/", "20200101000000"))])
+        writer.publish([Filled(part, 0, 1, 0)], ())
+
+    with writing(index) as writer:
+        writer.bury_unfinished()
+        writer.sweep()
+
+        assert writer.parts() == []
+
+    assert seen_in(index) == []
