@@ -2,26 +2,38 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
-from urllib.parse import urlsplit
+from typing import BinaryIO, Final
+from urllib.parse import quote, urlsplit
 
 from archives.adapters.warc import WarcArchive
+from archives.collection.bucket import Bucket, NotInstalled
 from archives.collection.collection import Collection
+from archives.collection.place import Address, Place, is_elsewhere
+from archives.collection.served import Served
 from archives.collection.watching import Keeper
 from archives.model import ArchiveEntry, ReplayForm
-from archives.registry import Registry
+from archives.registry import DEFAULT_LIMITS, Registry
 from archives.source import Fetcher, Source
-from timegate.config import Config
+from archives.warc.fetched import Address as FileAddress
+from archives.warc.fetched import FetchedRanges
+from archives.warc.reading import Opening, from_disk
+from archives.warc.reading import Place as Record
+from archives.warc.remote import failure, open_remote
+from archives.warc.replay import Replayer
+from timegate.config import HOME_LIMITS, BadConfig, Config
 from timegate.resolver import Deadlines
+from timegate.upstream import pool
 from timegate.web.collections import Collections, Holding
 from timegate.web.local_fetcher import LocalFetcher
 
 _LOG: Final = logging.getLogger("timegate.collections")
+_S3: Final = "s3://"
 _READERS: Final = 4
 """Threads that read records; a slow disk holds up those who wait for it, and nobody else."""
 
@@ -62,27 +74,60 @@ def _addressed(entry: ArchiveEntry, base_url: str) -> ArchiveEntry:
 
 @asynccontextmanager
 async def opened(
-    registry: Registry, base_url: str, deadlines: Deadlines, *, keep: bool
+    registry: Registry,
+    base_url: str,
+    deadlines: Deadlines,
+    *,
+    keep: bool,
+    settings: pool.Settings | None = None,
 ) -> AsyncIterator[Local]:
-    """Open the collections of *registry*; with *keep*, index what comes to their folders."""
+    """Open the collections of *registry*; with *keep*, index what comes to their folders.
+
+    *settings* are for collections whose files or index lie elsewhere. Raises BadConfig.
+    """
     entries = [entry for entry in registry.entries if is_local(entry)]
     async with AsyncExitStack() as stack:
-        threads = stack.enter_context(ThreadPoolExecutor(_READERS, "replay"))
+        fetchers = await stack.enter_async_context(_fetchers(entries, settings))
+        threads = await stack.enter_async_context(_readers())
         holdings = {}
         for entry in entries:
-            collection = Collection(entry.id, Path(str(entry.path)), _index(entry))
-            await stack.enter_async_context(collection)
-            source = WarcArchive(entry, collection)
-            holdings[entry.id] = Holding.of(collection, source, threads)
-            if keep:
-                keeper = Keeper(collection.place, _LOG.warning)
-                await stack.enter_async_context(_kept(keeper))
+            shelf = _shelf(entry, fetchers)
+            if isinstance(shelf, Collection):
+                await stack.enter_async_context(shelf)
+                if keep and isinstance(shelf.place, Place):
+                    keeper = Keeper(shelf.place, _LOG.warning)
+                    await stack.enter_async_context(_kept(keeper))
+            replayer = Replayer(entry.id, shelf, threads, _opening(entry, fetchers))
+            holdings[entry.id] = Holding(shelf, WarcArchive(entry, shelf), replayer)
         collections = Collections(holdings.values(), registry, base_url, deadlines)
         yield Local(
             {name: holding.source for name, holding in holdings.items()},
             {name: LocalFetcher(name, collections, base_url) for name in holdings},
             collections,
         )
+
+
+@asynccontextmanager
+async def _readers() -> AsyncIterator[ThreadPoolExecutor]:
+    """Yield threads that may wait for the loop, and so are not waited for in it."""
+    threads = ThreadPoolExecutor(_READERS, "replay")
+    try:
+        yield threads
+    finally:
+        ending = partial(threads.shutdown, cancel_futures=True)
+        await asyncio.get_running_loop().run_in_executor(None, ending)
+
+
+def _shelf(entry: ArchiveEntry, fetchers: Mapping[str, Fetcher]) -> Collection | Served:
+    path = str(entry.path)
+    if entry.cdx is not None and is_elsewhere(entry.cdx):
+        return Served(entry.id, entry.cdx, path, fetchers[entry.id])
+    index = _index(entry)
+    if not is_elsewhere(path):
+        return Collection(entry.id, Path(path), index)
+    if index is None:
+        raise BadConfig(f"{entry.origin}: index: is needed where the files are elsewhere")
+    return Collection(entry.id, Address(path, index))
 
 
 def _index(entry: ArchiveEntry) -> Path | None:
@@ -98,3 +143,67 @@ async def _kept(keeper: Keeper) -> AsyncIterator[None]:
             yield
         finally:
             task.cancel()
+
+
+@asynccontextmanager
+async def _fetchers(
+    entries: Sequence[ArchiveEntry], settings: pool.Settings | None
+) -> AsyncIterator[Mapping[str, Fetcher]]:
+    """Open what reaches the origins of each collection, and nothing else (R1)."""
+    reached = [await _reached(entry) for entry in entries if _is_remote(entry)]
+    # An operator wrote these entries, so their names may lead to private addresses.
+    own = frozenset(entry.id for entry in reached)
+    settings = replace(settings or pool.Settings("no contact given"), allow_private=own)
+    async with pool.open_fetchers(reached, settings) as fetchers:
+        yield fetchers
+
+
+def _is_remote(entry: ArchiveEntry) -> bool:
+    return any(is_elsewhere(address) for address in (entry.path, entry.cdx) if address)
+
+
+async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
+    """Return *entry* with the endpoints of its files and its index, and no others."""
+    limits = HOME_LIMITS if entry.limits == DEFAULT_LIMITS else entry.limits
+    files = str(entry.path)
+    if files.lower().startswith(_S3):
+        try:
+            files = await Bucket(files).address_async(".")
+        except (NotInstalled, ValueError, OSError) as error:
+            raise BadConfig(f"{entry.origin}: path: {error}") from error
+    return replace(
+        entry,
+        timegate=None,
+        timemaps={},
+        cdx=entry.cdx if entry.cdx and is_elsewhere(entry.cdx) else None,
+        replay=files if is_elsewhere(files) else None,
+        raw=None,
+        hosts=(),
+        limits=limits,
+    )
+
+
+def _opening(entry: ArchiveEntry, fetchers: Mapping[str, Fetcher]) -> Opening:
+    """Return what opens the files of *entry*."""
+    root = str(entry.path).rstrip("/")
+    if not is_elsewhere(root):
+        return from_disk
+    ranges = FetchedRanges(fetchers[entry.id], _addresses(root))
+
+    def opening(record: Record) -> BinaryIO:
+        end = record.offset + record.length if record.length else None
+        return open_remote(ranges, record.file.removeprefix(f"{root}/"), end)
+
+    return opening
+
+
+def _addresses(root: str) -> FileAddress:
+    if root.lower().startswith(_S3):
+        return Bucket(root).address_async
+
+    async def below(path: str) -> str:
+        if ".." in path.split("/"):
+            raise failure("a name that leads elsewhere")
+        return f"{root}/{quote(path)}"
+
+    return below

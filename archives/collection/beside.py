@@ -77,7 +77,7 @@ def _lines(file: BinaryIO, packed: BinaryIO | None) -> Iterator[Named | Damage]:
         if text.startswith(_HEADERS):
             legend = tuple(text.split()[1:])
         elif text.strip() and not text.startswith(_DIRECTIVES):
-            yield from _named(text, legend, at)
+            yield from named_in(text, legend, at)
         at += len(line)
 
 
@@ -91,7 +91,8 @@ def _skipped(file: BinaryIO) -> int:
     return length
 
 
-def _named(line: str, legend: tuple[str, ...], at: int) -> Iterator[Named | Damage]:
+def named_in(line: str, legend: tuple[str, ...], at: int) -> Iterator[Named | Damage]:
+    """Yield what one line tells: a capture, nothing, or that it cannot be read."""
     try:
         fields = _fields(line, legend)
         # pywb folds what was posted into the key. That capture is no answer to a GET.
