@@ -40,6 +40,8 @@ def told(resolution: Resolution, judged: Verdict, registry: Registry) -> Iterato
         if isinstance(attempt.outcome, Closest):
             copy = attempt.outcome.memento
             yield f"also in {attempt.archive}: {header_safe(copy.uri)}"
+    if resolution.failed:
+        yield f"no answer from {', '.join(resolution.failed)}"
 
 
 def show(

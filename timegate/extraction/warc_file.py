@@ -40,7 +40,8 @@ class WarcFile:
         self._writer = WARCWriter(
             self._file, gzip=path.suffix == ".gz", warc_version="WARC/1.1"
         )
-        record = self._writer.create_warcinfo_record(path.name, info)
+        told = {name: _line(value) for name, value in info.items()}
+        record = self._writer.create_warcinfo_record(_line(path.name), told)
         self._info = str(record.rec_headers.get_header("WARC-Record-ID"))
         self._writer.write_record(record)
 
@@ -115,3 +116,8 @@ class WarcFile:
             "", "metadata", payload=BytesIO(block), length=len(block), warc_headers_dict=head
         )
         self._writer.write_record(record)
+
+
+def _line(text: str) -> str:
+    """Return *text* so that it ends no field; names of files may have any character."""
+    return "".join(c if c.isprintable() else "?" for c in text)

@@ -162,3 +162,14 @@ async def test_an_archive_that_asks_us_to_wait_is_asked_again(tmp_path: Path) ->
 
     assert outcomes[0].record is not None
     assert pauses == [10, 10]
+
+
+def test_a_name_ends_no_field(tmp_path: Path) -> None:
+    path = tmp_path / "a\r\nWARC-Type: x\udcff.warc"
+
+    with WarcFile(path, {"description": "of b\r\nc: d\udcff"}) as warc:
+        warc.finish()
+
+    (info,) = records(path)
+    assert info.head["WARC-Filename"] == "a??WARC-Type: x?.warc"
+    assert info.body == b"description: of b??c: d?\r\n"
