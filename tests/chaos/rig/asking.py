@@ -2,14 +2,18 @@
 
 import asyncio
 import math
+import ssl
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Final
 
 DATE: Final = "Fri, 22 Jan 2010 11:20:29 GMT"
 _LONGEST: Final = 1 << 20
+# Many clients: one alone may have 32 connections.
+_ADDRESSES: Final = cycle(range(1, 255))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,9 @@ class Client:
     date: str | None = DATE
     headers: Mapping[str, str] | None = None
     patience: float = 30.0
-    address: str = "127.0.0.1"
-    """From where it connects: all of 127.0.0.0/8 is loopback."""
+    address: str | None = None
+    """From where it connects, all of 127.0.0.0/8 is loopback; None for many clients."""
+    tls: ssl.SSLContext | None = None
 
     def request(self, target: str, *, last: bool) -> bytes:
         lines = [f"GET {target} HTTP/1.1", "Host: localhost"]
@@ -54,7 +59,12 @@ class Client:
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection(
-            "127.0.0.1", self.port, limit=_LONGEST, local_addr=(self.address, 0)
+            "127.0.0.1",
+            self.port,
+            limit=_LONGEST,
+            local_addr=(self.address or f"127.0.9.{next(_ADDRESSES)}", 0),
+            ssl=self.tls,
+            server_hostname="localhost" if self.tls else None,
         )
 
     async def ask(self, target: str) -> Answer:
