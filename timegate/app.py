@@ -7,29 +7,27 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
-
-import msgspec
 
 from archives.adapters import source_for
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.negotiation import Negotiator, Question
 from archives.source import Fetcher, Source
 from timegate.budget import budgeted
-from timegate.cache import Recollection, Store, open_store
+from timegate.cache import Recollection, Store
+from timegate.cold import FrugalLists, FrugalResolver, Public
 from timegate.config import Config, is_public
 from timegate.delay import Late
 from timegate.desk import Desk, Turns
 from timegate.guide import Guide
+from timegate.lasting import Lasting
 from timegate.local import Local, addressed, is_local, opened
-from timegate.metrics import Metrics
+from timegate.logs import AccessLog, Changes
 from timegate.resolution import Attempt
 from timegate.resolver import Deadlines, Resolver
 from timegate.routes import Rooms, routed
 from timegate.routing import Known, MementoMap, Observations, Standing
 from timegate.sharing import is_shared, open_shared
 from timegate.surroundings import Surroundings
-from timegate.timemap import Lists
 from timegate.upstream import pool
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.politeness import Ledger
@@ -41,9 +39,6 @@ from timegate.web.operations import Operations
 from timegate.web.server import Dispatch
 from timegate.web.site.following import News
 from timegate.web.timemap import TimeMap
-
-_OBSERVED: Final = "observations"
-_MONTH: Final = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +62,30 @@ def askable(config: Config) -> list[ArchiveEntry]:
 
 @asynccontextmanager
 async def running(
-    config: Config, base_url: str, ledgers: Path | None = None, *, keep: bool = False
+    config: Config,
+    base_url: str,
+    ledgers: Path | None = None,
+    *,
+    lasting: Lasting | None = None,
 ) -> AsyncIterator[App]:
     """Build everything, and end it at the end of the block.
 
-    *ledgers* is the file in which several workers share their manners. With *keep*, the
-    indexes of local collections are kept up to date meanwhile.
+    *ledgers* is the file in which several workers share their manners. With *lasting*, it
+    serves: clients have limits, and the indexes of local collections are kept up to date.
     """
     config = addressed(config, base_url)
     remote = [entry for entry in askable(config) if not is_local(entry)]
     settings = pool.Settings(config.contact or "no contact given", allow_private=config.private)
     deadlines = Deadlines(config.soft, config.hard)
     async with AsyncExitStack() as stack:
-        state = await _state(config, remote, ledgers, stack)
+        kept = await stack.enter_async_context(Lasting()) if lasting is None else lasting
+        state = await _state(config, remote, ledgers, kept, stack)
         around = pool.Surroundings(ledger=state.ledger)
         fetchers = await stack.enter_async_context(pool.open_fetchers(remote, settings, around))
+        kept.hand_on(fetchers.breakers)
         state.watch(fetchers.breakers)
         local = await stack.enter_async_context(
-            opened(config.registry, base_url, deadlines, keep=keep)
+            opened(config.registry, base_url, deadlines, keep=lasting is not None)
         )
         yield await stack.enter_async_context(
             _answering(config, fetchers, local, state, base_url)
@@ -95,26 +96,30 @@ async def running(
 class _State:
     """What outlives a request: in this process, in files, or shared by replicas."""
 
+    lasting: Lasting
     store: Store
-    ledger: Callable[[ArchiveEntry], Ledger] | None = None
+    ledger: Callable[[ArchiveEntry], Ledger]
     turns: Turns | None = None
     watch: Callable[[Breakers], None] = lambda _: None
 
 
 async def _state(
-    config: Config, remote: Sequence[ArchiveEntry], ledgers: Path | None, stack: AsyncExitStack
+    config: Config,
+    remote: Sequence[ArchiveEntry],
+    ledgers: Path | None,
+    lasting: Lasting,
+    stack: AsyncExitStack,
 ) -> _State:
     if is_shared(config.cache):
         shared = await stack.enter_async_context(open_shared(config.cache, config.replicas))
         turns = shared.turns(_version(askable(config)))
-        return _State(shared.store, shared.ledger, turns, shared.watch)
-    store = open_store(config.cache)
-    stack.push_async_callback(store.close)
+        return _State(lasting, shared.store, shared.ledger, turns, shared.watch)
+    store = lasting.store(config.cache)
     if ledgers is None:
-        return _State(store)
+        return _State(lasting, store, lasting.ledger)
     file = SharedLedgers(ledgers, remote)
     stack.callback(file.close)
-    return _State(store, file.of)
+    return _State(lasting, store, file.of)
 
 
 @asynccontextmanager
@@ -122,25 +127,32 @@ async def _answering(
     config: Config, remote: pool.Fetchers, local: Local, state: _State, base_url: str
 ) -> AsyncIterator[App]:
     entries = askable(config)
-    store = state.store
+    store, lasting = state.store, state.lasting
     deadlines = Deadlines(config.soft, config.hard)
-    sources = _sources(config, entries, remote, local)
+    own = frozenset(entry.id for entry in entries if not is_public(entry))
+    public = frozenset(entry.id for entry in entries) - own
+    sources = _sources(config, entries, remote, local, public)
     fetchers: dict[str, Fetcher] = {**remote, **local.fetchers}
     memory = Recollection(store, time.time, _version(entries), changing=local.sources)
-    observations = Observations(time.time)
-    await _restore(observations, store)
-    own = frozenset(entry.id for entry in entries if not is_public(entry))
-    guide = Guide(entries, _known(config, observations, remote, local, own))
-    metrics, monitor, news = Metrics(), Monitor(), News()
+    observations = await lasting.observed(store)
+    known = _known(config, observations, remote, local, own)
+    guide = Guide(entries, known)
+    monitor, news, changes = Monitor(), News(), Changes("archive")
+    lasting.metrics.watch(
+        lasting.gauges, lambda: {entry.id: known.standing(entry.id) for entry in entries}
+    )
 
     def observe(attempt: Attempt) -> None:
-        metrics.asked(attempt)
+        lasting.metrics.asked(attempt)
         monitor.observe(attempt)
         news.observe(attempt)
         guide.note(attempt)
+        changes.look(attempt.archive, known.standing(attempt.archive))
 
     async with Desk(sources, memory, observe, turns=state.turns) as desk:
-        resolver = Resolver(desk, memory, guide.plan, deadlines)
+        resolver = FrugalResolver(
+            desk, memory, guide.plan, deadlines, public=public, observe=lasting.metrics.resolved
+        )
         verifier = Verifier(resolver, _looking(entries, fetchers), config.soft)
         answers = Answers(
             resolver, config.registry, base_url, verifier, changing=frozenset(local.sources)
@@ -149,7 +161,7 @@ async def _answering(
             config,
             answers,
             guide,
-            Lists(sources, memory),
+            FrugalLists(sources, memory, public),
             deadlines,
             Surroundings(sources, memory, own),
             fetchers,
@@ -157,21 +169,28 @@ async def _answering(
                 config.registry,
                 guide.state,
                 lambda: getattr(store, "trouble", None),
-                metrics.registry,
+                lasting.metrics.registry,
                 config.contact,
+                lasting.condition,
             ),
             monitor,
             news,
             local.collections,
-            metrics.answered,
+            lasting.metrics.answered,
+            lasting.guard(config),
+            AccessLog() if config.log.access else None,
         )
         async with routed(rooms) as dispatch:
             yield App(resolver, answers, rooms.timemap, dispatch)
-    await store.put(_OBSERVED, msgspec.json.encode(observations.export()), _MONTH, 0.0)
+    await lasting.keep_observed(store)
 
 
 def _sources(
-    config: Config, entries: Sequence[ArchiveEntry], remote: pool.Fetchers, local: Local
+    config: Config,
+    entries: Sequence[ArchiveEntry],
+    remote: pool.Fetchers,
+    local: Local,
+    public: frozenset[str],
 ) -> dict[str, Source]:
     sources = {
         entry.id: local.sources.get(entry.id)
@@ -180,7 +199,9 @@ def _sources(
     }
     for name, seconds in config.delays.items():
         sources[name] = Late(sources[name], seconds)
-    return sources
+    return {
+        name: Public(source) if name in public else source for name, source in sources.items()
+    }
 
 
 def _known(
@@ -213,18 +234,6 @@ def _looking(
         return look
 
     return {entry.id: at(Negotiator(entry, fetchers[entry.id], _now)) for entry in entries}
-
-
-async def _restore(observations: Observations, store: Store) -> None:
-    """Take up what was learned of the archives before the last stop."""
-    kept = await store.get(_OBSERVED)
-    if kept is None:
-        return
-    try:
-        observations.restore(msgspec.json.decode(bytes(kept.value)))
-    except ValueError:
-        # Damaged, or of another version: learn it again.
-        return
 
 
 def _now() -> datetime:

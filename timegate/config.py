@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,63 +25,12 @@ from archives.registry import (
     load_known,
 )
 from timegate.nearness import similar
+from timegate.networks import Networks
+from timegate.settings import File, LimitsSection, Listen, LogSection, sections
 
 
 class BadConfig(ValueError):
     """A configuration that cannot be used; says which file, which key, and what is allowed."""
-
-
-class Listen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the server listens."""
-
-    host: str = "127.0.0.1"
-    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 1208
-    """MemGator's port, so that we can take its place. 0 picks a free one."""
-    workers: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
-
-
-class Deadline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When an answer is given with what there is, and when in any case."""
-
-    soft: str = "2s"
-    hard: str = "5s"
-
-
-class CacheSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where answers are remembered: ``memory:``, ``sqlite:PATH``, or shared in Redis."""
-
-    url: str = "memory:"
-    replicas: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
-    """How many servers share it; None to count those that are seen there."""
-
-
-class ArchivesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which of the known archives are asked."""
-
-    use: list[str] | None = None
-    mementomaps: dict[str, str] = {}
-    """Files that say what an archive holds, by archive id."""
-
-
-class Compatibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Habits of those whose place we take, where ours are better."""
-
-    redirect_if_none: bool = False
-    """Lead from /memento/ and /api/json/ to the page of copies where there is none, as Time
-    Travel did, instead of saying 404."""
-
-
-class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file as it is written."""
-
-    contact: str | None = None
-    base_url: str | None = None
-    listen: Listen = Listen()
-    deadline: Deadline = Deadline()
-    cache: CacheSection = CacheSection()
-    compatibility: Compatibility = Compatibility()
-    archives: ArchivesSection = ArchivesSection()
-    archive: list[dict[str, object]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +55,9 @@ class Config:
     """Seconds by which an archive of the demo answers late; no file can set it."""
     old_redirects: bool = False
     """Whether to lead to a page where there is no copy, as Time Travel did."""
+    limits: LimitsSection = field(default_factory=LimitsSection)
+    queue_wait: float = 0.5
+    log: LogSection = field(default_factory=LogSection)
 
 
 HOME_LIMITS: Final = Limits(
@@ -140,6 +92,9 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         file.archives.mementomaps,
         frozenset(entry.id for entry in own),
         old_redirects=file.compatibility.redirect_if_none,
+        limits=_limits(file, where),
+        queue_wait=_seconds(file.limits.queue_wait, where, "limits.queue_wait"),
+        log=file.log,
     )
 
 
@@ -154,17 +109,25 @@ def _table(path: Path) -> dict[str, object]:
 
 def _overlaid(table: dict[str, object]) -> dict[str, object]:
     """Put the environment over the file: TIMEGATE_LISTEN_PORT is listen.port."""
-    sections = {"listen": Listen, "deadline": Deadline, "cache": CacheSection}
     for name in ("contact", "base_url"):
         if value := os.environ.get(f"TIMEGATE_{name.upper()}"):
             table[name] = value
-    for section, struct in sections.items():
-        for key in struct.__struct_fields__:
+    for section, struct in sections().items():
+        for key, kind in get_type_hints(struct).items():
             if value := os.environ.get(f"TIMEGATE_{section}_{key}".upper()):
                 inner = table.setdefault(section, {})
                 if isinstance(inner, dict):
-                    inner[key] = int(value) if value.isdecimal() else value
+                    inner[key] = _from_environment(value, kind)
     return table
+
+
+def _from_environment(value: str, kind: object) -> object:
+    """Return what a variable means where *kind* is wanted; what is wrong is found later."""
+    if get_origin(kind) is list:
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if kind is bool and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    return int(value) if value.isdecimal() else value
 
 
 def _converted(table: dict[str, object], where: str) -> File:
@@ -187,14 +150,16 @@ def _key_and_reason(message: str) -> tuple[str, str]:
 
 
 def _fields_at(key: str) -> tuple[str, ...]:
-    sections: dict[str, type[msgspec.Struct]] = {
-        "listen": Listen,
-        "deadline": Deadline,
-        "cache": CacheSection,
-        "compatibility": Compatibility,
-        "archives": ArchivesSection,
-    }
-    return sections.get(key, File).__struct_fields__
+    return sections().get(key, File).__struct_fields__
+
+
+def _limits(file: File, where: str) -> LimitsSection:
+    for key in ("trusted_proxies", "exempt"):
+        try:
+            Networks(getattr(file.limits, key))
+        except ValueError as error:
+            raise _bad(where, f"limits.{key}", f"{error}; write 192.0.2.0/24") from error
+    return file.limits
 
 
 def _contact(file: File, where: str) -> str | None:

@@ -1,16 +1,24 @@
 """What is counted, with a fixed set of labels: never a URL, never a client (R24)."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, Literal
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from archives.errors import ArchiveError
 from archives.model import Closest
-from timegate.resolution import Attempt
+from timegate.resolution import Attempt, Resolution
 
-_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
+_BUCKETS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
+_MOST_ARCHIVES: Final = 300
+"""By name; what there is more of counts as one. Each takes 1.5 kB of a page of 1 MB."""
+_OTHER: Final = "other"
+_STATES: Final = ("closed", "half-open", "open")
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+Reading = Callable[[], Mapping[str, float]]
 
 
 class Metrics:
@@ -20,56 +28,134 @@ class Metrics:
         self._registry = CollectorRegistry()
         # Finding a counter by its labels costs more than counting.
         self._bound: dict[tuple[str, str | int], Callable[[], None]] = {}
-        self._observing: dict[str, Callable[[float], None]] = {}
-        self._answers = Counter(
-            "timegate_answers_total",
-            "Answers by route and status",
-            ("route", "status"),
-            registry=self._registry,
+        self._observing: dict[tuple[str, str], Callable[[float], None]] = {}
+        self._archives: set[str] = set()
+        self._answers = self._counter(
+            "timegate_answers_total", "Answers by route and status", "route", "status"
         )
-        self._questions = Counter(
+        self._questions = self._counter(
             "timegate_archive_questions_total",
             "Questions to archives by outcome",
-            ("archive", "outcome"),
-            registry=self._registry,
+            "archive",
+            "outcome",
         )
-        self._seconds = Histogram(
-            "timegate_archive_seconds",
-            "How long archives took to answer",
-            ("archive",),
-            registry=self._registry,
-            buckets=_BUCKETS,
+        self._refusals = self._counter(
+            "timegate_refused_total", "Requests and connections refused by reason", "reason"
         )
+        self._recalls = self._counter(
+            "timegate_cache_answers_total", "Answers of archives from memory, or not", "outcome"
+        )
+        self._seconds = {
+            "archive": self._histogram(
+                "timegate_archive_seconds", "How long archives took to answer", "archive"
+            ),
+            "route": self._histogram(
+                "timegate_answer_seconds", "How long we took to begin an answer", "route"
+            ),
+        }
+        self._gauges = {
+            "in_flight": self._gauge("timegate_in_flight", "Requests under way"),
+            "queued": self._gauge("timegate_queued", "Requests that wait for a place"),
+            "connections": self._gauge("timegate_connections", "Open connections of clients"),
+            "memory": self._gauge(
+                "timegate_resident_memory_bytes", "Memory in use by this server"
+            ),
+        }
+        self._breakers = self._gauge(
+            "timegate_archive_breaker", "1 for the state an archive is in", "archive", "state"
+        )
+        self._read: Reading = dict
+        self._standings: Callable[[], Mapping[str, str]] = dict
 
-    def answered(self, route: str, status: int) -> None:
+    def watch(self, read: Reading, standings: Callable[[], Mapping[str, str]]) -> None:
+        """Take gauges from *read*, and the states of breakers from *standings*."""
+        self._read = read
+        self._standings = standings
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
         """Count an answer of ours."""
         key = (route, status)
         counter = self._bound.get(key)
         if counter is None:
             counter = self._bound[key] = self._answers.labels(route, str(status)).inc
         counter()
+        self._timed("route", route, seconds)
 
     def asked(self, attempt: Attempt) -> None:
         """Count an answer of an archive."""
         outcome = _outcome(attempt)
-        key = (attempt.archive, outcome)
+        archive = self._named(attempt.archive)
+        key = (archive, outcome)
         count = self._bound.get(key)
         if count is None:
             count = self._bound[key] = self._questions.labels(*key).inc
         count()
-        observe = self._observing.get(attempt.archive)
-        if observe is None:
-            observe = self._seconds.labels(attempt.archive).observe
-            self._observing[attempt.archive] = observe
-        observe(attempt.seconds)
+        self._timed("archive", archive, attempt.seconds)
+
+    def refused(self, reason: str) -> None:
+        """Count a request that was not worked on."""
+        self._refusals.labels(reason).inc()
+
+    def resolved(self, resolution: Resolution) -> None:
+        """Count which answers came from memory."""
+        for attempt in resolution.attempts:
+            key = ("cache", "miss" if attempt.age is None else "hit")
+            count = self._bound.get(key)
+            if count is None:
+                count = self._bound[key] = self._recalls.labels(key[1]).inc
+            count()
+
+    def refresh(self) -> None:
+        """Look at what is not counted but is: how much is under way, how archives are."""
+        for name, value in {"memory": _resident(), **self._read()}.items():
+            self._gauges[name].set(value)
+        for archive, standing in self._standings().items():
+            if self._named(archive) != _OTHER:
+                for state in _STATES:
+                    self._breakers.labels(archive, state).set(float(state == standing))
 
     def registry(self) -> CollectorRegistry:
         """Return what to publish: this process, or all workers together."""
+        self.refresh()
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return self._registry
         together = CollectorRegistry()
         MultiProcessCollector(together)  # type: ignore[no-untyped-call]
         return together
+
+    def _named(self, archive: str) -> str:
+        if archive in self._archives:
+            return archive
+        if len(self._archives) >= _MOST_ARCHIVES:
+            return _OTHER
+        self._archives.add(archive)
+        return archive
+
+    def _timed(self, kind: str, name: str, seconds: float) -> None:
+        observe = self._observing.get((kind, name))
+        if observe is None:
+            observe = self._seconds[kind].labels(name).observe
+            self._observing[kind, name] = observe
+        observe(seconds)
+
+    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
+        return Counter(name, meaning, labels, registry=self._registry)
+
+    def _histogram(self, name: str, meaning: str, label: str) -> Histogram:
+        return Histogram(name, meaning, (label,), registry=self._registry, buckets=_BUCKETS)
+
+    def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
+        # Workers have as many requests together, but an archive is in one state.
+        mode: Literal["livemax", "livesum"] = "livemax" if labels else "livesum"
+        return Gauge(name, meaning, labels, registry=self._registry, multiprocess_mode=mode)
+
+
+def _resident() -> float:
+    """Return the octets of memory that this process has, 0 where the system does not say."""
+    try:
+        return float(Path("/proc/self/statm").read_text().split()[1]) * _PAGE
+    except OSError:
+        return 0.0
 
 
 def _outcome(attempt: Attempt) -> str:

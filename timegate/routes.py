@@ -8,6 +8,7 @@ from archives.registry import Registry
 from archives.source import Fetcher
 from timegate.config import Config
 from timegate.guide import Guide
+from timegate.logs import Access
 from timegate.resolver import Deadlines
 from timegate.surroundings import Surroundings
 from timegate.timemap import Lists
@@ -17,6 +18,7 @@ from timegate.web.batch import Batch
 from timegate.web.cdx import Captures, PywbCdx, WaybackCdx
 from timegate.web.collections import Collections
 from timegate.web.everyone import Everyone
+from timegate.web.guard import Guard
 from timegate.web.memento import ApiHandler, MementoHandler
 from timegate.web.memento_list import ListHandler
 from timegate.web.monitor import Monitor
@@ -24,7 +26,7 @@ from timegate.web.operations import Operations
 from timegate.web.proxy import Proxy
 from timegate.web.pwid_resolver import PwidResolver
 from timegate.web.resolve import Resolve
-from timegate.web.server import Dispatch, Handler
+from timegate.web.server import Dispatch, Handler, Observe
 from timegate.web.site.archive_pages import ArchivePages
 from timegate.web.site.dressed import Dressed
 from timegate.web.site.following import Following, News
@@ -52,8 +54,10 @@ class Rooms:
     monitor: Monitor
     news: News
     collections: Collections
-    observe: Callable[[str, int], None]
-    """Counts an answer by its route and status."""
+    observe: Observe
+    guard: Guard | None = None
+    log: Callable[[Access], None] | None = None
+    """Writes down each request."""
 
     @property
     def registry(self) -> Registry:
@@ -82,6 +86,8 @@ async def routed(rooms: Rooms) -> AsyncIterator[Dispatch]:
             batch=Batch(resolve),
             observe=rooms.observe,
             posts={"/wayback/available": Availabilities(answers, rooms.registry)},
+            guard=rooms.guard,
+            log=rooms.log,
         )
 
 

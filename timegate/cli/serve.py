@@ -2,10 +2,11 @@
 
 import asyncio
 import gc
-import signal
+import socket
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +21,15 @@ from timegate.cli.options import (
     configured,
     demo_option,
 )
+from timegate.cli.signals import Reload, obey, orders_by_signal
 from timegate.cli.workers import Workers, reserved
-from timegate.config import Config
+from timegate.config import BadConfig, Config, load_config
+from timegate.lasting import Lasting
+from timegate.logs import event, set_up
+from timegate.reloading import Reloading
 from timegate.upstream.shared import create_ledgers
-from timegate.web.server import bound, serving
+from timegate.web.doorway import files_allow
+from timegate.web.server import Dispatch, bound, serving
 from timegate.web.site.pages import prepare
 
 
@@ -62,8 +68,14 @@ def serve_command(  # noqa: PLR0913 -- one parameter for each option
         settings = _with_options(basis, host, port, 1 if demo else workers)
         check_contact(settings)
         if ledgers is not None or settings.listen.workers == 1:
+
+            def reread() -> Config:
+                if demo:
+                    raise BadConfig("the demo has no configuration to read again")
+                return _with_options(load_config(config, archives), host, port, workers)
+
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                runner.run(_serve(settings, ledgers))
+                runner.run(_serve(settings, ledgers, reread))
         else:
             sys.exit(_supervise(settings, config, archives))
 
@@ -81,30 +93,50 @@ def _with_options(
     return replace(config, listen=chosen)
 
 
-async def _serve(config: Config, ledgers: Path | None) -> None:
+async def _serve(config: Config, ledgers: Path | None, reread: Callable[[], Config]) -> None:
     """Serve until a signal says stop; a worker shares its port and its manners."""
     # What was built at the start stays; looking at it again and again costs a tenth.
     gc.freeze()
     gc.set_threshold(20_000, 50, 100)
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    set_up(config.log)
+    orders = orders_by_signal()
+    place = _place(config, shared=ledgers is not None)
+    prepare()
+    address = _address(config.listen.host, int(place.getsockname()[1]))
+
+    @asynccontextmanager
+    async def opening(settings: Config) -> AsyncIterator[Dispatch]:
+        base_url = settings.base_url or address
+        async with running(settings, base_url, ledgers, lasting=lasting) as app:
+            yield app.dispatch
+
+    with place:
+        async with (
+            Lasting() as lasting,
+            Reloading(opening, lambda: orders.put_nowait("stop")) as answering,
+        ):
+            await answering.open(config)
+            lasting.room.most = files_allow(config.limits.connections)
+            async with serving(answering, place, room=lasting.room):
+                _say_listening(config, address, worker=ledgers is not None)
+                await obey(orders, Reload(answering, lasting, config, reread))
+                lasting.draining = True
+    event("stop", address=address)
+
+
+def _place(config: Config, *, shared: bool) -> socket.socket:
     try:
-        place = bound(config.listen.host, config.listen.port, shared=ledgers is not None)
+        return bound(config.listen.host, config.listen.port, shared=shared)
     except OSError as error:
         where = _address(config.listen.host, config.listen.port)
         raise click.ClickException(f"cannot listen at {where}: {error.strerror}") from error
-    prepare()
-    with place:
-        address = _address(config.listen.host, int(place.getsockname()[1]))
-        async with (
-            running(config, config.base_url or address, ledgers, keep=True) as app,
-            serving(app.dispatch, place),
-        ):
-            if ledgers is None:
-                click.echo(f"listening at {address}/", err=True)
-            await stop.wait()
+
+
+def _say_listening(config: Config, address: str, *, worker: bool) -> None:
+    if config.log.format == "json":
+        event("start", address=address, archives=len(askable(config)))
+    elif not worker:
+        click.echo(f"listening at {address}/", err=True)
 
 
 def _address(host: str, port: int) -> str:

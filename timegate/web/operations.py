@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -17,22 +18,33 @@ NO_NEGOTIATION = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
 State = Callable[[str], Mapping[str, object]]
 
 
+class Condition(NamedTuple):
+    """How the process is."""
+
+    overloaded: bool = False
+    draining: bool = False
+    reload: str | None = None
+    """Why the last change of the configuration was not taken over; None if all is well."""
+
+
 class Operations:
     """Answers about the service itself."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 -- one for each thing there is to tell
         self,
         registry: Registry,
         state: State,
         trouble: Callable[[], str | None],
         metrics: Callable[[], CollectorRegistry],
         contact: str | None,
+        condition: Callable[[], Condition] = Condition,
     ) -> None:
         self._registry = registry
         self._state = state
         self._trouble = trouble
         self._metrics = metrics
         self._contact = contact
+        self._condition = condition
 
     async def archives(self, _: Call) -> Answer:
         """List every archive with its state."""
@@ -63,9 +75,30 @@ class Operations:
         return Answer(200, {"Content-Type": "text/plain", "Cache-Control": "no-store"}, b"ok\n")
 
     async def readiness(self, _: Call) -> Answer:
-        """Say whether all is well; a cache in trouble is said, and no reason to be down."""
-        trouble = self._trouble()
-        return _json({"ready": True, "cache": trouble or "ok"})
+        """Say whether to send requests here, and how the parts are that we could do without.
+
+        A process that is well has no power over archives: that none can be asked is said, and
+        is no reason to send people elsewhere, where it would be the same. Nor is a cache in
+        trouble, or a new configuration that was wrong.
+        """
+        condition = self._condition()
+        ready = not (condition.overloaded or condition.draining)
+        told = {
+            "ready": ready,
+            "overloaded": condition.overloaded,
+            "draining": condition.draining,
+            "cache": self._trouble() or "ok",
+            "configuration": condition.reload or "ok",
+            "archives": self._reachable(),
+        }
+        answer = _json(told)
+        return answer if ready else replace(answer, status=503)
+
+    def _reachable(self) -> dict[str, object]:
+        """Return how many archives may be asked just now, as far as was seen."""
+        states = {entry.id: self._state(entry.id) for entry in self._registry.used}
+        resting = [name for name, state in states.items() if state.get("breaker") == "open"]
+        return {"asked": len(states), "resting": resting}
 
     async def metrics(self, _: Call) -> Answer:
         """Write the metrics for Prometheus."""

@@ -7,6 +7,7 @@ is by prefix on the raw target, and everything else on identifiers.
 import asyncio
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Final
@@ -16,13 +17,19 @@ from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy
 from multidict import CIMultiDict
 
 from archives.errors import ArchiveError
+from timegate.cold import Visit, visiting
+from timegate.logs import Access
 from timegate.sharing import patient
 from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.web.doorway import Doorway, Room
+from timegate.web.guard import Guard
 from timegate.web.problems import problem
-from timegate.web.recent import Recent
+from timegate.web.recent import Asked, Recent
 
 Handler = Callable[[Call], Awaitable[Answer | Stream]]
 Batch = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+Observe = Callable[[str, int, float], None]
+"""Counts an answer by its route, its status and the seconds it took."""
 
 # Trap M1: the deadline for a request's head is the keep-alive timer, an hour by default.
 HEAD_DEADLINE: Final = 10.0
@@ -60,38 +67,61 @@ class Dispatch:
         prefixes: Mapping[str, Handler],
         otherwise: Handler,
         batch: Batch,
-        observe: Callable[[str, int], None] = lambda _route, _status: None,
+        observe: Observe = lambda _route, _status, _seconds: None,
         *,
         posts: Mapping[str, Batch] | None = None,
+        guard: Guard | None = None,
+        log: Callable[[Access], None] | None = None,
     ) -> None:
         self._exact = exact
         self._prefixes = tuple(prefixes.items())
         self._otherwise = otherwise
         self._posts = {"/resolve": batch, **(posts or {})}
         self._observe = observe
+        self._guard = guard or Guard()
+        self._log = log
         self._recent = Recent()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer *request*."""
+        if self._log is None:
+            return await self._handled(request)
+        began, address = time.perf_counter(), self._guard.client(request).address
+        sent = await self._handled(request)
+        seconds = time.perf_counter() - began
+        method, target = request.method, request.raw_path
+        route = self._found(target)[0]
+        self._log(Access(method, route, target, sent.status, seconds, address))
+        return sent
+
+    async def _handled(self, request: web.BaseRequest) -> web.StreamResponse:
         target = request.raw_path
-        headers = request.headers
-        if request.method in _READS:
-            asked = (
-                target,
-                headers.get("Accept-Datetime"),
-                headers.get("Accept"),
-                headers.get("Prefer"),
-                headers.get("Cache-Control"),
-            )
-            kept = self._recent.get(asked)
-            if kept is None:
-                answer = await self._answered(request, target)
-                if isinstance(answer, Stream):
-                    return await _streamed(request, answer)
-                kept = answer
-                self._recent.put(asked, kept)
+        asked = _asked(request, target) if request.method in _READS else None
+        kept = None if asked is None else self._recent.get(asked)
+        if kept is not None:
             return response(kept)
-        return await self._other(request, target)
+        client = self._guard.client(request)
+        refusal = await self._guard.enter(client, target)
+        if refusal is not None:
+            return response(refusal)
+        try:
+            visit = self._guard.visit(client, patient=asked is None)
+            with visiting(visit):
+                if asked is None:
+                    return await self._other(request, target)
+                return await self._read(request, target, asked, visit)
+        finally:
+            self._guard.leave(client, target)
+
+    async def _read(
+        self, request: web.BaseRequest, target: str, asked: Asked, visit: Visit | None
+    ) -> web.StreamResponse:
+        answer = self._guard.settled(await self._answered(request, target), visit)
+        if isinstance(answer, Stream):
+            return await _streamed(request, answer)
+        if visit is None or visit.retry_after is None:
+            self._recent.put(asked, answer)
+        return response(answer)
 
     async def _other(self, request: web.BaseRequest, target: str) -> web.StreamResponse:
         if request.method == "OPTIONS":
@@ -110,13 +140,14 @@ class Dispatch:
         if len(request.headers.getall("Accept-Datetime", ())) > 1:
             repeated = frozenset({"accept-datetime"})
         call = Call(request.method, rest, request.headers, repeated)
+        began = time.perf_counter()
         answer: Answer | Stream
         try:
             with patient():
                 answer = await handler(call)
         except Declined as declined:
             answer = declined.answer
-        self._observe(route, answer.status)
+        self._observe(route, answer.status, time.perf_counter() - began)
         return answer
 
     def _found(self, target: str) -> tuple[str, Handler, str]:
@@ -128,6 +159,18 @@ class Dispatch:
         if exact is not None:
             return path, exact, mark + query
         return "/{identifier}", self._otherwise, target[1:]
+
+
+def _asked(request: web.BaseRequest, target: str) -> Asked:
+    """Return all that an answer can depend on."""
+    headers = request.headers
+    return (
+        target,
+        headers.get("Accept-Datetime"),
+        headers.get("Accept"),
+        headers.get("Prefer"),
+        headers.get("Cache-Control"),
+    )
 
 
 async def _streamed(request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
@@ -184,12 +227,17 @@ def bound(host: str, port: int, *, shared: bool = False) -> socket.socket:
 
 @asynccontextmanager
 async def serving(
-    dispatch: Dispatch, place: socket.socket, *, head_deadline: float = HEAD_DEADLINE
+    dispatch: Batch,
+    place: socket.socket,
+    *,
+    head_deadline: float = HEAD_DEADLINE,
+    room: Room | None = None,
 ) -> AsyncIterator[None]:
     """Answer at *place* until the block ends, then let requests under way finish."""
     check_parser()
-    server = web.Server(
+    server = Doorway(
         dispatch,
+        room or Room(per_client=10_000),
         access_log=None,
         keepalive_timeout=head_deadline,
         max_line_size=_LONGEST_LINE,

@@ -1,0 +1,175 @@
+"""Who is let in, who waits, who is refused."""
+
+import asyncio
+
+import pytest
+
+from timegate.admission import EXEMPT, Admission, Places, Refusal
+
+NO_QUEUE = Places(in_flight=4, queue=0, wait=10.0)
+NOBODY_WAITS_LONG = Places(in_flight=4, queue=2, wait=0.0)
+PATIENT = Places(in_flight=4, queue=2, wait=1000.0)
+
+
+async def entered(admission: Admission, *clients: str) -> list[Refusal | None]:
+    return [await admission.enter(client) for client in clients]
+
+
+async def waiting(
+    group: asyncio.TaskGroup, admission: Admission, client: str
+) -> "asyncio.Task[Refusal | None]":
+    task = group.create_task(admission.enter(client))
+    await asyncio.sleep(0)
+    return task
+
+
+async def test_what_is_more_than_fits_is_refused_at_once() -> None:
+    admission = Admission(NO_QUEUE)
+
+    answers = await entered(admission, "a", "b", "c", "d", "e")
+
+    assert answers == [None, None, None, None, Refusal("full")]
+    assert admission.in_flight == 4
+
+
+async def test_a_place_that_is_given_back_can_be_taken_again() -> None:
+    admission = Admission(NO_QUEUE)
+    await entered(admission, "a", "b", "c", "d")
+
+    admission.leave("a")
+
+    assert await admission.enter("e") is None
+
+
+async def test_one_client_alone_leaves_a_quarter_to_others() -> None:
+    admission = Admission(NO_QUEUE)
+
+    answers = await entered(admission, "greedy", "greedy", "greedy", "greedy", "other")
+
+    assert answers == [None, None, None, Refusal("full"), None]
+
+
+async def test_who_has_its_share_is_told_so_where_others_are_about() -> None:
+    admission = Admission(NO_QUEUE)
+    await entered(admission, "other", "greedy", "greedy", "greedy")
+
+    assert await admission.enter("greedy") == Refusal("share")
+    assert await admission.enter("newcomer") == Refusal("full")
+
+
+async def test_the_exempt_may_have_it_all() -> None:
+    admission = Admission(NO_QUEUE)
+
+    answers = await entered(admission, *([EXEMPT] * 5))
+
+    assert answers == [None, None, None, None, Refusal("full")]
+
+
+async def test_who_waits_gets_the_next_place() -> None:
+    admission = Admission(PATIENT)
+    await entered(admission, "a", "b", "c", "d")
+
+    async with asyncio.TaskGroup() as group:
+        turn = await waiting(group, admission, "e")
+        admission.leave("a")
+
+    assert turn.result() is None
+    assert (admission.in_flight, admission.queued) == (4, 0)
+
+
+async def test_who_waits_too_long_is_refused() -> None:
+    admission = Admission(NOBODY_WAITS_LONG)
+    await entered(admission, "a", "b", "c", "d")
+
+    assert await admission.enter("e") == Refusal("full")
+    assert admission.queued == 0
+
+
+async def test_who_has_fewest_under_way_is_next() -> None:
+    admission = Admission(PATIENT)
+    await entered(admission, "greedy", "greedy", "a", "b")
+
+    async with asyncio.TaskGroup() as group:
+        first = await waiting(group, admission, "greedy")
+        second = await waiting(group, admission, "new")
+        admission.leave("a")
+        await asyncio.sleep(0)
+
+        assert second.done()
+        assert not first.done()
+        admission.leave("b")
+
+
+async def test_who_fills_the_queue_is_pushed_out_by_who_has_less() -> None:
+    admission = Admission(PATIENT)
+    await entered(admission, "greedy", "greedy", "greedy", "a")
+
+    async with asyncio.TaskGroup() as group:
+        early = await waiting(group, admission, "greedy")
+        late = await waiting(group, admission, "greedy")
+        other = await waiting(group, admission, "other")
+
+        await asyncio.sleep(0)
+        assert late.result() == Refusal("share")
+        admission.leave("a")
+        admission.leave("greedy")
+
+    assert early.result() is None
+    assert other.result() is None
+
+
+async def test_who_leaves_while_waiting_leaves_no_trace() -> None:
+    admission = Admission(PATIENT)
+    await entered(admission, "a", "b", "c", "d")
+
+    async with asyncio.TaskGroup() as group:
+        gone = await waiting(group, admission, "e")
+        stays = await waiting(group, admission, "f")
+        gone.cancel()
+        # Before the one that has left knows it.
+        admission.leave("a")
+
+    assert stays.result() is None
+    assert (admission.in_flight, admission.queued) == (4, 0)
+
+
+async def test_who_leaves_with_a_place_in_hand_gives_it_back() -> None:
+    admission = Admission(PATIENT)
+    await entered(admission, "a", "b", "c", "d")
+
+    async with asyncio.TaskGroup() as group:
+        gone = await waiting(group, admission, "e")
+        admission.leave("a")
+        gone.cancel()
+
+    assert (admission.in_flight, admission.queued) == (3, 0)
+
+
+async def test_twenty_small_clients_get_through_beside_a_large_one() -> None:
+    """Nine tenths of the load come from one address, and only that one is refused (LO-04)."""
+    admission = Admission(Places(in_flight=16, queue=8, wait=1000.0))
+    refused: list[str] = []
+
+    async def request(client: str) -> None:
+        refusal = await admission.enter(client)
+        if refusal is not None:
+            refused.append(client)
+            return
+        for _ in range(20):
+            await asyncio.sleep(0)
+        admission.leave(client)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(2_000):
+            small = f"small-{number // 10 % 20}"
+            group.create_task(request(small if number % 10 == 0 else "large"))
+            if number % 2:
+                await asyncio.sleep(0)
+
+    assert set(refused) == {"large"}
+    assert admission.in_flight == admission.queued == 0
+
+
+@pytest.mark.parametrize(("in_flight", "share"), [(1, 1), (2, 1), (4, 3), (256, 192)])
+def test_a_share_is_three_quarters_and_never_nothing(in_flight: int, share: int) -> None:
+    assert Places(in_flight=in_flight).share == share

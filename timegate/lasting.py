@@ -1,0 +1,136 @@
+"""What outlives a configuration: it is changed while requests are answered, these go on.
+
+Answers that are remembered, what was counted, and above all how much archives have been asked:
+a reload is no reason to begin again with a full bucket (R12).
+"""
+
+import time
+from contextlib import suppress
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+
+from archives.model import ArchiveEntry
+from timegate.admission import Admission, Places
+from timegate.cache import Store, open_store
+from timegate.cold import Budgets
+from timegate.config import Config
+from timegate.logs import Tally
+from timegate.metrics import Metrics
+from timegate.networks import Networks
+from timegate.routing import Observations
+from timegate.upstream.breaker import Breakers
+from timegate.upstream.politeness import Ledger, LocalLedger
+from timegate.web.client import Clients
+from timegate.web.doorway import Room
+from timegate.web.guard import Guard
+from timegate.web.operations import Condition
+
+_OBSERVED: Final = "observations"
+_MONTH: Final = 30 * 86_400.0
+
+
+class Lasting:
+    """Holds it. Use as a context manager: it closes what it opened."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+        self.observations = Observations(time.time)
+        self.room = Room()
+        self.draining = False
+        self.reload_trouble: str | None = None
+        self._admission = Admission()
+        self._places = Places()
+        self._budgets = Budgets(30, 10)
+        self._rate = (30, 10)
+        self._stores: dict[str, Store] = {}
+        self._ledgers: dict[str, tuple[object, Ledger]] = {}
+        self._breakers: Breakers | None = None
+        self._tally = Tally("refused")
+        self._restored = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for store in self._stores.values():
+            await store.close()
+
+    def guard(self, config: Config) -> Guard:
+        """Return who guards the front; who is inside stays counted, unless limits changed."""
+        limits = config.limits
+        places = Places(limits.in_flight, limits.queue, config.queue_wait)
+        if places != self._places:
+            self._places, self._admission = places, Admission(places)
+        rate = (limits.cold_per_minute, limits.cold_burst)
+        if rate != self._rate:
+            self._rate, self._budgets = rate, Budgets(*rate)
+        self.room.per_client = limits.connections_per_client
+        self.room.uncounted = Networks([*limits.trusted_proxies, *limits.exempt])
+        self.room.refused = self._refused
+        return Guard(
+            self._admission,
+            self._budgets,
+            Clients(Networks(limits.trusted_proxies), limits.client_header),
+            Networks(limits.exempt),
+            self._refused,
+        )
+
+    def store(self, url: str) -> Store:
+        """Return the store at *url*, the same one for as long as we run. Raises ValueError."""
+        if url not in self._stores:
+            self._stores[url] = open_store(url)
+        return self._stores[url]
+
+    async def observed(self, store: Store) -> Observations:
+        """Return what was learned of the archives, also before the last stop."""
+        kept = None if self._restored else await store.get(_OBSERVED)
+        self._restored = True
+        if kept is not None:
+            # What is damaged, or of another version, is learned again.
+            with suppress(ValueError):
+                self.observations.restore(msgspec.json.decode(bytes(kept.value)))
+        return self.observations
+
+    async def keep_observed(self, store: Store) -> None:
+        """Keep what was learned for the next start."""
+        learned = msgspec.json.encode(self.observations.export())
+        await store.put(_OBSERVED, learned, _MONTH, 0.0)
+
+    def ledger(self, entry: ArchiveEntry) -> Ledger:
+        """Return what is known of how much *entry* was asked; anew where its limits changed."""
+        limits, ledger = self._ledgers.get(entry.id, (None, None))
+        if ledger is None or limits != entry.limits:
+            ledger = LocalLedger(entry.limits, time.monotonic)
+            self._ledgers[entry.id] = (entry.limits, ledger)
+        return ledger
+
+    def hand_on(self, breakers: Breakers) -> None:
+        """Tell new breakers who was found dead before."""
+        if self._breakers is not None:
+            for archive, dead in self._breakers.dead().items():
+                if breakers.knows(archive):
+                    breakers.advise(archive, dead.failures, dead.openings, dead.left)
+        self._breakers = breakers
+
+    def condition(self) -> Condition:
+        """Return how we are."""
+        return Condition(self._admission.overloaded, self.draining, self.reload_trouble)
+
+    def gauges(self) -> dict[str, float]:
+        """Return what is under way, for the metrics."""
+        return {
+            "in_flight": self._admission.in_flight,
+            "queued": self._admission.queued,
+            "connections": self.room.total,
+        }
+
+    def _refused(self, reason: str) -> None:
+        self.metrics.refused(reason)
+        self._tally(reason)

@@ -1,0 +1,129 @@
+"""What ``timegate.toml`` may hold: each section as it is written, with its defaults.
+
+`timegate.config` reads it, looks for nonsense, and says so. docs/configuration.md is made of
+what stands here; a test compares them.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+
+class Listen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the server listens."""
+
+    host: str = "127.0.0.1"
+    """Address; `0.0.0.0` or `::` for all of this machine."""
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 1208
+    """MemGator's port, so that we can take its place. 0 picks a free one."""
+    workers: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
+    """Processes that share the port."""
+
+
+class Deadline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When an answer is given with what there is, and when in any case."""
+
+    soft: str = "2s"
+    """When the best so far is the answer: `500ms`, `2s` or `1m`."""
+    hard: str = "5s"
+    """When there is an answer in any case."""
+
+
+class CacheSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where answers are remembered: ``memory:``, ``sqlite:PATH``, or shared in Redis."""
+
+    url: str = "memory:"
+    """`memory:`, `sqlite:PATH`, `redis://HOST`, `rediss://` or a cluster of them."""
+    replicas: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
+    """How many servers share it; None to count those that are seen there."""
+
+
+class ArchivesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which of the known archives are asked."""
+
+    use: list[str] | None = None
+    """Ids of known archives; None for those that answer programs."""
+    mementomaps: dict[str, str] = {}
+    """Files that say what an archive holds, by archive id."""
+
+
+class Compatibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Habits of those whose place we take, where ours are better."""
+
+    redirect_if_none: bool = False
+    """Lead from /memento/ and /api/json/ to the page of copies where there is none, as Time
+    Travel did, instead of saying 404."""
+
+
+class LimitsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much the server takes on, from everybody and from one client.
+
+    A client is an IPv4 address or an IPv6 network of 64 bits.
+    """
+
+    in_flight: Count = 256
+    """Requests that are worked on at once; no client alone gets more than three quarters."""
+    queue: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 64
+    """Requests that wait for a place; those of who has fewest under way come first."""
+    queue_wait: str = "500ms"
+    """How long they wait before they are refused: with 503, or 429 who has too much."""
+    connections: Count = 10_000
+    """Connections in all; fewer where the limit of open files demands it."""
+    connections_per_client: Count = 32
+    """Connections of one client; those of trusted proxies are not counted."""
+    cold_per_minute: Count = 30
+    """Questions of one client that public archives must be asked for. Remembered answers and
+    those of your own archives are free; beyond it only these are given, or 429. The lines of a
+    POST wait their turn instead."""
+    cold_burst: Count = 10
+    """How many of them at once."""
+    trusted_proxies: list[str] = []
+    """Networks (CIDR) of reverse proxies that say who the client is."""
+    client_header: Literal["X-Forwarded-For", "Forwarded"] = "X-Forwarded-For"
+    """Where they say it. Only there: the other header may have come from the client itself."""
+    exempt: list[str] = []
+    """Networks (CIDR) of clients that have no share of their own to keep to."""
+
+
+class LogSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is written to standard error."""
+
+    format: Literal["text", "json"] = "text"
+    """Lines for people, or one JSON object a line."""
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least that is written."""
+    access: bool = False
+    """Write a line for each request, with a hash in place of the URL and the client's network
+    in place of its address (/24 or /48)."""
+    lines_per_second: Count = 100
+    """What is more is counted, and the count is written."""
+
+
+class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file as it is written."""
+
+    contact: str | None = None
+    """URL or address in the User-Agent; needed before public archives are asked."""
+    base_url: str | None = None
+    """What links in answers are built from; None for where the server listens."""
+    listen: Listen = Listen()
+    deadline: Deadline = Deadline()
+    cache: CacheSection = CacheSection()
+    limits: LimitsSection = LimitsSection()
+    log: LogSection = LogSection()
+    compatibility: Compatibility = Compatibility()
+    archives: ArchivesSection = ArchivesSection()
+    archive: list[dict[str, object]] = []
+
+
+def sections() -> dict[str, type[msgspec.Struct]]:
+    """Return the sections by their names."""
+    fields = msgspec.structs.fields(File)
+    kinds = {field.encode_name: field.type for field in fields}
+    return {
+        name: kind
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    }

@@ -1,0 +1,104 @@
+"""aiohttp's server with a bounded number of connections, in all and from one client.
+
+Who comes when there is no room gets a 503 and is hung up on, without a request being read. The
+bound lies below the kernel's limit of open files: there nobody could be told anything.
+"""
+
+import asyncio
+import resource
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from timegate.networks import Networks, household
+from timegate.web.client import peer_address
+
+_FILES_OF_OUR_OWN: Final = 32
+"""Of the process: standard streams, event loop, listeners, files of the cache."""
+_SAY: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nRetry-After: 1\r\n"
+    b"Content-Length: 22\r\nConnection: close\r\n\r\ntoo many connections.\n"
+)
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+@dataclass(slots=True)
+class Room:
+    """How many connections there may be, and how many there are."""
+
+    most: int = 10_000
+    per_client: int = 32
+    uncounted: Networks = field(default_factory=Networks)
+    """Trusted proxies, and clients that have no share to keep to."""
+    refused: Callable[[str], None] = lambda _: None
+    total: int = 0
+    _clients: Counter[str] = field(default_factory=Counter)
+
+    def enter(self, address: str) -> str | None:
+        """Count a connection and return None, or return why there is no room for it."""
+        if self.total >= self.most:
+            return "connections"
+        if address not in self.uncounted:
+            client = household(address)
+            if self._clients[client] >= self.per_client:
+                return "connections-per-client"
+            self._clients[client] += 1
+        self.total += 1
+        return None
+
+    def leave(self, address: str) -> None:
+        """Count a connection off that was let in."""
+        self.total -= 1
+        client = household(address)
+        if client in self._clients:
+            self._clients[client] -= 1
+            if self._clients[client] <= 0:
+                del self._clients[client]
+
+
+def files_allow(wanted: int) -> int:
+    """Return how many connections there may be, with the limit of open files raised for them.
+
+    A request may need a second one, to an archive.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = 2 * wanted + _FILES_OF_OUR_OWN
+    if soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return max(4, min(wanted, (soft - _FILES_OF_OUR_OWN) // 2))
+
+
+class Doorway(web.Server):
+    """A server that counts its connections."""
+
+    def __init__(self, handler: Handler, room: Room, **options: object) -> None:
+        super().__init__(handler, **options)  # type: ignore[arg-type]
+        self._room = room
+        self._inside: dict[RequestHandler, str] = {}
+
+    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
+        """Let a connection in, or turn it away."""
+        super().connection_made(handler, transport)
+        address = peer_address(transport.get_extra_info("peername"))
+        reason = self._room.enter(address)
+        if reason is None:
+            self._inside[handler] = address
+            return
+        self._room.refused(reason)
+        transport.write(_SAY)
+        handler.close()
+        transport.close()
+
+    def connection_lost(
+        self, handler: RequestHandler, exc: BaseException | None = None
+    ) -> None:
+        """Note that a connection is gone."""
+        super().connection_lost(handler, exc)
+        address = self._inside.pop(handler, None)
+        if address is not None:
+            self._room.leave(address)

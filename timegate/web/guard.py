@@ -1,0 +1,98 @@
+"""The front of the server: who asks, whether there is room, and what is left of a budget."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from aiohttp import web
+
+from timegate.admission import EXEMPT, Admission, Refusal
+from timegate.cold import Budgets, Visit
+from timegate.networks import Networks, household
+from timegate.web.call import Answer, Stream
+from timegate.web.client import Clients
+from timegate.web.problems import problem
+
+FREE: Final = ("/healthz", "/readyz", "/metrics", "/static/")
+"""Answered however busy we are: who watches must see it, and they cost nothing."""
+UNCOUNTED: Final = ("/monitor", "/events")
+"""Open for hours, and idle: they count as connections, not as requests under way."""
+_PASSES: Final = FREE + UNCOUNTED
+_DETAILS: Final = {
+    "full": "more requests than can be worked on at once; try again in a moment",
+    "share": "you have more requests under way than your share; wait for their answers",
+    "cold": (
+        "you have had archives asked for as much as one client may; what is remembered here is "
+        "still answered, the rest in {wait} seconds"
+    ),
+}
+
+
+class Client(NamedTuple):
+    """Who asks."""
+
+    address: str
+    key: str
+    """Who counts as one; `EXEMPT` for who has no share to keep to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Lets requests in, and counts whom it does not."""
+
+    admission: Admission | None = None
+    budgets: Budgets | None = None
+    clients: Clients = field(default_factory=lambda: Clients(Networks()))
+    exempt: Networks = field(default_factory=Networks)
+    refused: Callable[[str], None] = lambda _: None
+    """Counts a refusal by its reason."""
+
+    def client(self, request: web.BaseRequest) -> Client:
+        """Return who sent *request*."""
+        peer = (
+            None if request.transport is None else request.transport.get_extra_info("peername")
+        )
+        address = self.clients.address(peer, request.headers)
+        return Client(address, EXEMPT if address in self.exempt else household(address))
+
+    async def enter(self, client: Client, target: str) -> Answer | None:
+        """Take a place for a request; the answer if there is none, else `leave` must follow."""
+        if self.admission is None or target.startswith(_PASSES):
+            return None
+        refusal = await self.admission.enter(client.key)
+        return None if refusal is None else self._refusal(refusal)
+
+    def leave(self, client: Client, target: str) -> None:
+        """Give the place back."""
+        if self.admission is not None and not target.startswith(_PASSES):
+            self.admission.leave(client.key)
+
+    def visit(self, client: Client, *, patient: bool) -> Visit | None:
+        """Return what pays for questions to archives; None if nobody has to."""
+        if self.budgets is None or client.key == EXEMPT:
+            return None
+        return Visit(client.key, self.budgets, patient=patient)
+
+    def settled(self, answer: Answer | Stream, visit: Visit | None) -> Answer | Stream:
+        """Return *answer*, or 429 where it lacks what the client could not pay for."""
+        if visit is None or visit.retry_after is None or isinstance(answer, Stream):
+            return answer
+        if answer.status < 500:
+            return answer
+        self.refused("cold")
+        wait = max(1, math.ceil(visit.retry_after))
+        detail = _DETAILS["cold"].format(wait=wait)
+        kept = {
+            name: answer.headers[name] for name in ("Vary", "Link") if name in answer.headers
+        }
+        return problem(429, "too-busy", detail, headers={**kept, "Retry-After": str(wait)})
+
+    def _refusal(self, refusal: Refusal) -> Answer:
+        self.refused(refusal.reason)
+        return problem(
+            429 if refusal.reason == "share" else 503,
+            "too-busy",
+            _DETAILS[refusal.reason],
+            headers={"Retry-After": str(refusal.retry_after)},
+        )
