@@ -71,7 +71,9 @@ def nginx(where: Rendering) -> list[str]:
     text = where.replaced(
         (CONFIGURATIONS / "nginx.conf").read_text(),
         {
-            f"server {USUAL};": " ".join(f"server 127.0.0.1:{p};" for p in where.upstreams),
+            f"server {USUAL} max_fails=0;": " ".join(
+                f"server 127.0.0.1:{port} max_fails=0;" for port in where.upstreams
+            ),
             "listen 80;": f"listen 127.0.0.1:{where.plain};",
             "listen 443 ssl": f"listen 127.0.0.1:{where.tls} ssl",
             "/etc/ssl/timegate/fullchain.pem": str(where.certificate),
