@@ -68,6 +68,8 @@ def policy_from(
     Raises BadChoice for a query parameter that cannot be obeyed. Parameters with other names
     are left to others.
     """
+    if not query_parameters and prefer is None and cache_control is None:
+        return _NOTHING_CHOSEN
     caching = _items(cache_control)
     policy = Policy(no_cache="no-cache" in caching, only_if_cached="only-if-cached" in caching)
     for name, choice in _CHOICES.items():
@@ -77,6 +79,9 @@ def policy_from(
                 raise BadChoice(name, choice.allowed)
             policy = ordered
     return _with_wishes(policy, _items(prefer), query_parameters.keys())
+
+
+_NOTHING_CHOSEN: Final = (Policy(), ())
 
 
 def check_archives(policy: Policy, registry: Registry) -> None:

@@ -8,6 +8,7 @@ import os
 import sqlite3
 import threading
 from contextlib import closing
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +43,16 @@ _BESIDE: Final = " UNION ALL ".join(
     )
 )
 _LAST: Final = f"{_SELECT} c.surt = ? {_DOWN}"
+# The first, two before an instant, two behind it, and the last: mostly all that is wanted.
+_PLACED: Final = " UNION ALL ".join(
+    f"SELECT * FROM ({_SELECT} {condition})"  # noqa: S608 -- constants of ours
+    for condition in (
+        f"c.surt = ? {_UP}",
+        f"c.surt = ? AND c.stamp <= ? {_DOWN}",
+        f"c.surt = ? AND c.stamp > ? {_UP}",
+        f"c.surt = ? {_DOWN}",
+    )
+)
 # First, previous, next and last, each one row or none.
 _SURROUNDING: Final = " UNION ALL ".join(
     f"SELECT * FROM ({_SELECT} {condition})"  # noqa: S608 -- constants of ours
@@ -58,6 +69,7 @@ _RANGE: Final = (
     f"{_SELECT} (c.surt, c.stamp, c.part, c.offset) > (?, ?, ?, ?) AND c.surt < ? "
     "ORDER BY c.surt, c.stamp, c.part, c.offset LIMIT ?"
 )
+_stamp: Final = attrgetter("stamp")
 _BEHIND_DIGITS: Final = ":"
 """The character after 9: behind everything that begins with the digits before it."""
 _REVISIT: Final = "warc/revisit"
@@ -113,6 +125,12 @@ class Lookup:
 
         Nothing where there is none. Of the others one may be missing, or the nearest itself.
         """
+        if at is not None:
+            key, instant = surt(url), pivot(at)
+            rows = self._rows(_PLACED, key, 1, key, instant, 2, key, instant, 2, key, 1)
+            found = nearest_row(rows, url, at)
+            if found is not None and all(row.url == url and is_page(row) for row in rows):
+                return [found, *sorted(rows, key=_stamp)]
         found = self.nearest(url, at)
         if found is None:
             return []
