@@ -24,7 +24,7 @@ from archives.warc.fetched import Address as FileAddress
 from archives.warc.fetched import FetchedRanges
 from archives.warc.reading import Opening, from_disk
 from archives.warc.reading import Place as Record
-from archives.warc.remote import failure, open_remote
+from archives.warc.remote import open_remote, plain_path
 from archives.warc.replay import Replayer
 from timegate.config import HOME_LIMITS, BadConfig, Config
 from timegate.resolver import Deadlines
@@ -168,7 +168,7 @@ async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
     files = str(entry.path)
     if files.lower().startswith(_S3):
         try:
-            files = await Bucket(files).address_async(".")
+            files = await Bucket(files).address_async("any")
         except (NotInstalled, ValueError, OSError) as error:
             raise BadConfig(f"{entry.origin}: path: {error}") from error
     return replace(
@@ -202,8 +202,6 @@ def _addresses(root: str) -> FileAddress:
         return Bucket(root).address_async
 
     async def below(path: str) -> str:
-        if ".." in path.split("/"):
-            raise failure("a name that leads elsewhere")
-        return f"{root}/{quote(path)}"
+        return f"{root}/{quote(plain_path(path))}"
 
     return below

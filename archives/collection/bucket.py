@@ -6,6 +6,7 @@ Its credentials are those of the environment, never of a configuration (R26).
 """
 
 import http.client
+import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from hashlib import blake2b
@@ -16,7 +17,7 @@ from archives.collection.crew import Failed, News
 from archives.collection.folder import MOST_FILES, Listing, Seen, Tell, kind_of
 from archives.collection.planning import Job
 from archives.collection.scanning import batches_of
-from archives.warc.remote import Piece, checked, failure, open_remote
+from archives.warc.remote import Piece, checked, failure, open_remote, plain_path
 
 try:
     import obstore
@@ -55,7 +56,11 @@ class Bucket:
         self._store = S3Store(
             parts.netloc,
             prefix=parts.path.strip("/") or None,
-            client_options={"timeout": timedelta(seconds=_TIMEOUT)},
+            client_options={
+                "timeout": timedelta(seconds=_TIMEOUT),
+                # Options that are given hide those of the environment.
+                "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true",
+            },
             retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=_TIMEOUT)},
         )
 
@@ -80,14 +85,14 @@ class Bucket:
     def address(self, path: str) -> str:
         """Return a signed address of one file: a secret for as long as it is valid."""
         try:
-            return obstore.sign(self._store, "GET", path, _VALID)
+            return obstore.sign(self._store, "GET", plain_path(path), _VALID)
         except (BaseError, OSError) as error:
             raise failure(_told(error)) from error
 
     async def address_async(self, path: str) -> str:
         """Return the same without making the loop wait for credentials."""
         try:
-            return await obstore.sign_async(self._store, "GET", path, _VALID)
+            return await obstore.sign_async(self._store, "GET", plain_path(path), _VALID)
         except (BaseError, OSError) as error:
             raise failure(_told(error)) from error
 

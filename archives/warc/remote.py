@@ -46,6 +46,13 @@ def failure(why: str) -> OSError:
     return OSError(errno.EIO, why)
 
 
+def plain_path(path: str) -> str:
+    """Return *path* if it leads to a file below where it begins, and nowhere else."""
+    if not path.isprintable() or {"", ".", ".."}.intersection(path.split("/")):
+        raise failure("its name leads elsewhere")
+    return path
+
+
 def checked(
     status: int, headers: Mapping[str, str], octets: bytes, start: int, end: int
 ) -> Piece:

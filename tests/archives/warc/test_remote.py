@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.warc.remote import Piece, checked, failure, open_remote
+from archives.warc.remote import Piece, checked, failure, open_remote, plain_path
 
 WHOLE = bytes(range(256)) * 40
 
@@ -114,6 +114,14 @@ def test_whatever_the_server_says_is_right_or_an_error(told: str, octets: bytes)
         return
 
     assert len(piece.octets) == min(20, piece.total)
+
+
+@pytest.mark.parametrize(
+    "path", ["", "..", "../a", "a/../b", "a//b", "/a", "a/", "./a", "a\nb"]
+)
+def test_a_name_that_leads_elsewhere_is_not_asked_for(path: str) -> None:
+    with pytest.raises(OSError, match="leads elsewhere"):
+        plain_path(path)
 
 
 def test_no_path_of_this_disk_is_opened(tmp_path: Path) -> None:

@@ -1,0 +1,330 @@
+"""Collections whose files or index lie elsewhere, over real servers on loopback.
+
+Whatever a server does wrong, the answer is the archived octets or an error that says why.
+"""
+
+import logging
+import random
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+from aiohttp import web
+from multidict import CIMultiDict
+
+from archives.collection.building import index_collection
+from archives.collection.place import Address
+from archives.registry import Registry
+from archives.warc.replay import SMALL, Unreadable
+from tests import warcs
+from tests.archives.collection.folders import a_warc, rows_of
+from tests.end_to_end.pywb import COLLECTION, ENVIRONMENT, running_pywb
+from tests.end_to_end.remote_files import (
+    BUCKET,
+    SECRET,
+    Fault,
+    FileServer,
+    Store,
+    credentials,
+    file_server,
+    running_moto,
+)
+from tests.end_to_end.remote_files import ENVIRONMENT as MOTO
+from tests.fakes import an_entry
+from timegate.config import BadConfig
+from timegate.local import Local, opened
+from timegate.resolver import Deadlines
+from timegate.web.call import Answer, Call, Stream
+
+BASE: Final = "https://gate.example"
+PAGE: Final = "http://example.com/"
+STAMP: Final = "20200220202020"
+LARGE: Final = random.Random(9).randbytes(3 * SMALL)  # noqa: S311 -- what does not shrink
+BIG: Final = "http://example.com/big"
+
+
+@asynccontextmanager
+async def served(path: str, **fields: object) -> AsyncIterator[Local]:
+    ours = f"{BASE}/collections/mine/{{time14}}/{{uri}}"
+    entry = an_entry("warc", id="mine", path=path, replay=ours, **fields)
+    registry = Registry((entry,), shared_hosts=True)
+    async with opened(registry, BASE, Deadlines(2.0, 5.0), keep=False) as local:
+        yield local
+
+
+async def asked(local: Local, rest: str) -> Answer | Stream:
+    return await local.collections(Call("GET", f"mine/{rest}", CIMultiDict()))
+
+
+async def body_of(answer: Answer | Stream) -> bytes:
+    if isinstance(answer, Answer):
+        return answer.body
+    return b"".join([piece async for piece in answer.chunks])
+
+
+def write(folder: Path) -> None:
+    """Write a page, a revisit of it, and something large."""
+    folder.mkdir(exist_ok=True)
+    records = (
+        warcs.response(),
+        warcs.revisit(refers_to_target_uri=PAGE, refers_to_date=warcs.DAY),
+        warcs.response(BIG, payload=LARGE),
+    )
+    (folder / "one two.warc.gz").write_bytes(warcs.gzipped(warcs.warcinfo(), *records))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[FileServer]:
+    folder = tmp_path / "files"
+    write(folder)
+    # Indexed where they lie, and asked for by their address.
+    index_collection(folder, tmp_path / "index.sqlite")
+    with file_server(folder) as server:
+        yield server
+
+
+def over(files: FileServer) -> "dict[str, str]":
+    return {"path": files.url, "index": str(files.folder.parent / "index.sqlite")}
+
+
+async def test_a_record_is_read_by_its_range(files: FileServer) -> None:
+    async with served(**over(files)) as local:
+        answer = await asked(local, f"{STAMP}id_/{PAGE}")
+
+    assert answer.status == 200
+    assert await body_of(answer) == warcs.PAGE
+    assert files.asked == ["/files/one%20two.warc.gz"]
+
+
+async def test_what_is_large_comes_by_several_ranges(files: FileServer) -> None:
+    async with served(**over(files)) as local:
+        body = await body_of(await asked(local, f"{STAMP}id_/{BIG}"))
+
+    assert body == LARGE
+    assert len(files.asked) > 2
+
+
+async def test_a_revisit_finds_its_original(files: FileServer) -> None:
+    async with served(**over(files)) as local:
+        answer = await asked(local, f"20210220202020id_/{PAGE}")
+
+        assert await body_of(answer) == warcs.PAGE
+
+
+FAULTS: Final[dict[Fault, str]] = {
+    "ignores": "ignores ranges",
+    "truncates": "",
+    "redirects": "answers 302",
+    "elsewhere": "another range",
+    "lies": "",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("page", [PAGE, BIG])
+async def test_a_server_that_misbehaves_is_an_error_that_says_why(
+    files: FileServer, fault: Fault, page: str
+) -> None:
+    files.fault = fault
+    files.away = f"http://127.0.0.1:{files.server_port}/stolen"
+
+    async with served(**over(files)) as local:
+        answer = await asked(local, f"{STAMP}id_/{page}")
+        body = await body_of(answer)
+
+    assert answer.status == 502
+    assert FAULTS[fault] in body.decode()
+    assert not any("stolen" in path for path in files.asked)
+
+
+async def test_a_file_that_changes_underneath_breaks_off(files: FileServer) -> None:
+    files.fault = "changes"
+
+    async with served(**over(files)) as local:
+        answer = await asked(local, f"{STAMP}id_/{BIG}")
+
+        with pytest.raises(Unreadable, match="changed while it was read"):
+            await body_of(answer)
+
+
+async def test_another_file_of_the_same_name_gives_no_octets(files: FileServer) -> None:
+    a_warc(files.folder, "one two.warc.gz", ("http://other.example/", "20200101000000"))
+
+    async with served(**over(files)) as local:
+        answer = await asked(local, f"{STAMP}id_/{PAGE}")
+
+    assert answer.status == 502
+
+
+async def test_a_file_that_is_gone_is_an_error_until_it_is_back(files: FileServer) -> None:
+    file = files.folder / "one two.warc.gz"
+
+    async with served(**over(files)) as local:
+        file.rename(file.with_suffix(".away"))
+        gone = await asked(local, f"{STAMP}id_/{PAGE}")
+        file.with_suffix(".away").rename(file)
+        back = await asked(local, f"{STAMP}id_/{PAGE}")
+
+    assert gone.status == 502
+    assert b"no such file" in await body_of(gone)
+    assert back.status == 200
+
+
+async def test_files_elsewhere_need_an_index_here(files: FileServer) -> None:
+    with pytest.raises(BadConfig, match="index"):
+        async with served(files.url):
+            pass
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    if not (MOTO / "bin" / "moto_server").exists():
+        pytest.skip("moto is not installed in .venv-moto")
+    with running_moto() as store, credentials(store.endpoint):
+        yield store
+
+
+async def test_a_bucket_is_indexed_and_served(store: Store, tmp_path: Path) -> None:
+    write(tmp_path / "files")
+    store.put("all/deep/one.warc.gz", (tmp_path / "files/one two.warc.gz").read_bytes())
+    store.put("all/notes.txt", b"no WARC")
+    address = Address(f"s3://{BUCKET}/all/", tmp_path / "index.sqlite")
+
+    summary = index_collection(address)
+    again = index_collection(address)
+
+    assert (summary.files, summary.read, summary.captures, summary.shown) == (1, 1, 3, [])
+    assert (again.read, again.unchanged) == (0, 1)
+    async with served(address.url, index=str(address.index)) as local:
+        assert await body_of(await asked(local, f"{STAMP}id_/{PAGE}")) == warcs.PAGE
+        assert await body_of(await asked(local, f"{STAMP}id_/{BIG}")) == LARGE
+
+
+def test_what_changes_in_a_bucket_is_read_again(store: Store, tmp_path: Path) -> None:
+    address = Address(f"s3://{BUCKET}/changing", tmp_path / "index.sqlite")
+    first = a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000")).read_bytes()
+    other = a_warc(tmp_path, "a.warc.gz", (PAGE, "20210101000000")).read_bytes()
+    store.put("changing/a.warc.gz", first)
+    store.put("changing/b.warc.gz", first)
+    index_collection(address)
+
+    store.put("changing/a.warc.gz", other)
+    store.delete("changing/b.warc.gz")
+    summary = index_collection(address)
+
+    assert (summary.read, summary.gone) == (1, 1)
+    assert [row.stamp for row in rows_of(tmp_path, address.index)] == ["20210101000000"]
+
+
+async def test_no_secret_of_a_bucket_is_told(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    address = Address(f"s3://{BUCKET}/secret/", tmp_path / "index.sqlite")
+    a_warc(tmp_path, "a.warc.gz", (PAGE, STAMP))
+    store.put("secret/a.warc.gz", (tmp_path / "a.warc.gz").read_bytes())
+    index_collection(address)
+    store.delete("secret/a.warc.gz")
+
+    async with served(address.url, index=str(address.index)) as local:
+        answer = await asked(local, f"{STAMP}id_/{PAGE}")
+
+    told = (await body_of(answer)).decode() + caplog.text
+    assert answer.status == 502
+    assert SECRET not in told
+    assert "X-Amz" not in told
+
+
+def test_a_bucket_that_is_not_there_cannot_be_indexed(store: Store, tmp_path: Path) -> None:
+    assert store.endpoint
+
+    with pytest.raises(OSError, match=r"NoSuchBucket|404|not found"):
+        index_collection(Address("s3://nowhere/", tmp_path / "index.sqlite"))
+
+
+@asynccontextmanager
+async def outbackcdx(lines: dict[str, str]) -> AsyncIterator[str]:
+    """Answer as OutbackCDX does: eleven columns, nothing for what it has not."""
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.path != "/mine":
+            text = f"Collection {request.path[1:]} does not exist"
+            return web.Response(status=404, text=text)
+        return web.Response(text=lines.get(request.query["url"], ""))
+
+    app = web.Application()
+    app.router.add_get("/{name}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/mine"
+    finally:
+        await runner.cleanup()
+
+
+def eleven(files: FileServer) -> dict[str, str]:
+    """Return the index as OutbackCDX writes it, by URL."""
+    lines: dict[str, str] = {}
+    for row in rows_of(files.folder, files.folder.parent / "index.sqlite"):
+        columns = (row.surt, row.stamp, row.url, row.mime, row.status or "-", row.digest)
+        told = f"{' '.join(map(str, columns))} - - {row.length} {row.offset} /old/{row.name}\n"
+        lines[row.url] = lines.get(row.url, "") + told.replace("one two", "one")
+    return lines
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+async def test_an_outbackcdx_knows_where_records_lie(
+    files: FileServer, *, elsewhere: bool
+) -> None:
+    lines = eleven(files)
+    (files.folder / "one two.warc.gz").rename(files.folder / "one.warc.gz")
+    path = files.url if elsewhere else str(files.folder)
+
+    async with outbackcdx(lines) as endpoint, served(path, cdx=endpoint) as local:
+        page = await asked(local, f"{STAMP}id_/{PAGE}")
+        revisit = await asked(local, f"20210220202020id_/{PAGE}")
+        listed = await asked(local, f"timemap/json/{PAGE}")
+        nothing = await asked(local, f"{STAMP}id_/http://nothing.example/")
+
+        assert await body_of(page) == await body_of(revisit) == warcs.PAGE
+        assert (await body_of(listed)).count(b'"datetime"') >= 2
+        assert nothing.status == 404
+
+
+async def test_an_index_without_the_collection_is_no_absence(files: FileServer) -> None:
+    async with outbackcdx({}) as endpoint, served(files.url, cdx=f"{endpoint}2") as local:
+        answer = await asked(local, f"{STAMP}id_/{PAGE}")
+
+    assert answer.status == 502
+
+
+async def test_an_index_out_of_order_is_not_believed(files: FileServer) -> None:
+    lines = {PAGE: "".join(reversed(eleven(files)[PAGE].splitlines(keepends=True)))}
+
+    async with outbackcdx(lines) as endpoint, served(files.url, cdx=endpoint) as local:
+        answer = await asked(local, f"{STAMP}id_/{PAGE}")
+
+    assert answer.status == 502
+
+
+async def test_a_real_pywb_knows_where_records_lie(tmp_path: Path) -> None:
+    if not (ENVIRONMENT / "ready").exists():
+        pytest.skip("pywb is not installed in .venv-pywb")
+    root = tmp_path / "pywb"
+    root.mkdir()
+
+    with running_pywb("plain", root, write) as pywb:
+        archive = root / "collections" / COLLECTION / "archive"
+        async with served(str(archive), cdx=f"{pywb.url}cdx") as local:
+            page = await asked(local, f"{STAMP}id_/{PAGE}")
+            big = await asked(local, f"{STAMP}id_/{BIG}")
+            revisit = await asked(local, f"20210220202020id_/{PAGE}")
+            nothing = await asked(local, f"{STAMP}id_/http://nothing.example/")
+
+            assert await body_of(page) == await body_of(revisit) == warcs.PAGE
+            assert await body_of(big) == LARGE
+            assert nothing.status == 404
