@@ -1,38 +1,23 @@
 """``timegate check``: does an archive keep to RFC 7089, and to what its users rely on."""
 
 import asyncio
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, cast
 
 import click
 
-from archives.model import ArchiveEntry
 from archives.moment import Moment
+from timegate.cli.check_output import Output, Progress, announce, finish
+from timegate.cli.check_subjects import check_contact, entries_in, given, job_at, job_for
 from timegate.cli.options import archives_option, config_option, loaded
-from timegate.config import Config
-from timegate.conformance.estimate import estimated, seconds_for
-from timegate.conformance.finding import Verdict
-from timegate.conformance.given import entry_for, is_foreign
-from timegate.conformance.recognition import Recognised, recognised, said_to_be
 from timegate.conformance.recording import BadRecording, Run, begun, read_run
-from timegate.conformance.report import Report, exit_code
+from timegate.conformance.report import Report
 from timegate.conformance.run import PATIENCE, Job, run_again, run_live
-from timegate.conformance.session import Session
-from timegate.conformance.subject import (
-    DEFAULT_SAMPLE,
-    ROLES,
-    Role,
-    subject_of,
-)
-from timegate.conformance.writing.html import as_html
-from timegate.conformance.writing.json import as_json
-from timegate.conformance.writing.junit import as_junit
-from timegate.conformance.writing.text import lines, summary
-from timegate.upstream.pool import Settings, open_fetchers
+from timegate.conformance.subject import ROLES, Role
+from timegate.upstream.pool import Settings
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -42,18 +27,6 @@ Examples:
 """
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _FOLDER: Final = click.Path(file_okay=False, path_type=Path)
-_COLOURS: Final[dict[Verdict, str]] = {"fail": "red", "warn": "yellow", "unknown": "magenta"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Output:
-    """Where the report goes."""
-
-    json: bool
-    junit: Path | None
-    html: Path | None
-    strict: bool
-    verbose: bool
 
 
 @click.command("check", epilog=_EXAMPLES)
@@ -67,6 +40,7 @@ class _Output:
 @click.option("--json", is_flag=True, help="One JSON object.")
 @click.option("--junit", type=_FILE, metavar="FILE", help="A report for build servers.")
 @click.option("--html", type=_FILE, metavar="FILE", help="A page with every trace.")
+@click.option("--history", type=_FILE, metavar="FILE", help="Keep the verdicts there, too.")
 @click.option("--record", type=_FOLDER, metavar="DIR", help="Keep every exchange; go on there.")
 @click.option("--replay", type=_FOLDER, metavar="DIR", help="Judge a recording; ask nobody.")
 @click.option("--contact", envvar="TIMEGATE_CONTACT", help="Who asks; sent as User-Agent.")
@@ -85,6 +59,7 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
     json: bool,
     junit: Path | None,
     html: Path | None,
+    history: Path | None,
     record: Path | None,
     replay: Path | None,
     contact: str | None,
@@ -99,25 +74,25 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
     slowly as they want to be. Exit code 0: every MUST holds. 1: one does not. 4: it could not
     be judged, because the archive did not answer.
     """
-    output = _Output(json, junit, html, strict, verbose)
+    output = Output(json, junit, html, history, strict, verbose)
     if replay is not None:
         run, reports = _replayed(replay)
-        _finish(reports, run.now, output)
+        finish(reports, run.now, output, live=False)
     settings = loaded(config, archives)
     who = contact or settings.contact
-    chosen = _entries(settings, ids, everything=everything)
+    chosen = entries_in(settings, ids, everything=everything)
     if not chosen and url is None:
         raise click.UsageError("give a URL, --archive ID, --all or --replay DIR")
-    jobs = [_job(entry, samples) for entry in chosen]
+    jobs = [job_for(entry, samples) for entry in chosen]
     if url is not None:
-        entry = _given(url, also)
-        _check_contact([entry], who)
+        entry = given(url, also)
+        check_contact([entry], who)
         role = cast("Role | None", kind)
-        jobs.append(asyncio.run(_recognised(entry, url, role, samples, who)))
-    _check_contact([job.entry for job in jobs], who)
+        jobs.append(asyncio.run(job_at(entry, url, role, samples, who)))
+    check_contact([job.entry for job in jobs], who)
     asked = _Asking(jobs, who or "no contact given", settings.private)
     now, reports = _checked(asked, record)
-    _finish(reports, now, output)
+    finish(reports, now, output, live=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,71 +108,6 @@ class _Asking:
             job.entry.id for job in self.jobs if not job.entry.origin.startswith("archives/")
         }
         return Settings(self.contact, allow_private=self.private | own, patience=PATIENCE)
-
-
-def _entries(config: Config, ids: Sequence[str], *, everything: bool) -> list[ArchiveEntry]:
-    entries = _all_with_timegates(config) if everything else []
-    for name in ids:
-        entry = config.registry.by_id(name) or config.registry.by_pwid(name)
-        if entry is None:
-            why = f"no archive {name!r}; `timegate archives` lists those that are known"
-            raise click.UsageError(why)
-        if entry.timegate is None:
-            raise click.UsageError(f"{entry.id} has no TimeGate that could be checked")
-        entries.append(entry)
-    return list({entry.id: entry for entry in entries}.values())
-
-
-def _all_with_timegates(config: Config) -> list[ArchiveEntry]:
-    without = [entry.id for entry in config.registry.used if entry.timegate is None]
-    if without:
-        click.echo(f"without a TimeGate, not checked: {', '.join(without)}", err=True)
-    return [entry for entry in config.registry.used if entry.timegate]
-
-
-def _job(entry: ArchiveEntry, samples: tuple[str, ...]) -> Job:
-    subject = subject_of(entry, samples or (DEFAULT_SAMPLE,))
-    if subject is None:
-        raise click.UsageError(f"{entry.id} has no TimeGate that could be checked")
-    return Job(subject, entry)
-
-
-def _given(url: str, also: Sequence[str]) -> ArchiveEntry:
-    try:
-        return entry_for(url, also)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-
-
-def _check_contact(entries: Sequence[ArchiveEntry], contact: str | None) -> None:
-    """Public archives are asked only by those who say who they are (R14)."""
-    if contact is None and any(map(is_foreign, entries)):
-        why = "public archives want to know who asks: give --contact mailto:you@example.org"
-        raise click.UsageError(why)
-
-
-async def _recognised(
-    entry: ArchiveEntry,
-    url: str,
-    role: Role | None,
-    samples: tuple[str, ...],
-    contact: str | None,
-) -> Job:
-    found: Recognised
-    if role is not None:
-        found = said_to_be(role, url, samples)
-    else:
-        settings = Settings(
-            contact or "no contact given",
-            allow_private=frozenset({entry.id}),
-            patience=PATIENCE,
-        )
-        async with open_fetchers([entry], settings) as fetchers:
-            found = await recognised(url, samples, Session(fetchers[entry.id]))
-    subject = subject_of(entry, found.samples)
-    if subject is None:
-        raise click.UsageError(f"{url} cannot be checked")
-    return Job(replace(subject, role=found.role, url=found.url), entry)
 
 
 def _replayed(folder: Path) -> tuple[Run, list[Report]]:
@@ -219,52 +129,7 @@ def _checked(asking: _Asking, folder: Path | None) -> tuple[str, list[Report]]:
     subjects = tuple(job.subject for job in jobs)
     if folder is not None:
         now = _from_recording(lambda: begun(folder, Run(now, subjects))).now
-    _announce(jobs)
-    done = _Progress(len(jobs))
+    announce(jobs)
+    done = Progress(len(jobs))
     reports = asyncio.run(run_live(jobs, asking.settings, now, done, folder))
     return now, reports
-
-
-def _announce(jobs: Sequence[Job]) -> None:
-    costs = [estimated(job.subject) for job in jobs]
-    requests = sum(cost.memento + cost.index for cost in costs)
-    seconds = max(seconds_for(job.subject, job.entry.limits) for job in jobs)
-    archives = "1 archive" if len(jobs) == 1 else f"{len(jobs)} archives"
-    click.echo(
-        f"asking {archives}: up to {requests} requests and pages of TimeMaps, "
-        f"at least {seconds:.0f} s within their limits",
-        err=True,
-    )
-
-
-class _Progress:
-    """Says which archive is done."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._done = 0
-
-    def __call__(self, report: Report) -> None:
-        self._done += 1
-        click.echo(f"[{self._done}/{self._total}] {summary(report)}", err=True)
-
-
-def _finish(reports: Sequence[Report], now: str, output: _Output) -> None:
-    """Write the report in every form that was asked for, and end."""
-    code = exit_code(reports, strict=output.strict)
-    if output.junit is not None:
-        output.junit.write_bytes(as_junit(reports, strict=output.strict))
-    if output.html is not None:
-        output.html.write_text(as_html(reports, now))
-    if output.json:
-        click.echo(as_json(reports, now, code))
-    else:
-        _print(reports, verbose=output.verbose)
-    sys.exit(code)
-
-
-def _print(reports: Sequence[Report], *, verbose: bool) -> None:
-    for report in reports:
-        for line, verdict in lines(report, verbose=verbose):
-            colour = None if verdict is None else _COLOURS.get(verdict)
-            click.echo(click.style(line, fg=colour) if colour else line)

@@ -2,14 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
-from tests.timegate.conformance.archive import PAGE, Archive, running
+from tests.timegate.conformance.archive import PAGE, Archive, an_archive, running
+from tests.timegate.conformance.checking import checked
 from timegate.cli.check import check_command
+from timegate.cli.check_output import show
+from timegate.conformance.history import History
 
 
 def check(*arguments: str) -> Result:
@@ -174,3 +180,60 @@ def test_bad_usage_says_what_to_do(arguments: list[str], why: str) -> None:
 
     assert result.exit_code == 2
     assert why in result.stderr
+
+
+async def test_a_terminal_gets_a_table_that_fits_it() -> None:
+    async with an_archive("vary-missing") as archive:
+        report = await checked(archive)
+
+    for width in (80, 120):
+        console = Console(file=StringIO(), width=width, force_terminal=True, color_system=None)
+        show(report, console, verbose=False)
+        text = console.file.getvalue() if isinstance(console.file, StringIO) else ""
+        table, _, traces = text.partition("fail vary-names-accept-datetime (RFC 7089 2.1.2)")
+        rows = [
+            line for line in table.splitlines() if line.startswith(("pass", "fail", "warn"))
+        ]
+        assert len(rows) == sum(report.counts[v] for v in ("pass", "fail", "warn"))
+        assert all(len(line) <= width for line in table.splitlines())
+        assert "> GET" in traces
+        assert "expected: Vary: accept-datetime" in traces
+        assert traces.rstrip().endswith(f"({report.requests} requests)")
+
+
+async def test_what_an_archive_sends_is_no_markup_for_the_terminal() -> None:
+    async with an_archive() as archive:
+        report = await checked(archive)
+    evil = replace(report.results[0].finding, verdict="fail", why="[red]\x1b[31m[/nothing]")
+    evil_report = replace(report, results=(replace(report.results[0], finding=evil),))
+    console = Console(file=StringIO(), width=120, force_terminal=True, color_system=None)
+
+    show(evil_report, console, verbose=False)
+
+    assert isinstance(console.file, StringIO)
+    assert "[red]\\u001b[31m[/nothing]" in console.file.getvalue()
+
+
+def test_a_history_is_kept_of_what_was_asked_and_not_of_replays(
+    wrong: Archive, tmp_path: Path
+) -> None:
+    file, folder = tmp_path / "checks.jsonl", str(tmp_path / "recording")
+    common = (f"{wrong.url}/timegate/", "--sample", PAGE, "--history", str(file))
+
+    check(*common, "--record", folder)
+    check(*common)
+    check("--replay", folder, "--history", str(file))
+
+    [pasts] = History(file).read().values()
+    assert [past.counts["fail"] for past in pasts] == [1, 1]
+
+
+def test_a_file_that_is_no_history_is_left_alone(right: Archive, tmp_path: Path) -> None:
+    file = tmp_path / "thesis.txt"
+    file.write_text("precious")
+
+    result = check(f"{right.url}/timegate/", "--sample", PAGE, "--history", str(file))
+
+    assert result.exit_code == 2
+    assert "--history" in result.stderr
+    assert file.read_text() == "precious"

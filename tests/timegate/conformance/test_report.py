@@ -108,7 +108,7 @@ def test_what_an_archive_sent_breaks_no_report() -> None:
     report = an_evil_report()
 
     page = as_html([report], NOW)
-    text = "\n".join(line for line, _ in lines(report, verbose=True))
+    text = "\n".join(lines(report, verbose=True))
     xml = as_junit([report], strict=True)
 
     assert "<script" not in page
@@ -129,8 +129,8 @@ def test_text_hides_what_does_not_apply_unless_asked() -> None:
         0,
     )
 
-    brief = [line for line, _ in lines(report, verbose=False)]
-    full = [line for line, _ in lines(report, verbose=True)]
+    brief = list(lines(report, verbose=False))
+    full = list(lines(report, verbose=True))
 
     assert len(full) - len(brief) == report.counts["skip"]
 

@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from timegate.conformance.finding import VERDICTS, Verdict
+from timegate.conformance.finding import VERDICTS
 from timegate.conformance.report import Report, Result
 from timegate.conformance.writing.trace import got, printable, sent
 
-Lines = Iterator[tuple[str, Verdict | None]]
-"""Each with the verdict it is about, for who can colour it."""
 _WRONG: Final = ("fail", "warn")
 
 
@@ -18,28 +16,29 @@ def summary(report: Report) -> str:
     return f"{report.subject.id}: {counts} ({report.requests} requests)"
 
 
-def lines(report: Report, *, verbose: bool) -> Lines:
+def lines(report: Report, *, verbose: bool) -> Iterator[str]:
     """Write *report*; *verbose*: also what does not apply."""
     subject = report.subject
-    yield f"{subject.id}: {subject.role} {subject.url}", None
+    yield f"{subject.id}: {subject.role} {subject.url}"
     for sample in subject.samples:
-        yield f"  with {printable(sample)}", None
+        yield f"  with {printable(sample)}"
         for result in report.results:
             if result.sample == sample and (verbose or result.finding.verdict != "skip"):
                 yield from _result(result)
-    yield summary(report), None
+    yield summary(report)
 
 
-def _result(result: Result) -> Lines:
+def _result(result: Result) -> Iterator[str]:
     check, finding = result.check, result.finding
     name = f"{finding.verdict:<8}{check.rule:<5}{check.level:<9}{check.name}"
-    yield f"  {name}: {printable(finding.why)}", finding.verdict
+    yield f"  {name}: {printable(finding.why)}"
     if finding.verdict in _WRONG:
-        yield f"          {check.sentence} ({check.section})", None
-        yield from ((f"          {line}", None) for line in _trace(result))
+        yield f"          {check.sentence} ({check.section})"
+        yield from (f"          {line}" for line in trace(result))
 
 
-def _trace(result: Result) -> Iterator[str]:
+def trace(result: Result) -> Iterator[str]:
+    """Yield what was sent, got and expected."""
     for exchange in result.finding.evidence:
         yield from (f"> {line}" for line in sent(exchange))
         yield from (f"< {line}" for line in got(exchange))
