@@ -29,6 +29,7 @@ from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.source import Source
 from timegate.desk import Desk, Memory
+from timegate.ranking import ends_search
 from timegate.resolution import Policy, Query, Resolution
 from timegate.resolver import Deadlines, Resolver, Router
 from timegate.timemap import ListMemory, Lists, Merge
@@ -212,6 +213,8 @@ class FrugalResolver(Resolver):
         if found.memento is None:
             own = replace(policy, exclude=policy.exclude | self._public)
             found = await super().resolve(query, own)
+        if any(ends_search(query, attempt) for attempt in found.attempts):
+            return replace(found, policy=policy)
         heard = {attempt.archive for attempt in found.attempts}
         order = self._plan(query, policy).order
         missing = tuple(archive for archive in order if archive not in heard)

@@ -1,0 +1,192 @@
+"""The front of the server: what it refuses, how, and what it answers all the same."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from tests.clock import Clock
+from tests.scenario import World
+from tests.timegate.web.served import Site
+from timegate.admission import Admission, Places
+from timegate.cold import Budgets
+from timegate.logs import Access
+from timegate.networks import Networks
+from timegate.web.call import Answer, Call
+from timegate.web.client import Clients
+from timegate.web.doorway import Room, files_allow
+from timegate.web.guard import Client, Guard
+from timegate.web.server import Dispatch, bound, serving
+
+LOOPBACK = Networks(["127.0.0.0/8"])
+
+
+class Slow:
+    """A handler that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.may_answer = asyncio.Event()
+        self.asked = asyncio.Semaphore(0)
+
+    async def __call__(self, call: Call) -> Answer:
+        self.asked.release()
+        await self.may_answer.wait()
+        return Answer(200, {}, call.rest.encode())
+
+
+async def _well(call: Call) -> Answer:
+    del call
+    return Answer(200, {}, b"ok")
+
+
+async def _no_batch(request: web.BaseRequest) -> web.StreamResponse:
+    raise AssertionError(request)
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not true():  # noqa: ASYNC110 -- connections tell nobody
+            await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def guarded(
+    slow: Slow, guard: Guard, room: Room | None = None, log: list[Access] | None = None
+) -> AsyncIterator[Site]:
+    dispatch = Dispatch(
+        {"/healthz": _well},
+        {"/slow/": slow},
+        slow,
+        _no_batch,
+        guard=guard,
+        log=None if log is None else log.append,
+    )
+    with bound("127.0.0.1", 0) as place:
+        async with serving(dispatch, place, room=room):
+            yield Site(place.getsockname()[1], World())
+
+
+async def test_what_is_too_much_is_refused_at_once_and_health_is_told_all_the_same() -> None:
+    slow, refused = Slow(), list[str]()
+    places = Places(in_flight=1, queue=0)
+    guard = Guard(Admission(places), exempt=LOOPBACK, refused=refused.append)
+
+    async with guarded(slow, guard) as site, asyncio.TaskGroup() as group:
+        first = group.create_task(site.ask("/slow/one"))
+        await slow.asked.acquire()
+        second = await site.ask("/slow/two")
+        health = await site.ask("/healthz")
+        slow.may_answer.set()
+
+    assert first.result().body == b"one"
+    assert (second.status, second.headers["Retry-After"]) == (503, "1")
+    assert json.loads(second.body)["title"] == "Too many requests at once"
+    assert health.status == 200
+    assert refused == ["full"]
+
+
+async def test_who_has_its_share_gets_429_and_others_get_in() -> None:
+    slow = Slow()
+    clients = Clients(LOOPBACK)
+    guard = Guard(Admission(Places(in_flight=4, queue=0)), clients=clients)
+
+    def from_client(site: Site, address: str) -> "asyncio.Task[int]":
+        async def ask() -> int:
+            return (await site.ask("/slow/x", ("X-Forwarded-For", address))).status
+
+        return group.create_task(ask())
+
+    async with guarded(slow, guard) as site, asyncio.TaskGroup() as group:
+        greedy = [from_client(site, "192.0.2.1") for _ in range(3)]
+        other = from_client(site, "192.0.2.2")
+        for _ in range(4):
+            await slow.asked.acquire()
+        refused = await from_client(site, "192.0.2.1")
+        slow.may_answer.set()
+
+    assert [task.result() for task in [*greedy, other]] == [200] * 4
+    assert refused == 429
+
+
+async def test_a_place_is_free_again_when_the_client_has_left() -> None:
+    slow = Slow()
+    admission = Admission(Places(in_flight=1, queue=0))
+    slow.may_answer.set()
+
+    async with guarded(slow, Guard(admission)) as site:
+        statuses = [(await site.ask("/slow/x")).status for _ in range(3)]
+
+    assert statuses == [200, 200, 200]
+    assert admission.in_flight == 0
+
+
+def test_an_error_for_want_of_budget_becomes_429() -> None:
+    budgets = Budgets(30, 1, Clock())
+    refused: list[str] = []
+    guard = Guard(budgets=budgets, refused=refused.append)
+    visit = guard.visit(guard_client(), patient=False)
+    assert visit is not None
+    visit.retry_after = 1.2
+
+    answer = guard.settled(Answer(502, {"Vary": "accept"}), visit)
+    found = guard.settled(Answer(302), visit)
+
+    assert answer.status == 429
+    assert answer.headers["Retry-After"] == "2"
+    assert answer.headers["Vary"] == "accept"
+    assert found.status == 302
+    assert refused == ["cold"]
+
+
+def guard_client() -> Client:
+    return Client("192.0.2.1", "192.0.2.1")
+
+
+async def test_who_has_too_many_connections_is_told_and_hung_up_on() -> None:
+    slow, refused = Slow(), list[str]()
+    room = Room(per_client=2, refused=refused.append)
+
+    async with guarded(slow, Guard(), room) as site:
+        held = [await asyncio.open_connection("127.0.0.1", site.port) for _ in range(2)]
+        await _until(lambda: room.total == 2)
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        told = await reader.read()
+        for _, one in [*held, (reader, writer)]:
+            one.close()
+        await _until(lambda: room.total == 0)
+        again = await site.ask("/healthz")
+
+    assert told.startswith(b"HTTP/1.1 503 ")
+    assert b"Retry-After: 1\r\n" in told
+    assert refused == ["connections-per-client"]
+    assert again.status == 200
+
+
+def test_connections_are_bounded_in_all_and_proxies_have_no_share() -> None:
+    room = Room(most=3, per_client=1, uncounted=LOOPBACK)
+
+    entered = [room.enter(a) for a in ("127.0.0.1", "127.0.0.1", "192.0.2.1", "192.0.2.2")]
+    room.leave("127.0.0.1")
+    again = [room.enter("192.0.2.1"), room.enter("192.0.2.2")]
+
+    assert entered == [None, None, None, "connections"]
+    assert again == ["connections-per-client", None]
+
+
+def test_there_are_never_more_connections_than_files_may_be_open() -> None:
+    assert 4 <= files_allow(10_000_000) < 10_000_000
+    assert files_allow(10) == 10
+
+
+async def test_each_request_is_written_down_where_that_is_wanted() -> None:
+    slow, log = Slow(), list[Access]()
+    slow.may_answer.set()
+
+    async with guarded(slow, Guard(), log=log) as site:
+        await site.ask("/slow/http://example.org/?secret")
+
+    (access,) = log
+    assert (access.method, access.route, access.status) == ("GET", "/slow/", 200)
+    assert access.address == "127.0.0.1"
