@@ -56,7 +56,8 @@ def test_the_table_of_archives_is_what_the_registry_says() -> None:
 
 def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
     config = tmp_path / "timegate.toml"
-    config.write_text(README.partition("```toml\n")[2].partition("```")[0])
+    shown = re.findall(r"```toml\n((?:.*\n)*?)```", README)
+    config.write_text(next(block for block in shown if "contact" in block))
 
     loaded = load_config(config)
 
