@@ -4,8 +4,10 @@ import os
 import sys
 from pathlib import Path
 
+from archives.collection.bucket import NotInstalled
 from archives.collection.building import NotWritable, index_collection
 from archives.collection.database import Foreign, Newer, Occupied
+from archives.collection.place import Address, is_elsewhere
 
 _NICENESS = 10
 """Below whatever answers questions."""
@@ -15,10 +17,11 @@ def main(path: str, index: str) -> int:
     """Index once; complaints and troubles go to standard error."""
     os.nice(_NICENESS)
     try:
-        summary = index_collection(Path(path), Path(index))
+        place = Address(path, Path(index)) if is_elsewhere(path) else Path(path)
+        summary = index_collection(place, Path(index))
     except Occupied:
         return 0
-    except (NotWritable, OSError, Foreign, Newer) as error:
+    except (NotWritable, NotInstalled, ValueError, OSError, Foreign, Newer) as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 2
     for complaint in summary.shown:

@@ -3,6 +3,7 @@
 Ended at any moment, even by kill -9, what was visible stays so; the next run does the rest.
 """
 
+import errno
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -26,6 +27,12 @@ from archives.collection.writing import Part, Writer
 from archives.warc.capture import Damage
 
 _HEAD: Final = 4096
+# What is left of a volume that is not mounted is an empty folder, and a lost prefix is an empty
+# list: to conclude that all captures are gone would be to say so to everybody who asks.
+_EMPTIED: Final = (
+    "nothing is there any more, so the index is left as it is: is it mounted? "
+    "If everything was removed on purpose, use --read-all"
+)
 Watch = Callable[[Progress], None]
 
 
@@ -97,7 +104,10 @@ class _Run:
         writer.bury_unfinished()
         listing = self._files.listing(summary.complain)
         self._found = listing.files
-        todo = plan(listing, writer.parts(), self._grew, read_all=read_all)
+        parts = writer.parts()
+        if parts and not (listing.files or listing.missed or read_all):
+            raise OSError(errno.ENOENT, _EMPTIED)
+        todo = plan(listing, parts, self._grew, read_all=read_all)
         self._begin(todo)
         for job in todo.lists:
             if todo.read:

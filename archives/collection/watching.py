@@ -101,10 +101,15 @@ class Keeper:
     async def _look(self) -> Listing | None:
         """Return what is there; None where it cannot be listed: then nothing is concluded."""
         try:
-            return await asyncio.to_thread(files_in, self._place, lambda *_: None)
+            look = await asyncio.to_thread(files_in, self._place, lambda *_: None)
         except OSError as error:
             self._say(f"{self._place.path} cannot be listed: {error.strerror}")
             return None
+        if not look.files and self._indexed is not None and self._indexed.files:
+            # An index made of it would say that there never was anything.
+            self._say(f"{self._place.path} is empty, and was not: is it mounted?")
+            return None
+        return look
 
     async def _index(self, look: Listing | None) -> None:
         if look is None:

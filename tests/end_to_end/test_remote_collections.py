@@ -15,6 +15,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from archives.collection.building import index_collection
+from archives.collection.inventory import index_inventory
 from archives.collection.place import Address
 from archives.registry import Registry
 from archives.warc.replay import SMALL, Unreadable
@@ -137,6 +138,19 @@ async def test_a_server_that_misbehaves_is_an_error_that_says_why(
     assert answer.status == 502
     assert FAULTS[fault] in body.decode()
     assert not any("stolen" in path for path in files.asked)
+
+
+async def test_a_cdx_file_tells_where_records_lie(files: FileServer, tmp_path: Path) -> None:
+    inventory = tmp_path / "all.cdx"
+    inventory.write_text("".join(eleven(files).values()))
+    (files.folder / "one two.warc.gz").rename(files.folder / "one.warc.gz")
+    address = Address(files.url, tmp_path / "other.sqlite")
+    index_inventory(address, inventory)
+
+    async with served(address.url, index=str(address.index)) as local:
+        answer = await asked(local, f"{STAMP}id_/{BIG}")
+
+        assert await body_of(answer) == LARGE
 
 
 async def test_a_file_that_changes_underneath_breaks_off(files: FileServer) -> None:

@@ -80,11 +80,22 @@ async def test_a_new_file_is_indexed_once_it_has_stayed_the_same(tmp_path: Path)
 
 async def test_a_file_that_is_gone_is_a_reason_too(tmp_path: Path) -> None:
     path = put(tmp_path, "a.warc.gz", b"")
+    put(tmp_path, "b.warc.gz", b"")
     story = Story(tmp_path, path.unlink, nothing, nothing)
 
     await story.tell()
 
-    assert story.indexed == [["a.warc.gz"], []]
+    assert story.indexed == [["a.warc.gz", "b.warc.gz"], ["b.warc.gz"]]
+
+
+async def test_a_folder_that_is_empty_all_at_once_is_not_believed(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.warc.gz", b"")
+    story = Story(tmp_path, path.unlink, nothing, nothing, nothing)
+
+    await story.tell()
+
+    assert story.indexed == [["a.warc.gz"]]
+    assert any("is it mounted?" in told for told in story.told)
 
 
 async def test_a_folder_that_cannot_be_listed_concludes_nothing(tmp_path: Path) -> None:
