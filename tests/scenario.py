@@ -83,6 +83,12 @@ class FakeMemory:
     async def recall(self, archive: str, original: str, at: Moment | None) -> Remembered | None:
         return self.kept.get((archive, original, at))
 
+    async def recall_all(
+        self, archives: Sequence[str], original: str, at: Moment | None
+    ) -> dict[str, Remembered]:
+        known = {archive: await self.recall(archive, original, at) for archive in archives}
+        return {archive: answer for archive, answer in known.items() if answer is not None}
+
     async def remember(
         self, archive: str, original: str, at: Moment | None, outcome: Closest | None
     ) -> None:

@@ -5,7 +5,7 @@ go, the answer is remembered. A question ends by itself after `patience` seconds
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -30,6 +30,12 @@ class Memory(Protocol):
     async def recall(
         self, archive: str, original: str, at: Moment | None
     ) -> Remembered | None: ...
+
+    async def recall_all(
+        self, archives: Sequence[str], original: str, at: Moment | None
+    ) -> dict[str, Remembered]:
+        """Return what is known of each, those left out of which nothing is."""
+        ...
 
     async def remember(
         self, archive: str, original: str, at: Moment | None, outcome: Closest | None

@@ -96,12 +96,9 @@ class Resolver:
         return plan
 
     async def _recalled(self, query: Query, plan: Plan) -> dict[str, Remembered]:
-        recalled = {}
-        for archive in plan.order:
-            known = await self._memory.recall(archive, query.original, query.at)
-            if known is not None:
-                recalled[archive] = known
-        return recalled
+        known = await self._memory.recall_all(plan.order, query.original, query.at)
+        # In the order of the plan, which decides between equals.
+        return {archive: known[archive] for archive in plan.order if archive in known}
 
     def _timed(self, policy: Policy) -> Deadlines:
         if policy.wait is None:

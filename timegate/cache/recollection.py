@@ -111,6 +111,29 @@ class Recollection:
         listed = self._chosen(await self._store.get(question.key), question, archive, at)
         return listed if _is_better(listed, exact) else exact
 
+    async def recall_all(
+        self, archives: Sequence[str], original: str, at: Moment | None
+    ) -> dict[str, Remembered]:
+        """Do as `recall` for each, at once: stores gather what is asked for at once.
+
+        One after the other, twelve archives are 24 trips to a shared memory. On two busy
+        cores these took the 40 ms that a request has for it, and none was left for the lock
+        that keeps two replicas from asking the same.
+        """
+        known: dict[str, Remembered] = {}
+        waiting = []
+        for archive in archives:
+            now = self.recall_now(archive, original, at)
+            if now is WAITING:
+                waiting.append(archive)
+            elif now is not None:
+                known[archive] = now
+        if waiting:
+            looked_up = (self.recall(archive, original, at) for archive in waiting)
+            answers = zip(waiting, await asyncio.gather(*looked_up), strict=True)
+            known |= {archive: answer for archive, answer in answers if answer is not None}
+        return known
+
     async def remember(
         self,
         archive: str,

@@ -15,6 +15,7 @@ from typing import Final
 from archives.moment import Moment
 from timegate.resolution import Direction
 from timegate.sharing.client import Away, Client, Script, Spoiled
+from timegate.sharing.patience import renew
 
 LEASE: Final = 1.5
 """Seconds. Half a soft deadline and more is left to who waited for somebody dead."""
@@ -97,6 +98,8 @@ class Locks:
         while clock() - began < _LONGEST and await self._is_held(name):
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 -- a spread
             pause = min(1.5 * pause, _LONGEST_PAUSE)
+        # It was an archive that was waited for. Who could not look now would ask it again.
+        renew()
         return max(clock() - began, 1e-6)
 
     async def _is_held(self, name: str) -> bool:

@@ -116,6 +116,12 @@ def patient(seconds: float = BOUND) -> Iterator[None]:
         _current.reset(token)
 
 
+def renew(seconds: float = BOUND) -> None:
+    """Let what follows in this task wait anew, where it waited for something else."""
+    if _current.get() is not None:
+        _current.set(Patience(seconds))
+
+
 class Bounded:
     """A block that ends after some seconds with TimeoutError, unless it ended before."""
 

@@ -47,6 +47,47 @@ async def test_a_clear_no_is_remembered_as_such(desk: Desk) -> None:
     assert await desk.recollection.recall("another", PAGE, AT) is None
 
 
+class OneByOne:
+    """A store that takes waiting, and counts how many wait at the same time."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.waiting = self.most = 0
+
+    async def get(self, key: str) -> Stored | None:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        await asyncio.sleep(0)
+        self.waiting -= 1
+        return await self._store.get(key)
+
+    async def put(self, key: str, value: bytes, lifetime: float, stale_for: float) -> None:
+        await self._store.put(key, value, lifetime, stale_for)
+
+    async def delete(self, key: str) -> None:
+        await self._store.delete(key)
+
+    async def purge(self, prefix: str) -> int:
+        return await self._store.purge(prefix)
+
+    async def close(self) -> None:
+        await self._store.close()
+
+
+async def test_what_many_archives_said_is_looked_up_at_once(desk: Desk) -> None:
+    slow = OneByOne(desk.store)
+    recollection = Recollection(slow, desk.clock, "v1")
+    for archive in (ARCHIVE, "b", "c"):
+        await recollection.remember(archive, PAGE, AT, found() if archive == ARCHIVE else None)
+
+    known = await recollection.recall_all((ARCHIVE, "b", "c", "d"), PAGE, AT)
+    same = await desk.recollection.recall_all((ARCHIVE, "b", "c", "d"), PAGE, AT)
+
+    assert slow.most == 4
+    assert list(known) == [ARCHIVE, "b", "c"]
+    assert known == same
+
+
 @pytest.mark.parametrize(
     ("at", "outcome", "fresh_for"),
     [

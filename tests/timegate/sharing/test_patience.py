@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.sharing.patience import Attention, Bounded, Impatient, patient
+from timegate.sharing.patience import Attention, Bounded, Impatient, patient, renew
 
 
 async def waited(seconds: float, bound: float = 0.05, *, counted: bool = True) -> str:
@@ -87,6 +87,16 @@ def test_what_is_not_counted_is_bounded_all_the_same() -> None:
             ]
 
     assert in_virtual_time(story()) == ["in time", "too slow", "in time"]
+
+
+def test_who_waited_for_something_else_may_wait_anew() -> None:
+    async def story() -> list[str]:
+        with patient(0.05):
+            spent = [await waited(0.04), await waited(0.04)]
+            renew(0.05)
+            return [*spent, await waited(0.04)]
+
+    assert in_virtual_time(story()) == ["in time", "impatient", "in time"]
 
 
 def test_without_a_request_only_each_operation_is_bounded() -> None:
