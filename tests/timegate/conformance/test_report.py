@@ -98,8 +98,9 @@ async def test_the_page_is_a_matrix_with_a_trace_behind_each_cell() -> None:
     page = as_html([await report_on("none"), await report_on("vary-missing")], NOW)
 
     assert page.count("<tr id=") == len(CHECKS)
-    assert page.count("<details>") == 2 * len(CHECKS)
-    assert '<td class="fail"><details><summary>fail</summary>' in page
+    assert page.count("<details id=") == 2 * len(CHECKS)
+    assert '<td class="fail"><a href="#a1-vary-names-accept-datetime">' in page
+    assert '<details id="a1-vary-names-accept-datetime" open>' in page
     assert "2026-11-16 05:00 UTC" in page
     assert "<script" not in page
 
