@@ -2,17 +2,19 @@
 
 import asyncio
 import gc
+import os
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import click
 import msgspec
 
+from archives.model import ArchiveEntry, Limits
 from timegate.app import askable, running
 from timegate.cli.options import (
     archives_option,
@@ -22,9 +24,10 @@ from timegate.cli.options import (
     demo_option,
 )
 from timegate.cli.signals import Reload, obey, orders_by_signal
-from timegate.cli.workers import Workers, reserved
+from timegate.cli.workers import Workers, ready_file, reserved
 from timegate.config import BadConfig, Config, load_config
 from timegate.lasting import Lasting
+from timegate.local import is_local
 from timegate.logs import event, set_up
 from timegate.reloading import Reloading
 from timegate.upstream.shared import create_ledgers
@@ -64,20 +67,23 @@ def serve_command(  # noqa: PLR0913 -- one parameter for each option
       curl -i -H 'Accept-Datetime: Fri, 22 Jan 2016 11:20:29 GMT' \
         http://127.0.0.1:1208/timegate/http://www.dr.dk
     """
+
+    def reread() -> Config:
+        if demo:
+            raise BadConfig("the demo has no configuration to read again")
+        return _with_options(load_config(config, archives), host, port, workers)
+
     with configured(config, archives, demo=demo) as basis:
         settings = _with_options(basis, host, port, 1 if demo else workers)
         check_contact(settings)
         if ledgers is not None or settings.listen.workers == 1:
-
-            def reread() -> Config:
-                if demo:
-                    raise BadConfig("the demo has no configuration to read again")
-                return _with_options(load_config(config, archives), host, port, workers)
-
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(_serve(settings, ledgers, reread))
         else:
-            sys.exit(_supervise(settings, config, archives))
+            files = {"--config": config, "--archives": archives}
+            options = [str(o) for pair in files.items() if pair[1] is not None for o in pair]
+            set_up(settings.log)
+            sys.exit(_supervise(settings, options, reread))
 
 
 def _with_options(
@@ -118,6 +124,8 @@ async def _serve(config: Config, ledgers: Path | None, reread: Callable[[], Conf
             await answering.open(config)
             lasting.room.most = files_allow(config.limits.connections)
             async with serving(answering, place, room=lasting.room):
+                if ledgers is not None:
+                    ready_file(ledgers.parent, os.getpid()).touch()
                 _say_listening(config, address, worker=ledgers is not None)
                 await obey(orders, Reload(answering, lasting, config, reread))
                 lasting.draining = True
@@ -143,7 +151,7 @@ def _address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _supervise(config: Config, file: Path | None, archives: Path | None) -> int:
+def _supervise(config: Config, options: Sequence[str], reread: Callable[[], Config]) -> int:
     """Run the workers until told to stop; return the exit code."""
     listen = config.listen
     with (
@@ -151,24 +159,48 @@ def _supervise(config: Config, file: Path | None, archives: Path | None) -> int:
         reserved(listen.host, listen.port) as port,
     ):
         ledgers = Path(folder) / "ledgers"
-        create_ledgers(ledgers, askable(config))
-        command = [
-            "serve",
-            "--host",
-            listen.host,
-            "--port",
-            str(port),
-            "--ledgers",
-            str(ledgers),
-        ]
-        if file is not None:
-            command += ["--config", str(file)]
-        if archives is not None:
-            command += ["--archives", str(archives)]
-        workers = Workers(listen.workers, command, {"PROMETHEUS_MULTIPROC_DIR": folder})
-        workers.wait_until_listening(listen.host, port)
-        click.echo(f"listening at {_address(listen.host, port)}/", err=True)
+        place = ["--host", listen.host, "--port", str(port), "--ledgers", str(ledgers)]
+
+        renew_ledgers = _Renewal(ledgers, _remote(config), lambda: _remote(reread()))
+        command = ["serve", *place, *options]
+        workers = Workers(listen.workers, command, Path(folder), renew_ledgers)
+        workers.wait_until_listening()
+        _say_listening(config, _address(listen.host, port), worker=False)
         return workers.watch()
+
+
+class _Renewal:
+    """Makes a new file of ledgers where other archives are asked; workers open it anew."""
+
+    def __init__(
+        self,
+        path: Path,
+        entries: Sequence[ArchiveEntry],
+        reread: Callable[[], Sequence[ArchiveEntry]],
+    ) -> None:
+        self._path = path
+        self._shape = _shape(entries)
+        self._reread = reread
+        create_ledgers(path, entries)
+
+    def __call__(self) -> None:
+        # What is wrong with it, the workers say.
+        with suppress(BadConfig):
+            entries = self._reread()
+            if _shape(entries) != self._shape:
+                new = self._path.with_suffix(".new")
+                create_ledgers(new, entries)
+                new.replace(self._path)
+                self._shape = _shape(entries)
+
+
+def _remote(config: Config) -> list[ArchiveEntry]:
+    """Return the archives whose ledgers workers share."""
+    return [entry for entry in askable(config) if not is_local(entry)]
+
+
+def _shape(entries: Sequence[ArchiveEntry]) -> list[tuple[str, Limits]]:
+    return [(entry.id, entry.limits) for entry in entries]
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -1,7 +1,8 @@
 """Several processes on one port: started, watched, and ended together.
 
 The kernel spreads connections over the workers (SO_REUSEPORT); what they must not do each on
-their own, asking archives too fast, they share in a file.
+their own, asking archives too fast, they share in a file. SIGHUP is passed on to them; SIGUSR2
+replaces one after the other, each by one that is ready before the old one ends.
 """
 
 import os
@@ -10,14 +11,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
 _GRACE: Final = 15.0
 _SHORT_LIFE: Final = 2.0
 _PAUSE: Final = 0.2
+Process = subprocess.Popen[bytes]
 
 
 @contextmanager
@@ -30,31 +33,46 @@ def reserved(host: str, port: int) -> Iterator[int]:
         yield int(place.getsockname()[1])
 
 
+def ready_file(folder: Path, pid: int) -> Path:
+    """Return the file that a worker makes when it listens."""
+    return folder / f"ready-{pid}"
+
+
 class Workers:
     """A number of processes running the same command."""
 
     def __init__(
-        self, count: int, command: Sequence[str], environment: Mapping[str, str]
+        self,
+        count: int,
+        command: Sequence[str],
+        folder: Path,
+        before_reload: Callable[[], None] = lambda: None,
     ) -> None:
+        """Start them. They count, and say that they are ready, in *folder*."""
         self._command = [sys.executable, "-m", "timegate", *command]
-        self._environment = {**os.environ, **environment}
+        self._folder = folder
+        self._environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(folder)}
+        self._before_reload = before_reload
+        self._orders: list[int] = []
         self._stopping = False
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR2):
+            signal.signal(number, self._ordered)
         self._workers = [self._started() for _ in range(count)]
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._stop)
 
-    def wait_until_listening(self, host: str, port: int) -> None:
-        """Wait until one of them answers; not for long, they may be dying."""
+    def wait_until_listening(self) -> None:
+        """Wait until all of them listen; not for long, they may be dying."""
+        for process, _ in self._workers:
+            self._wait_for(process)
+
+    def _wait_for(self, process: Process) -> bool:
+        """Wait until *process* listens; False if it died, or takes too long."""
         give_up = time.monotonic() + _GRACE
-        while time.monotonic() < give_up and not self._stopping:
-            try:
-                socket.create_connection((host, port), 1.0).close()
-            except OSError:
-                time.sleep(_PAUSE / 4)
-            else:
-                return
-            if any(process.poll() is not None for process, _ in self._workers):
-                return
+        ready = ready_file(self._folder, process.pid)
+        while time.monotonic() < give_up and not self._stopping and process.poll() is None:
+            if ready.exists():
+                return True
+            time.sleep(_PAUSE / 10)
+        return False
 
     def watch(self) -> int:
         """Replace workers that die, until told to stop; return the exit code.
@@ -70,24 +88,55 @@ class Workers:
                     self._end()
                     return code or 1
                 self._workers[number] = self._started()
+            self._obey()
             time.sleep(_PAUSE)
         self._end()
         return 0
 
-    def _started(self) -> tuple["subprocess.Popen[bytes]", float]:
+    def _obey(self) -> None:
+        while self._orders and not self._stopping:
+            number = self._orders.pop(0)
+            if number == signal.SIGHUP:
+                self._before_reload()
+                for process, _ in self._workers:
+                    process.send_signal(signal.SIGHUP)
+            else:
+                self._replace_all()
+
+    def _replace_all(self) -> None:
+        """Replace one worker after the other; stop at one that does not come up."""
+        for number, (old, _) in enumerate(self._workers):
+            new = self._started()
+            if not self._wait_for(new[0]):
+                new[0].terminate()
+                _ended(new[0], _GRACE)
+                return
+            self._workers[number] = new
+            old.terminate()
+            _ended(old, _GRACE)
+
+    def _started(self) -> tuple[Process, float]:
         process = subprocess.Popen(self._command, env=self._environment)  # noqa: S603 -- ourselves
         return process, time.monotonic()
 
-    def _stop(self, _number: int, _frame: FrameType | None) -> None:
-        self._stopping = True
+    def _ordered(self, number: int, _frame: FrameType | None) -> None:
+        if number in (signal.SIGTERM, signal.SIGINT):
+            self._stopping = True
+        else:
+            self._orders.append(number)
 
     def _end(self) -> None:
         for process, _ in self._workers:
             process.terminate()
         give_up = time.monotonic() + _GRACE
         for process, _ in self._workers:
-            try:
-                process.wait(max(give_up - time.monotonic(), 0.1))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            _ended(process, max(give_up - time.monotonic(), 0.1))
+
+
+def _ended(process: Process, seconds: float) -> None:
+    """Wait until *process* has ended, and see to it that it has."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
