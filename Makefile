@@ -4,11 +4,12 @@
 #   python3-venv                  Debian's python3 comes without the module that makes environments
 #   curl jq redis-server          the documents' commands are run; state is shared in a real Redis
 #   chromium                      the page is looked at in a real browser
-#   nginx caddy haproxy           what stands in front of us keeps our addresses as they are
+#   nginx-light caddy haproxy     what stands in front of us keeps our addresses as they are
+#   prometheus docker-compose systemd    they read the files in deploy/
 APT_VENV := python3-venv
 APT_TEST := curl jq redis-server
 APT_BROWSER := chromium
-APT_DEPLOY := nginx caddy haproxy
+APT_DEPLOY := nginx-light caddy haproxy prometheus docker-compose systemd
 NEED = @for program in $(1); do command -v $$program >/dev/null || missing=1; done; \
   [ -z "$$missing" ] || (apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2)) >/dev/null
 
@@ -39,7 +40,7 @@ test-browser: .venv/dev
 	$(BIN)/pytest -q tests/browser
 
 test-deploy: .venv/dev
-	$(call NEED,nginx caddy haproxy redis-server,$(APT_DEPLOY) $(APT_TEST))
+	$(call NEED,nginx caddy haproxy promtool docker-compose systemd-analyze redis-server,$(APT_DEPLOY) $(APT_TEST))
 	$(BIN)/pytest -q tests/deploy
 
 check: lint .venv-pywb/ready
