@@ -50,6 +50,8 @@ async def test_a_clear_no_is_remembered_as_such(desk: Desk) -> None:
 class OneByOne:
     """A store that takes waiting, and counts how many wait at the same time."""
 
+    trouble: str | None = None
+
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self.waiting = self.most = 0
