@@ -5,7 +5,7 @@ import logging
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import click
 from aiohttp.web import BaseRequest, StreamResponse
@@ -19,6 +19,8 @@ from timegate.reloading import Reloading
 
 Order = Literal["stop", "reload"]
 Orders = asyncio.Queue[Order]
+_LOOK: Final = 5.0
+"""Seconds between two looks at what is under way."""
 
 
 def orders_by_signal() -> Orders:
@@ -33,7 +35,15 @@ def orders_by_signal() -> Orders:
 
 async def obey(orders: Orders, reload: "Reload") -> None:
     """Reload as often as it is ordered, until it is time to stop."""
-    while await orders.get() == "reload":
+    while True:
+        try:
+            order = await asyncio.wait_for(orders.get(), _LOOK)
+        except TimeoutError:
+            # Whichever worker is asked for the metrics tells what the others noted last.
+            reload.lasting.metrics.refresh()
+            continue
+        if order == "stop":
+            return
         await reload()
 
 

@@ -1,0 +1,49 @@
+"""Whether to send requests here, told honestly."""
+
+import json
+
+import pytest
+from multidict import CIMultiDict
+from prometheus_client import CollectorRegistry
+
+from archives.registry import Registry
+from tests.scenario import entry
+from timegate.web.call import Answer, Call
+from timegate.web.operations import Condition, Operations
+
+
+async def readiness(condition: Condition, trouble: str | None = None) -> Answer:
+    operations = Operations(
+        Registry([entry("well"), entry("dead")]),
+        lambda name: {"breaker": "open" if name == "dead" else "closed"},
+        lambda: trouble,
+        CollectorRegistry,
+        None,
+        lambda: condition,
+    )
+    return await operations.readiness(Call("GET", "", CIMultiDict()))
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        (Condition(), 200),
+        (Condition(overloaded=True), 503),
+        (Condition(draining=True), 503),
+        (Condition(reload="not taken over: listen.prot: unknown"), 200),
+    ],
+)
+async def test_it_is_ready_unless_full_or_leaving(condition: Condition, status: int) -> None:
+    answer = await readiness(condition)
+
+    assert answer.status == status
+    assert json.loads(answer.body)["ready"] is (status == 200)
+
+
+async def test_archives_and_cache_in_trouble_are_said_and_no_reason_to_be_down() -> None:
+    answer = await readiness(Condition(), "reading: no space left")
+
+    told = json.loads(answer.body)
+    assert answer.status == 200
+    assert told["archives"] == {"asked": 2, "resting": ["dead"]}
+    assert told["cache"] == "reading: no space left"
