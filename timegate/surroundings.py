@@ -46,6 +46,7 @@ class Surroundings:
         self._lists = lists
         self._ours = ours
         self._patience = patience
+        self._under_way: dict[tuple[str, str], asyncio.Future[Sequence[Memento]]] = {}
 
     async def filled_in(self, resolution: Resolution) -> Resolution:
         """Return *resolution* with the neighbours of its copy, where they can be had."""
@@ -67,12 +68,26 @@ class Surroundings:
             return ()
         try:
             async with asyncio.timeout(self._patience):
-                captures = await self._listed(archive, original)
+                return await self._once(archive, original)
         except (ArchiveError, TimeoutError):
             # The copy is found; what lies around it is not worth an error.
             return ()
-        if captures:
-            await self._lists.remember_timemap(archive, original, captures)
+
+    async def _once(self, archive: str, original: str) -> Sequence[Memento]:
+        """Ask for a list that others wait for already only once."""
+        key = (archive, original)
+        awaited = self._under_way.get(key)
+        if awaited is not None:
+            return await asyncio.shield(awaited)
+        awaited = self._under_way[key] = asyncio.get_running_loop().create_future()
+        captures: Sequence[Memento] = ()
+        try:
+            captures = await self._listed(archive, original)
+            if captures:
+                await self._lists.remember_timemap(archive, original, captures)
+        finally:
+            del self._under_way[key]
+            awaited.set_result(captures)
         return captures
 
     async def _listed(self, archive: str, original: str) -> list[Memento]:

@@ -1,9 +1,10 @@
 """What lies around a copy."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from archives.model import Closest, Memento
+from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive
 from timegate.resolution import Attempt, Policy, Query, Resolution
 from timegate.surroundings import Surroundings, neighbours
@@ -82,3 +83,44 @@ def test_the_only_copy_has_no_neighbours_but_itself() -> None:
     only = FakeArchive("a", 0.0, STAMPS[:1]).captures(URL)
 
     assert neighbours(only[0], only) == {"first": only[0], "last": only[0]}
+
+
+class Counting(FakeArchive):
+    """Counts how often it is asked for its list."""
+
+    lists = 0
+
+    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        self.lists += 1
+        async for batch in super().mementos(original):
+            yield batch
+
+
+def test_many_who_ask_at_once_cost_one_list() -> None:
+    archive = Counting("a", 0.1, STAMPS)
+    surroundings = Surroundings({"a": archive}, FakeLists(), frozenset({"a"}))
+
+    async def asked() -> list[Resolution]:
+        resolution = found(archive, STAMPS[1])
+        return await asyncio.gather(*(surroundings.filled_in(resolution) for _ in range(100)))
+
+    filled = in_virtual_time(asked())
+
+    assert archive.lists == 1
+    assert {around(one)["first"] for one in filled} == {STAMPS[0]}
+
+
+def test_who_leaves_while_others_wait_costs_them_their_neighbours_only() -> None:
+    archive = Counting("a", 0.5, STAMPS)
+    surroundings = Surroundings({"a": archive}, FakeLists(), frozenset({"a"}))
+
+    async def asked() -> Resolution:
+        resolution = found(archive, STAMPS[1])
+        leader = asyncio.ensure_future(surroundings.filled_in(resolution))  # noqa: TID251 -- a client that leaves
+        await asyncio.sleep(0.1)
+        follower = asyncio.ensure_future(surroundings.filled_in(resolution))  # noqa: TID251
+        await asyncio.sleep(0.1)
+        leader.cancel()
+        return await follower
+
+    assert around(in_virtual_time(asked())) == {}
