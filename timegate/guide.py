@@ -57,7 +57,7 @@ class Guide:
         own = [name for name in names if name in ours and name not in named]
         others = [name for name in names if name not in ours and name not in named]
         groups = (named, own, others) if query.archive in ours else (own, named, others)
-        return Plan(tuple(tuple(group) for group in groups if group))
+        return Plan(tuple(tuple(group) for group in groups if group), self._known.local)
 
     def note(self, attempt: Attempt) -> None:
         """Learn from what an archive answered."""

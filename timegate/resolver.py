@@ -56,6 +56,8 @@ class Plan:
     """Whom to ask: group after group."""
 
     groups: tuple[tuple[str, ...], ...]
+    folding: frozenset[str] = frozenset()
+    """Those who hold all spellings of a URL under one key: they have said all at once."""
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -92,7 +94,8 @@ class Resolver:
     def _narrowed(self, plan: Plan, query: Query, policy: Policy) -> Plan:
         """Leave out the others where only the named archive will do (S-8)."""
         if policy.precision in ("exact", "archive") and query.archive is not None:
-            return Plan(((query.archive,),)) if query.archive in plan.order else Plan(())
+            named = ((query.archive,),) if query.archive in plan.order else ()
+            return Plan(named, plan.folding)
         return plan
 
     async def _recalled(self, query: Query, plan: Plan) -> dict[str, Remembered]:
@@ -207,7 +210,11 @@ class _Search:
             return False
         for rule, url in variants(self._query):
             asked = {attempt.archive for attempt in self._attempts if attempt.original == url}
-            willing = [a.archive for a in self._attempts if a.outcome is None]
+            willing = [
+                a.archive
+                for a in self._attempts
+                if a.outcome is None and a.archive not in self._plan.folding
+            ]
             left = [a for a in dict.fromkeys(willing) if a not in asked]
             if left:
                 self._start(left, url, rule)

@@ -15,7 +15,7 @@ from archives.moment import Moment
 from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive, World
 from timegate.resolution import Policy, Query, Remembered, Resolution
-from timegate.resolver import Deadlines
+from timegate.resolver import Deadlines, Plan, Resolver
 
 T = TypeVar("T")
 URL = "http://example.org/"
@@ -316,6 +316,18 @@ def test_a_client_may_want_to_wait_less() -> None:
 
     assert resolution.memento is None
     assert resolution.failed == ("a",)
+
+
+def test_who_folds_spellings_itself_is_not_asked_for_each() -> None:
+    world = World(FakeArchive("a", 0.1), FakeArchive("b", 0.1))
+    plan = Plan((("a", "b"),), frozenset({"a"}))
+    resolver = Resolver(world.desk, world.memory, lambda _query, _policy: plan)
+
+    resolution = story(world, lambda _: resolver.resolve(ANY))
+
+    asked = [(attempt.archive, attempt.variant) for attempt in resolution.attempts]
+    assert [variant for archive, variant in asked if archive == "a"] == [None]
+    assert ("b", "scheme") in asked
 
 
 def test_a_client_may_want_to_wait_longer_for_something_better() -> None:
