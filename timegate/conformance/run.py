@@ -4,18 +4,20 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from archives.model import ArchiveEntry, Limits
+from archives.model import ArchiveEntry
+from archives.moment import Moment
 from archives.source import Fetcher, Purpose
 from timegate.conformance.gather import gather
 from timegate.conformance.recording import Tape, read_tape
 from timegate.conformance.report import Report, Result, judged
 from timegate.conformance.session import Session
-from timegate.conformance.subject import Subject
-from timegate.upstream.politeness import LocalLedger
+from timegate.conformance.subject import DEFAULT_SAMPLE, Subject, subject_of
+from timegate.upstream.politeness import Ledger, LocalLedger
 from timegate.upstream.pool import Settings, Surroundings, open_fetchers
 
 AT_ONCE: Final = 16
@@ -29,8 +31,8 @@ Done = Callable[[Report], None]
 class Punch:
     """A ledger that remembers when the last request left: waiting is no latency."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
-        self._ledger = LocalLedger(limits, clock)
+    def __init__(self, ledger: Ledger, clock: Callable[[], float]) -> None:
+        self._ledger = ledger
         self._clock = clock
         self.sent = clock()
 
@@ -58,15 +60,24 @@ class Job:
     entry: ArchiveEntry
 
 
-async def run_live(
-    jobs: Collection[Job], settings: Settings, now: str, done: Done, folder: Path | None = None
+async def run_live(  # noqa: PLR0913, PLR0917 -- what is asked, how, and who hears of it
+    jobs: Collection[Job],
+    settings: Settings,
+    now: str,
+    done: Done,
+    folder: Path | None = None,
+    shared: Callable[[ArchiveEntry], Ledger] | None = None,
 ) -> list[Report]:
-    """Check *jobs*, telling *done* of each; with *folder*, record, and go on where it ended."""
+    """Check *jobs*, telling *done* of each; with *folder*, record, and go on where it ended.
+
+    *shared* gives the ledgers of a server, so that the sum keeps to each archive's limit.
+    """
     clock = time.monotonic
     punches: dict[str, Punch] = {}
 
     def ledger(entry: ArchiveEntry) -> Punch:
-        punches[entry.id] = Punch(entry.limits, clock)
+        kept = LocalLedger(entry.limits, clock) if shared is None else shared(entry)
+        punches[entry.id] = Punch(kept, clock)
         return punches[entry.id]
 
     entries = [job.entry for job in jobs]
@@ -95,6 +106,26 @@ def _session(
         session = Session(fetchers[job.entry.id], known, tape)
     session.stopwatch = punches.get(job.entry.hosted_by or job.entry.id)
     return session
+
+
+async def check_entry(
+    entry: ArchiveEntry, settings: Settings, shared: Callable[[ArchiveEntry], Ledger]
+) -> tuple[Report, str]:
+    """Check one archive for a server, with its ledgers; returns also when, in 14 digits.
+
+    Raises ValueError where there is no TimeGate to ask.
+    """
+    subject = subject_of(entry, (DEFAULT_SAMPLE,))
+    if subject is None:
+        raise ValueError(f"{entry.id} has no TimeGate that could be checked")
+    now = Moment.of(datetime.now(UTC)).digits
+    patient = replace(settings, patience=PATIENCE)
+    [report] = await run_live([Job(subject, entry)], patient, now, _unheard, shared=shared)
+    return report, now
+
+
+def _unheard(_: Report) -> None:
+    """Tell nobody."""
 
 
 async def run_again(

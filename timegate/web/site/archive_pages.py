@@ -1,12 +1,14 @@
 """``/archives`` and ``/archives/{id}`` for people; programs get their JSON."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import unquote
 
 from archives.registry import Registry
 from timegate.web.call import Answer, Call
 from timegate.web.operations import NO_NEGOTIATION, Operations
 from timegate.web.site.archive_view import State, archive_view
+from timegate.web.site.checks import Checks
 from timegate.web.site.pages import HEADERS, Pages, wants_page
 
 
@@ -19,11 +21,14 @@ class ArchivePages:
         state: Callable[[str], State],
         operations: Operations,
         pages: Pages,
+        checks: Checks | None = None,
     ) -> None:
+        """Take *checks*, or None to say nothing of conformance."""
         self._registry = registry
         self._state = state
         self._operations = operations
         self._pages = pages
+        self._checks = checks
 
     async def all(self, call: Call) -> Answer:
         """List every archive, those that are asked first."""
@@ -41,7 +46,13 @@ class ArchivePages:
         if entry is None or not wants_page(call.header("Accept")):
             return await self._operations.archive(call)
         view = archive_view(entry, self._state(entry.id))
-        return self._page("archive", archive=view, entry=entry)
+        checks = None if self._checks is None else await self._checks.view(entry)
+        answer = self._page("archive", archive=view, entry=entry, checks=checks)
+        if self._checks is None or checks is None or checks.token is None:
+            return answer
+        # The page holds a token: other sites may not read it, unlike all else that we answer.
+        own = {"Access-Control-Allow-Origin": self._checks.origin, "Cache-Control": "no-store"}
+        return replace(answer, headers={**answer.headers, **own})
 
     def _page(self, name: str, **values: object) -> Answer:
         headers = {**HEADERS, "Cache-Control": "no-cache", "Vary": "accept"}
