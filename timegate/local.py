@@ -97,7 +97,7 @@ async def opened(
                 if keep and isinstance(shelf.place, Place):
                     keeper = Keeper(shelf.place, _LOG.warning)
                     await stack.enter_async_context(_kept(keeper))
-            replayer = Replayer(entry.id, shelf, threads, _opening(entry, fetchers))
+            replayer = Replayer(entry.id, shelf, threads, _opening(entry, fetchers, stack))
             holdings[entry.id] = Holding(shelf, WarcArchive(entry, shelf), replayer)
         collections = Collections(holdings.values(), registry, base_url, deadlines)
         yield Local(
@@ -164,6 +164,10 @@ def _is_remote(entry: ArchiveEntry) -> bool:
 
 async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
     """Return *entry* with the endpoints of its files and its index, and no others."""
+    for key, address in (("path", entry.path), ("cdx", entry.cdx)):
+        if address and "@" in urlsplit(address).netloc:
+            # It would be shown wherever the collection is named (R26), and is not sent.
+            raise BadConfig(f"{entry.origin}: {key}: an address holds no name or password")
     limits = HOME_LIMITS if entry.limits == DEFAULT_LIMITS else entry.limits
     files = str(entry.path)
     if files.lower().startswith(_S3):
@@ -183,12 +187,15 @@ async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
     )
 
 
-def _opening(entry: ArchiveEntry, fetchers: Mapping[str, Fetcher]) -> Opening:
-    """Return what opens the files of *entry*."""
+def _opening(
+    entry: ArchiveEntry, fetchers: Mapping[str, Fetcher], stack: AsyncExitStack
+) -> Opening:
+    """Return what opens the files of *entry*, until *stack* ends."""
     root = str(entry.path).rstrip("/")
     if not is_elsewhere(root):
         return from_disk
     ranges = FetchedRanges(fetchers[entry.id], _addresses(root))
+    stack.callback(ranges.close)
 
     def opening(record: Record) -> BinaryIO:
         end = record.offset + record.length if record.length else None

@@ -27,10 +27,21 @@ class FetchedRanges:
         self._fetch = fetch
         self._address = address
         self._loop = asyncio.get_running_loop()
+        self._under_way: set[concurrent.futures.Future[Piece]] = set()
+        self._closed = False
+
+    def close(self) -> None:
+        """Call off what threads wait for, so that nobody has to wait for the threads."""
+        self._closed = True
+        for asking in tuple(self._under_way):
+            asking.cancel()
 
     def get(self, name: str, start: int, end: int) -> Piece:
         """See `Ranges`; never to be called in the loop itself, which would wait for itself."""
         asking = asyncio.run_coroutine_threadsafe(self._get(name, start, end), self._loop)
+        self._under_way.add(asking)
+        if self._closed:
+            asking.cancel()
         try:
             return asking.result(_PATIENCE)
         except ArchiveError as error:
@@ -39,6 +50,8 @@ class FetchedRanges:
         except (TimeoutError, concurrent.futures.CancelledError):
             asking.cancel()
             raise failure("the server does not answer in time") from None
+        finally:
+            self._under_way.discard(asking)
 
     async def _get(self, name: str, start: int, end: int) -> Piece:
         headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}

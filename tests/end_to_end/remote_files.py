@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Final, Literal
 from urllib.error import URLError
 from urllib.parse import unquote
@@ -18,7 +18,9 @@ from urllib.request import ProxyHandler, Request, build_opener
 import obstore
 from obstore.store import S3Store
 
-Fault = Literal["", "ignores", "truncates", "changes", "redirects", "elsewhere", "lies"]
+Fault = Literal[
+    "", "ignores", "truncates", "changes", "redirects", "elsewhere", "lies", "stalls"
+]
 ENVIRONMENT: Final = Path(__file__).parents[2] / ".venv-moto"
 BUCKET: Final = "warcs"
 SECRET: Final = "not-to-be-printed"  # noqa: S105 -- moto takes any
@@ -37,6 +39,8 @@ class FileServer(ThreadingHTTPServer):
         self.fault: Fault = ""
         self.away = ""
         self.asked: list[str] = []
+        self.reached = Event()
+        self.released = Event()
 
     @property
     def url(self) -> str:
@@ -50,6 +54,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         server = self.server
         server.asked.append(self.path)
+        if server.fault == "stalls":
+            server.reached.set()
+            server.released.wait(PATIENCE)
         if server.fault == "redirects":
             return self._send(302, b"", Location=server.away + self.path)
         file = server.folder / unquote(self.path).removeprefix("/files/")
@@ -92,6 +99,7 @@ def file_server(folder: Path) -> Iterator[FileServer]:
         try:
             yield server
         finally:
+            server.released.set()
             server.shutdown()
             thread.join()
 

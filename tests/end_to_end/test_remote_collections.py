@@ -3,6 +3,7 @@
 Whatever a server does wrong, the answer is the archived octets or an error that says why.
 """
 
+import asyncio
 import logging
 import random
 from collections.abc import AsyncIterator, Iterator
@@ -186,10 +187,32 @@ async def test_a_file_that_is_gone_is_an_error_until_it_is_back(files: FileServe
     assert back.status == 200
 
 
+async def test_nobody_waits_for_a_server_that_stalls_when_all_ends(files: FileServer) -> None:
+    files.fault = "stalls"
+
+    async with served(**over(files)) as local, asyncio.TaskGroup() as tasks:
+        asking = tasks.create_task(asked(local, f"{STAMP}id_/{PAGE}"))
+        await asyncio.to_thread(files.reached.wait)
+        asking.cancel()
+
+    # Only now may it answer: whoever waited for it above would still wait.
+    assert not files.released.is_set()
+    assert asking.cancelled()
+
+
 async def test_files_elsewhere_need_an_index_here(files: FileServer) -> None:
     with pytest.raises(BadConfig, match="index"):
         async with served(files.url):
             pass
+
+
+@pytest.mark.parametrize("kind", ["https", "s3"])
+async def test_a_password_in_an_address_is_refused_and_not_repeated(kind: str) -> None:
+    with pytest.raises(BadConfig, match="path: an address holds no") as refused:
+        async with served(f"{kind}://name:{SECRET}@files.example/", index="index.sqlite"):
+            pass
+
+    assert SECRET not in str(refused.value)
 
 
 @pytest.fixture(scope="module")
