@@ -73,10 +73,16 @@ def _tone(past: Past) -> Tone:
 
 
 def _changed(past: Past, earlier: Past) -> str:
-    now, then = ({wrong.check for wrong in each.wrong} for each in (past, earlier))
+    """Tell what broke and what was mended; what could not be judged is neither."""
+    now, then = _broken(past), _broken(earlier)
+    unknown = {wrong.check for wrong in past.wrong} - now
     told = [f"new: {name}" for name in sorted(now - then)]
-    told += [f"mended: {name}" for name in sorted(then - now)]
+    told += [f"mended: {name}" for name in sorted(then - now - unknown)]
     return ", ".join(told)
+
+
+def _broken(past: Past) -> set[str]:
+    return {wrong.check for wrong in past.wrong if wrong.verdict in ("fail", "warn")}
 
 
 def _complaints(past: Past) -> tuple[Complaint, ...]:
