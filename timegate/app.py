@@ -13,7 +13,7 @@ from archives.model import ArchiveEntry, Closest, Memento
 from archives.negotiation import Negotiator, Question
 from archives.source import Fetcher, Source
 from timegate.budget import budgeted
-from timegate.cache import Recollection, Store
+from timegate.cache import Store
 from timegate.cold import FrugalLists, FrugalResolver, Public
 from timegate.config import Config, is_public
 from timegate.delay import Late
@@ -24,6 +24,7 @@ from timegate.local import Local, addressed, is_local, opened
 from timegate.logs import AccessLog, Changes
 from timegate.resolution import Attempt
 from timegate.resolver import Deadlines, Resolver
+from timegate.restricted import ScopedRecollection, visible
 from timegate.routes import Rooms, routed
 from timegate.routing import Known, MementoMap, Observations, Standing
 from timegate.sharing import is_shared, open_shared
@@ -133,10 +134,17 @@ async def _answering(
     public = frozenset(entry.id for entry in entries) - own
     sources = _sources(config, entries, remote, local, public)
     fetchers: dict[str, Fetcher] = {**remote, **local.fetchers}
-    memory = Recollection(store, time.time, _version(entries), changing=local.sources)
+    memory = ScopedRecollection(
+        store,
+        time.time,
+        _version(entries),
+        changing=local.sources,
+        restricted=config.restricted.keys(),
+    )
     observations = await lasting.observed(store)
     known = _known(config, observations, remote, local, own)
     guide = Guide(entries, known)
+    plan = visible(guide.plan)
     monitor, news, changes = Monitor(), News(), Changes("archive")
     lasting.metrics.watch(
         lasting.gauges, lambda: {entry.id: known.standing(entry.id) for entry in entries}
@@ -145,13 +153,14 @@ async def _answering(
     def observe(attempt: Attempt) -> None:
         lasting.metrics.asked(attempt)
         monitor.observe(attempt)
-        news.observe(attempt)
+        if attempt.archive not in config.restricted:
+            news.observe(attempt)
         guide.note(attempt)
         changes.look(attempt.archive, known.standing(attempt.archive))
 
     async with Desk(sources, memory, observe, turns=state.turns) as desk:
         resolver = FrugalResolver(
-            desk, memory, guide.plan, deadlines, public=public, observe=lasting.metrics.resolved
+            desk, memory, plan, deadlines, public=public, observe=lasting.metrics.resolved
         )
         verifier = Verifier(resolver, _looking(entries, fetchers), config.soft)
         answers = Answers(
@@ -161,6 +170,7 @@ async def _answering(
             config,
             answers,
             guide,
+            plan,
             FrugalLists(sources, memory, public),
             deadlines,
             Surroundings(sources, memory, own),

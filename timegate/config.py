@@ -58,6 +58,8 @@ class Config:
     limits: LimitsSection = field(default_factory=LimitsSection)
     queue_wait: float = 0.5
     log: LogSection = field(default_factory=LogSection)
+    restricted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The networks from which an archive's holdings may be seen, by its id."""
 
 
 HOME_LIMITS: Final = Limits(
@@ -95,6 +97,7 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         limits=_limits(file, where),
         queue_wait=_seconds(file.limits.queue_wait, where, "limits.queue_wait"),
         log=file.log,
+        restricted=_restricted(file, where),
     )
 
 
@@ -240,12 +243,34 @@ def _switched(entry: ArchiveEntry, *, on: bool) -> ArchiveEntry:
 def _own_archives(file: File, where: str, folder: Path) -> tuple[ArchiveEntry, ...]:
     try:
         entries = tuple(
-            _at_home(entry_from(one, f"{where}: archive[{number}]"))
+            _at_home(entry_from(_without_keys(one), f"{where}: archive[{number}]"))
             for number, one in enumerate(file.archive, start=1)
         )
     except BadEntry as error:
         raise BadConfig(str(error)) from error
     return tuple(_located(entry, folder) for entry in entries)
+
+
+def _without_keys(table: Mapping[str, object]) -> dict[str, object]:
+    """Return what describes the archive, without what we do with it."""
+    return {key: value for key, value in table.items() if key != "restricted_to"}
+
+
+def _restricted(file: File, where: str) -> dict[str, tuple[str, ...]]:
+    """Return who may see which archive. No network at all would hide it from everybody."""
+    restricted = {}
+    for number, table in enumerate(file.archive, start=1):
+        if "restricted_to" in table:
+            key = f"archive[{number}].restricted_to"
+            texts = table["restricted_to"]
+            if not isinstance(texts, list) or not texts:
+                raise _bad(where, key, "must be a list of networks, such as 192.0.2.0/24")
+            try:
+                Networks(map(str, texts))
+            except ValueError as error:
+                raise _bad(where, key, f"{error}; write 192.0.2.0/24") from error
+            restricted[str(table["id"])] = tuple(map(str, texts))
+    return restricted
 
 
 def _located(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:

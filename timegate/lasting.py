@@ -19,6 +19,7 @@ from timegate.config import Config
 from timegate.logs import Tally
 from timegate.metrics import Metrics
 from timegate.networks import Networks
+from timegate.restricted import Restrictions
 from timegate.routing import Observations
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.politeness import Ledger, LocalLedger
@@ -80,6 +81,7 @@ class Lasting:
             Clients(Networks(limits.trusted_proxies), limits.client_header),
             Networks(limits.exempt),
             self._refused,
+            Restrictions({name: Networks(texts) for name, texts in config.restricted.items()}),
         )
 
     def store(self, url: str) -> Store:

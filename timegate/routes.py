@@ -9,7 +9,7 @@ from archives.source import Fetcher
 from timegate.config import Config
 from timegate.guide import Guide
 from timegate.logs import Access
-from timegate.resolver import Deadlines
+from timegate.resolver import Deadlines, Router
 from timegate.surroundings import Surroundings
 from timegate.timemap import Lists
 from timegate.web.answers import Answers
@@ -27,6 +27,7 @@ from timegate.web.proxy import Proxy
 from timegate.web.pwid_resolver import PwidResolver
 from timegate.web.resolve import Resolve
 from timegate.web.server import Dispatch, Handler, Observe
+from timegate.web.shown import Shown
 from timegate.web.site.archive_pages import ArchivePages
 from timegate.web.site.dressed import Dressed
 from timegate.web.site.following import Following, News
@@ -46,6 +47,8 @@ class Rooms:
     config: Config
     answers: Answers
     guide: Guide
+    plan: Router
+    """Whom to ask, as far as the client may know of them."""
     lists: Lists
     deadlines: Deadlines
     around: Surroundings
@@ -68,14 +71,14 @@ class Rooms:
     def timemap(self) -> TimeMap:
         """Who writes merged TimeMaps."""
         base = self.answers.base_url
-        return TimeMap(self.lists, self.guide.plan, self.registry, lambda: base, self.deadlines)
+        return TimeMap(self.lists, self.plan, self.registry, lambda: base, self.deadlines)
 
 
 @asynccontextmanager
 async def routed(rooms: Rooms) -> AsyncIterator[Dispatch]:
     """Open what watches searches, and give every address its handler."""
     answers = rooms.answers
-    everyone = Everyone(answers, rooms.guide.plan)
+    everyone = Everyone(answers, rooms.plan)
     async with Following(everyone, rooms.news) as following:
         home = Home(answers, rooms.registry, everyone, following)
         resolve = Resolve(answers, rooms.registry)
@@ -97,14 +100,14 @@ def _dressed(handlers: Mapping[str, Handler], answers: Answers) -> dict[str, Han
 
 def _exact(rooms: Rooms, home: Home, resolve: Resolve) -> dict[str, Handler]:
     operations = rooms.operations
-    captures = Captures(rooms.lists, rooms.guide.plan, rooms.deadlines)
+    captures = Captures(rooms.lists, rooms.plan, rooms.deadlines)
     return {
         "/": home,
         "/about": operations.about,
         "/archives": _pages(rooms).all,
         "/cdx": PywbCdx(captures),
         "/cdx/search/cdx": WaybackCdx(captures),
-        "/collections": rooms.collections.overview,
+        "/collections": Shown(rooms.collections.overview, rooms.collections).overview,
         "/events": home.events,
         "/healthz": operations.health,
         "/metrics": operations.metrics,
@@ -117,14 +120,14 @@ def _exact(rooms: Rooms, home: Home, resolve: Resolve) -> dict[str, Handler]:
 
 
 def _prefixes(rooms: Rooms, resolve: Resolve) -> dict[str, Handler]:
-    answers, registry, plan = rooms.answers, rooms.registry, rooms.guide.plan
+    answers, registry, plan = rooms.answers, rooms.registry, rooms.plan
     timegate = TimeGate(answers, rooms.around)
     old = rooms.config.old_redirects
     return {
         "/timegate/": timegate,
         "/timemap/": rooms.timemap,
         "/resolve/": resolve,
-        "/collections/": rooms.collections,
+        "/collections/": Shown(rooms.collections.overview, rooms.collections),
         "/memento/proxy/": Proxy(answers, registry, rooms.fetchers),
         "/memento/": MementoHandler(answers, rooms.around, old_redirects=old),
         "/api/": ApiHandler(answers, rooms.around, old_redirects=old),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from aiohttp import web
@@ -10,6 +10,7 @@ from aiohttp import web
 from timegate.admission import EXEMPT, Admission, Refusal
 from timegate.cold import Budgets, Visit
 from timegate.networks import Networks, household
+from timegate.restricted import Restrictions
 from timegate.web.call import Answer, Stream
 from timegate.web.client import Clients
 from timegate.web.problems import problem
@@ -47,6 +48,7 @@ class Guard:
     exempt: Networks = field(default_factory=Networks)
     refused: Callable[[str], None] = lambda _: None
     """Counts a refusal by its reason."""
+    restrictions: Restrictions = field(default_factory=Restrictions)
 
     def client(self, request: web.BaseRequest) -> Client:
         """Return who sent *request*."""
@@ -87,6 +89,20 @@ class Guard:
             name: answer.headers[name] for name in ("Vary", "Link") if name in answer.headers
         }
         return problem(429, "too-busy", detail, headers={**kept, "Retry-After": str(wait)})
+
+    def kept_private(
+        self, answer: Answer | Stream, request: web.BaseRequest
+    ) -> Answer | Stream:
+        """Return *answer* so that no cache on the way gives it to somebody who sees less."""
+        if not self.restrictions:
+            return answer
+        if not self.restrictions.shared_with(self.client(request).address):
+            return answer
+        caching = answer.headers.get("Cache-Control", "")
+        if "no-store" in caching:
+            return answer
+        private = ", ".join(filter(None, ("private", caching)))
+        return replace(answer, headers={**answer.headers, "Cache-Control": private})
 
     def _refusal(self, refusal: Refusal) -> Answer:
         self.refused(refusal.reason)

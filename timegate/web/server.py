@@ -19,6 +19,7 @@ from multidict import CIMultiDict
 from archives.errors import ArchiveError
 from timegate.cold import Visit, visiting
 from timegate.logs import Access
+from timegate.restricted import hiding
 from timegate.sharing import patient
 from timegate.web.call import Answer, Call, Declined, Stream
 from timegate.web.doorway import Doorway, Room
@@ -95,8 +96,16 @@ class Dispatch:
         return sent
 
     async def _handled(self, request: web.BaseRequest) -> web.StreamResponse:
+        restrictions = self._guard.restrictions
+        if not restrictions:
+            return await self._let_in(request)
+        unseen = restrictions.hidden_from(self._guard.client(request).address)
+        with hiding(unseen):
+            return await self._let_in(request, " ".join(sorted(unseen)))
+
+    async def _let_in(self, request: web.BaseRequest, scope: str = "") -> web.StreamResponse:
         target = request.raw_path
-        asked = _asked(request, target) if request.method in _READS else None
+        asked = _asked(request, target, scope) if request.method in _READS else None
         kept = None if asked is None else self._recent.get(asked)
         if kept is not None:
             return response(kept)
@@ -117,6 +126,7 @@ class Dispatch:
         self, request: web.BaseRequest, target: str, asked: Asked, visit: Visit | None
     ) -> web.StreamResponse:
         answer = self._guard.settled(await self._answered(request, target), visit)
+        answer = self._guard.kept_private(answer, request)
         if isinstance(answer, Stream):
             return await _streamed(request, answer)
         if visit is None or visit.retry_after is None:
@@ -161,10 +171,11 @@ class Dispatch:
         return "/{identifier}", self._otherwise, target[1:]
 
 
-def _asked(request: web.BaseRequest, target: str) -> Asked:
+def _asked(request: web.BaseRequest, target: str, scope: str) -> Asked:
     """Return all that an answer can depend on."""
     headers = request.headers
     return (
+        scope,
         target,
         headers.get("Accept-Datetime"),
         headers.get("Accept"),
