@@ -1,20 +1,27 @@
 """The boundary where foreign errors become ours; what sockets, TLS and llhttp say ends here.
 
-Unreachable: nothing was said. Misbehaved: something was, and it is no HTTP. Each says why in
-words for the person who reads "who did not answer".
+Unreachable: nothing was said. Misbehaved: something was, and it is no HTTP. Queued: it is we
+who could not ask. Each says why in words for the person who reads "who did not answer".
 """
 
+import errno
 import os
 import ssl
 from typing import Final
 
-from archives.errors import ArchiveError, Misbehaved, Unreachable
+from archives.errors import ArchiveError, Misbehaved, Queued, Unreachable
 from timegate.upstream.answer import Broken
 from timegate.upstream.http1 import Dropped
 from timegate.upstream.names import UnknownName
 
 FOREIGN: Final = (Broken, OSError)
 """All that may go wrong between us and an archive; TLS and timeouts are OSErrors."""
+_OURS: Final = frozenset(
+    (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL)
+)
+"""No descriptor, memory or port is left here. Taken for faults of the archives, these would put
+all of them to rest at once, for 30 s."""
+_MOMENT: Final = 1.0
 
 
 class ForbiddenAddress(OSError):
@@ -28,6 +35,10 @@ def explained(archive: str, url: str, error: Exception) -> ArchiveError:
             return Misbehaved(archive, url, f"broken HTTP: {_first_line(error)}")
         case ForbiddenAddress():
             return Misbehaved(archive, url, f"its name leads where we must not go: {error}")
+        case OSError(errno=int(number)) if number in _OURS:
+            return Queued(
+                archive, url, f"no room for a connection: {os.strerror(number)}", _MOMENT
+            )
         case _:
             return Unreachable(archive, url, _why_unreachable(error))
 

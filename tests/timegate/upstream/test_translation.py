@@ -4,7 +4,7 @@ import ssl
 
 import pytest
 
-from archives.errors import ArchiveError, Misbehaved, Unreachable
+from archives.errors import ArchiveError, Misbehaved, Queued, Unreachable
 from timegate.upstream.answer import Broken
 from timegate.upstream.http1 import BrokenOff, Dropped
 from timegate.upstream.names import UnknownName
@@ -36,6 +36,11 @@ CASES: list[tuple[Exception, type[ArchiveError], str]] = [
     ),
     (ConnectionRefusedError(111, "?"), Unreachable, "cannot connect: Connection refused"),
     (OSError(101, "?"), Unreachable, "cannot connect: Network is unreachable"),
+    (
+        OSError(errno.EMFILE, "?"),
+        Queued,
+        "no room for a connection: Too many open files, next try in 1 s",
+    ),
     (OSError("no number"), Unreachable, "no connection: no number"),
     (ConnectionResetError(), Unreachable, "no connection: ConnectionResetError"),
     (Dropped("closed the connection"), Unreachable, "closed the connection"),
