@@ -52,6 +52,8 @@ class Rig:
         self._report(Figure(what, str(measured), target, met, promise=False))
 
     def _report(self, figure: Figure) -> None:
+        # Where it ran is of no interest, and another place each time.
+        figure = figure._replace(measured=figure.measured.replace(f"{self.folder}/", ""))
         self.figures.append(figure)
         what = f"{self.name}: {figure.what}"
         click.echo(f"{figure.verdict:<7}{what}: {figure.measured} (target: {figure.target})")
