@@ -1,5 +1,9 @@
 """Rows wait until there are enough of them; what is seen is whole files all the same."""
 
+import signal
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,6 +15,8 @@ from archives.collection.folder import Seen
 from archives.collection.lookup import Lookup
 from archives.collection.writing import Filled, Writer
 from tests.archives.collection.folders import a_capture, stored_rows
+
+ROOT = Path(__file__).parents[3]
 
 
 @contextmanager
@@ -92,3 +98,52 @@ def test_whoever_ends_without_flushing_leaves_nothing_that_is_seen(tmp_path: Pat
         assert writer.parts() == []
 
     assert seen_in(index) == []
+
+
+ENDLESS = """
+import sys
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from archives.collection.database import open_writer
+from tests.archives.collection.folders import a_capture
+from tests.archives.collection.test_writing import begun
+from archives.collection.writing import Filled, Writer
+
+connection, _ = open_writer(Path(sys.argv[1]))
+with closing(connection):
+    writer = Writer(connection, enough=35)
+    writer.bury_unfinished()
+    for number in count():
+        part = begun(writer, f"{number}.warc")
+        urls = [f"http://a.example/{i}" for i in range(10)]
+        writer.add((part, a_capture(url, "20200101000000", number)) for url in urls)
+        writer.publish([Filled(part, 0, 10, 0)], ())
+"""
+
+
+def rows_seen(index: Path) -> int:
+    query = "SELECT count(*) FROM capture c JOIN part p ON p.id = c.part WHERE p.state = 1"
+    with closing(sqlite3.connect(index, timeout=5)) as connection:
+        return int(connection.execute(query).fetchone()[0])
+
+
+def test_killed_while_rows_go_over_files_are_seen_whole_or_not_at_all(tmp_path: Path) -> None:
+    index = tmp_path / "index.sqlite"
+    with writing(index):
+        pass
+    for enough in (0, 100, 300, 600):
+        command = [sys.executable, "-c", ENDLESS, str(index)]
+        with subprocess.Popen(command, cwd=ROOT) as process:  # noqa: S603 -- ourselves
+            while rows_seen(index) <= enough and process.poll() is None:
+                pass
+            process.send_signal(signal.SIGKILL)
+
+        assert process.returncode == -signal.SIGKILL
+        assert rows_seen(index) % 10 == 0
+
+    with writing(index) as writer:
+        writer.bury_unfinished()
+        writer.sweep()
+
+    assert stored_rows(index) == rows_seen(index) > 600
