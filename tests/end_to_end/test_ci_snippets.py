@@ -1,0 +1,135 @@
+"""The snippets for build servers do what they say: the shell one on a real pywb."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.end_to_end import pywb as held
+from tests.end_to_end.pywb import Pywb
+from tests.timegate.conformance.archive import PAGE, running
+from timegate.conformance.history import History
+
+SNIPPETS = Path(__file__).parents[2] / "docs/ci"
+
+
+def run(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run the snippet as a build server does."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(  # noqa: S603 -- our own words
+        ["/bin/sh", str(SNIPPETS / "check.sh"), *arguments],
+        cwd=folder,
+        env={"PATH": path, "HOME": str(folder), "LANG": "C.UTF-8", **settings},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+
+
+def test_pywb_is_checked_and_every_report_kept(plain_pywb: Pywb, tmp_path: Path) -> None:
+    done = run(tmp_path, plain_pywb.url, held.OFTEN)
+
+    assert done.returncode == 1
+    assert "fail    M-12 must     dates-of-another-form-are-a-400" in done.stdout
+    reports = tmp_path / "reports"
+    failures = ET.parse(reports / "conformance.xml").findall(".//failure")  # noqa: S314 -- ours
+    assert len(failures) == 1
+    assert "dates-of-another-form-are-a-400" in (reports / "conformance.html").read_text()
+    [pasts] = History(reports / "history.jsonl").read().values()
+    assert pasts[0].counts["fail"] == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "fail_on", "code"),
+    [
+        ("none", "must", 0),
+        ("redirect-307", "must", 0),
+        ("redirect-307", "should", 1),
+        ("vary-missing", "must", 1),
+        ("forbidden", "must", 0),
+        ("forbidden", "silence", 4),
+    ],
+)
+def test_what_breaks_a_build_can_be_chosen(
+    fault: str, fail_on: str, code: int, tmp_path: Path
+) -> None:
+    with running(fault) as archive:
+        done = run(tmp_path, f"{archive.url}/timegate/", PAGE, FAIL_ON=fail_on)
+
+    assert done.returncode == code
+
+
+def test_who_does_not_even_listen_is_waited_for_and_told(tmp_path: Path) -> None:
+    done = run(tmp_path, "http://127.0.0.1:9/", PAGE, WAIT="1")
+
+    assert done.returncode == 4
+    assert "does not answer" in done.stderr
+
+
+def step_of_the_action() -> str:
+    """Return what the action runs in bash, as it stands in its file."""
+    action = (SNIPPETS / "github-action/action.yml").read_text()
+    block = action.partition("      run: |\n")[2].partition("\n    - uses:")[0]
+    return dedent(block)
+
+
+@pytest.mark.parametrize(
+    ("fault", "strict", "ended", "code"),
+    [
+        ("none", "true", 0, "0"),
+        ("redirect-307", "false", 0, "0"),
+        ("redirect-307", "true", 1, "1"),
+        ("forbidden", "false", 0, "4"),
+    ],
+)
+def test_the_action_ends_and_tells_as_it_says(
+    fault: str, strict: str, ended: int, code: str, tmp_path: Path
+) -> None:
+    output, summary = tmp_path / "output", tmp_path / "summary"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with running(fault) as archive:
+        done = subprocess.run(  # noqa: S603 -- our own words
+            [
+                "/bin/bash",
+                "--noprofile",
+                "--norc",
+                "-eo",
+                "pipefail",
+                "-c",
+                step_of_the_action(),
+            ],
+            cwd=tmp_path,
+            env={
+                "PATH": path,
+                "LANG": "C.UTF-8",
+                "URL": f"{archive.url}/timegate/",
+                "SAMPLE": PAGE,
+                "STRICT": strict,
+                "CONTACT": "",
+                "GITHUB_OUTPUT": str(output),
+                "GITHUB_STEP_SUMMARY": str(summary),
+            },
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+
+    assert done.returncode == ended
+    assert output.read_text() == f"code={code}\n"
+    assert "requests)" in summary.read_text()
+    assert (tmp_path / "conformance.xml").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["github-action/action.yml", "github-workflow.yml", "gitlab-ci.yml"]
+)
+def test_the_snippets_are_yaml(name: str) -> None:
+    yaml = pytest.importorskip("yaml")
+
+    assert isinstance(yaml.safe_load((SNIPPETS / name).read_text()), dict)
