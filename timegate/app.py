@@ -17,6 +17,7 @@ from timegate.cache import Store
 from timegate.cold import FrugalLists, FrugalResolver, Public
 from timegate.config import Config, is_public
 from timegate.delay import Late
+from timegate.denial import Denials, denying
 from timegate.desk import Desk, Turns
 from timegate.guide import Guide
 from timegate.lasting import Lasting
@@ -38,6 +39,7 @@ from timegate.web.answers import Answers
 from timegate.web.monitor import Monitor
 from timegate.web.operations import Operations
 from timegate.web.server import Dispatch
+from timegate.web.shown import Shown
 from timegate.web.site.following import News
 from timegate.web.timemap import TimeMap
 
@@ -144,7 +146,8 @@ async def _answering(
     observations = await lasting.observed(store)
     known = _known(config, observations, remote, local, own)
     guide = Guide(entries, known)
-    plan = visible(guide.plan)
+    denials = Denials(config.deny.urls, config.deny.hosts)
+    plan = denying(visible(guide.plan), denials)
     monitor, news, changes = Monitor(), News(), Changes("archive")
     lasting.metrics.watch(
         lasting.gauges, lambda: {entry.id: known.standing(entry.id) for entry in entries}
@@ -185,7 +188,7 @@ async def _answering(
             ),
             monitor,
             news,
-            local.collections,
+            Shown(local.collections, denials),
             lasting.metrics.answered,
             lasting.guard(config),
             AccessLog() if config.log.access else None,

@@ -24,9 +24,10 @@ from archives.registry import (
     from_memgator,
     load_known,
 )
+from archives.surt import surt
 from timegate.nearness import similar
 from timegate.networks import Networks
-from timegate.settings import File, LimitsSection, Listen, LogSection, sections
+from timegate.settings import Deny, File, LimitsSection, Listen, LogSection, sections
 
 
 class BadConfig(ValueError):
@@ -58,6 +59,8 @@ class Config:
     limits: LimitsSection = field(default_factory=LimitsSection)
     queue_wait: float = 0.5
     log: LogSection = field(default_factory=LogSection)
+    deny: Deny = field(default_factory=Deny)
+    forward_proxy: bool = False
     restricted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The networks from which an archive's holdings may be seen, by its id."""
 
@@ -97,6 +100,8 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         limits=_limits(file, where),
         queue_wait=_seconds(file.limits.queue_wait, where, "limits.queue_wait"),
         log=file.log,
+        deny=_deny(file, where),
+        forward_proxy=file.forward_proxy.enabled,
         restricted=_restricted(file, where),
     )
 
@@ -249,6 +254,16 @@ def _own_archives(file: File, where: str, folder: Path) -> tuple[ArchiveEntry, .
     except BadEntry as error:
         raise BadConfig(str(error)) from error
     return tuple(_located(entry, folder) for entry in entries)
+
+
+def _deny(file: File, where: str) -> Deny:
+    for url in file.deny.urls:
+        if "://" not in url or surt(url.rstrip("*")).startswith(("-", ")")):
+            raise _bad(where, "deny.urls", f"{url!r} must be like http://example.org/private/")
+    for host in file.deny.hosts:
+        if not host.strip(".") or any(character in host for character in "/:*@ "):
+            raise _bad(where, "deny.hosts", f"{host!r} must be a name, such as example.org")
+    return file.deny
 
 
 def _without_keys(table: Mapping[str, object]) -> dict[str, object]:

@@ -82,6 +82,8 @@ class Lasting:
             Networks(limits.exempt),
             self._refused,
             Restrictions({name: Networks(texts) for name, texts in config.restricted.items()}),
+            config.deny.status,
+            config.base_url or "",
         )
 
     def store(self, url: str) -> Store:

@@ -16,8 +16,8 @@ from timegate.web.answers import Answers
 from timegate.web.availabilities import Availabilities
 from timegate.web.batch import Batch
 from timegate.web.cdx import Captures, PywbCdx, WaybackCdx
-from timegate.web.collections import Collections
 from timegate.web.everyone import Everyone
+from timegate.web.forward import forwarded
 from timegate.web.guard import Guard
 from timegate.web.memento import ApiHandler, MementoHandler
 from timegate.web.memento_list import ListHandler
@@ -56,7 +56,7 @@ class Rooms:
     operations: Operations
     monitor: Monitor
     news: News
-    collections: Collections
+    collections: Shown
     observe: Observe
     guard: Guard | None = None
     log: Callable[[Access], None] | None = None
@@ -91,6 +91,7 @@ async def routed(rooms: Rooms) -> AsyncIterator[Dispatch]:
             posts={"/wayback/available": Availabilities(answers, rooms.registry)},
             guard=rooms.guard,
             log=rooms.log,
+            own=answers.base_url,
         )
 
 
@@ -107,7 +108,7 @@ def _exact(rooms: Rooms, home: Home, resolve: Resolve) -> dict[str, Handler]:
         "/archives": _pages(rooms).all,
         "/cdx": PywbCdx(captures),
         "/cdx/search/cdx": WaybackCdx(captures),
-        "/collections": Shown(rooms.collections.overview, rooms.collections).overview,
+        "/collections": rooms.collections.overview,
         "/events": home.events,
         "/healthz": operations.health,
         "/metrics": operations.metrics,
@@ -127,7 +128,7 @@ def _prefixes(rooms: Rooms, resolve: Resolve) -> dict[str, Handler]:
         "/timegate/": timegate,
         "/timemap/": rooms.timemap,
         "/resolve/": resolve,
-        "/collections/": Shown(rooms.collections.overview, rooms.collections),
+        "/collections/": rooms.collections,
         "/memento/proxy/": Proxy(answers, registry, rooms.fetchers),
         "/memento/": MementoHandler(answers, rooms.around, old_redirects=old),
         "/api/": ApiHandler(answers, rooms.around, old_redirects=old),
@@ -137,6 +138,7 @@ def _prefixes(rooms: Rooms, resolve: Resolve) -> dict[str, Handler]:
         "/archives/": _pages(rooms).one,
         "/timeline/": Timeline(rooms.lists, plan, registry, rooms.deadlines),
         "/static/": static,
+        **forwarded(timegate, enabled=rooms.config.forward_proxy),
     }
 
 

@@ -101,6 +101,32 @@ class LogSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is more is counted, and the count is written."""
 
 
+class Deny(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Addresses that the server leads nobody to.
+
+    They are compared as archives file them: without scheme, `www`, default port and case.
+    """
+
+    urls: list[str] = []
+    """Pages with all below them; with `*` at the end, whatever begins so."""
+    hosts: list[str] = []
+    """Host names with all below them."""
+    status: Literal[451, 404] = 451
+    """What is answered: unavailable for legal reasons (RFC 7725), or not found."""
+
+
+class ForwardProxy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For Memento clients that are set up with a proxy.
+
+    A GET or HEAD with an absolute URL is answered as by a TimeGate: with a redirect to the copy
+    nearest to `Accept-Datetime`, or to the newest where there is none. The live web is never
+    fetched, and nothing is tunnelled: CONNECT and all else get 405.
+    """
+
+    enabled: bool = False
+    """Whether to answer; otherwise such a request gets 400."""
+
+
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file as it is written."""
 
@@ -113,6 +139,8 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache: CacheSection = CacheSection()
     limits: LimitsSection = LimitsSection()
     log: LogSection = LogSection()
+    deny: Deny = Deny()
+    forward_proxy: ForwardProxy = ForwardProxy()
     compatibility: Compatibility = Compatibility()
     archives: ArchivesSection = ArchivesSection()
     archive: list[dict[str, object]] = []

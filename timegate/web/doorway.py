@@ -76,10 +76,25 @@ def files_allow(wanted: int) -> int:
 class Doorway(web.Server):
     """A server that counts its connections."""
 
-    def __init__(self, handler: Handler, room: Room, **options: object) -> None:
-        super().__init__(handler, **options)  # type: ignore[arg-type]
+    def __init__(
+        self, handler: Handler, room: Room, *, head_deadline: float, **options: object
+    ) -> None:
+        """*head_deadline*: seconds for the first request; aiohttp's timer is for later ones.
+
+        Both would be the same otherwise (M1).
+        """
+        super().__init__(self._first, **options)  # type: ignore[arg-type]
+        self._handler = handler
         self._room = room
+        self._head_deadline = head_deadline
         self._inside: dict[RequestHandler, str] = {}
+        self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
+
+    async def _first(self, request: web.BaseRequest) -> web.StreamResponse:
+        timer = self._silent.pop(request.protocol, None)
+        if timer is not None:
+            timer.cancel()
+        return await self._handler(request)
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
         """Let a connection in, or turn it away."""
@@ -88,6 +103,8 @@ class Doorway(web.Server):
         reason = self._room.enter(address)
         if reason is None:
             self._inside[handler] = address
+            loop = asyncio.get_running_loop()
+            self._silent[handler] = loop.call_later(self._head_deadline, transport.close)
             return
         self._room.refused(reason)
         transport.write(_SAY)
@@ -99,6 +116,9 @@ class Doorway(web.Server):
     ) -> None:
         """Note that a connection is gone."""
         super().connection_lost(handler, exc)
+        timer = self._silent.pop(handler, None)
+        if timer is not None:
+            timer.cancel()
         address = self._inside.pop(handler, None)
         if address is not None:
             self._room.leave(address)

@@ -49,6 +49,9 @@ class Guard:
     refused: Callable[[str], None] = lambda _: None
     """Counts a refusal by its reason."""
     restrictions: Restrictions = field(default_factory=Restrictions)
+    deny_status: int = 451
+    own: str = ""
+    """Our address, for those who want to know who denies it."""
 
     def client(self, request: web.BaseRequest) -> Client:
         """Return who sent *request*."""
@@ -75,6 +78,16 @@ class Guard:
         if self.budgets is None or client.key == EXEMPT:
             return None
         return Visit(client.key, self.budgets, patient=patient)
+
+    def denied(self, answer: Answer | Stream) -> Answer | Stream:
+        """Return what is said where the operator leads nobody (RFC 7725)."""
+        if isinstance(answer, Stream) or answer.status < 400:
+            return answer
+        self.refused("denied")
+        detail = "whoever runs this server has decided not to lead to copies of this address"
+        by = {"Link": f'<{self.own}/about>; rel="blocked-by"'} if self.own else {}
+        vary = {name: answer.headers[name] for name in ("Vary",) if name in answer.headers}
+        return problem(self.deny_status, "not-found", detail, headers={**vary, **by})
 
     def settled(self, answer: Answer | Stream, visit: Visit | None) -> Answer | Stream:
         """Return *answer*, or 429 where it lacks what the client could not pay for."""

@@ -18,6 +18,7 @@ from multidict import CIMultiDict
 
 from archives.errors import ArchiveError
 from timegate.cold import Visit, visiting
+from timegate.denial import noting
 from timegate.logs import Access
 from timegate.restricted import hiding
 from timegate.sharing import patient
@@ -32,12 +33,15 @@ Batch = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Observe = Callable[[str, int, float], None]
 """Counts an answer by its route, its status and the seconds it took."""
 
-# Trap M1: the deadline for a request's head is the keep-alive timer, an hour by default.
 HEAD_DEADLINE: Final = 10.0
+"""Seconds for the head of a connection's first request."""
+_KEEP_ALIVE: Final = 30.0
+"""Seconds for each later one, from the end of the answer before it."""
 _DRAIN: Final = 10.0
 _BACKLOG: Final = 1024
-_SLOWEST: Final = 60.0
-"""Seconds in which a client has to take a chunk."""
+_SLOWEST: Final = 1024
+"""Octets a second that a client has to take on average, after a grace of so many seconds."""
+_GRACE: Final = 20.0
 _LONGEST_LINE: Final = 16_384
 """More than an identifier may have, so that what is too long gets 414 and not 400."""
 _COMMON: Final = {
@@ -73,7 +77,9 @@ class Dispatch:
         posts: Mapping[str, Batch] | None = None,
         guard: Guard | None = None,
         log: Callable[[Access], None] | None = None,
+        own: str = "",
     ) -> None:
+        """Take *own* for our own address, as it may stand in front of a target."""
         self._exact = exact
         self._prefixes = tuple(prefixes.items())
         self._otherwise = otherwise
@@ -82,6 +88,7 @@ class Dispatch:
         self._guard = guard or Guard()
         self._log = log
         self._recent = Recent()
+        self._own = f"{own}/"
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer *request*."""
@@ -90,7 +97,7 @@ class Dispatch:
         began, address = time.perf_counter(), self._guard.client(request).address
         sent = await self._handled(request)
         seconds = time.perf_counter() - began
-        method, target = request.method, request.raw_path
+        method, target = request.method, self._target(request)
         route = self._found(target)[0]
         self._log(Access(method, route, target, sent.status, seconds, address))
         return sent
@@ -104,7 +111,7 @@ class Dispatch:
             return await self._let_in(request, " ".join(sorted(unseen)))
 
     async def _let_in(self, request: web.BaseRequest, scope: str = "") -> web.StreamResponse:
-        target = request.raw_path
+        target = self._target(request)
         asked = _asked(request, target, scope) if request.method in _READS else None
         kept = None if asked is None else self._recent.get(asked)
         if kept is not None:
@@ -125,7 +132,10 @@ class Dispatch:
     async def _read(
         self, request: web.BaseRequest, target: str, asked: Asked, visit: Visit | None
     ) -> web.StreamResponse:
-        answer = self._guard.settled(await self._answered(request, target), visit)
+        with noting() as denied:
+            answer = self._guard.settled(await self._answered(request, target), visit)
+        if denied:
+            answer = self._guard.denied(answer)
         answer = self._guard.kept_private(answer, request)
         if isinstance(answer, Stream):
             return await _streamed(request, answer)
@@ -160,6 +170,13 @@ class Dispatch:
         self._observe(route, answer.status, time.perf_counter() - began)
         return answer
 
+    def _target(self, request: web.BaseRequest) -> str:
+        """Return the target; ours may be written in full (RFC 9112 3.2.2)."""
+        target = request.raw_path
+        if target.startswith("/") or not target.startswith(self._own):
+            return target
+        return target[len(self._own) - 1 :]
+
     def _found(self, target: str) -> tuple[str, Handler, str]:
         for prefix, handler in self._prefixes:
             if target.startswith(prefix):
@@ -184,6 +201,24 @@ def _asked(request: web.BaseRequest, target: str, scope: str) -> Asked:
     )
 
 
+class Patience:
+    """How long a client may keep us waiting: so long, and a second more for each kilobyte."""
+
+    def __init__(self, grace: float = _GRACE, slowest: float = _SLOWEST) -> None:
+        self._left = grace
+        self._slowest = slowest
+
+    @asynccontextmanager
+    async def of(self, octets: int) -> AsyncIterator[None]:
+        """Wait for *octets* to be taken; raise TimeoutError if that takes too long."""
+        clock = asyncio.get_running_loop().time
+        self._left += octets / self._slowest
+        began = clock()
+        async with asyncio.timeout(self._left):
+            yield
+        self._left -= clock() - began
+
+
 async def _streamed(request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
     """Send a body as it is made; the client's pace holds back who makes it."""
     headers = CIMultiDict(_COMMON)
@@ -193,10 +228,11 @@ async def _streamed(request: web.BaseRequest, stream: Stream) -> web.StreamRespo
         await sent.prepare(request)
         if request.method == "HEAD":
             return sent
+        reading = Patience()
         try:
             async for chunk in chunks:
                 # Who reads slower than this holds archives and memory for nothing (S16).
-                async with asyncio.timeout(_SLOWEST):
+                async with reading.of(len(chunk)):
                     await sent.write(chunk)
             await sent.write_eof()
         except ConnectionResetError:
@@ -250,7 +286,8 @@ async def serving(
         dispatch,
         room or Room(per_client=10_000),
         access_log=None,
-        keepalive_timeout=head_deadline,
+        head_deadline=head_deadline,
+        keepalive_timeout=_KEEP_ALIVE,
         max_line_size=_LONGEST_LINE,
         max_field_size=_LONGEST_LINE,
         lingering_time=2.0,

@@ -1,26 +1,28 @@
-"""Local collections, as far as the client may see them (R27)."""
+"""Local collections, as far as the client may see them (R27), without what is denied."""
 
 import json
 from dataclasses import replace
+from urllib.parse import unquote
 
+from timegate.denial import Denials, note
 from timegate.restricted import hidden
 from timegate.web.call import Answer, Call, Stream
+from timegate.web.collections import Collections
 from timegate.web.problems import problem
-from timegate.web.server import Handler
 
 
 class Shown:
     """Answers for the collections that are not hidden; the others are not there."""
 
-    def __init__(self, overview: Handler, collections: Handler) -> None:
-        self._overview = overview
+    def __init__(self, collections: Collections, denials: Denials | None = None) -> None:
         self._collections = collections
+        self._denials = denials or Denials()
 
-    async def overview(self, call: Call) -> Answer | Stream:
+    async def overview(self, call: Call) -> Answer:
         """Tell which there are."""
-        answer = await self._overview(call)
+        answer = await self._collections.overview(call)
         unseen = hidden()
-        if not unseen or isinstance(answer, Stream):
+        if not unseen:
             return answer
         told = json.loads(answer.body)["collections"]
         seen = [one for one in told if one["id"] not in unseen]
@@ -28,7 +30,21 @@ class Shown:
 
     async def __call__(self, call: Call) -> Answer | Stream:
         """Answer ``{id}`` and ``{id}/...``."""
-        name = call.rest.partition("/")[0].partition("?")[0]
-        if name in hidden():
+        name, _, rest = call.rest.partition("/")
+        if name.partition("?")[0] in hidden():
             return problem(404, "not-found", "no such collection; /collections lists them")
+        if self._denials and self._denials.hold(_page(rest)):
+            note(rest)
+            return problem(404, "not-found", "this server does not lead there")
         return await self._collections(call)
+
+
+def _page(rest: str) -> str:
+    """Return the URL that is asked for: behind a stamp, a TimeGate, a TimeMap, or ``url=``."""
+    _, mark, query = rest.partition("cdx?")
+    if mark:
+        parameters = query.split("&")
+        return next((unquote(p[4:]) for p in parameters if p.startswith("url=")), "")
+    decoded = rest if "://" in rest else unquote(rest)
+    places = [place for s in ("http://", "https://") if (place := decoded.find(s)) >= 0]
+    return decoded[min(places) :] if places else decoded.rpartition("/")[2]
