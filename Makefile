@@ -32,7 +32,7 @@ test: .venv/dev
 	$(call NEED,curl jq redis-server,$(APT_TEST))
 	$(BIN)/pytest -q $(FIRST)
 	$(BIN)/pytest -q $(THEN)
-	$(MAKE) .venv-pywb/ready
+	$(MAKE) .venv-pywb/ready .venv-moto/ready
 	$(BIN)/pytest -q tests/end_to_end
 
 test-browser: .venv/dev
@@ -43,7 +43,7 @@ test-deploy: .venv/dev
 	$(call NEED,nginx caddy haproxy promtool docker-compose systemd-analyze redis-server,$(APT_DEPLOY) $(APT_TEST))
 	$(BIN)/pytest -q tests/deploy
 
-check: lint .venv-pywb/ready
+check: lint .venv-pywb/ready .venv-moto/ready
 	$(BIN)/pytest -q --cov --cov-report=term --ignore=tests/deploy
 
 lint: .venv/dev
@@ -80,16 +80,24 @@ bench: .venv/dev
 	.venv-pywb/bin/pip $(PIP_INSTALL) --require-hashes -r locks/pywb.txt
 	touch $@
 
+# moto pins libraries of its own, too.
+.venv-moto/ready: locks/moto.txt
+	$(PYTHON) -m venv .venv-moto
+	.venv-moto/bin/pip $(PIP_INSTALL) --require-hashes -r locks/moto.txt
+	touch $@
+
 # Locks are pinned by version and hash, never by address. Run after changing pyproject.toml.
 lock:
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip $(PIP_INSTALL) uv
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --group build -o locks/run.txt
+	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --group build -o locks/run.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --group build --group dev -o locks/dev.txt
+	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --group build --group dev -o locks/dev.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url locks/pywb.in -o locks/pywb.txt
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-emit-index-url locks/moto.in -o locks/moto.txt
 
 clean:
-	rm -rf .venv .venv-lock .venv-pywb
+	rm -rf .venv .venv-lock .venv-moto .venv-pywb

@@ -12,9 +12,11 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from archives.collection.bucket import NotInstalled
 from archives.collection.building import NotWritable, index_collection
 from archives.collection.database import Foreign, Newer, Occupied
-from archives.collection.place import Place
+from archives.collection.inventory import index_inventory
+from archives.collection.place import Address, is_elsewhere
 from archives.collection.summary import Progress as Reached
 from archives.collection.summary import Summary
 from timegate.cli.lines import printable
@@ -24,7 +26,14 @@ _MEGABYTE = 1_000_000
 
 
 @click.command("index")
-@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", metavar="PATH-OR-URL")
+@click.option(
+    "--cdx",
+    "inventory",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="What an http(s) address holds, which cannot be listed.",
+)
 @click.option(
     "--index",
     "index_file",
@@ -40,14 +49,23 @@ _MEGABYTE = 1_000_000
 )
 @click.option("--read-all", is_flag=True, help="Read every file again, and no CDX files.")
 @click.option("--json", "as_json", is_flag=True, help="The summary as one line of JSON.")
-def index_command(
-    path: Path, *, index_file: Path | None, workers: int | None, read_all: bool, as_json: bool
+def index_command(  # noqa: PLR0913 -- one parameter for each option
+    path: str,
+    *,
+    inventory: Path | None,
+    index_file: Path | None,
+    workers: int | None,
+    read_all: bool,
+    as_json: bool,
 ) -> None:
     r"""Index the WARC, ARC and WACZ files at PATH, a folder or a single file.
 
     Only what is new or has changed is read, and CDX files beside WARCs are used where they are
     not older. It may be ended at any time; the next run does the rest. A running server sees
-    each file as soon as it is indexed.
+    what is indexed a million captures at a time, and all of it at the end.
+
+    Files may also be in a bucket (s3://bucket/prefix/), or below an http(s) address whose files
+    --cdx names; then --index says where the index is kept.
 
     Exit code 1: something in the files could not be used.
 
@@ -58,16 +76,33 @@ def index_command(
     count = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
     try:
         with _shown(quiet=as_json) as progress:
-            summary = index_collection(path, index_file, count, progress, read_all=read_all)
-    except (NotWritable, OSError) as error:
+            place = _place(path, index_file)
+            if inventory is not None and isinstance(place, Address):
+                summary = index_inventory(place, inventory)
+            else:
+                summary = index_collection(
+                    place, index_file, count, progress, read_all=read_all
+                )
+    except (NotWritable, NotInstalled, ValueError, OSError) as error:
         raise click.UsageError(str(error)) from error
     except (Foreign, Newer) as error:
-        place = Place.of(path, index_file).index
-        raise click.UsageError(f"{place} is {error}: give --index another place") from error
+        raise click.UsageError(
+            f"{index_file or path} is {error}: give --index another place"
+        ) from error
     except Occupied as error:
         raise click.UsageError(f"another process is building {error}") from error
     click.echo(_as_json(summary) if as_json else "\n".join(_told(summary)))
     sys.exit(1 if summary.complaints else 0)
+
+
+def _place(path: str, index: Path | None) -> Path | Address:
+    if not is_elsewhere(path):
+        if not Path(path).exists():
+            raise click.UsageError(f"there is no {path}")
+        return Path(path)
+    if index is None:
+        raise click.UsageError("--index is needed where the files are elsewhere")
+    return Address(path, index)
 
 
 def _as_json(summary: Summary) -> str:
