@@ -88,7 +88,13 @@ async def running(
         kept.hand_on(fetchers.breakers)
         state.watch(fetchers.breakers)
         local = await stack.enter_async_context(
-            opened(config.registry, base_url, deadlines, keep=lasting is not None)
+            opened(
+                config.registry,
+                base_url,
+                deadlines,
+                keep=lasting is not None,
+                settings=settings,
+            )
         )
         yield await stack.enter_async_context(
             _answering(config, fetchers, local, state, base_url)

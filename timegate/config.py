@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from archives.collection.place import is_elsewhere
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.registry import (
     DEFAULT_LIMITS,
@@ -292,10 +293,14 @@ def _located(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
     """Return a local collection with the paths that are meant: beside the configuration."""
     if entry.kind != "warc" or entry.path is None:
         return entry
+    index = entry.index and str(folder / Path(entry.index).expanduser())
+    if is_elsewhere(entry.path):
+        if index is None and entry.cdx is None:
+            raise BadConfig(f"{entry.origin}: index: is needed where the files are elsewhere")
+        return replace(entry, index=index)
     path = folder / Path(entry.path).expanduser()
     if not path.exists():
         raise BadConfig(f"{entry.origin}: path: there is no {path}")
-    index = entry.index and str(folder / Path(entry.index).expanduser())
     return replace(entry, path=str(path), index=index)
 
 
