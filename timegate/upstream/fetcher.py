@@ -37,7 +37,7 @@ _OURS: Final = {"Accept": "*/*", "Accept-Encoding": "gzip"}
 _USUAL_PORTS: Final = (("http", 80), ("https", 443))
 _BODY_LIMITS: Final[Mapping[Purpose, int]] = {"index": 256 * 1024**2, "memento": 1024**3}
 _ERROR_BODY_LIMIT: Final = 64 * 1024
-_PIECE: Final = 64 * 1024
+_PIECE: Final = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
