@@ -3,11 +3,12 @@
 Nothing but the TLS faults needs `trustme`, so it is imported when one is asked for.
 """
 
+import importlib
 import ssl
 import warnings
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
     import trustme
@@ -21,11 +22,11 @@ class MissingLibrary(RuntimeError):
 
 def _new_authority() -> "trustme.CA":
     try:
-        import trustme  # noqa: PLC0415 -- no part of what timegate needs otherwise
+        library = importlib.import_module("trustme")
     except ImportError as error:
         why = "faults of TLS need the library trustme: pip install trustme"
         raise MissingLibrary(why) from error
-    return trustme.CA()
+    return cast("trustme.CA", library.CA())
 
 
 class Authority:
