@@ -7,7 +7,7 @@ that cannot be opened changes nothing.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from types import TracebackType
 from typing import Final, Generic, Self, TypeVar
 
@@ -27,7 +27,7 @@ class _Generation(Generic[Q, A]):
         self.requests = 0
         self.retired = asyncio.Event()
         self.idle = asyncio.Event()
-        self.idle.set()
+        """Set when the last request is answered, but only of one that is retired."""
 
 
 class Reloading(Generic[C, Q, A]):
@@ -69,12 +69,11 @@ class Reloading(Generic[C, Q, A]):
         if generation is None:
             raise RuntimeError("nothing was opened yet")
         generation.requests += 1
-        generation.idle.clear()
         try:
             return await generation.answer(request)
         finally:
             generation.requests -= 1
-            if not generation.requests:
+            if not generation.requests and generation.retired.is_set():
                 generation.idle.set()
 
     async def open(self, config: C) -> None:
@@ -97,12 +96,11 @@ class Reloading(Generic[C, Q, A]):
             async with self._opening(config) as generation.answer:
                 ready.set_result(None)
                 await generation.retired.wait()
-                try:
-                    async with asyncio.timeout(self._patience):
-                        await generation.idle.wait()
-                except TimeoutError:
-                    # Whoever still reads is cut off, and can see it.
-                    return
+                if generation.requests:
+                    # Whoever still reads after that is cut off, and can see it.
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(self._patience):
+                            await generation.idle.wait()
         except BaseException as error:
             if ready.done():
                 raise

@@ -11,7 +11,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from aiohttp import web
+from aiohttp import StreamReader, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
 from timegate.networks import Networks, household
@@ -83,18 +85,24 @@ class Doorway(web.Server):
 
         Both would be the same otherwise (M1).
         """
-        super().__init__(self._first, **options)  # type: ignore[arg-type]
-        self._handler = handler
+        super().__init__(handler, request_factory=self._read, **options)  # type: ignore[arg-type]
         self._room = room
         self._head_deadline = head_deadline
         self._inside: dict[RequestHandler, str] = {}
         self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
 
-    async def _first(self, request: web.BaseRequest) -> web.StreamResponse:
-        timer = self._silent.pop(request.protocol, None)
+    def _read(
+        self,
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: RequestHandler,
+        writer: AbstractStreamWriter,
+        task: "asyncio.Task[None]",
+    ) -> web.BaseRequest:
+        timer = self._silent.pop(protocol, None)
         if timer is not None:
             timer.cancel()
-        return await self._handler(request)
+        return web.BaseRequest(message, payload, protocol, writer, task, self._loop)
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
         """Let a connection in, or turn it away."""
