@@ -76,7 +76,8 @@ async def running(
     *ledgers* is the file in which several workers share their manners. With *lasting*, it
     serves: clients have limits, and the indexes of local collections are kept up to date.
     """
-    config = addressed(config, base_url)
+    replay_url = config.replay_url or base_url
+    config = addressed(config, replay_url)
     remote = [entry for entry in askable(config) if not is_local(entry)]
     settings = pool.Settings(config.contact or "no contact given", allow_private=config.private)
     deadlines = Deadlines(config.soft, config.hard)
@@ -90,7 +91,7 @@ async def running(
         local = await stack.enter_async_context(
             opened(
                 config.registry,
-                base_url,
+                replay_url,
                 deadlines,
                 keep=lasting is not None,
                 settings=settings,

@@ -62,6 +62,8 @@ class Config:
     log: LogSection = field(default_factory=LogSection)
     deny: Deny = field(default_factory=Deny)
     forward_proxy: bool = False
+    replay_url: str | None = None
+    """The origin of archived bytes; None where there is but one."""
     restricted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The networks from which an archive's holdings may be seen, by its id."""
 
@@ -103,6 +105,7 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         log=file.log,
         deny=_deny(file, where),
         forward_proxy=file.forward_proxy.enabled,
+        replay_url=_replay_url(file, where),
         restricted=_restricted(file, where),
     )
 
@@ -179,15 +182,28 @@ def _contact(file: File, where: str) -> str | None:
 
 
 def _base_url(file: File, where: str) -> str | None:
-    if file.base_url is None:
+    return None if file.base_url is None else _address(file.base_url, where, "base_url")
+
+
+def _replay_url(file: File, where: str) -> str | None:
+    key = "replay.base_url"
+    if file.replay.base_url is None:
         return None
-    parts = urlsplit(file.base_url)
-    sound = parts.scheme in ("http", "https") and parts.hostname and file.base_url.isascii()
-    if not sound or parts.query or parts.fragment or not file.base_url.isprintable():
-        raise _bad(
-            where, "base_url", "must be an http(s) URL without query, such as https://t.org"
-        )
-    return file.base_url.rstrip("/")
+    address = _address(file.replay.base_url, where, key)
+    parts = urlsplit(address)
+    if parts.path:
+        raise _bad(where, key, "must be an origin, without a path")
+    if file.base_url is None or urlsplit(file.base_url).hostname == parts.hostname:
+        raise _bad(where, key, "must have another host than base_url, which must be given too")
+    return address
+
+
+def _address(text: str, where: str, key: str) -> str:
+    parts = urlsplit(text)
+    sound = parts.scheme in ("http", "https") and parts.hostname and text.isascii()
+    if not sound or parts.query or parts.fragment or not text.isprintable():
+        raise _bad(where, key, "must be an http(s) URL without query, such as https://t.org")
+    return text.rstrip("/")
 
 
 def _deadlines(file: File, where: str) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from timegate.web.memento import ApiHandler, MementoHandler
 from timegate.web.memento_list import ListHandler
 from timegate.web.monitor import Monitor
 from timegate.web.operations import Operations
+from timegate.web.origins import Origins
 from timegate.web.proxy import Proxy
 from timegate.web.pwid_resolver import PwidResolver
 from timegate.web.resolve import Resolve
@@ -92,6 +93,7 @@ async def routed(rooms: Rooms) -> AsyncIterator[Dispatch]:
             guard=rooms.guard,
             log=rooms.log,
             own=answers.base_url,
+            origins=Origins(rooms.config.replay_url),
         )
 
 

@@ -115,6 +115,14 @@ class Deny(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is answered: unavailable for legal reasons (RFC 7725), or not found."""
 
 
+class Replay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where archived bytes are served."""
+
+    base_url: str | None = None
+    """Another origin that leads to this server, best of another domain. Local collections and
+    /memento/proxy/ are then served there only; without it, beside all else, in a sandbox."""
+
+
 class ForwardProxy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """For Memento clients that are set up with a proxy.
 
@@ -140,6 +148,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: LimitsSection = LimitsSection()
     log: LogSection = LogSection()
     deny: Deny = Deny()
+    replay: Replay = Replay()
     forward_proxy: ForwardProxy = ForwardProxy()
     compatibility: Compatibility = Compatibility()
     archives: ArchivesSection = ArchivesSection()

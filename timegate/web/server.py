@@ -25,6 +25,7 @@ from timegate.sharing import patient
 from timegate.web.call import Answer, Call, Declined, Stream
 from timegate.web.doorway import Doorway, Room
 from timegate.web.guard import Guard
+from timegate.web.origins import Origins
 from timegate.web.problems import problem
 from timegate.web.recent import Asked, Recent
 
@@ -78,6 +79,7 @@ class Dispatch:
         guard: Guard | None = None,
         log: Callable[[Access], None] | None = None,
         own: str = "",
+        origins: Origins | None = None,
     ) -> None:
         """Take *own* for our own address, as it may stand in front of a target."""
         self._exact = exact
@@ -89,6 +91,7 @@ class Dispatch:
         self._log = log
         self._recent = Recent()
         self._own = f"{own}/"
+        self._origins = origins or Origins()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer *request*."""
@@ -112,6 +115,9 @@ class Dispatch:
 
     async def _let_in(self, request: web.BaseRequest, scope: str = "") -> web.StreamResponse:
         target = self._target(request)
+        elsewhere = self._origins.elsewhere(target, request.headers)
+        if elsewhere is not None:
+            return response(elsewhere)
         asked = _asked(request, target, scope) if request.method in _READS else None
         kept = None if asked is None else self._recent.get(asked)
         if kept is not None:
