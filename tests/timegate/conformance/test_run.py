@@ -1,14 +1,20 @@
 """Many archives side by side, none of them faster than it wants to be asked."""
 
+import time
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
+import pytest
+
 from archives.model import Limits, Rate
+from archives.source import Purpose
 from tests.timegate.conformance.archive import Archive, Asked, an_archive
 from tests.timegate.conformance.checking import NOW, broken, job_for, settings_for
 from timegate.conformance.estimate import seconds_for
 from timegate.conformance.report import Report
-from timegate.conformance.run import run_live
+from timegate.conformance.run import check_entry, run_live
+from timegate.misbehave import captures_of
+from timegate.upstream.politeness import LocalLedger
 
 RATE = Rate(requests=100, seconds=1, burst=5)
 LIMITS = Limits(memento=RATE, index=RATE, at_once=2, source="test")
@@ -47,3 +53,39 @@ async def test_the_estimate_follows_the_limits() -> None:
 
     assert seconds_for(job.subject, job.entry.limits) == 0
     assert seconds_for(job.subject, slow) >= 280
+
+
+class Counting(LocalLedger):
+    """A ledger that counts what is taken from it."""
+
+    taken = 0
+
+    async def take(self, purpose: Purpose) -> float:
+        wait = await super().take(purpose)
+        self.taken += wait == 0
+        return wait
+
+
+async def test_a_server_checks_within_the_limits_it_keeps_to_anyway() -> None:
+    captures = captures_of("http://example.com/", "2010", "2015")
+    async with an_archive(captures=captures) as archive:
+        job = job_for(archive)
+        settings = replace(settings_for(archive), allow_private=frozenset({"mine"}))
+        ledger = Counting(job.entry.limits, time.monotonic)
+
+        report, now = await check_entry(job.entry, settings, lambda _: ledger)
+
+    assert ledger.taken == report.requests == archive.journal.asked_in_all
+    assert report.counts["fail"] == 0
+    assert len(now) == 14
+
+
+async def test_an_archive_without_a_timegate_cannot_be_checked() -> None:
+    async with an_archive() as archive:
+        job = job_for(archive)
+        with pytest.raises(ValueError, match="no TimeGate"):
+            await check_entry(
+                replace(job.entry, timegate=None),
+                settings_for(archive),
+                lambda entry: LocalLedger(entry.limits, time.monotonic),
+            )

@@ -206,6 +206,7 @@ async def test_no_other_site_begins_a_check(origin: str | None, tmp_path: Path) 
     assert runs.asked == []
     assert page.headers["Access-Control-Allow-Origin"] == ORIGIN
     assert page.headers["Cache-Control"] == "no-store"
+    assert page.headers["Referrer-Policy"] == "same-origin"
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,12 @@ class ArchivePages:
         if self._checks is None or checks is None or checks.token is None:
             return answer
         # The page holds a token: other sites may not read it, unlike all else that we answer.
-        own = {"Access-Control-Allow-Origin": self._checks.origin, "Cache-Control": "no-store"}
+        own = {
+            "Access-Control-Allow-Origin": self._checks.origin,
+            "Cache-Control": "no-store",
+            # With no-referrer, browsers post forms with ``Origin: null`` (Fetch 3.2).
+            "Referrer-Policy": "same-origin",
+        }
         return replace(answer, headers={**answer.headers, **own})
 
     def _page(self, name: str, **values: object) -> Answer:
