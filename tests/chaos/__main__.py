@@ -1,9 +1,29 @@
 """``make chaos``: every scenario, or those named; exits with 1 if a promise was broken."""
 
-from tests.chaos import dead_archives, lifecycle, local_cache, redis_trouble, replicas
+from tests.chaos import (
+    bombs,
+    dead_archives,
+    forbidden_addresses,
+    large_answers,
+    lifecycle,
+    local_cache,
+    redis_trouble,
+    replicas,
+    smuggling,
+)
 from tests.chaos.running import command
 
-GROUPS = (dead_archives, redis_trouble, replicas, local_cache, lifecycle)
+GROUPS = (
+    dead_archives,
+    redis_trouble,
+    replicas,
+    local_cache,
+    lifecycle,
+    bombs,
+    large_answers,
+    forbidden_addresses,
+    smuggling,
+)
 SCENARIOS = tuple(scenario for group in GROUPS for scenario in group.SCENARIOS)
 
 if __name__ == "__main__":

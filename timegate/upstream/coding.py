@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import Final, Protocol
 
 _SLICE: Final = 32 * 1024
-"""Less than 0.1 ms of work for zlib; who reads lets others run between two slices. Links without
-dates, the slowest there are, take 7 ms in so much (R18: 10), and took 57 in 256 kB."""
+"""Less than 0.1 ms of work for zlib; who reads lets others run between two slices. Links
+without dates, the slowest there are, take 7 ms in so much (R18: 10), and took 57 in 256 kB."""
 _MEMBERS: Final = 1024
 _RATIO: Final = 200
 """HTML shrinks to a tenth, long lists of links to a fiftieth."""
