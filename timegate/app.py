@@ -16,6 +16,8 @@ from timegate.budget import budgeted
 from timegate.cache import Store
 from timegate.cold import FrugalLists, FrugalResolver, Public
 from timegate.config import Config, is_public
+from timegate.conformance.report import Report
+from timegate.conformance.run import check_entry
 from timegate.delay import Late
 from timegate.denial import Denials, denying
 from timegate.desk import Desk, Turns
@@ -40,6 +42,7 @@ from timegate.web.monitor import Monitor
 from timegate.web.operations import Operations
 from timegate.web.server import Dispatch
 from timegate.web.shown import Shown
+from timegate.web.site.checks import Checks
 from timegate.web.site.following import News
 from timegate.web.timemap import TimeMap
 
@@ -97,8 +100,11 @@ async def running(
                 settings=settings,
             )
         )
+        checks = _checks(config, base_url, settings, state.ledger)
+        if checks is not None:
+            await stack.enter_async_context(checks)
         yield await stack.enter_async_context(
-            _answering(config, fetchers, local, state, base_url)
+            _answering(config, fetchers, local, state, base_url, checks)
         )
 
 
@@ -133,8 +139,13 @@ async def _state(
 
 
 @asynccontextmanager
-async def _answering(
-    config: Config, remote: pool.Fetchers, local: Local, state: _State, base_url: str
+async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
+    config: Config,
+    remote: pool.Fetchers,
+    local: Local,
+    state: _State,
+    base_url: str,
+    checks: Checks | None = None,
 ) -> AsyncIterator[App]:
     entries = askable(config)
     store, lasting = state.store, state.lasting
@@ -198,11 +209,29 @@ async def _answering(
             Shown(local.collections, denials),
             lasting.metrics.answered,
             lasting.guard(config),
+            checks,
             AccessLog() if config.log.access else None,
         )
         async with routed(rooms) as dispatch:
             yield App(resolver, answers, rooms.timemap, dispatch)
     await lasting.keep_observed(store)
+
+
+def _checks(
+    config: Config,
+    base_url: str,
+    settings: pool.Settings,
+    ledger: Callable[[ArchiveEntry], Ledger],
+) -> Checks | None:
+    """Return the checks that pages show, and what runs one where that is allowed."""
+    if config.checks.history is None:
+        return None
+
+    async def run(entry: ArchiveEntry) -> tuple[Report, str]:
+        return await check_entry(entry, settings, ledger)
+
+    file, may_run = Path(config.checks.history), config.checks.run
+    return Checks(file, config.registry, base_url, run if may_run else None)
 
 
 def _sources(

@@ -28,7 +28,15 @@ from archives.registry import (
 from archives.surt import surt
 from timegate.nearness import similar
 from timegate.networks import Networks
-from timegate.settings import Deny, File, LimitsSection, Listen, LogSection, sections
+from timegate.settings import (
+    ChecksSection,
+    Deny,
+    File,
+    LimitsSection,
+    Listen,
+    LogSection,
+    sections,
+)
 
 
 class BadConfig(ValueError):
@@ -60,8 +68,11 @@ class Config:
     limits: LimitsSection = field(default_factory=LimitsSection)
     queue_wait: float = 0.5
     log: LogSection = field(default_factory=LogSection)
+    checks: ChecksSection = field(default_factory=ChecksSection)
     deny: Deny = field(default_factory=Deny)
     forward_proxy: bool = False
+    telemetry: str | None = None
+    """Where spans are sent; None for nowhere."""
     replay_url: str | None = None
     """The origin of archived bytes; None where there is but one."""
     restricted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -103,11 +114,23 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         limits=_limits(file, where),
         queue_wait=_seconds(file.limits.queue_wait, where, "limits.queue_wait"),
         log=file.log,
+        checks=_checks(file, where, folder.absolute()),
         deny=_deny(file, where),
         forward_proxy=file.forward_proxy.enabled,
         replay_url=_replay_url(file, where),
+        telemetry=_telemetry(file, where),
         restricted=_restricted(file, where),
     )
+
+
+def _checks(file: File, where: str, folder: Path) -> ChecksSection:
+    """Read the section; a path counts from the folder of the file."""
+    section = file.checks
+    if section.history is None:
+        if section.run:
+            raise BadConfig(f"{where}: checks.run needs checks.history, where results are kept")
+        return section
+    return ChecksSection(str(folder / Path(section.history).expanduser()), section.run)
 
 
 def _table(path: Path) -> dict[str, object]:
@@ -183,6 +206,11 @@ def _contact(file: File, where: str) -> str | None:
 
 def _base_url(file: File, where: str) -> str | None:
     return None if file.base_url is None else _address(file.base_url, where, "base_url")
+
+
+def _telemetry(file: File, where: str) -> str | None:
+    endpoint = file.telemetry.endpoint
+    return None if endpoint is None else _address(endpoint, where, "telemetry.endpoint")
 
 
 def _replay_url(file: File, where: str) -> str | None:

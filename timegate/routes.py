@@ -27,9 +27,12 @@ from timegate.web.origins import Origins
 from timegate.web.proxy import Proxy
 from timegate.web.pwid_resolver import PwidResolver
 from timegate.web.resolve import Resolve
+from timegate.web.server import Batch as Posted
 from timegate.web.server import Dispatch, Handler, Observe
 from timegate.web.shown import Shown
 from timegate.web.site.archive_pages import ArchivePages
+from timegate.web.site.checks import PATH as CHECKS
+from timegate.web.site.checks import Checks
 from timegate.web.site.dressed import Dressed
 from timegate.web.site.following import Following, News
 from timegate.web.site.home import Home
@@ -60,6 +63,7 @@ class Rooms:
     collections: Shown
     observe: Observe
     guard: Guard | None = None
+    checks: Checks | None = None
     log: Callable[[Access], None] | None = None
     """Writes down each request."""
 
@@ -89,12 +93,21 @@ async def routed(rooms: Rooms) -> AsyncIterator[Dispatch]:
             otherwise=Dressed(resolve, answers.pages),
             batch=Batch(resolve),
             observe=rooms.observe,
-            posts={"/wayback/available": Availabilities(answers, rooms.registry)},
+            posts=_posts(rooms),
             guard=rooms.guard,
             log=rooms.log,
             own=answers.base_url,
             origins=Origins(rooms.config.replay_url),
         )
+
+
+def _posts(rooms: Rooms) -> dict[str, Posted]:
+    posts: dict[str, Posted] = {
+        "/wayback/available": Availabilities(rooms.answers, rooms.registry)
+    }
+    if rooms.checks is not None:
+        posts[CHECKS] = rooms.checks
+    return posts
 
 
 def _dressed(handlers: Mapping[str, Handler], answers: Answers) -> dict[str, Handler]:
@@ -146,5 +159,5 @@ def _prefixes(rooms: Rooms, resolve: Resolve) -> dict[str, Handler]:
 
 def _pages(rooms: Rooms) -> ArchivePages:
     return ArchivePages(
-        rooms.registry, rooms.guide.state, rooms.operations, rooms.answers.pages
+        rooms.registry, rooms.guide.state, rooms.operations, rooms.answers.pages, rooms.checks
     )

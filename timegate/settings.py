@@ -135,6 +135,25 @@ class ForwardProxy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether to answer; otherwise such a request gets 400."""
 
 
+class ChecksSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Checks of archives against RFC 7089, on their pages."""
+
+    history: str | None = None
+    """The file that `timegate check --history` writes; None: the pages say nothing of it."""
+    run: bool = False
+    """Whether visitors may check an archive from its page."""
+
+
+class Telemetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """OpenTelemetry, from the extra `otel`: a span for each request and question to an archive.
+
+    No URL and no client is in them.
+    """
+
+    endpoint: str | None = None
+    """Where spans go, OTLP over HTTP: `http://127.0.0.1:4318/v1/traces`."""
+
+
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file as it is written."""
 
@@ -147,9 +166,11 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache: CacheSection = CacheSection()
     limits: LimitsSection = LimitsSection()
     log: LogSection = LogSection()
+    checks: ChecksSection = ChecksSection()
     deny: Deny = Deny()
     replay: Replay = Replay()
     forward_proxy: ForwardProxy = ForwardProxy()
+    telemetry: Telemetry = Telemetry()
     compatibility: Compatibility = Compatibility()
     archives: ArchivesSection = ArchivesSection()
     archive: list[dict[str, object]] = []

@@ -86,7 +86,7 @@ BAD: list[tuple[str, str, str]] = [
     ("kind = 'none'", "id", "is missing"),
     ("id = ''\nkind = 'none'", "id", "is not made of"),
     ("id = 'Mine!'\nkind = 'none'", "id", "is not made of"),
-    ("id = 'mine'\nkind = 'gopher'", "kind", "allowed: memento, wayback, cdx, none"),
+    ("id = 'mine'\nkind = 'gopher'", "kind", "allowed: memento, wayback, cdx, warc, none"),
     ("id = 'mine'\nkind = 'memento'", "timegate", "is missing"),
     ("id = 'mine'\nkind = 'wayback'", "replay", "is missing"),
     ("id = 'mine'\nkind = 'cdx'", "cdx", "is missing"),
