@@ -13,7 +13,7 @@ from archives.registry import Registry
 from timegate.web.call import Answer, Call
 from timegate.web.problems import problem
 
-# RFC 7089 4.5.7: not subject to datetime negotiation.
+# RFC 7089 4.5.8: not subject to datetime negotiation.
 NO_NEGOTIATION = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
 State = Callable[[str], Mapping[str, object]]
 
