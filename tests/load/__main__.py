@@ -1,0 +1,10 @@
+"""``make load``: every scenario, or those named; exits with 1 if a promise was broken."""
+
+from tests.chaos.running import command
+from tests.load import many_clients, overload, pipelines
+
+GROUPS = (overload, many_clients, pipelines)
+SCENARIOS = tuple(scenario for group in GROUPS for scenario in group.SCENARIOS)
+
+if __name__ == "__main__":
+    command(SCENARIOS, "Run load from many clients on 127.0.0.1.")()
