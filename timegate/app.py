@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -32,6 +32,7 @@ from timegate.routes import Rooms, routed
 from timegate.routing import Known, MementoMap, Observations, Standing
 from timegate.sharing import is_shared, open_shared
 from timegate.surroundings import Surroundings
+from timegate.telemetry import Trace, TracedSource, tracing
 from timegate.upstream import pool
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.politeness import Ledger
@@ -87,6 +88,9 @@ async def running(
     async with AsyncExitStack() as stack:
         kept = await stack.enter_async_context(Lasting()) if lasting is None else lasting
         state = await _state(config, remote, ledgers, kept, stack)
+        if lasting is not None and config.telemetry is not None:
+            trace = await stack.enter_async_context(tracing(config.telemetry))
+            state = replace(state, trace=trace)
         around = pool.Surroundings(ledger=state.ledger)
         fetchers = await stack.enter_async_context(pool.open_fetchers(remote, settings, around))
         kept.hand_on(fetchers.breakers)
@@ -117,6 +121,7 @@ class _State:
     ledger: Callable[[ArchiveEntry], Ledger]
     turns: Turns | None = None
     watch: Callable[[Breakers], None] = lambda _: None
+    trace: Trace | None = None
 
 
 async def _state(
@@ -153,6 +158,8 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
     own = frozenset(entry.id for entry in entries if not is_public(entry))
     public = frozenset(entry.id for entry in entries) - own
     sources = _sources(config, entries, remote, local, public)
+    if state.trace is not None:
+        sources = {name: TracedSource(one, state.trace) for name, one in sources.items()}
     fetchers: dict[str, Fetcher] = {**remote, **local.fetchers}
     memory = ScopedRecollection(
         store,
@@ -211,6 +218,7 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
             lasting.guard(config),
             checks,
             AccessLog() if config.log.access else None,
+            state.trace,
         )
         async with routed(rooms) as dispatch:
             yield App(resolver, answers, rooms.timemap, dispatch)

@@ -11,6 +11,7 @@ from timegate.guide import Guide
 from timegate.logs import Access
 from timegate.resolver import Deadlines, Router
 from timegate.surroundings import Surroundings
+from timegate.telemetry import Trace
 from timegate.timemap import Lists
 from timegate.web.answers import Answers
 from timegate.web.availabilities import Availabilities
@@ -66,6 +67,8 @@ class Rooms:
     checks: Checks | None = None
     log: Callable[[Access], None] | None = None
     """Writes down each request."""
+    trace: Trace | None = None
+    """Opens a span for each request."""
 
     @property
     def registry(self) -> Registry:
@@ -96,6 +99,7 @@ async def routed(rooms: Rooms) -> AsyncIterator[Dispatch]:
             posts=_posts(rooms),
             guard=rooms.guard,
             log=rooms.log,
+            trace=rooms.trace,
             own=answers.base_url,
             origins=Origins(rooms.config.replay_url),
         )

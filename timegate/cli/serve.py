@@ -30,6 +30,7 @@ from timegate.lasting import Lasting
 from timegate.local import is_local
 from timegate.logs import event, set_up
 from timegate.reloading import Reloading
+from timegate.telemetry import NotInstalled
 from timegate.upstream.shared import create_ledgers
 from timegate.web.doorway import files_allow
 from timegate.web.server import Dispatch, bound, serving
@@ -121,7 +122,10 @@ async def _serve(config: Config, ledgers: Path | None, reread: Callable[[], Conf
             Lasting() as lasting,
             Reloading(opening, lambda: orders.put_nowait("stop")) as answering,
         ):
-            await answering.open(config)
+            try:
+                await answering.open(config)
+            except NotInstalled as error:
+                raise click.UsageError(str(error)) from error
             lasting.room.most = files_allow(config.limits.connections)
             async with serving(answering, place, room=lasting.room):
                 if ledgers is not None:

@@ -22,6 +22,7 @@ from timegate.denial import noting
 from timegate.logs import Access
 from timegate.restricted import hiding
 from timegate.sharing import patient
+from timegate.telemetry import Trace
 from timegate.web.call import Answer, Call, Declined, Stream
 from timegate.web.doorway import Doorway, Room
 from timegate.web.guard import Guard
@@ -78,6 +79,7 @@ class Dispatch:
         posts: Mapping[str, Batch] | None = None,
         guard: Guard | None = None,
         log: Callable[[Access], None] | None = None,
+        trace: Trace | None = None,
         own: str = "",
         origins: Origins | None = None,
     ) -> None:
@@ -89,6 +91,7 @@ class Dispatch:
         self._observe = observe
         self._guard = guard or Guard()
         self._log = log
+        self._trace = trace
         self._recent = Recent()
         self._own = f"{own}/"
         self._origins = origins or Origins()
@@ -170,11 +173,20 @@ class Dispatch:
         answer: Answer | Stream
         try:
             with patient():
-                answer = await handler(call)
+                answer = await self._traced(route, handler, call)
         except Declined as declined:
             answer = declined.answer
         self._observe(route, answer.status, time.perf_counter() - began)
         return answer
+
+    async def _traced(self, route: str, handler: Handler, call: Call) -> Answer | Stream:
+        if self._trace is None:
+            return await handler(call)
+        with self._trace(f"{call.method} {route}") as mark:
+            mark("http.route", route)
+            answer = await handler(call)
+            mark("http.response.status_code", answer.status)
+            return answer
 
     def _target(self, request: web.BaseRequest) -> str:
         """Return the target; ours may be written in full (RFC 9112 3.2.2)."""
