@@ -48,8 +48,8 @@ def page() -> str:
     parts.append(
         "\n## `[[archive]]`\n\nAn archive of your own; `id`, `kind` and an endpoint do. "
         "`timemap` is short for `timemaps.link`.\n"
-        "With `restricted_to`, a list of networks (CIDR), only clients from there learn what it\n"
-        "holds: for all others it is not asked, not remembered, and not served.\n\n"
+        "With `restricted_to`, a list of networks (CIDR), only clients from there learn what\n"
+        "it holds: for all others it is not asked, not remembered, and not served.\n\n"
     )
     return "".join([*parts, _entry_table()])
 
