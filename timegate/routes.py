@@ -23,6 +23,7 @@ from timegate.web.guard import Guard
 from timegate.web.memento import ApiHandler, MementoHandler
 from timegate.web.memento_list import ListHandler
 from timegate.web.monitor import Monitor
+from timegate.web.openapi import OpenApi
 from timegate.web.operations import Operations
 from timegate.web.origins import Origins
 from timegate.web.proxy import Proxy
@@ -132,6 +133,7 @@ def _exact(rooms: Rooms, home: Home, resolve: Resolve) -> dict[str, Handler]:
         "/healthz": operations.health,
         "/metrics": operations.metrics,
         "/monitor": rooms.monitor,
+        "/openapi.json": OpenApi(rooms.answers.base_url),
         "/pwid": PwidResolver(resolve),
         "/readyz": operations.readiness,
         "/resolve": PwidResolver(resolve),

@@ -217,3 +217,14 @@ def test_the_command_line_prints_a_timemap(plain_pywb: Pywb, tmp_path: Path) -> 
     assert json.loads(run(held.OFTEN, "--format", "json")[1])["original_uri"] == held.OFTEN
     assert run(held.UNKNOWN)[0] == 3
     assert run("nonsense")[0] == 2
+
+
+def test_every_address_that_is_described_is_served(server: Running) -> None:
+    described = json.loads(ask(f"{server.url}/openapi.json")[2])
+    plain = [path for path in described["paths"] if "{" not in path and path != "/monitor"]
+
+    answers = {path: ask(f"{server.url}{path}") for path in plain}
+
+    unknown = [path for path, (_, _, body) in answers.items() if b"not an identifier" in body]
+    assert unknown == []
+    assert {path for path, (status, _, _) in answers.items() if status == 404} == set()
