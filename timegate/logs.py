@@ -115,6 +115,9 @@ def _message(record: logging.LogRecord) -> str:
     if record.name.startswith("aiohttp"):
         # Its words name the client, and may quote the request.
         return "a request failed" if record.exc_info else "a request could not be read"
+    if record.name == "asyncio":
+        # It shows tasks with what they were about.
+        return "something failed in the background"
     text = record.getMessage()[:_LONGEST]
     return "".join(c if c.isprintable() else " " for c in text)
 

@@ -78,6 +78,16 @@ def test_what_aiohttp_says_of_a_client_is_not_written() -> None:
     assert "test_logs.py" in str(told["at"])
 
 
+def test_what_asyncio_says_of_a_task_is_not_written() -> None:
+    stream = io.StringIO()
+    set_up(LogSection(format="json"), stream)
+
+    logging.getLogger("asyncio").error("<Task exception=Unreachable('http://secret.example')>")
+
+    assert "secret" not in stream.getvalue()
+    assert [line["event"] for line in lines(stream)] == ["something failed in the background"]
+
+
 def test_requests_are_written_without_url_query_and_address() -> None:
     stream = io.StringIO()
     set_up(LogSection(format="json", access=True), stream)

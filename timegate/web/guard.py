@@ -15,11 +15,11 @@ from timegate.web.call import Answer, Stream
 from timegate.web.client import Clients
 from timegate.web.problems import problem
 
-FREE: Final = ("/healthz", "/readyz", "/metrics", "/static/")
+FREE: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 """Answered however busy we are: who watches must see it, and they cost nothing."""
-UNCOUNTED: Final = ("/monitor", "/events")
+UNCOUNTED: Final = frozenset({"/monitor", "/events"})
 """Open for hours, and idle: they count as connections, not as requests under way."""
-_PASSES: Final = FREE + UNCOUNTED
+_PASSES: Final = FREE | UNCOUNTED
 _DETAILS: Final = {
     "full": "more requests than can be worked on at once; try again in a moment",
     "share": "you have more requests under way than your share; wait for their answers",
@@ -63,14 +63,14 @@ class Guard:
 
     async def enter(self, client: Client, target: str) -> Answer | None:
         """Take a place for a request; the answer if there is none, else `leave` must follow."""
-        if self.admission is None or target.startswith(_PASSES):
+        if self.admission is None or _passes(target):
             return None
         refusal = await self.admission.enter(client.key)
         return None if refusal is None else self._refusal(refusal)
 
     def leave(self, client: Client, target: str) -> None:
         """Give the place back."""
-        if self.admission is not None and not target.startswith(_PASSES):
+        if self.admission is not None and not _passes(target):
             self.admission.leave(client.key)
 
     def visit(self, client: Client, *, patient: bool) -> Visit | None:
@@ -125,3 +125,7 @@ class Guard:
             _DETAILS[refusal.reason],
             headers={"Retry-After": str(refusal.retry_after)},
         )
+
+
+def _passes(target: str) -> bool:
+    return target.startswith("/static/") or target.partition("?")[0] in _PASSES
