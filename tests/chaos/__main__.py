@@ -27,4 +27,4 @@ GROUPS = (
 SCENARIOS = tuple(scenario for group in GROUPS for scenario in group.SCENARIOS)
 
 if __name__ == "__main__":
-    command(SCENARIOS, "Run faults with real processes on 127.0.0.1.")()
+    command(SCENARIOS, "chaos", "Run faults with real processes on 127.0.0.1.")()

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -12,20 +13,25 @@ from tests.chaos.scenario import CannotRun, Figure, Rig, Scenario, named
 from tests.chaos.table import Row, rows_of, updated
 
 
-def run_all(
-    scenarios: Sequence[Scenario], names: Sequence[str], *, quick: bool, table: Path | None
-) -> bool:
-    """Run those named; return whether every promise was kept."""
-    chosen = named(scenarios, names)
-    if quick and not names:
-        chosen = [scenario for scenario in chosen if scenario.quick]
+class Table(NamedTuple):
+    """Where figures are written."""
+
+    file: Path
+    kind: str
+    order: Sequence[str]
+
+    def take(self, rows: Sequence[Row]) -> None:
+        self.file.write_text(updated(self.file.read_text(), self.kind, rows, self.order))
+
+
+def run_all(chosen: Sequence[Scenario], *, quick: bool, table: Table | None) -> bool:
+    """Run some; return whether every promise was kept."""
     kept = True
     for scenario in chosen:
         rows = run_one(scenario, quick=quick)
         kept = kept and not any(row.broken for row in rows)
-        if table is not None:
-            order = [scenario.name for scenario in scenarios]
-            table.write_text(updated(table.read_text(), scenario.name, rows, order))
+        if table is not None and rows:
+            table.take(rows)
     return kept
 
 
@@ -54,7 +60,7 @@ async def _bounded(
             await scenario.run(rig)
 
 
-def command(scenarios: Sequence[Scenario], doc: str) -> click.Command:
+def command(scenarios: Sequence[Scenario], kind: str, doc: str) -> click.Command:
     """Make the command line of ``python -m tests.chaos`` and ``python -m tests.load``."""
 
     @click.command(help=doc)
@@ -72,9 +78,13 @@ def command(scenarios: Sequence[Scenario], doc: str) -> click.Command:
                 click.echo(f"{scenario.name:<24}{scenario.rows}")
             return
         try:
-            kept = run_all(scenarios, names, quick=quick, table=table)
+            chosen = named(scenarios, names)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-        raise SystemExit(0 if kept else 1)
+        if quick and not names:
+            chosen = [scenario for scenario in chosen if scenario.quick]
+        order = [scenario.name for scenario in scenarios]
+        figures = None if table is None else Table(table, kind, order)
+        raise SystemExit(0 if run_all(chosen, quick=quick, table=figures) else 1)
 
     return main

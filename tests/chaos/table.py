@@ -49,9 +49,9 @@ def rows_of(scenario: Scenario, figures: Sequence[Figure], unable: str | None) -
     return rows
 
 
-def updated(text: str, name: str, rows: Sequence[Row], order: Sequence[str]) -> str:
-    """Put *rows* of the scenario *name* into the table of the *order* it belongs to."""
-    begin = _BEGIN.format("chaos" if "archives-dead" in order else "load")
+def updated(text: str, kind: str, rows: Sequence[Row], order: Sequence[str]) -> str:
+    """Put *rows* of one scenario into the table *kind*, which is in this *order*."""
+    begin = _BEGIN.format(kind)
     before, mark, rest = text.partition(begin)
     inside, end, after = rest.partition(_END)
     if not mark or not end:
@@ -59,6 +59,6 @@ def updated(text: str, name: str, rows: Sequence[Row], order: Sequence[str]) -> 
     kept: dict[str, list[str]] = {}
     for line in inside.strip().splitlines()[len(_HEAD) :]:
         kept.setdefault(line.split(" | ")[0].removeprefix("| "), []).append(line)
-    kept[name] = [row.text for row in rows]
+    kept[rows[0].scenario] = [row.text for row in rows]
     lines = [line for each in order for line in kept.get(each, ())]
     return before + mark + "\n" + "\n".join((*_HEAD, *lines)) + "\n" + end + after

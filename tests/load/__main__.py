@@ -7,4 +7,4 @@ GROUPS = (overload, many_clients, pipelines)
 SCENARIOS = tuple(scenario for group in GROUPS for scenario in group.SCENARIOS)
 
 if __name__ == "__main__":
-    command(SCENARIOS, "Run load from many clients on 127.0.0.1.")()
+    command(SCENARIOS, "load", "Run load from many clients on 127.0.0.1.")()

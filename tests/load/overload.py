@@ -13,6 +13,7 @@ from tests.chaos.scenario import Rig, Scenario
 _ARCHIVES: Final = 6
 _GLUTTON: Final = "127.0.7.7"
 # One process plays all clients: it must not be what is measured.
+_FEW_PLACES: Final = {"TIMEGATE_LIMITS_IN_FLIGHT": "64", "TIMEGATE_LIMITS_QUEUE": "16"}
 _ALL_AT_ONCE: Final = {"TIMEGATE_LIMITS_IN_FLIGHT": "1200"}
 
 
@@ -42,11 +43,14 @@ async def one_page(rig: Rig) -> None:
 
 
 async def overloaded(rig: Rig) -> None:
-    """LO-03, S15: three times what one process can do, all of it new questions."""
+    """LO-03, S15: three times what 64 places can do, all of it new questions.
+
+    The places are few and the archives slow, so that one process can play all the clients.
+    """
     seconds = rig.scaled(15, 5)
     with archives(_ARCHIVES, rig.folder) as farm:
-        farm.behave(range(_ARCHIVES), seconds=0.05)
-        with timegate(rig.place("t"), farm.entries()) as server:
+        farm.behave(range(_ARCHIVES), seconds=0.5)
+        with timegate(rig.place("t"), farm.entries(), environment=_FEW_PLACES) as server:
             peak = await _capacity(server, 4)
             count = int(3 * peak * seconds)
             async with pinged(server.port, rig.folder) as liveness:
@@ -57,8 +61,8 @@ async def overloaded(rig: Rig) -> None:
     good = [answer for answer in answers if answer.status == 302]
     refused = [answer for answer in answers if answer.status in (429, 503)]
     rig.promise(
-        f"{seconds} s (of 60) at three times the capacity of {peak:.0f}/s",
-        f"{statuses(answers)} in {took:.0f} s",
+        f"{seconds} s (of 60) at three times the {peak:.0f}/s that 64 places can do",
+        f"{statuses(answers)} in {took:.1f} s",
         "answers and refusals, nothing else",
         met=len(good) + len(refused) == len(answers),
     )
@@ -86,7 +90,7 @@ async def _capacity(server: TimeGate, seconds: int) -> float:
     began = time.monotonic()
     answers: list[Answer] = []
     while time.monotonic() < began + seconds:
-        answers += await client.at_once(timegates("peak", 100, len(answers)), 32)
+        answers += await client.at_once(timegates("peak", 128, len(answers)), 64)
     return len(answers) / (time.monotonic() - began)
 
 
@@ -94,12 +98,12 @@ async def _recovery(server: TimeGate) -> str:
     """Return after how many seconds twenty new questions in a row are answered."""
     began = time.monotonic()
     number = 0
-    while time.monotonic() < began + 10:
+    while time.monotonic() < began + 5:
         answers = await Client(server.port).at_once(timegates("calm", 20, number), 4)
         number += 20
         if all(answer.status == 302 for answer in answers):
             return f"{time.monotonic() - began:.1f} s"
-    return "not within 10"
+    return "not within 5"
 
 
 async def glutton(rig: Rig) -> None:
@@ -131,8 +135,8 @@ async def glutton(rig: Rig) -> None:
     rig.promise(
         "the greedy one",
         statuses(much.result()),
-        "gets 429, or has its connections refused",
-        met=any(answer.status in (0, 429) for answer in much.result()),
+        "429, or 503 with Retry-After where it has 32 connections",
+        met=any(a.status in (429, 503) and a.header("Retry-After") for a in much.result()),
     )
 
 
