@@ -5,6 +5,7 @@ python -m tests.configuration_page > docs/configuration.md
 
 import ast
 import inspect
+import json
 import sys
 import types
 import typing
@@ -31,9 +32,8 @@ compares them.
 """
 BEHIND_A_PROXY = """
 Behind a reverse proxy every request comes from its address. Name it in
-`limits.trusted_proxies`, or all the world counts as one client: it has 32 connections and
-30 cold questions a minute together. Clients on this machine or in your own network have
-limits like everybody else, unless they are named in `limits.exempt`.
+`limits.trusted_proxies`, or all the world counts as one client: from another machine it has 32
+connections and 30 cold questions a minute together, from this one no limit of its own.
 """
 
 
@@ -57,7 +57,7 @@ def page() -> str:
 def _table(struct: type[msgspec.Struct], skip: typing.Collection[str] = ()) -> str:
     meanings = _meanings(struct)
     rows = [
-        f"| `{field.encode_name}` | {_type(field.type)} | {_shown(field.default)} | "
+        f"| `{field.encode_name}` | {_type(field.type)} | {_shown(_default(field))} | "
         f"{meanings.get(field.encode_name, '')} |"
         for field in msgspec.structs.fields(struct)
         if field.encode_name not in skip
@@ -103,9 +103,16 @@ def _type(kind: object) -> str:
     return names.get(kind, str(kind)) if isinstance(kind, type) else str(kind)
 
 
+def _default(field: msgspec.structs.FieldInfo) -> object:
+    made = field.default_factory
+    return field.default if made is msgspec.NODEFAULT else made()
+
+
 def _shown(default: object) -> str:
-    if default is None or default is msgspec.NODEFAULT:
-        return "`[]`" if default is msgspec.NODEFAULT else ""
+    if default is None:
+        return ""
+    if isinstance(default, list | dict):
+        return f"`{json.dumps(default or [])}`"
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
     return f'`"{default}"`' if isinstance(default, str) else f"`{default}`"

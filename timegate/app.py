@@ -83,7 +83,11 @@ async def running(
     replay_url = config.replay_url or base_url
     config = addressed(config, replay_url)
     remote = [entry for entry in askable(config) if not is_local(entry)]
-    settings = pool.Settings(config.contact or "no contact given", allow_private=config.private)
+    settings = pool.Settings(
+        config.contact or "no contact given",
+        allow_private=config.private,
+        authorizations=config.authorizations,
+    )
     deadlines = Deadlines(config.soft, config.hard)
     async with AsyncExitStack() as stack:
         kept = await stack.enter_async_context(Lasting()) if lasting is None else lasting

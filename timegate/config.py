@@ -6,7 +6,7 @@ Each value can also come from the environment: ``TIMEGATE_CONTACT``, ``TIMEGATE_
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -21,6 +21,7 @@ from archives.registry import (
     DEFAULT_LIMITS,
     BadEntry,
     Registry,
+    endpoints,
     entry_from,
     from_memgator,
     load_known,
@@ -28,6 +29,7 @@ from archives.registry import (
 from archives.surt import surt
 from timegate.nearness import similar
 from timegate.networks import Networks
+from timegate.secret import Secret, read_secret
 from timegate.settings import (
     ChecksSection,
     Deny,
@@ -77,6 +79,8 @@ class Config:
     """The origin of archived bytes; None where there is but one."""
     restricted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The networks from which an archive's holdings may be seen, by its id."""
+    authorizations: Mapping[str, Secret] = field(default_factory=dict)
+    """What is sent as Authorization to an archive, by its id."""
 
 
 HOME_LIMITS: Final = Limits(
@@ -84,6 +88,8 @@ HOME_LIMITS: Final = Limits(
 )
 _DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_OURS: Final = ("authorization", "restricted_to")
+"""Keys of an archive that say what we do with it."""
 _PATH: Final = re.compile(r"`\$\.?([^`]*+)`")
 
 
@@ -120,6 +126,7 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         replay_url=_replay_url(file, where),
         telemetry=_telemetry(file, where),
         restricted=_restricted(file, where),
+        authorizations=_authorizations(file, where, own, folder.absolute()),
     )
 
 
@@ -313,7 +320,7 @@ def _deny(file: File, where: str) -> Deny:
 
 def _without_keys(table: Mapping[str, object]) -> dict[str, object]:
     """Return what describes the archive, without what we do with it."""
-    return {key: value for key, value in table.items() if key != "restricted_to"}
+    return {key: value for key, value in table.items() if key not in _OURS}
 
 
 def _restricted(file: File, where: str) -> dict[str, tuple[str, ...]]:
@@ -331,6 +338,28 @@ def _restricted(file: File, where: str) -> dict[str, tuple[str, ...]]:
                 raise _bad(where, key, f"{error}; write 192.0.2.0/24") from error
             restricted[str(table["id"])] = tuple(map(str, texts))
     return restricted
+
+
+def _authorizations(
+    file: File, where: str, own: Iterable[ArchiveEntry], folder: Path
+) -> dict[str, Secret]:
+    """Return the secrets for archives: sent over https, and what they unlock not to all."""
+    entries = {entry.id: entry for entry in own}
+    secrets = {}
+    for number, table in enumerate(file.archive, start=1):
+        if "authorization" not in table:
+            continue
+        key = f"archive[{number}].authorization"
+        entry = entries[str(table["id"])]
+        if "restricted_to" not in table:
+            raise _bad(where, key, "say with restricted_to who may see what it unlocks")
+        if not all(url.startswith("https://") for _, url in endpoints(entry)):
+            raise _bad(where, key, "is sent over https only; give https endpoints")
+        try:
+            secrets[entry.id] = read_secret(table["authorization"], folder)
+        except ValueError as error:
+            raise _bad(where, key, str(error)) from None
+    return secrets
 
 
 def _located(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:

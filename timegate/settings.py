@@ -83,8 +83,8 @@ class LimitsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Networks (CIDR) of reverse proxies that say who the client is."""
     client_header: Literal["X-Forwarded-For", "Forwarded"] = "X-Forwarded-For"
     """Where they say it. Only there: the other header may have come from the client itself."""
-    exempt: list[str] = []
-    """Networks (CIDR) of clients that have no share of their own to keep to."""
+    exempt: list[str] = msgspec.field(default_factory=lambda: ["127.0.0.1", "::1"])
+    """Networks (CIDR) of clients that have no share of their own to keep to: this machine."""
 
 
 class LogSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,6 +13,7 @@ from typing import Final
 
 from archives.errors import Misbehaved, Refused
 from archives.source import Purpose, Request
+from timegate.secret import Secret
 from timegate.upstream.answer import Answer
 from timegate.upstream.coding import BadCoding, Decoder
 from timegate.upstream.connection import Connections
@@ -109,8 +110,14 @@ class HttpFetcher:
     """Sends the requests for one archive over the connections of its host."""
 
     def __init__(
-        self, egress: Egress, connections: Connections, user_agent: str, timeouts: Timeouts
+        self,
+        egress: Egress,
+        connections: Connections,
+        user_agent: str,
+        timeouts: Timeouts,
+        authorization: tuple[Endpoint, Secret] | None = None,
     ) -> None:
+        """Send *authorization* to its endpoint alone, and only over https."""
         self._archive = egress.archive
         self._egress = egress
         self._connections = connections
@@ -119,6 +126,9 @@ class HttpFetcher:
             endpoint: f" HTTP/1.1\r\nHost: {_host(endpoint)}\r\nUser-Agent: {user_agent}\r\n"
             for endpoint in egress.endpoints
         }
+        if authorization is not None and authorization[0].scheme == "https":
+            endpoint, secret = authorization
+            self._heads[endpoint] += f"Authorization: {secret.reveal()}\r\n"
 
     def __call__(self, request: Request) -> "_Exchange":
         return _Exchange(self, request)

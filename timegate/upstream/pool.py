@@ -10,7 +10,7 @@ the host counts requests, not collections.
 import random
 import ssl
 import time
-from collections.abc import AsyncGenerator, Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,10 +20,12 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 
 from archives.model import ArchiveEntry
+from archives.registry import endpoints
 from archives.source import Fetcher
+from timegate.secret import Secret
 from timegate.upstream.breaker import Breakers, breaking
 from timegate.upstream.connection import Connections, Dialling
-from timegate.upstream.egress import Egress
+from timegate.upstream.egress import Egress, Endpoint, target
 from timegate.upstream.fetcher import HttpFetcher, Timeouts
 from timegate.upstream.http1 import BUFFER
 from timegate.upstream.names import BoundedResolver, Names, SystemResolver
@@ -44,6 +46,8 @@ class Settings:
     """Archives of the operator's own whose names may lead to private addresses."""
     tls: ssl.SSLContext | None = None
     """For archives with certificates of a private authority; None for the system's."""
+    authorizations: Mapping[str, Secret] = field(default_factory=dict)
+    """What is sent as Authorization, by archive."""
     system_resolver: bool = False
     """Resolve names as the operating system does, for mDNS and the like, not by c-ares."""
 
@@ -137,8 +141,19 @@ class _Houses:
         if key not in self._connections:
             self._connections[key] = self._opened(entry, self._egresses[key])
         return HttpFetcher(
-            egress, self._connections[key], self._settings.user_agent, self._settings.timeouts
+            egress,
+            self._connections[key],
+            self._settings.user_agent,
+            self._settings.timeouts,
+            self._authorization(entry),
         )
+
+    def _authorization(self, entry: ArchiveEntry) -> tuple[Endpoint, Secret] | None:
+        """Return the one origin that gets a secret, and the secret (R26)."""
+        secret = self._settings.authorizations.get(entry.id)
+        address = next((url for _, url in endpoints(entry)), None)
+        parts = None if address is None else target(address)
+        return None if secret is None or parts is None else (parts.endpoint, secret)
 
     def _ledger(self, host: ArchiveEntry) -> Ledger:
         if self._around.ledger is not None:
