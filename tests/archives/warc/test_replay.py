@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import hashlib
-import random
+import os
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -246,7 +246,7 @@ async def test_an_arc_record_is_replayed(tmp_path: Path) -> None:
 
 
 async def test_who_goes_away_while_a_file_is_opened_leaves_none_open(tmp_path: Path) -> None:
-    too_large_to_be_read_at_once = random.Random(1).randbytes(3 * 1024**2)
+    too_large_to_be_read_at_once = os.urandom(3 * 1024**2)
     shelf = collection(tmp_path, warcs.response(payload=too_large_to_be_read_at_once))
     begun, go_on = Event(), Event()
 
