@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from archives.model import Memento
 from archives.moment import Moment
 from tests.timegate.listings import at
+from timegate.cdx.fields import Capture
 from timegate.cdx.formats import Array, Cdxj, Lines, Objects
 from timegate.cdx.query import (
     MOST_HELD,
@@ -52,12 +53,12 @@ def picked(query: CdxQuery, captures: Sequence[Memento], step: int = 3) -> list[
 
 
 def _run(selection: Selection, captures: Sequence[Memento], step: int) -> list[Memento]:
-    rows: list[Memento] = []
+    rows: list[Capture] = []
     for start in range(0, len(captures), step):
         if selection.done:
             break
         rows += selection.take(captures[start : start + step])
-    return rows + selection.rest()
+    return [row for row in [*rows, *selection.rest()] if isinstance(row, Memento)]
 
 
 STAMPS = (

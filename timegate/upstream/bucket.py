@@ -16,6 +16,10 @@ MOST_REMEMBERED: Final = 4096
 """Times. 32 kB; above it the span is cut into parts, each of which gets its part."""
 _DUST: Final = 1e-6
 """Tokens or seconds. What rounding leaves over would mean waits too short to move a clock."""
+_JITTER: Final = 0.02
+_LONGEST_JITTER: Final = 1.0
+"""Seconds by which one request may take longer to arrive than another. It is the archive that
+counts: of 24 in 60 s, exact when they were let go, it saw 25 in 60 s (two busy replicas)."""
 _TOKENS: Final = 0
 _UPDATED: Final = 1
 _SENT: Final = 2
@@ -46,7 +50,8 @@ class Window(NamedTuple):
         if rate.burst > rate.requests:
             return cls(0, 0.0)
         parts = math.ceil(rate.requests / MOST_REMEMBERED)
-        return cls(int(rate.requests) // parts, rate.seconds / parts)
+        span = rate.seconds / parts
+        return cls(int(rate.requests) // parts, span + min(_JITTER * span, _LONGEST_JITTER))
 
 
 def cells_of(rate: Rate) -> int:
