@@ -86,7 +86,7 @@ async def test_the_outlook_is_the_wait_of_who_comes_after_the_others(
     burst = await ledger.outlook("memento", 4)
 
     assert free == 0
-    assert full == pytest.approx(3600, abs=0.1)
+    assert full == pytest.approx(3601, abs=0.1)
     assert burst == pytest.approx(360)
 
 

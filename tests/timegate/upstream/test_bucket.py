@@ -40,6 +40,21 @@ def test_no_span_of_time_sees_more_than_was_promised(rate: Rate, pauses: list[fl
     assert most_in_any_span(taken(rate, pauses), rate.seconds) <= rate.requests
 
 
+def test_a_request_may_take_longer_to_arrive_than_the_one_after_it() -> None:
+    bucket = bucket_of(Rate(24, 60, 5), 0.0)
+    now = 0.0
+    sent: list[float] = []
+
+    while len(sent) < 100:
+        wait = bucket.take(now)
+        if wait == 0:
+            sent.append(now)
+        now += wait
+
+    late = [moment + (0.4 if number % 24 == 0 else 0.0) for number, moment in enumerate(sent)]
+    assert most_in_any_span(sorted(late), 60) <= 24
+
+
 @pytest.mark.parametrize(
     "rate", [Rate(24, 60, 5), Rate(8, 1, 8), Rate(320, 60, 10), Rate(2, 60, 1)]
 )
@@ -54,7 +69,8 @@ def test_who_takes_all_there_is_gets_the_whole_rate_and_no_more(rate: Rate) -> N
         now += wait
 
     assert most_in_any_span(sent, rate.seconds) == rate.requests
-    assert len(sent) == 5 * rate.requests
+    # All but what is left to requests that take longer to arrive than others.
+    assert 0.98 * 5 * rate.requests <= len(sent) <= 5 * rate.requests
 
 
 @given(rates, st.integers(0, 30))
@@ -80,7 +96,7 @@ def test_a_clock_that_goes_back_gives_nothing_away() -> None:
     bucket = bucket_of(Rate(1, 1), 100.0)
     bucket.take(100.0)
 
-    assert bucket.take(50.0) == 1
+    assert bucket.take(50.0) == pytest.approx(1.02)
 
 
 def test_a_burst_above_the_rate_is_a_bucket_and_nothing_else() -> None:
