@@ -30,38 +30,39 @@ _SELECT: Final = (
     "p.member, c.part FROM capture c CROSS JOIN part p ON p.id = c.part "
     "WHERE p.state = 1 AND "
 )
+
+
+def _united(*conditions: str) -> str:
+    """Return one query for the rows of several."""
+    return " UNION ALL ".join(
+        f"SELECT * FROM ({_SELECT} {condition})"  # noqa: S608 -- constants of ours
+        for condition in conditions
+    )
+
+
 _UP: Final = "ORDER BY c.stamp, c.part, c.offset LIMIT ?"
 _DOWN: Final = "ORDER BY c.stamp DESC, c.part DESC, c.offset DESC LIMIT ?"
 _NOT_AFTER: Final = f"{_SELECT} c.surt = ? AND c.stamp <= ? AND c.stamp >= ? {_DOWN}"
 _AFTER: Final = f"{_SELECT} c.surt = ? AND c.stamp > ? AND c.stamp < ? {_UP}"
 # What nearly every question comes down to: the row before an instant, and the row behind it.
-_BESIDE: Final = " UNION ALL ".join(
-    f"SELECT * FROM ({_SELECT} {condition})"  # noqa: S608 -- constants of ours
-    for condition in (
-        f"c.surt = ? AND c.stamp <= ? {_DOWN}",
-        f"c.surt = ? AND c.stamp > ? {_UP}",
-    )
+_BESIDE: Final = _united(
+    f"c.surt = ? AND c.stamp <= ? {_DOWN}",
+    f"c.surt = ? AND c.stamp > ? {_UP}",
 )
 _LAST: Final = f"{_SELECT} c.surt = ? {_DOWN}"
 # The first, two before an instant, two behind it, and the last: mostly all that is wanted.
-_PLACED: Final = " UNION ALL ".join(
-    f"SELECT * FROM ({_SELECT} {condition})"  # noqa: S608 -- constants of ours
-    for condition in (
-        f"c.surt = ? {_UP}",
-        f"c.surt = ? AND c.stamp <= ? {_DOWN}",
-        f"c.surt = ? AND c.stamp > ? {_UP}",
-        f"c.surt = ? {_DOWN}",
-    )
+_PLACED: Final = _united(
+    f"c.surt = ? {_UP}",
+    f"c.surt = ? AND c.stamp <= ? {_DOWN}",
+    f"c.surt = ? AND c.stamp > ? {_UP}",
+    f"c.surt = ? {_DOWN}",
 )
 # First, previous, next and last, each one row or none.
-_SURROUNDING: Final = " UNION ALL ".join(
-    f"SELECT * FROM ({_SELECT} {condition})"  # noqa: S608 -- constants of ours
-    for condition in (
-        f"c.surt = ? {_UP}",
-        f"c.surt = ? AND c.stamp < ? {_DOWN}",
-        f"c.surt = ? AND c.stamp > ? {_UP}",
-        f"c.surt = ? {_DOWN}",
-    )
+_SURROUNDING: Final = _united(
+    f"c.surt = ? {_UP}",
+    f"c.surt = ? AND c.stamp < ? {_DOWN}",
+    f"c.surt = ? AND c.stamp > ? {_UP}",
+    f"c.surt = ? {_DOWN}",
 )
 _EXACT: Final = f"{_SELECT} c.surt = ? AND c.stamp >= ? AND c.stamp < ? {_UP}"
 _PAGE: Final = f"{_SELECT} c.surt = ? AND (c.stamp, c.part, c.offset) > (?, ?, ?) {_UP}"
