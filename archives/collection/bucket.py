@@ -53,6 +53,10 @@ class Bucket:
         parts = urlsplit(url)
         if parts.scheme.lower() != "s3" or not parts.netloc or "@" in parts.netloc:
             raise ValueError("write s3://bucket/prefix/; credentials come from the environment")
+        public = os.environ.get("AWS_SKIP_SIGNATURE", "").lower() == "true"
+        if not public and not os.environ.get("AWS_ACCESS_KEY_ID"):
+            # Otherwise it would look for some at 169.254.169.254, which nobody wrote down (R1).
+            raise ValueError("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for s3://")
         self._store = S3Store(
             parts.netloc,
             prefix=parts.path.strip("/") or None,
