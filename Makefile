@@ -6,6 +6,7 @@
 #   chromium                      the page is looked at in a real browser
 #   nginx-light caddy haproxy     what stands in front of us keeps our addresses as they are
 #   prometheus docker-compose systemd    they read the files in deploy/
+#   strace                        shows where a process really connected to
 APT_VENV := python3-venv
 APT_TEST := curl jq redis-server
 APT_BROWSER := chromium
@@ -22,7 +23,7 @@ FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifier
   tests/timegate/cli tests/timegate/web tests/timegate/test_resolver.py
 THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
 
-.PHONY: run test test-browser test-deploy lint check format bench lock clean
+.PHONY: run test test-browser test-deploy lint check chaos load format bench lock clean
 
 # The demo: three small archives that come with timegate, at http://127.0.0.1:1208/.
 run: .venv/run
@@ -42,6 +43,14 @@ test-browser: .venv/dev
 test-deploy: .venv/dev
 	$(call NEED,nginx caddy haproxy promtool docker-compose systemd-analyze redis-server,$(APT_DEPLOY) $(APT_TEST))
 	$(BIN)/pytest -q tests/deploy
+
+# Real processes are killed, stopped and flooded, on loopback only; figures beside their targets.
+chaos: .venv/dev
+	$(call NEED,haproxy redis-server strace,haproxy strace $(APT_TEST))
+	$(BIN)/python -m tests.chaos
+
+load: .venv/dev
+	$(BIN)/python -m tests.load
 
 check: lint .venv-pywb/ready .venv-moto/ready
 	$(BIN)/pytest -q --cov --cov-report=term --ignore=tests/deploy
