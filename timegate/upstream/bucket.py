@@ -18,8 +18,8 @@ _DUST: Final = 1e-6
 """Tokens or seconds. What rounding leaves over would mean waits too short to move a clock."""
 _JITTER: Final = 0.02
 _LONGEST_JITTER: Final = 1.0
-"""Seconds by which one request may take longer to arrive than another. It is the archive that
-counts: of 24 in 60 s, exact when they were let go, it saw 25 in 60 s (two busy replicas)."""
+"""Seconds by which one request may take longer to arrive than another: it is the archive that
+counts, by when they come and not by when they were let go."""
 _TOKENS: Final = 0
 _UPDATED: Final = 1
 _SENT: Final = 2
