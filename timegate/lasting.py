@@ -42,6 +42,7 @@ class Lasting:
         self.draining = False
         self.reload_trouble: str | None = None
         self._admission = Admission()
+        self._streams = Admission(Places(queue=0))
         self._places = Places()
         self._budgets = Budgets(30, 10)
         self._rate = (30, 10)
@@ -69,6 +70,8 @@ class Lasting:
         places = Places(limits.in_flight, limits.queue, config.queue_wait)
         if places != self._places:
             self._places, self._admission = places, Admission(places)
+            # Nobody waits for a place among these: they are long, and their turn may not come.
+            self._streams = Admission(Places(limits.in_flight, queue=0))
         rate = (limits.cold_per_minute, limits.cold_burst)
         if rate != self._rate:
             self._rate, self._budgets = rate, Budgets(*rate)
@@ -82,6 +85,7 @@ class Lasting:
             Networks(limits.exempt),
             self._refused,
             Restrictions({name: Networks(texts) for name, texts in config.restricted.items()}),
+            self._streams,
             config.deny.status,
             config.base_url or "",
         )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from secrets import token_hex
-from typing import Final
+from typing import Final, NamedTuple
 
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.source import Purpose
@@ -56,7 +56,7 @@ if most > 0 then
     redis.call('ZADD', KEYS[1], 'inf', epoch)
   end
   redis.call('PEXPIRE', KEYS[1], 86400000)
-  if ARGV[7] ~= '' and ARGV[7] ~= epoch then return {epoch, -1, whole(rest)} end
+  if ARGV[7] ~= '' and ARGV[7] ~= epoch then return {epoch, -1, whole(rest), '0'} end
   for i = 10, #ARGV, 2 do
     redis.call('ZADD', KEYS[1], 'NX', whole(now - ARGV[i + 1]), ARGV[i])
   end
@@ -65,9 +65,11 @@ if most > 0 then
 end
 local tat = math.min(math.max(number(KEYS[2]), now), now + burst * interval)
 local wait = math.max(tat + ahead * interval - (burst - 1) * interval - now, 0)
+local left = 0
 if most > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now - window))
   redis.call('ZREMRANGEBYSCORE', KEYS[1], whole(now + window), '(inf')
+  left = math.max(most - redis.call('ZCARD', KEYS[1]) + 1, 0)
   local place = redis.call('ZCARD', KEYS[1]) - 1 - most + ahead
   if place >= 0 then
     local entry = redis.call('ZRANGE', KEYS[1], place, place, 'WITHSCORES')
@@ -78,8 +80,9 @@ wait = math.max(wait + laps * window, rest)
 if take and wait <= 0 then
   redis.call('SET', KEYS[2], whole(tat + interval), 'PX', whole(burst * interval / 1000 + 1000))
   if most > 0 then redis.call('ZADD', KEYS[1], 'NX', whole(now), ARGV[9]) end
+  left = math.max(left - 1, 0)
 end
-return {epoch, whole(wait), whole(rest)}
+return {epoch, whole(wait), whole(rest), whole(left)}
 """)
 
 _REST: Final = Script("""
@@ -165,16 +168,21 @@ class RedisLedger:
             except Spoiled:
                 await self._client.write(keys[0], "UNLINK", *keys)
                 raise
-            epoch, wait, rest = _checked(reply)
+            epoch, wait, rest, left = _checked(reply)
             self._learn_rest(rest)
             if account.knows(epoch, told, self._clock(), lost=wait == _LOST):
+                account.left = Left(self._clock(), left)
                 return wait
         raise Away
 
     def _alone(self, account: "_Account", name: str, ahead: int) -> float:
         """Decide without the others."""
-        now = self._clock()
-        wait = max(account.share.wait(now, self._replicas(), ahead), self._rests_until - now)
+        now, replicas = self._clock(), self._replicas()
+        wait = max(
+            account.share.wait(now, replicas, ahead),
+            account.left_wait(now, replicas),
+            self._rests_until - now,
+        )
         if name and wait <= 0.0:
             account.note(Sent(name, now), told=False)
         return max(wait, 0.0)
@@ -200,6 +208,13 @@ class RedisLedger:
         self._told_rest_until = until
 
 
+class Left(NamedTuple):
+    """How many requests all replicas together could still send, when they were last counted."""
+
+    moment: float
+    number: int
+
+
 class _Account:
     """What one replica knows of one purpose at one archive."""
 
@@ -217,12 +232,26 @@ class _Account:
         self._burst = rate.burst
         self._epoch = ""
         self._untold: dict[str, float] = {}
+        self.left: Left | None = None
 
     def note(self, sent: Sent, *, told: bool) -> None:
         """Remember a request that is sent now."""
         self.share.note(sent)
         if not told and self._window.most:
             self._untold[sent.name] = sent.moment
+
+    def left_wait(self, now: float, replicas: int) -> float:
+        """Return how long to wait once our part of what all had left is used up.
+
+        A server that is merely slow to answer told a moment ago how much was left, and the
+        others may go on asking it: what is not our part is theirs until it does not count.
+        """
+        if self.left is None or not self._window.most:
+            return 0.0
+        since = len(self.share.since(self.left.moment))
+        if since < self.left.number // replicas:
+            return 0.0
+        return max(0.0, self.left.moment + self._window.span - now)
 
     def untold(self, now: float) -> list[Sent]:
         """Return what the server does not know yet and still counts."""
@@ -252,18 +281,21 @@ class _Account:
         return True
 
 
-def _checked(reply: object) -> tuple[str, float, float]:
-    """Return the epoch, the wait and the rest in seconds. Raises Away for anything else."""
+def _checked(reply: object) -> tuple[str, float, float, int]:
+    """Return the epoch, the wait and the rest in seconds, and how many are left.
+
+    Raises Away for anything else.
+    """
     match reply:
-        case [bytes(epoch), bytes() | int() as wait, bytes(rest)] if (
+        case [bytes(epoch), bytes() | int() as wait, bytes(rest), bytes(left)] if (
             epoch.isalnum() or not epoch
         ):
             try:
-                waited, rested = int(wait), int(rest)
+                waited, rested, number = int(wait), int(rest), int(left)
             except ValueError as error:
                 raise Away from error
             known = epoch.decode()
             if waited == _LOST:
-                return known, _LOST, rested / _MICRO
-            return known, max(waited, 0) / _MICRO, max(rested, 0) / _MICRO
+                return known, _LOST, rested / _MICRO, 0
+            return known, max(waited, 0) / _MICRO, max(rested, 0) / _MICRO, max(number, 0)
     raise Away

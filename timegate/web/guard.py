@@ -49,6 +49,8 @@ class Guard:
     refused: Callable[[str], None] = lambda _: None
     """Counts a refusal by its reason."""
     restrictions: Restrictions = field(default_factory=Restrictions)
+    streams: Admission | None = None
+    """Counts bodies that are sent at the pace of who reads them."""
     deny_status: int = 451
     own: str = ""
     """Our address, for those who want to know who denies it."""
@@ -72,6 +74,18 @@ class Guard:
         """Give the place back."""
         if self.admission is not None and not _passes(target):
             self.admission.leave(client.key)
+
+    async def enter_stream(self, client: Client) -> Answer | None:
+        """Take a place for a long body; the answer if there is none."""
+        if self.streams is None:
+            return None
+        refusal = await self.streams.enter(client.key)
+        return None if refusal is None else self._refusal(refusal)
+
+    def leave_stream(self, client: Client) -> None:
+        """Give that place back."""
+        if self.streams is not None:
+            self.streams.leave(client.key)
 
     def visit(self, client: Client, *, patient: bool) -> Visit | None:
         """Return what pays for questions to archives; None if nobody has to."""

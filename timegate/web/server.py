@@ -25,7 +25,7 @@ from timegate.sharing import patient
 from timegate.telemetry import Trace
 from timegate.web.call import Answer, Call, Declined, Stream
 from timegate.web.doorway import Doorway, Room
-from timegate.web.guard import Guard
+from timegate.web.guard import Client, Guard
 from timegate.web.origins import Origins
 from timegate.web.problems import problem
 from timegate.web.recent import Asked, Recent
@@ -134,23 +134,37 @@ class Dispatch:
             with visiting(visit):
                 if asked is None:
                     return await self._other(request, target)
-                return await self._read(request, target, asked, visit)
+                answer = await self._read(request, target, asked, visit)
         finally:
             self._guard.leave(client, target)
+        if isinstance(answer, Stream):
+            return await self._flowing(request, answer, client)
+        return response(answer)
+
+    async def _flowing(
+        self, request: web.BaseRequest, stream: Stream, client: Client
+    ) -> web.StreamResponse:
+        """Send *stream* from a place of its own: who reads slowly holds up nobody else."""
+        refusal = await self._guard.enter_stream(client)
+        if refusal is not None:
+            await stream.chunks.aclose()
+            return response(refusal)
+        try:
+            return await _streamed(request, stream)
+        finally:
+            self._guard.leave_stream(client)
 
     async def _read(
         self, request: web.BaseRequest, target: str, asked: Asked, visit: Visit | None
-    ) -> web.StreamResponse:
+    ) -> Answer | Stream:
         with noting() as denied:
             answer = self._guard.settled(await self._answered(request, target), visit)
         if denied:
             answer = self._guard.denied(answer)
         answer = self._guard.kept_private(answer, request)
-        if isinstance(answer, Stream):
-            return await _streamed(request, answer)
-        if visit is None or visit.retry_after is None:
+        if isinstance(answer, Answer) and (visit is None or visit.retry_after is None):
             self._recent.put(asked, answer)
-        return response(answer)
+        return answer
 
     async def _other(self, request: web.BaseRequest, target: str) -> web.StreamResponse:
         if request.method == "OPTIONS":

@@ -294,3 +294,18 @@ def test_all_parts_together_are_no_more_than_the_whole(
                 sent.append(now)
 
     assert most_in_any_span(sent, rate.seconds) <= rate.requests
+
+
+async def test_who_loses_the_server_takes_its_part_of_what_was_left(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server = stack.enter_context(redis_server(tmp_path / "redis"))
+        replicas = Replicas(server.url, stack)
+        one, other = await replicas.ledger(), await replicas.ledger()
+        # Five of six are gone: one is left, and nobody knows whose it is.
+        together = await taken(other, 4) + await taken(one, 1)
+        server.kill()
+
+        alone = await taken(one) + await taken(other)
+
+    assert together == 5
+    assert alone <= 1

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -14,11 +14,11 @@ from timegate.admission import Admission, Places
 from timegate.cold import Budgets
 from timegate.logs import Access
 from timegate.networks import Networks
-from timegate.web.call import Answer, Call
+from timegate.web.call import Answer, Call, Stream
 from timegate.web.client import Clients
 from timegate.web.doorway import Room, files_allow
 from timegate.web.guard import Client, Guard
-from timegate.web.server import Dispatch, bound, serving
+from timegate.web.server import Dispatch, Handler, bound, serving
 
 LOOPBACK = Networks(["127.0.0.0/8"])
 
@@ -53,7 +53,7 @@ async def _until(true: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def guarded(
-    slow: Slow, guard: Guard, room: Room | None = None, log: list[Access] | None = None
+    slow: Handler, guard: Guard, room: Room | None = None, log: list[Access] | None = None
 ) -> AsyncIterator[Site]:
     dispatch = Dispatch(
         {"/healthz": _well},
@@ -190,3 +190,34 @@ async def test_each_request_is_written_down_where_that_is_wanted() -> None:
     (access,) = log
     assert (access.method, access.route, access.status) == ("GET", "/slow/", 200)
     assert access.address == "127.0.0.1"
+
+
+async def test_a_body_that_is_read_slowly_holds_a_place_of_its_own() -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def body() -> AsyncGenerator[bytes, None]:
+        yield b"one"
+        begun.set()
+        await go_on.wait()
+        yield b"two"
+
+    async def handler(call: Call) -> Answer | Stream:
+        return Stream(200, {}, body()) if call.rest.startswith("long") else Answer(200)
+
+    admission = Admission(Places(in_flight=1, queue=0))
+    guard = Guard(admission, streams=Admission(Places(in_flight=1, queue=0)))
+
+    async with guarded(handler, guard) as site, asyncio.TaskGroup() as group:
+        first = group.create_task(site.ask("/slow/long"))
+        await begun.wait()
+        held = admission.in_flight
+        short = await site.ask("/slow/short")
+        second = await site.ask("/slow/long")
+        go_on.set()
+
+    assert held == 0
+    assert short.status == 200
+    assert second.status == 503
+    assert first.result().body == b"onetwo"
+    assert guard.streams is not None
+    assert guard.streams.in_flight == 0
