@@ -218,6 +218,6 @@ async def test_a_body_that_is_read_slowly_holds_a_place_of_its_own() -> None:
     assert held == 0
     assert short.status == 200
     assert second.status == 503
-    assert first.result().body == b"onetwo"
+    assert first.result().body.endswith(b"two\r\n0\r\n\r\n")
     assert guard.streams is not None
     assert guard.streams.in_flight == 0
