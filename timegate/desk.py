@@ -22,6 +22,8 @@ Question = tuple[str, str, Moment | None, Direction]
 _PATIENCE: Final = 15.0
 _SKEW: Final = 60.0
 """Seconds by which the clocks of two replicas may differ."""
+_JUST_NOW: Final = 2.0
+"""Seconds, in which a question that was looked up in vain may have been answered."""
 
 
 class Memory(Protocol):
@@ -45,8 +47,11 @@ class Memory(Protocol):
 class Turns(Protocol):
     """Who asks, where several replicas have the same question at the same time."""
 
-    async def wait(self, question: Question) -> float:
-        """Wait while another replica asks; return for how many seconds, 0 if nobody does."""
+    async def wait(self, question: Question) -> float | None:
+        """Wait while another replica asks; return for how many seconds.
+
+        0 if nobody does, None if nobody could: then there is no answer to look for.
+        """
         ...
 
     def done(self, question: Question) -> None:
@@ -57,9 +62,8 @@ class Turns(Protocol):
 class Alone:
     """One replica: it is always its turn."""
 
-    async def wait(self, question: Question) -> float:
+    async def wait(self, question: Question) -> None:
         del question
-        return 0.0
 
     def done(self, question: Question) -> None:
         """Do nothing: nobody waits."""
@@ -170,13 +174,14 @@ class Desk:
         Who waited in vain does not wait again: the other one has failed, or is gone.
         """
         waited = await self._turns.wait(question)
-        if not waited:
+        if waited is None:
             return None
         archive, original, at, _ = question
         known = await self._memory.recall(archive, original, at)
-        # An older one was there before the question: whoever asked did not want it.
-        recent = known is not None and known.fresh and known.age <= waited + _SKEW
-        return known if recent else None
+        # An older one was there before the question: whoever asked did not want it. One that
+        # came between looking and asking is what all the others have got.
+        oldest = waited + _SKEW if waited else _JUST_NOW
+        return known if known is not None and known.fresh and known.age <= oldest else None
 
     async def _outcome(self, question: Question) -> Closest | None:
         archive, original, at, direction = question

@@ -75,9 +75,15 @@ def test_who_waited_in_vain_asks(known: Remembered | None) -> None:
 
 
 def test_whose_turn_it_is_asks_at_once() -> None:
-    story = Story(0.0, Remembered(None, fresh=True, age=0.0))
+    story = Story(0.0, Remembered(None, fresh=True, age=30.0))
 
     assert (story.asked, story.attempt.seconds) == (1, 1.0)
+
+
+def test_what_was_answered_between_looking_and_asking_is_not_asked_again() -> None:
+    story = Story(0.0, Remembered(None, fresh=True, age=0.1))
+
+    assert story.asked == 0
 
 
 @pytest.mark.parametrize("error", [False, True])

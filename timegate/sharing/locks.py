@@ -56,23 +56,24 @@ class Locks:
         self._restricted = frozenset(restricted)
         self._held: dict[Question, tuple[str, str]] = {}
 
-    async def wait(self, question: Question) -> float:
+    async def wait(self, question: Question) -> float | None:
         """Wait while another replica asks *question*; return for how many seconds.
 
-        0 means that nobody did: ask. Whatever comes of it, call `done`.
+        0 means that nobody does now, None that nobody can be asked about it. Whatever comes of
+        it, call `done`.
         """
         archive, _, _, direction = question
         # Other directions are not remembered, so who waited would find nothing.
         alone = archive in self._restricted or direction != "closest"
         if alone or len(self._held) >= _MOST_HELD:
-            return 0.0
+            return None
         name, token = self._name(question), token_hex(8)
         try:
             got = await self._client.write(
                 name, "SET", name, token, "NX", "PX", int(LEASE * 1000)
             )
         except (Away, Spoiled):
-            return 0.0
+            return None
         if got is None:
             return await self._followed(name)
         self._held[question] = name, token

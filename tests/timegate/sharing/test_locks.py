@@ -34,7 +34,7 @@ async def test_who_comes_first_asks_and_the_others_wait_until_it_is_done(
         one.done(QUESTION)
 
     assert (led, waiting) == (0.0, True)
-    assert following.result() > 0
+    assert (following.result() or 0.0) > 0
 
 
 @pytest.mark.parametrize("question", OTHERS)
@@ -42,7 +42,7 @@ async def test_other_questions_do_not_wait(client: Client, question: Question) -
     one, other = Locks(client, "1"), Locks(client, "1")
     await one.wait(QUESTION)
 
-    assert await other.wait(question) == 0.0
+    assert not await other.wait(question)
 
 
 async def test_another_set_of_archives_does_not_wait(client: Client) -> None:
@@ -54,7 +54,7 @@ async def test_another_set_of_archives_does_not_wait(client: Client) -> None:
 async def test_restricted_archives_are_asked_by_each_for_itself(client: Client) -> None:
     await Locks(client, "1").wait(QUESTION)
 
-    assert await Locks(client, "1", restricted=["a"]).wait(QUESTION) == 0.0
+    assert await Locks(client, "1", restricted=["a"]).wait(QUESTION) is None
 
 
 async def test_a_holder_that_dies_is_not_waited_for(client: Client, redis: RedisServer) -> None:
@@ -62,7 +62,7 @@ async def test_a_holder_that_dies_is_not_waited_for(client: Client, redis: Redis
     (name,) = locks(redis)
     redis.say("PEXPIRE", name, "20")
 
-    assert await Locks(client, "1").wait(QUESTION) > 0
+    assert (await Locks(client, "1").wait(QUESTION) or 0.0) > 0
     assert locks(redis) == []
 
 
@@ -109,7 +109,7 @@ async def test_what_is_no_lock_of_ours_is_not_waited_for(
 
     waited = await Locks(client, "1").wait(QUESTION)
 
-    assert waited > 0
+    assert (waited or 0.0) > 0
 
 
 def locks(redis: RedisServer) -> list[str]:
