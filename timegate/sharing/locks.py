@@ -68,6 +68,8 @@ class Locks:
         if alone or len(self._held) >= _MOST_HELD:
             return None
         name, token = self._name(question), token_hex(8)
+        # Who cannot wait for a word of the others asks an archive, which takes far longer.
+        renew()
         try:
             got = await self._client.write(
                 name, "SET", name, token, "NX", "PX", int(LEASE * 1000)
