@@ -13,6 +13,7 @@ from timegate.sharing.breakers import SharedBreakers
 from timegate.sharing.client import Client
 from timegate.sharing.ledger import RedisLedger, RedisLedgers
 from timegate.sharing.locks import Locks
+from timegate.sharing.patience import BOUND
 from timegate.sharing.replicas import BEAT, Replicas
 from timegate.sharing.store import RedisStore
 from timegate.upstream.breaker import Breakers
@@ -53,9 +54,14 @@ class Shared:
 
 
 @asynccontextmanager
-async def opened(url: str, replicas: int | None = None) -> AsyncGenerator[Shared]:
-    """Connect to *url*; that it is away is no reason not to start. Raises ValueError."""
-    async with Client(parse_address(url)) as client:
+async def opened(
+    url: str, replicas: int | None = None, bound: float = BOUND
+) -> AsyncGenerator[Shared]:
+    """Connect to *url*; that it is away is no reason not to start. Raises ValueError.
+
+    *bound*: seconds that one operation may take.
+    """
+    async with Client(parse_address(url), bound=bound) as client:
         shared = Shared(client, replicas)
         await shared.replicas.beat()
         client.keep(_every(BEAT, shared.replicas.beat))
