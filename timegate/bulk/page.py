@@ -5,7 +5,6 @@ Everything that came from outside is escaped; nothing is loaded from anywhere.
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from math import log10
 from typing import Final
 
 from timegate.bulk.result import Result
@@ -14,6 +13,8 @@ from timegate.bulk.statistics import Bar, Statistics
 _WIDTH: Final = 720
 _BAR: Final = 18
 _LABELS: Final = 190
+_LEAST: Final = 3
+"""Width of the bar for one of very many."""
 _MOST_ROWS: Final = 10_000
 _LONGEST: Final = 300
 _STYLE: Final = (
@@ -56,36 +57,32 @@ def _section(title: str, heading: str, meaning: str, bars: Sequence[Bar]) -> Ite
     yield f"<section><h2>{_text(title)}</h2>"
     if any(bar.number for bar in bars):
         yield from _picture(meaning, bars)
+    yield "<details><summary>The numbers</summary>"
     yield f'<table><tr><th scope="col">{_text(heading)}</th><th scope="col" class="n">number'
     yield "</th></tr>"
     for bar in bars:
         yield f'<tr><th scope="row">{_text(bar.label)}</th><td class="n">{bar.number}</td></tr>'
-    yield "</table></section>"
+    yield "</table></details></section>"
 
 
 def _picture(meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
-    """Yield bars whose lengths are logarithms: one lost reference is seen beside thousands."""
+    """Yield bars as long as their numbers; one lost reference is seen beside thousands."""
     name = "".join(c if c.isalnum() else "-" for c in meaning.lower())
     height = _BAR * len(bars) + 8
-    longest = max(_length(bar.number) for bar in bars)
-    scale = (_WIDTH - _LABELS - 70) / longest
+    scale = (_WIDTH - _LABELS - 70) / max(bar.number for bar in bars)
     told = "; ".join(f"{bar.label}: {bar.number}" for bar in bars if bar.number)
     yield f'<svg viewBox="0 0 {_WIDTH} {height}" role="img"'
     yield f' aria-labelledby="{name}-t {name}-d">'
-    yield f'<title id="{name}-t">{_text(meaning)} (logarithmic)</title>'
+    yield f'<title id="{name}-t">{_text(meaning)}</title>'
     yield f'<desc id="{name}-d">{_text(told)}</desc>'
     for number, bar in enumerate(bars):
         top = _BAR * number + 4
-        width = _length(bar.number) * scale
+        width = max(bar.number * scale, _LEAST) if bar.number else 0.0
         label = _text(bar.label)
         yield f'<text x="{_LABELS - 8}" y="{top + 13}" text-anchor="end">{label}</text>'
         yield f'<rect class="bar" x="{_LABELS}" y="{top}" width="{width:.1f}" height="14"/>'
         yield f'<text x="{_LABELS + width + 6:.1f}" y="{top + 13}">{bar.number}</text>'
     yield "</svg>"
-
-
-def _length(count: int) -> float:
-    return log10(count + 1)
 
 
 def _gaps(gaps: Iterable[Result]) -> Iterator[str]:
