@@ -37,6 +37,8 @@ STAMPED: Final = re.compile(r"([0-9]{4,23})([a-z]{2}_)?/(?=.)")
 _VARY: Final = "prefer"
 # A record never changes, and codings are part of what was archived.
 _FOR_EVER: Final = "max-age=86400, no-transform"
+_KEEP: Final = 60.0
+"""Seconds for which a small record that was just read and checked is given again."""
 _OK: Final = 200
 _FINAL: Final = range(200, 600)
 
@@ -179,7 +181,7 @@ async def _all(
     call: Call, status: int, archived: Archived, headers: dict[str, str]
 ) -> Answer | Stream:
     if archived.whole is not None and call.method != "HEAD":
-        return Answer(status, headers, archived.whole)
+        return Answer(status, headers, archived.whole, _KEEP)
     if archived.size is not None:
         headers["Content-Length"] = str(archived.size)
     return Stream(status, headers, await _begun(archived.chunks()))

@@ -122,7 +122,7 @@ class Dispatch:
         if elsewhere is not None:
             return response(elsewhere)
         asked = _asked(request, target, scope) if request.method in _READS else None
-        kept = None if asked is None else self._recent.get(asked)
+        kept = None if asked is None or _is_partial(request) else self._recent.get(asked)
         if kept is not None:
             return response(kept)
         client = self._guard.client(request)
@@ -218,6 +218,12 @@ class Dispatch:
         if exact is not None:
             return path, exact, mark + query
         return "/{identifier}", self._otherwise, target[1:]
+
+
+def _is_partial(request: web.BaseRequest) -> bool:
+    """Whether less than the whole answer may do: what is kept is whole."""
+    headers = request.headers
+    return "Range" in headers or "If-None-Match" in headers
 
 
 def _asked(request: web.BaseRequest, target: str, scope: str) -> Asked:

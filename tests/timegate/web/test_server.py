@@ -6,8 +6,8 @@ import json
 import pytest
 from aiohttp import web
 
-from tests.scenario import FakeArchive
-from tests.timegate.web.served import serving
+from tests.scenario import FakeArchive, World
+from tests.timegate.web.served import Site, serving
 from timegate.web.call import Answer, Call
 from timegate.web.server import Dispatch, listening
 
@@ -137,3 +137,23 @@ async def _never(call: Call) -> Answer:
 
 async def _never_batch(request: web.BaseRequest) -> web.StreamResponse:
     raise AssertionError(request)
+
+
+async def test_what_is_kept_whole_is_not_given_to_who_wants_a_part() -> None:
+    async def handler(call: Call) -> Answer:
+        if call.header("Range"):
+            return Answer(206, {}, b"o")
+        return Answer(200, {}, b"whole", 60.0)
+
+    async def no_batch(request: web.BaseRequest) -> web.StreamResponse:
+        raise AssertionError(request)
+
+    dispatch = Dispatch({}, {"/page/": handler}, handler, no_batch)
+    async with listening(dispatch, "127.0.0.1", 0) as port:
+        site = Site(port, World(A))
+        first = await site.ask("/page/x")
+        part = await site.ask("/page/x", ("Range", "bytes=2-2"))
+        again = await site.ask("/page/x")
+
+    assert (first.status, part.status, again.status) == (200, 206, 200)
+    assert part.body == b"o"
