@@ -69,6 +69,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         write(folder / "warcs")
         with ours(folder / "warcs") as server:
             replayed = measure(server, raws(6_000))
+            read = measure(server, raws(6_000, "Cache-Control: no-cache\r\n"))
             negotiated = measure(server, timegates(6_000))
         if gunicorn is None:
             print("pywb is not measured: no gunicorn in .venv-pywb, and none given")
@@ -77,7 +78,8 @@ def main(arguments: Sequence[str] = ()) -> None:
             with pywb(folder, gunicorn) as server:
                 theirs = measure(server, raws(1_000)), measure(server, timegates(150))
     print(f"{'on one core, 16 connections':<34}{'requests/s':>12}{'CPU s / 1,000':>15}")
-    told("raw replay of one page", replayed, theirs and theirs[0])
+    told("one page again and again", replayed, theirs and theirs[0])
+    told("the same, read each time", read, theirs and theirs[0])
     told(f"TimeGate over {CAPTURES:,} captures", negotiated, theirs and theirs[1])
 
 
@@ -101,8 +103,8 @@ def write(folder: Path) -> None:
     (folder / "bench.warc.gz").write_bytes(warcs.gzipped(*records))
 
 
-def raws(count: int) -> list[tuple[str, str]]:
-    return [(f"{STAMP}id_/{PAGE}", "")] * count
+def raws(count: int, header: str = "") -> list[tuple[str, str]]:
+    return [(f"{STAMP}id_/{PAGE}", header)] * count
 
 
 def timegates(count: int) -> list[tuple[str, str]]:
