@@ -71,7 +71,7 @@ bench: .venv/dev
 
 # The environment: created once, brought up to date when a lock changes.
 .venv/bin/python:
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || apt-get install -y $(APT_VENV)
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || (apt-get update -qq && apt-get install -y -qq $(APT_VENV)) >/dev/null
 	$(PYTHON) -m venv .venv
 
 .venv/run: .venv/bin/python locks/run.txt pyproject.toml
