@@ -18,6 +18,7 @@ from secrets import token_bytes
 from typing import Final, NamedTuple, TextIO
 
 from timegate.networks import neighbourhood
+from timegate.printing import masked
 from timegate.settings import LogSection
 
 EVENTS: Final = logging.getLogger("timegate.events")
@@ -119,7 +120,7 @@ def _message(record: logging.LogRecord) -> str:
         # It shows tasks with what they were about.
         return "something failed in the background"
     text = record.getMessage()[:_LONGEST]
-    return "".join(c if c.isprintable() else " " for c in text)
+    return masked(text, " ")
 
 
 def _where(error: BaseException) -> dict[str, object]:

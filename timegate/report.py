@@ -19,6 +19,7 @@ from archives.registry import Registry
 from archives.uri import check_text, read_uri
 from timegate.cite import citation
 from timegate.identifiers.duri import Duri
+from timegate.printing import masked
 from timegate.resolution import Attempt, Resolution
 from timegate.verdict import Member, Verdict, delivers_raw, header_safe, in_words, raw_address
 
@@ -164,7 +165,7 @@ def _outcome(attempt: Attempt) -> Json:
 
 def _printable(text: str) -> str:
     """Return *text*, part of which an archive may have written, without controls (E-1)."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text[:_LONGEST_REASON])
+    return masked(text[:_LONGEST_REASON])
 
 
 def links(resolution: Resolution, base_url: str, registry: Registry | None = None) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 
 from timegate.bulk.result import Result
 from timegate.bulk.statistics import Bar, Statistics
+from timegate.printing import masked
 
 _WIDTH: Final = 720
 _BAR: Final = 18
@@ -104,13 +105,9 @@ def _outcome(result: Result) -> str:
     uri = str((result.memento or {}).get("uri") or "")
     if not uri.lower().startswith(("http://", "https://")):
         return _text(result.outcome)
-    return f'<a rel="noreferrer" href="{escape(_printable(uri))}">{_text(result.outcome)}</a>'
+    return f'<a rel="noreferrer" href="{escape(masked(uri))}">{_text(result.outcome)}</a>'
 
 
 def _text(text: str) -> str:
     cut = f"{text[:_LONGEST]} ..." if len(text) > _LONGEST else text
-    return escape(_printable(cut))
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+    return escape(masked(cut))

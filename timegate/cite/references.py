@@ -18,6 +18,7 @@ from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text, negotiable, read_uri
 from timegate.cite.names import citation
 from timegate.identifiers.duri import Duri
+from timegate.printing import masked
 
 Form = Literal[
     "pwid", "duri", "link", "robust-link", "cs1", "wikitext", "bibtex", "csl", "iso690"
@@ -193,7 +194,7 @@ def _key(copy: Copy) -> str:
 
 def _plain(text: str) -> str:
     """Return *text* in one line, without controls, and not longer than a title is."""
-    words = "".join(c if c.isprintable() else " " for c in text[: 2 * _LONGEST_TITLE]).split()
+    words = masked(text[: 2 * _LONGEST_TITLE], " ").split()
     return " ".join(words)[:_LONGEST_TITLE]
 
 

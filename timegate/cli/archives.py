@@ -13,8 +13,8 @@ from rich.text import Text
 
 from archives.model import ArchiveEntry
 from archives.registry import to_memgator
-from timegate.cli.lines import printable
 from timegate.cli.options import archives_option, config_option, configured, demo_option
+from timegate.printing import escaped
 
 _HEADINGS: Final = ("id", "asked", "by", "access", "name", "why")
 
@@ -71,7 +71,7 @@ def _row(entry: ArchiveEntry) -> tuple[str, ...]:
     asked = _is_asked(entry)
     why = entry.because if asked or not entry.use else entry.access_note or entry.because
     shown = (entry.id, "yes" if asked else "no", entry.kind, entry.access, entry.name, why)
-    return tuple(map(printable, shown))
+    return tuple(map(escaped, shown))
 
 
 def _is_asked(entry: ArchiveEntry) -> bool:

@@ -8,10 +8,11 @@ import click
 from archives.reading import Malformed
 from archives.registry import Registry, load_known
 from timegate.cite import FORMS, Citation, Copy, Form, citation, reference
-from timegate.cli.lines import inputs, printable
+from timegate.cli.lines import inputs
 from timegate.cli.words import Words
 from timegate.identifiers import parse
 from timegate.identifiers.replay import ReplayUrl
+from timegate.printing import escaped
 
 
 @click.command("cite")
@@ -66,7 +67,7 @@ def _complain(link: str, complaint: Malformed, *, as_json: bool) -> None:
         told = {"input": link, "pwid": None, "duri": None, "error": complaint.why}
         click.echo(json.dumps(told))
     else:
-        click.echo(f"{printable(link)}: {complaint.why}", err=True)
+        click.echo(f"{escaped(link)}: {complaint.why}", err=True)
 
 
 def _copied(link: str, registry: Registry) -> Copy:

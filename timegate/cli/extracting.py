@@ -20,12 +20,12 @@ from timegate.bulk.journal import BadJournal, Journal
 from timegate.bulk.progress import shown
 from timegate.bulk.source import Source
 from timegate.bulk.table import Columns
-from timegate.cli.lines import printable
 from timegate.cli.list_run import Job, run_list
 from timegate.config import Config
 from timegate.extraction.run import Extracted, Extraction
 from timegate.extraction.warc_file import WarcFile
 from timegate.local import addressed, is_local, opened
+from timegate.printing import escaped
 from timegate.resolution import Policy
 from timegate.resolver import Deadlines
 from timegate.upstream import pool
@@ -164,8 +164,8 @@ class _Telling:
         if extracted.record is not None:
             self.written += 1
         elif self._total - self.written <= _SHOWN:
-            text = printable(extracted.result.item.text)
-            self._missing.append(f"  {text}: {printable(extracted.why)}")
+            text = escaped(extracted.result.item.text)
+            self._missing.append(f"  {text}: {escaped(extracted.why)}")
 
     def summarize(self, output: Path) -> None:
         """Say what was written, and what could not be had."""

@@ -19,7 +19,7 @@ from archives.collection.inventory import index_inventory
 from archives.collection.place import Address, is_elsewhere
 from archives.collection.summary import Progress as Reached
 from archives.collection.summary import Summary
-from timegate.cli.lines import printable
+from timegate.printing import escaped
 
 _MOST_WORKERS = 8
 _MEGABYTE = 1_000_000
@@ -122,7 +122,7 @@ def _told(summary: Summary) -> Iterator[str]:
     yield f"{summary.captures} captures written"
     if summary.complaints:
         yield f"{summary.complaints} things could not be used:"
-    yield from (f"  {printable(str(complaint))}" for complaint in summary.shown)
+    yield from (f"  {escaped(str(complaint))}" for complaint in summary.shown)
     if summary.complaints > len(summary.shown):
         yield f"  and {summary.complaints - len(summary.shown)} more"
 

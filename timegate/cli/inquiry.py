@@ -11,7 +11,7 @@ from archives.choice import second_of
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
-from timegate.cli.lines import printable
+from timegate.printing import escaped
 from timegate.upstream.trace import Exchange
 
 _SHOWN: Final = (
@@ -115,22 +115,22 @@ def _hop(number: int, exchange: Exchange) -> Iterator[str]:
     yield f"      {exchange.status} after {exchange.seconds:.2f} s"
     for name in _SHOWN:
         if name in exchange.headers:
-            yield f"      < {name.title()}: {printable(exchange.headers[name])}"
+            yield f"      < {name.title()}: {escaped(exchange.headers[name])}"
 
 
 def _verdict(outcome: Closest | ArchiveError | None, at: Moment | None) -> Iterator[str]:
     if outcome is None:
         yield f"{click.style('absent', 'yellow')}: the archive says that it has no copy"
     elif isinstance(outcome, ArchiveError):
-        yield f"{click.style('unknown', 'magenta')}: {printable(outcome.why)}"
+        yield f"{click.style('unknown', 'magenta')}: {escaped(outcome.why)}"
     else:
         memento = outcome.memento
-        yield f"{click.style('found', 'green')} {printable(memento.uri)}"
+        yield f"{click.style('found', 'green')} {escaped(memento.uri)}"
         yield f"  captured {memento.captured}{_in_words(_delta(memento, at))}"
         if memento.status not in (None, 200):
             yield f"  archived status {memento.status}"
         for doubt in outcome.doubts:
-            yield f"  {click.style('doubt', 'yellow')}: {printable(doubt)}"
+            yield f"  {click.style('doubt', 'yellow')}: {escaped(doubt)}"
 
 
 def _in_words(delta: int | None) -> str:

@@ -39,8 +39,3 @@ def _unquoted(text: str) -> str:
     except ValueError:
         return text
     return value if isinstance(value, str) else text
-
-
-def printable(text: str) -> str:
-    """Return *text* with what a terminal would act upon written out."""
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)

@@ -10,13 +10,13 @@ from typing import Final, Literal
 
 import click
 
-from timegate.cli.lines import printable
 from timegate.misbehave import EXAMPLE, FAULTS, Archive, Manner, served
 from timegate.misbehave.description import described, written
 from timegate.misbehave.playing import Chance, is_of_requests
 from timegate.misbehave.tls import HOST, MissingLibrary
 from timegate.misbehave.wire import Request
 from timegate.nearness import similar
+from timegate.printing import escaped
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -144,5 +144,5 @@ def _print_faults(*, as_json: bool) -> None:
 
 
 def _told(request: Request, faults: tuple[str, ...]) -> None:
-    asked = printable(f"{request.method} {request.target}")
+    asked = escaped(f"{request.method} {request.target}")
     click.echo(f"{asked}: {', '.join(faults) or 'right'}", err=True)

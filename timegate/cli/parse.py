@@ -9,10 +9,11 @@ import click
 from archives.moment import Moment
 from archives.reading import Malformed
 from archives.registry import Registry, load_known
-from timegate.cli.lines import inputs, printable
+from timegate.cli.lines import inputs
 from timegate.identifier import Reading
 from timegate.identifiers import parse, parse_wrapped
 from timegate.identifiers.pdi import Pdi
+from timegate.printing import escaped
 from timegate.problem import status_of_reading, status_of_refusal
 
 _MEANINGS = {
@@ -128,7 +129,7 @@ def _refusal(text: str, complaint: Malformed) -> str:
 
 
 def _shown(text: str, reading: Reading, registry: Registry) -> str:
-    return "\n".join([printable(text), *(f"  {line}" for line in _facts(reading, registry))])
+    return "\n".join([escaped(text), *(f"  {line}" for line in _facts(reading, registry))])
 
 
 def _facts(reading: Reading, registry: Registry) -> Iterator[str]:
@@ -161,8 +162,8 @@ def _time_in_words(time: Moment | None, granularity: str) -> str:
 
 
 def _shown_refusal(text: str, complaint: Malformed) -> str:
-    before = printable(text[: complaint.position])
-    shown = printable(text)
+    before = escaped(text[: complaint.position])
+    shown = escaped(text)
     lines = (
         [shown, " " * len(before) + click.style("^", "red", bold=True)]
         if len(shown) <= 500

@@ -16,12 +16,13 @@ from timegate.app import App, running
 from timegate.bulk.result import code_of
 from timegate.bulk.trust import trusted
 from timegate.cite import Copy, Form, reference
-from timegate.cli.lines import inputs, printable
+from timegate.cli.lines import inputs
 from timegate.cli.list_run import BASE_URL
 from timegate.cli.showing import show, told
 from timegate.config import Config
 from timegate.identifiers import parse
 from timegate.local import addressed
+from timegate.printing import escaped
 from timegate.querying import NotNegotiable, query_for
 from timegate.resolution import Policy, Query, Resolution
 from timegate.verdict import Verdict, delivers_raw, location, verdict
@@ -84,9 +85,9 @@ async def _resolve(app: App, registry: Registry, text: str, wanted: Wanted) -> i
     elif wanted.form is not None:
         _cite(resolution, judged, registry, wanted.form)
     elif sys.stdout.isatty():
-        show(printable(text), resolution, judged, registry)
+        show(escaped(text), resolution, judged, registry)
     else:
-        click.echo("\n  ".join([printable(text), *told(resolution, judged, registry)]))
+        click.echo("\n  ".join([escaped(text), *told(resolution, judged, registry)]))
     return code
 
 
@@ -101,15 +102,15 @@ def _refuse(text: str, error: ValueError, wanted: Wanted) -> None:
     if wanted.as_json:
         click.echo(json.dumps({"input": text, "code": 2, "error": str(error)}))
     elif wanted.form is not None:
-        click.echo(f"{printable(text)}: {error}", err=True)
+        click.echo(f"{escaped(text)}: {error}", err=True)
     else:
-        click.echo(f"{printable(text)}\n  {click.style('refused', 'red', bold=True)}: {error}")
+        click.echo(f"{escaped(text)}\n  {click.style('refused', 'red', bold=True)}: {error}")
 
 
 def _cite(resolution: Resolution, judged: Verdict, registry: Registry, form: Form) -> None:
     """Print a reference to the copy; to standard error, why there is none or how it differs."""
     copy = _copy(resolution, registry)
-    original = printable(resolution.query.original)
+    original = escaped(resolution.query.original)
     text = None if copy is None else reference(form, copy)
     if text is not None:
         click.echo(text)

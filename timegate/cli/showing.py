@@ -15,7 +15,7 @@ from rich.text import Text
 
 from archives.model import Closest
 from archives.registry import Registry
-from timegate.cli.lines import printable
+from timegate.printing import escaped
 from timegate.resolution import Resolution
 from timegate.verdict import Verdict, header_safe, in_words, location
 from timegate.verdict.explanation import Point, Tone
@@ -84,7 +84,7 @@ def _points(points: Sequence[Point], symbols: dict[Tone, str]) -> Table:
     table = _table()
     for point in points:
         symbol = Text(symbols[point.tone], _STYLES[point.tone])
-        table.add_row(symbol, Text(point.topic, "dim"), Text(printable(point.sentence)))
+        table.add_row(symbol, Text(point.topic, "dim"), Text(escaped(point.sentence)))
     return table
 
 

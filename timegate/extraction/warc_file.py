@@ -20,6 +20,7 @@ from timegate.bulk.result import Result
 from timegate.extraction.archived import Fields
 from timegate.extraction.fetching import Fetched
 from timegate.extraction.held import Held
+from timegate.printing import masked
 from timegate.verdict import header_safe
 from timegate.web.sandbox import is_clean
 
@@ -120,4 +121,4 @@ class WarcFile:
 
 def _line(text: str) -> str:
     """Return *text* so that it ends no field; names of files may have any character."""
-    return "".join(c if c.isprintable() else "?" for c in text)
+    return masked(text, "?")

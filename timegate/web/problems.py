@@ -7,6 +7,7 @@ from typing import Final
 from archives.errors import ArchiveError, Refused, Resting, Unreachable
 from archives.model import ArchiveEntry
 from archives.reading import Malformed
+from timegate.printing import escaped
 from timegate.problem import status_of_refusal
 from timegate.querying import NotNegotiable
 from timegate.resolution import Resolution
@@ -63,7 +64,7 @@ def _caching(status: int) -> str:
 
 def printable(text: str) -> str:
     """Return *text* without controls, and not longer than a person reads (E-1)."""
-    shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text[:1000])
+    shown = escaped(text[:1000])
     return shown if len(text) <= 1000 else shown + " ..."
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from timegate.conformance.exchange import Exchange
+from timegate.printing import escaped
 
 _SHOWN: Final = (
     *("location", "content-location", "memento-datetime", "vary", "link", "content-type"),
@@ -34,4 +35,4 @@ def got(exchange: Exchange) -> Iterator[str]:
 def printable(text: str) -> str:
     """Return *text* with what a terminal or XML would act upon written out, within bounds."""
     shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in shown)
+    return escaped(shown)

@@ -9,6 +9,7 @@ from archives.reading import Diagnostic, Malformed
 from archives.registry import Registry
 from timegate.identifier import Reading
 from timegate.identifiers import parse, parse_wrapped
+from timegate.printing import masked
 from timegate.problem import status_of_refusal
 from timegate.querying import NotNegotiable, query_for, query_for_url
 from timegate.resolution import Query
@@ -52,7 +53,7 @@ class Caret(NamedTuple):
         """Return the surroundings of *position* in *text*, line breaks as blanks."""
         start = max(position - _AROUND, 0)
         shown = [
-            "".join(c if c.isprintable() else " " for c in part)
+            masked(part, " ")
             for part in (
                 text[start:position],
                 text[position : position + 1],

@@ -1,0 +1,11 @@
+"""Foreign text where controls would act: on terminals, in logs, in headers and in pages."""
+
+
+def escaped(text: str) -> str:
+    """Return *text* with what is not printable written out as its number in Unicode."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+def masked(text: str, mark: str = "\ufffd") -> str:
+    """Return *text* with *mark* for each character that is not printable."""
+    return "".join(c if c.isprintable() else mark for c in text)
