@@ -86,8 +86,8 @@ def check_held(facts: Facts) -> None:
     gate_answers(facts)
 
 
-def timemap_of(facts: Facts) -> TimeMap:
-    """Return the TimeMap, answered and a list."""
+def answered_timemap(facts: Facts) -> TimeMap:
+    """Return the TimeMap, answered, whatever it is."""
     if facts.timemap is None:
         raise NotApplicable("no TimeMap is known")
     first = facts.timemap.first
@@ -95,9 +95,15 @@ def timemap_of(facts: Facts) -> TimeMap:
         raise Unanswered(first.silence, first.said)
     if not_held(first.said):
         raise NotApplicable(f"the archive lists nothing for {facts.sample}")
-    if not first.is_list:
-        raise Unanswered("the TimeMap is no link-format", first.said)
     return facts.timemap
+
+
+def timemap_of(facts: Facts) -> TimeMap:
+    """Return the TimeMap, answered and a list."""
+    timemap = answered_timemap(facts)
+    if not timemap.first.is_list:
+        raise Unanswered("the TimeMap is no link-format", timemap.first.said)
+    return timemap
 
 
 def documents(facts: Facts) -> list[Listing]:

@@ -16,19 +16,18 @@ from timegate.conformance.finding import (
 )
 from timegate.conformance.listing import LINK_FORMAT, Listing
 from timegate.conformance.said import Said
-from timegate.conformance.sights import documents, gate_answers, not_held, timemap_of
+from timegate.conformance.sights import (
+    answered_timemap,
+    documents,
+    gate_answers,
+    timemap_of,
+)
 
 
 @check("M-51", "must", "RFC 7089 5")
 def timemap_is_link_format(facts: Facts) -> Finding:
     """The TimeMap is a 200 in link-format."""
-    if facts.timemap is None:
-        raise NotApplicable("no TimeMap is known")
-    first = facts.timemap.first
-    if first.silence:
-        raise Unanswered(first.silence, first.said)
-    if not_held(first.said):
-        raise NotApplicable(f"the archive lists nothing for {facts.sample}")
+    first = answered_timemap(facts).first
     if not first.is_list:
         return broken(f"{first.said.status}, no list of links", "link-format", first.said)
     return passed(f"{len(first.mementos)} mementos", first.said)
