@@ -18,7 +18,7 @@ MAX_OCTETS: Final = 8192
 
 # What nearly every URL on the web looks like; needs neither folding nor repair.
 _COMMON: Final = re.compile(
-    r"https?+://[a-z0-9.-]++(?::[0-9]{1,4})?+(?:[/?](?:[!$&-;=?-Z_a-z~]++|(?=%[0-9A-Fa-f]{2})%)*+)?+"
+    r"https?+://[a-z0-9.-]++(?::[0-9]{1,4})?+(?:[/?](?:[!$&-;=?-Z_a-z~]++|%[0-9A-Fa-f]{2})*+)?+"
 )
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*+):")
 # A port behind a dotted name: no scheme that archives meet looks like that.

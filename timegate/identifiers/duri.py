@@ -25,7 +25,7 @@ _COMMON: Final = re.compile(
     r"duri:([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:T([0-9]{2}):([0-9]{2}):([0-5][0-9])Z)?+)?+)?+"
     r":(https?+://[a-z0-9.-]++(?:/[!$&-;=?-Z_a-z~]*+)?+)"
 )
-_SPLIT: Final = re.compile(r"((?:[^:]++|(?!:[A-Za-z]):)*+):(?=[A-Za-z])")
+_SPLIT: Final = re.compile(r"((?:[^:]++|:(?![A-Za-z]))*+):(?=[A-Za-z])")
 _DATE: Final = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _BASIC_DATE: Final = re.compile(r"[0-9]{4}[0-9]{2}(?:[0-9]{2})?")
 _TIME: Final = re.compile(

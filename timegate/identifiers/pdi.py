@@ -22,10 +22,10 @@ _PREFIX: Final = re.compile(r"(?:urn:)?pdi:", re.IGNORECASE)
 _SUFFIX: Final = re.compile(r"[#@]")
 _SERIES: Final = re.compile(r"(?:[a-z0-9-]++\.)++", re.IGNORECASE)
 _UNIQUE: Final = r"A-Za-z0-9()\-:;$_!'"
-_UNIQUE_ID: Final = re.compile(rf"(?:[{_UNIQUE}]++|(?=%[0-9A-Fa-f]{{2}})%..)++|\*")
-_FORMAT: Final = re.compile(r"(?:[A-Za-z0-9+-]++|(?=%2[Bb])%..)++|\*")
+_UNIQUE_ID: Final = re.compile(rf"(?:[{_UNIQUE}]++|%[0-9A-Fa-f]{{2}})++|\*")
+_FORMAT: Final = re.compile(r"(?:[A-Za-z0-9+-]++|%2[Bb])++|\*")
 _VERSION: Final = re.compile(r"[1-9][0-9]{0,8}|\*")
-_POSITION: Final = rf"(?:\([^(),]++,[^(),]++\)|(?:[{_UNIQUE}.]++|(?=%[0-9A-Fa-f]{{2}})%..)++)"
+_POSITION: Final = rf"(?:\([^(),]++,[^(),]++\)|(?:[{_UNIQUE}.]++|%[0-9A-Fa-f]{{2}})++)"
 _ONE_POSITION: Final = re.compile(_POSITION)
 _FRAGMENT: Final = re.compile(rf"(?:([A-Za-z][A-Za-z0-9-]*+)=)?+{_POSITION}(?:,{_POSITION})*+")
 _TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")

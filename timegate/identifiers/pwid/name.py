@@ -10,7 +10,7 @@ from timegate.identifier import UNRESERVED
 
 _REGISTERED: Final = re.compile(rf"~[{UNRESERVED}]++")
 _UNRESERVED: Final = re.compile(rf"[{UNRESERVED}]++")
-_SPLIT: Final = re.compile(r"([^:]*+):((?:[^:]++|(?=:[0-9]):)*+):([^:]*+):")
+_SPLIT: Final = re.compile(r"([^:]*+):((?:[^:]++|:(?=[0-9]))*+):([^:]*+):")
 _LABEL: Final = re.compile(r"[a-z0-9-]{1,63}")
 
 
