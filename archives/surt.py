@@ -6,23 +6,24 @@ query, session ids, escapes), so it is a key to find captures by, never a URL to
 Any text has one: nothing here raises, and everything takes linear time.
 """
 
-import re
 import socket
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
+from archives.possessive import compiled
+
 # What nearly every URL on the web looks like: needs no unescaping, escaping or repair.
-_COMMON: Final = re.compile(
+_COMMON: Final = compiled(
     r"(https?+)://((?:[a-z0-9_-]++\.)++[a-z][a-z0-9-]*+)"
     r"((?:/(?!\.)[!$&-.0-;=@-~]++)*+/?+)(?:\?([!$&-~]*+))?+(?:#.*+)?+"
 )
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:")
-_REPEATED_SCHEME: Final = re.compile(r"(?:(https?+://))++")
-_PARTS: Final = re.compile(r"(?://([^/?#]*+))?+([^?#]*+)(?:\?([^#]*+))?+")
-_BREAKS: Final = re.compile(r"[\t\n\r]")
-_WWW: Final = re.compile(r"www[0-9]*+\.")
-_NUMERIC: Final = re.compile(r"[0-9.]++")
-_UNSAFE: Final = re.compile(r'[^!"$&-~]')
+_SCHEME: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:")
+_REPEATED_SCHEME: Final = compiled(r"(?:(https?+://))++")
+_PARTS: Final = compiled(r"(?://([^/?#]*+))?+([^?#]*+)(?:\?([^#]*+))?+")
+_BREAKS: Final = compiled(r"[\t\n\r]")
+_WWW: Final = compiled(r"www[0-9]*+\.")
+_NUMERIC: Final = compiled(r"[0-9.]++")
+_UNSAFE: Final = compiled(r'[^!"$&-~]')
 _HEXADECIMAL: Final = frozenset(b"0123456789abcdefABCDEF")
 _LONGEST_NAME: Final = 255
 """RFC 1035 2.3.4. Python's IDNA codec is not linear; longer names it never sees."""
@@ -30,16 +31,16 @@ _BLANKS: Final = " \t\n\r\x0b\x0c"
 
 # ASP.NET puts the session in a segment: /(S(lit3py55t21z5v55vlm25s55))/orders.aspx
 _ASP_SEGMENTS: Final = (
-    re.compile(r"/(\((?:[a-z]\([0-9a-z]{24}\))++\)/)"),
-    re.compile(r"/(\([0-9a-z]{24}\)/)"),
+    compiled(r"/(\((?:[a-z]\([0-9a-z]{24}\))++\)/)"),
+    compiled(r"/(\([0-9a-z]{24}\)/)"),
 )
-_SESSION_HINT: Final = re.compile(r"sid=|sessionid|cfid=")
+_SESSION_HINT: Final = compiled(r"sid=|sessionid|cfid=")
 # With the length of each, so that only the end of a parameter is looked at.
 _SESSION_PARAMETERS: Final = (
-    (re.compile(r"jsessionid=[0-9a-z]{32}"), 43),
-    (re.compile(r"phpsessid=[0-9a-z]{32}"), 42),
-    (re.compile(r"sid=[0-9a-z]{32}"), 36),
-    (re.compile(r"aspsessionid[a-z]{8}=[a-z]{24}"), 45),
+    (compiled(r"jsessionid=[0-9a-z]{32}"), 43),
+    (compiled(r"phpsessid=[0-9a-z]{32}"), 42),
+    (compiled(r"sid=[0-9a-z]{32}"), 36),
+    (compiled(r"aspsessionid[a-z]{8}=[a-z]{24}"), 45),
 )
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 

@@ -11,31 +11,32 @@ from typing import Final
 
 import idna
 
+from archives.possessive import compiled
 from archives.reading import Diagnosis, Malformed
 
 MAX_OCTETS: Final = 8192
 """RFC 9110 4.1 asks servers to take targets of at least 8000 octets."""
 
 # What nearly every URL on the web looks like; needs neither folding nor repair.
-_COMMON: Final = re.compile(
+_COMMON: Final = compiled(
     r"https?+://[a-z0-9.-]++(?::[0-9]{1,4})?+(?:[/?](?:[!$&-;=?-Z_a-z~]++|%[0-9A-Fa-f]{2})*+)?+"
 )
-_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*+):")
+_SCHEME: Final = compiled(r"([A-Za-z][A-Za-z0-9+.-]*+):")
 # A port behind a dotted name: no scheme that archives meet looks like that.
-_HOST_FIRST: Final = re.compile(r"[\w-]++(?:\.[\w-]++)++\.?+(?::[0-9]++)?+(?=[/?#]|\Z)")
-_AUTHORITY: Final = re.compile(r"//([^/?#]*+)")
-_PORT: Final = re.compile(r"(?::[0-9]{0,5})?")
-_FUTURE_ADDRESS: Final = re.compile(r"v[0-9A-Fa-f]++\.[!$&-.0-;=A-Z_a-z~]++", re.IGNORECASE)
-_TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")
-_NO_TRIPLET: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_UNSAFE: Final = re.compile(r"[\^`{|}]")
+_HOST_FIRST: Final = compiled(r"[\w-]++(?:\.[\w-]++)++\.?+(?::[0-9]++)?+(?=[/?#]|\Z)")
+_AUTHORITY: Final = compiled(r"//([^/?#]*+)")
+_PORT: Final = compiled(r"(?::[0-9]{0,5})?")
+_FUTURE_ADDRESS: Final = compiled(r"v[0-9A-Fa-f]++\.[!$&-.0-;=A-Z_a-z~]++", re.IGNORECASE)
+_TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
+_NO_TRIPLET: Final = compiled(r"%(?![0-9A-Fa-f]{2})")
+_UNSAFE: Final = compiled(r"[\^`{|}]")
 _SPACE_OR_CONTROL: Final = (
     r"\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f"
     r"\u205f-\u206f\u3000\ufeff"
 )
-_FORBIDDEN: Final = re.compile(rf'[{_SPACE_OR_CONTROL}\ud800-\udfff<>"\\]')
-_CLEAN: Final = re.compile(r"[!#$&-;=?-\[\]^-~]*+")
-_BLANK: Final = re.compile(rf"[{_SPACE_OR_CONTROL}]")
+_FORBIDDEN: Final = compiled(rf'[{_SPACE_OR_CONTROL}\ud800-\udfff<>"\\]')
+_CLEAN: Final = compiled(r"[!#$&-;=?-\[\]^-~]*+")
+_BLANK: Final = compiled(rf"[{_SPACE_OR_CONTROL}]")
 
 
 def check_text(text: str) -> None:

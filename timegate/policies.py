@@ -5,13 +5,13 @@ Said in the query of a URL, a choice is an order: what cannot be obeyed is refus
 applied is named in ``Preference-Applied`` (F-1). An order outranks a wish.
 """
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from operator import mul
 from typing import Final, NamedTuple, get_args
 
+from archives.possessive import compiled
 from archives.registry import Registry
 from timegate.resolution import Direction, Policy, Resolution, Strictness, Verification
 from timegate.verdict import Member, Verdict
@@ -21,11 +21,11 @@ LONGEST_WAIT: Final = 30.0
 _MOST_ARCHIVES: Final = 100
 _DAY: Final = 86_400
 
-_ARCHIVE: Final = re.compile(r"[A-Za-z0-9._~-]{1,253}")
-_SECONDS: Final = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?")
+_ARCHIVE: Final = compiled(r"[A-Za-z0-9._~-]{1,253}")
+_SECONDS: Final = compiled(r"[0-9]{1,3}(?:\.[0-9]{1,3})?")
 # Six digits of years are fewer days than a timedelta holds.
-_SHORT: Final = re.compile(r"([0-9]{1,6})([smhdw])")
-_ISO: Final = re.compile(
+_SHORT: Final = compiled(r"([0-9]{1,6})([smhdw])")
+_ISO: Final = compiled(
     r"P(?=[0-9T])(?:([0-9]{1,6})Y)?(?:([0-9]{1,6})M)?(?:([0-9]{1,6})W)?(?:([0-9]{1,6})D)?"
     r"(?:T(?=[0-9])(?:([0-9]{1,6})H)?(?:([0-9]{1,6})M)?(?:([0-9]{1,6})S)?)?"
 )
@@ -43,12 +43,12 @@ _SHORT_UNITS: Final = {
 _TCHAR: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]"
 _QUOTED: Final = r'"((?:[^"\\]|\\.)*+)"'
 # One item of a list: its name, its value, and parameters that nobody here reads.
-_ITEM: Final = re.compile(
+_ITEM: Final = compiled(
     rf"[ \t,]*+({_TCHAR}++)(?:[ \t]*+=[ \t]*+(?:{_QUOTED}|({_TCHAR}*+)))?"
     r'(?:[^,"]|"(?:[^"\\]|\\.)*+")*+'
 )
-_ESCAPE: Final = re.compile(r"\\(.)")
-_WORD: Final = re.compile(rf"{_TCHAR}++")
+_ESCAPE: Final = compiled(r"\\(.)")
+_WORD: Final = compiled(rf"{_TCHAR}++")
 
 
 class BadChoice(ValueError):

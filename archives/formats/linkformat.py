@@ -9,13 +9,13 @@ begins a line always begins a link, whatever damage precedes it.
 Linear time: every repetition is possessive, and what was scanned in vain is not scanned again.
 """
 
-import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urljoin
 
 from archives.formats.decoder import LONGEST_ITEM, Backlog, plain
 from archives.formats.httpdate import WEEKDAYS
+from archives.possessive import compiled
 
 BLANK: Final = r"[ \t\r\n]"  # not \s: in Latin-1 that is also part of UTF-8 sequences
 NAME_CHARACTER: Final = r"""[^ \t\r\n=;,<>"']"""
@@ -34,23 +34,23 @@ _LINK: Final = rf"<([^<>\r\n]*+)>((?:{_PARAMETER})*+){_GAP}"
 ENDS: Final = r"(?:,(?=[\s\S]{2})|(?=<))"
 _LOOK_AHEAD: Final = 2
 
-_ITEM: Final = re.compile(_LINK + ENDS)
-_LAST_ITEM: Final = re.compile(_LINK + r"(?:,|(?=<)|\Z)")
+_ITEM: Final = compiled(_LINK + ENDS)
+_LAST_ITEM: Final = compiled(_LINK + r"(?:,|(?=<)|\Z)")
 # As far as a link that goes wrong can be followed.
-_DAMAGE: Final = re.compile(
+_DAMAGE: Final = compiled(
     rf"<[^<>\r\n]*+(?:>(?:{_PARAMETER})*+(?:{_GAP}={_GAP}(?:{_QUOTED}|{_SINGLE}))?+)?+"
 )
 # The optional groups are not possessive: with captures inside, CPython 3.11 may crash
 # (gh-101955). They repeat nothing, so there is nothing to backtrack into.
-_NAMED_VALUE: Final = re.compile(
+_NAMED_VALUE: Final = compiled(
     rf"{_GAP};{_GAP}(?:({_NAME})(?:{_GAP}={_GAP}"
     rf"(?:\"([^\"\\\r\n]*+(?:\\[^\r\n]?+[^\"\\\r\n]*+)*+)\"|'([^'\r\n]*+)'|({_BARE})))?)?"
 )
-_TIDY_LINK: Final = re.compile(r"<([!#-;=?-~]++)>((?:; [a-z]++=\"[ !#-\[\]-~]*+\")++)(?:, |\Z)")
-_TIDY_PARAMETER: Final = re.compile(r"; ([a-z]++)=\"([^\"]*+)\"")
-_ESCAPE: Final = re.compile(r"\\(.?)")
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:")
-_ORIGIN: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*+:)//[^/?#]*+")
+_TIDY_LINK: Final = compiled(r"<([!#-;=?-~]++)>((?:; [a-z]++=\"[ !#-\[\]-~]*+\")++)(?:, |\Z)")
+_TIDY_PARAMETER: Final = compiled(r"; ([a-z]++)=\"([^\"]*+)\"")
+_ESCAPE: Final = compiled(r"\\(.?)")
+_SCHEME: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:")
+_ORIGIN: Final = compiled(r"([A-Za-z][A-Za-z0-9+.-]*+:)//[^/?#]*+")
 _SEPARATORS: Final = " \t\r\n,;\xef\xbb\xbf"  # the last three are a byte order mark
 
 

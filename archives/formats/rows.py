@@ -4,13 +4,13 @@ A stamp is never padded: an index that states less than a second cannot be quote
 stated one, so such a row is unreadable and counted as skipped.
 """
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from archives.formats.httpdate import MONTHS, WEEKDAYS, day_digits
 from archives.moment import Moment
+from archives.possessive import compiled
 from archives.reading import Malformed
 
 
@@ -54,15 +54,15 @@ class _Days(dict[str, str]):
         return digits
 
 
-_DAY: Final = re.compile(
+_DAY: Final = compiled(
     rf"(?:{'|'.join(WEEKDAYS)}), [0-9]{{2}} (?:{'|'.join(MONTHS)}) [0-9]{{4}}"
 )
 # Thirty years of captures; 3.6 million days fit the grammar, and somebody will send them all.
 _MOST_DAYS: Final = 11_000
 DAYS: Final = _Days()
 
-_STAMP: Final = re.compile(r"[0-9]{8}(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9]|60)[0-9]{0,9}")
-_ISO: Final = re.compile(
+_STAMP: Final = compiled(r"[0-9]{8}(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9]|60)[0-9]{0,9}")
+_ISO: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})"
     r"(?:\.([0-9]{1,9}))?+(?:[Zz]|[+-]00:?00)?"
 )

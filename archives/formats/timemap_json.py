@@ -26,14 +26,15 @@ from archives.formats.rows import (
     stamp_from_digits,
     stamp_from_iso,
 )
+from archives.possessive import compiled
 from archives.reading import Malformed
 
 _STRING: Final = r'"[^"\\]*+(?:\\[\s\S]?+[^"\\]*+)*+"'
-_SPACE: Final = re.compile(r"[ \t\r\n,\xef\xbb\xbf]*+")
+_SPACE: Final = compiled(r"[ \t\r\n,\xef\xbb\xbf]*+")
 # Up to what shows whether it holds another object or array.
-_OBJECT: Final = re.compile(rf'\{{[^{{}}"]*+(?:{_STRING}[^{{}}"]*+)*+')
-_ARRAY: Final = re.compile(rf'\[[^\[\]{{}}"]*+(?:{_STRING}[^\[\]{{}}"]*+)*+')
-_SCALAR: Final = re.compile(rf'{_STRING}|[^ \t\r\n,:\[\]{{}}"]++(?=[\s\S])')
+_OBJECT: Final = compiled(rf'\{{[^{{}}"]*+(?:{_STRING}[^{{}}"]*+)*+')
+_ARRAY: Final = compiled(rf'\[[^\[\]{{}}"]*+(?:{_STRING}[^\[\]{{}}"]*+)*+')
+_SCALAR: Final = compiled(rf'{_STRING}|[^ \t\r\n,:\[\]{{}}"]++(?=[\s\S])')
 _END: Final = {"{": "}", "[": "]"}
 # A row that is too long is dropped, but its end has to be seen to go on behind it.
 _LONGEST_TOKEN: Final = 65_536

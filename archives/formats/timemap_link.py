@@ -23,12 +23,13 @@ from archives.formats.linkformat import (
 )
 from archives.formats.rows import DAYS, Page, Row, Unreadable
 from archives.model import Relation
+from archives.possessive import compiled
 from archives.reading import Malformed
 
 # One link a line, as the Internet Archive, OpenWayback, MemGator and pywb (with its collection)
 # write it. `[^>]` is much faster than a larger set; the line breaks and angle brackets that it
 # lets through are counted afterwards, and DAYS looks at the date.
-_USUAL: Final = re.compile(
+_USUAL: Final = compiled(
     r'^<(https?://[^>]{1,7000}+)>; rel="(?:memento|(?:first |last |prev |next ){1,4}+memento)'
     r'"; datetime="(.{16}) ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) GMT"'
     r'(?:; collection="[^"\\]{0,200}+")?+,\n',
@@ -67,7 +68,7 @@ _DATETIME: Final = (
     rf"""(?:"(?=[^"]{{29}}")|'(?=[^']{{29}}')|(?={_BARE_DATE}[ \t]{{0,6}}+[;,<\r\n]))"""
     r"(.{16}) ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) GMT[\"']?+"
 )
-_ANY: Final = re.compile(
+_ANY: Final = compiled(
     rf"[ \t\r\n,;]*+(?:<([^<>\r\n]{{1,3500}}+)>{_OTHERS}"
     rf"(?:{_REL}{_OTHERS}{_DATETIME}|{_DATETIME}{_OTHERS}{_REL}){_OTHERS}{_GAP}{ENDS}"
     # Some other link.

@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from archives.possessive import compiled
 from archives.reading import Malformed
 
 LONGEST_LINE: Final = 65_536
@@ -29,12 +30,12 @@ Bound = Literal["", "+", "-", "~"]
 
 _COUNT: Final = r"[0-9]{1,18}+[+~-]?+"
 _FREQUENCY_TEXT: Final = rf"(?:{_COUNT}(?:/(?:{_COUNT})?+)?+|/(?:{_COUNT})?+)"
-_FREQUENCY: Final = re.compile(_FREQUENCY_TEXT)
+_FREQUENCY: Final = compiled(_FREQUENCY_TEXT)
 _WORD: Final = r"[!-~]++"
 _BLANK: Final = r"[ \t]++"
-_HEADER: Final = re.compile(rb"!([a-z_]++)[ \t]++(.++)")
+_HEADER: Final = compiled(rb"!([a-z_]++)[ \t]++(.++)")
 # Headers are JSON whose names need no quotes; strings are passed over as they are.
-_UNQUOTED_NAME: Final = re.compile(
+_UNQUOTED_NAME: Final = compiled(
     r"""("(?:[^"\\]|\\.)*+")|([A-Za-z_][A-Za-z0-9_]*+)(?=[ \t]*+:)"""
 )
 
@@ -211,7 +212,7 @@ def _record_pattern(header: Header) -> re.Pattern[bytes]:
         for name in header.values
     ]
     pattern = rf"({_WORD})({others}){''.join(values)}(?:{_BLANK}\{{.*+(?<=\}}))?+"
-    return re.compile(pattern.encode())
+    return compiled(pattern.encode())
 
 
 def _unreadable(line: _Line, header: Header) -> Malformed:

@@ -3,16 +3,16 @@
 Content codings (gzip, br) are left as they are: they belong to what was archived.
 """
 
-import re
 from typing import Final, NamedTuple, Protocol
 
+from archives.possessive import compiled
 from archives.warc.head import Fields, Oversized, fields_of
 from archives.warc.stored import Damaged
 
-_STATUS_LINE: Final = re.compile(r"[^ \t]++[ \t]++([0-9]{3})(?![0-9])[ \t]*+(.*+)")
+_STATUS_LINE: Final = compiled(r"[^ \t]++[ \t]++([0-9]{3})(?![0-9])[ \t]*+(.*+)")
 # Not all say HTTP: radio stations answer ICY 200 OK.
-_ANSWER: Final = re.compile(rb"HTTP/|[A-Z]{3,8}+(?:/[0-9.]{1,8}+)?+[ \t][0-9]{3}[ \r\n]")
-_CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8}+)[ \t]*+(?:;[^\r\n]*+)?+\r\n")
+_ANSWER: Final = compiled(rb"HTTP/|[A-Z]{3,8}+(?:/[0-9.]{1,8}+)?+[ \t][0-9]{3}[ \r\n]")
+_CHUNK_SIZE: Final = compiled(rb"([0-9A-Fa-f]{1,8}+)[ \t]*+(?:;[^\r\n]*+)?+\r\n")
 _LONGEST_SIZE: Final = 64
 
 

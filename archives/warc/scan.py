@@ -10,6 +10,7 @@ from base64 import b32encode
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
+from archives.possessive import compiled
 from archives.surt import surt
 from archives.warc.block import AT_ONCE
 from archives.warc.capture import Capture, Damage
@@ -22,8 +23,8 @@ _WITH_HTTP: Final = ("http:", "https:")
 # Notes of a crawler on its own work, not of the web: outlinks, fetch times.
 _NOTES: Final = "application/warc-fields"
 REVISIT: Final = "warc/revisit"
-_MIME: Final = re.compile(r"[!-:<-~]{1,255}")
-_DIGEST: Final = re.compile(r"(?:sha1:)?+([!-~]{1,200})", re.IGNORECASE)
+_MIME: Final = compiled(r"[!-:<-~]{1,255}")
+_DIGEST: Final = compiled(r"(?:sha1:)?+([!-~]{1,200})", re.IGNORECASE)
 
 
 def captures_in(

@@ -1,23 +1,23 @@
 """What a record is of: the URL and the time, as an index can use them."""
 
-import re
 from functools import lru_cache
 from typing import Final
 
 from archives.moment import Moment
+from archives.possessive import compiled
 from archives.reading import Malformed
 
-_DATE: Final = re.compile(
+_DATE: Final = compiled(
     r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:T([0-9]{2}):([0-9]{2})"
     r"(?::([0-9]{2})(?:\.([0-9]++))?+)?+)?+)?+)?+(?:Z|\+00:00)?+"
 )
-_USUAL: Final = re.compile(
+_USUAL: Final = compiled(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])Z"
 )
-_DIGITS: Final = re.compile(r"[0-9]{4,14}+")
+_DIGITS: Final = compiled(r"[0-9]{4,14}+")
 _EARLIEST: Final = "00000101000000"
 _LONGEST_STAMP: Final = 23
-_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f]")
+_UNPRINTABLE: Final = compiled(r"[\x00-\x1f\x7f]")
 
 
 def stamp_of(date: str | None) -> str | None:

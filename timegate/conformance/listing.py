@@ -1,6 +1,5 @@
 """A TimeMap taken apart: what it lists, what it says of itself, and how well it is written."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +7,7 @@ from typing import Final
 
 from archives.formats.detection import decoder_for
 from archives.formats.linkformat import Link, LinkReader, resolved
+from archives.possessive import compiled
 from archives.reading import Malformed
 from timegate.conformance.said import MementoLink, Said, memento_links, stamp_of
 
@@ -21,7 +21,7 @@ _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 # RFC 6690 2: link-format takes type=application/link-format, which RFC 8288 does not.
 _VALUE_TOKEN: Final = rb"[!#$%&'()*+./:=?@^_`{|}~0-9A-Za-z\[\]-]++"
 _QUOTED: Final = rb'"[^"\\]*+(?:\\[\x00-\xff][^"\\]*+)*+"'
-_LINK: Final = re.compile(
+_LINK: Final = compiled(
     _GAP
     + rb"<[^<>\x00-\x20\x7f]*+>(?:"
     + _GAP

@@ -16,22 +16,23 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from archives.moment import Moment
+from archives.possessive import compiled
 from archives.reading import Diagnosis, Malformed
 from archives.uri import canonical_uri, read_uri, scheme_of
 from timegate.identifier import Named, Reading
 
-_PREFIX: Final = re.compile(r"(urn:)?(duri|tdb):", re.IGNORECASE)
-_COMMON: Final = re.compile(
+_PREFIX: Final = compiled(r"(urn:)?(duri|tdb):", re.IGNORECASE)
+_COMMON: Final = compiled(
     r"duri:([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:T([0-9]{2}):([0-9]{2}):([0-5][0-9])Z)?+)?+)?+"
     r":(https?+://[a-z0-9.-]++(?:/[!$&-;=?-Z_a-z~]*+)?+)"
 )
-_SPLIT: Final = re.compile(r"((?:[^:]++|:(?![A-Za-z]))*+):(?=[A-Za-z])")
-_DATE: Final = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
-_BASIC_DATE: Final = re.compile(r"[0-9]{4}[0-9]{2}(?:[0-9]{2})?")
-_TIME: Final = re.compile(
+_SPLIT: Final = compiled(r"((?:[^:]++|:(?![A-Za-z]))*+):(?=[A-Za-z])")
+_DATE: Final = compiled(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_BASIC_DATE: Final = compiled(r"[0-9]{4}[0-9]{2}(?:[0-9]{2})?")
+_TIME: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]++))?+)?+"
 )
-_OFFSET: Final = re.compile(r"([+-])([0-9]{2})(?:(:?)([0-9]{2}))?")
+_OFFSET: Final = compiled(r"([+-])([0-9]{2})(?:(:?)([0-9]{2}))?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,24 +14,25 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from archives.moment import Moment
+from archives.possessive import compiled
 from archives.reading import Diagnosis, Malformed
 from archives.uri import canonical_uri, check_characters, lone_percent, negotiable, read_uri
 from timegate.identifier import Named, Reading
 
-_PREFIX: Final = re.compile(r"(?:urn:)?pdi:", re.IGNORECASE)
-_SUFFIX: Final = re.compile(r"[#@]")
-_SERIES: Final = re.compile(r"(?:[a-z0-9-]++\.)++", re.IGNORECASE)
+_PREFIX: Final = compiled(r"(?:urn:)?pdi:", re.IGNORECASE)
+_SUFFIX: Final = compiled(r"[#@]")
+_SERIES: Final = compiled(r"(?:[a-z0-9-]++\.)++", re.IGNORECASE)
 _UNIQUE: Final = r"A-Za-z0-9()\-:;$_!'"
-_UNIQUE_ID: Final = re.compile(rf"(?:[{_UNIQUE}]++|%[0-9A-Fa-f]{{2}})++|\*")
-_FORMAT: Final = re.compile(r"(?:[A-Za-z0-9+-]++|%2[Bb])++|\*")
-_VERSION: Final = re.compile(r"[1-9][0-9]{0,8}|\*")
+_UNIQUE_ID: Final = compiled(rf"(?:[{_UNIQUE}]++|%[0-9A-Fa-f]{{2}})++|\*")
+_FORMAT: Final = compiled(r"(?:[A-Za-z0-9+-]++|%2[Bb])++|\*")
+_VERSION: Final = compiled(r"[1-9][0-9]{0,8}|\*")
 _POSITION: Final = rf"(?:\([^(),]++,[^(),]++\)|(?:[{_UNIQUE}.]++|%[0-9A-Fa-f]{{2}})++)"
-_ONE_POSITION: Final = re.compile(_POSITION)
-_FRAGMENT: Final = re.compile(rf"(?:([A-Za-z][A-Za-z0-9-]*+)=)?+{_POSITION}(?:,{_POSITION})*+")
-_TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")
-_BARE: Final = re.compile(rf"[{_UNIQUE}]")
-_FOREIGN: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:(?=.)")
-_FOREIGN_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+://.")
+_ONE_POSITION: Final = compiled(_POSITION)
+_FRAGMENT: Final = compiled(rf"(?:([A-Za-z][A-Za-z0-9-]*+)=)?+{_POSITION}(?:,{_POSITION})*+")
+_TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
+_BARE: Final = compiled(rf"[{_UNIQUE}]")
+_FOREIGN: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:(?=.)")
+_FOREIGN_URL: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+://.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,9 +7,9 @@ archives were asked. A PWID that stands raw keeps the query of its archived URL:
 own parameters is cut off at ``&``. One that a form encoded as a whole ends at a raw ``&``.
 """
 
-import re
 from typing import Final, NamedTuple
 
+from archives.possessive import compiled
 from timegate.web.call import Answer, Call, Declined
 from timegate.web.problems import problem
 from timegate.web.resolve import Resolve
@@ -17,8 +17,8 @@ from timegate.web.targets import PARAMETERS
 
 _NAMES: Final = ("archivestring", "pwid")
 _MOST_PARAMETERS: Final = 20
-_BLANKS: Final = re.compile(r"(?:\+|%20)*+")
-_ENCODED: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+%3[Aa]")
+_BLANKS: Final = compiled(r"(?:\+|%20)*+")
+_ENCODED: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+%3[Aa]")
 _WRITE: Final = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
 
 

@@ -1,17 +1,17 @@
 """The parts of a PWID that its notations share."""
 
-import re
 from functools import lru_cache
 from typing import Final
 
+from archives.possessive import compiled
 from archives.reading import Diagnosis, Malformed
 from archives.uri import begins_with_host, read_uri, scheme_of
 from timegate.identifier import UNRESERVED
 
-_REGISTERED: Final = re.compile(rf"~[{UNRESERVED}]++")
-_UNRESERVED: Final = re.compile(rf"[{UNRESERVED}]++")
-_SPLIT: Final = re.compile(r"([^:]*+):((?:[^:]++|:(?=[0-9]))*+):([^:]*+):")
-_LABEL: Final = re.compile(r"[a-z0-9-]{1,63}")
+_REGISTERED: Final = compiled(rf"~[{UNRESERVED}]++")
+_UNRESERVED: Final = compiled(rf"[{UNRESERVED}]++")
+_SPLIT: Final = compiled(r"([^:]*+):((?:[^:]++|:(?=[0-9]))*+):([^:]*+):")
+_LABEL: Final = compiled(r"[a-z0-9-]{1,63}")
 
 
 @lru_cache(maxsize=1024)

@@ -8,11 +8,11 @@ Around it stands RFC 8141: ``?+``, ``?=`` and ``#`` begin components that are no
 name (section 2.3), so a ``?`` of the archived URL must have been written ``%3F``.
 """
 
-import re
 from binascii import Error, a2b_base64
 from typing import Final
 
 from archives.moment import Moment
+from archives.possessive import compiled
 from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text, lone_percent
 from timegate.identifier import Reading
@@ -29,23 +29,23 @@ from timegate.pwid import PRECISIONS, Pwid
 _PREFIX: Final = "urn:pwid:"
 # "urn:pwid:" in Base64: ukwa-access-api puts PWIDs into paths that way (A-9).
 _PREFIX_BASE64: Final = "dXJuOnB3aWQ6"
-_COMMON: Final = re.compile(
+_COMMON: Final = compiled(
     r"urn:pwid:([a-z0-9.-]++):([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-5][0-9])Z"
     rf":({'|'.join(sorted(PRECISIONS))}):"
     r"(https?+://[a-z0-9.-]++(?:/(?:[!$&-;=@-Z_a-z~]++|%3F|%25[0-9A-Fa-f]{2})*+)?+)"
 )
-_TIME: Final = re.compile(
+_TIME: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[Tt]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?)?([Zz]?)"
 )
-_TIME_DRAFT_02: Final = re.compile(
+_TIME_DRAFT_02: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):?([0-9]{2}):?([0-9]{2})([Zz]?)"
 )
 # RFC 8141: a component has at least one pchar.
-_COMPONENT: Final = re.compile(r"\?[+=](?=[A-Za-z0-9._~!$&'()*+,;=:@%-])")
+_COMPONENT: Final = compiled(r"\?[+=](?=[A-Za-z0-9._~!$&'()*+,;=:@%-])")
 _FIVE: Final = {"%25": "%", "%5B": "[", "%5D": "]", "%3F": "?", "%23": "#"}
-_TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")
-_RAW: Final = re.compile(r"[][?]")
+_TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
+_RAW: Final = compiled(r"[][?]")
 
 
 def read_common_urn(text: str) -> Reading | None:
