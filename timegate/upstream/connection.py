@@ -10,16 +10,12 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from timegate.upstream.egress import Endpoint
 from timegate.upstream.http1 import Connection, Dropped
 from timegate.upstream.names import Names
+from timegate.upstream.racing import TOO_LATE, first_connected
 from timegate.upstream.translation import ForbiddenAddress
-
-_NEXT_ADDRESS: Final = 0.75
-"""Seconds until the next address is tried: before TCP repeats its first packet, after 1 s."""
-_TOO_LATE: Final = "no connection in time (TCP and TLS)"
 
 Refusal = Callable[[str], str | None]
 """Says why an address must not be connected to; None if it may."""
@@ -92,18 +88,17 @@ class Connections:
 
     async def _connected(self, endpoint: Endpoint) -> socket.socket:
         """Connect to the first address that answers; what is checked is what is used (R2)."""
-        addresses = await self._dialling.names.addresses(endpoint.host)
+        names = self._dialling.names
+        addresses = await names.addresses(endpoint.host)
         refusals = {address: self._refusal(address) for address in addresses}
         allowed = [address for address, why in refusals.items() if why is None]
         if not allowed:
             raise ForbiddenAddress(next(filter(None, refusals.values())))
-        for address in allowed[:-1]:
-            try:
-                seconds = min(_NEXT_ADDRESS, self._dialling.connect_seconds)
-                return await _connect(address, endpoint.port, seconds)
-            except OSError:
-                continue
-        return await _connect(allowed[-1], endpoint.port, self._dialling.connect_seconds)
+        address, sock = await first_connected(
+            allowed, endpoint.port, self._dialling.connect_seconds
+        )
+        names.prefer(endpoint.host, address)
+        return sock
 
     async def _handed_over(self, sock: socket.socket, connection: Connection) -> None:
         loop = asyncio.get_running_loop()
@@ -119,7 +114,7 @@ class Connections:
                     server_hostname=connection.endpoint.host,
                 )
         except TimeoutError:
-            raise TimeoutError(_TOO_LATE) from None
+            raise TimeoutError(TOO_LATE) from None
         except ConnectionError as error:
             # What asyncio raises here has neither number nor words.
             raise Dropped("ended the TLS handshake") from error
@@ -130,19 +125,3 @@ class Connections:
             self._idle.remove(connection)
         if self._closed is not None and not self._open and not self._closed.done():
             self._closed.set_result(None)
-
-
-async def _connect(address: str, port: int, seconds: float) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    sock.setblocking(False)  # noqa: FBT003 -- it takes no keyword
-    try:
-        async with asyncio.timeout(seconds):
-            await asyncio.get_running_loop().sock_connect(sock, (address, port))
-    except TimeoutError:
-        sock.close()
-        raise TimeoutError(_TOO_LATE) from None
-    except BaseException:
-        sock.close()
-        raise
-    return sock

@@ -1,21 +1,33 @@
 """Finds the addresses of a name, off everybody's way and in bounded time.
 
 The default of asyncio is to look names up in the few threads that do all other blocking work
-as well (M4).
+as well (M4). While nobody can be asked for a name, the addresses it had last are used for up
+to a day, as resolvers do that serve stale (RFC 8767); a name that is said to be no more is not.
 """
 
 import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 _KEPT: Final = 60.0
-_MOST: Final = 4
+_LAST_GOOD: Final = 24 * 3600.0
+"""Seconds for which addresses are used that nobody can be asked for again: the least that RFC
+8767 recommends. Whoever has got such an address since is found out by his certificate."""
+_AGAIN: Final = 30.0
+"""Seconds until a name is looked up again that could not be, RFC 8767's failure recheck."""
+_HESITATION: Final = 0.3
+"""Seconds that a look-up may take where the last addresses are known."""
+_MOST: Final = 8
 """Addresses of one name that are tried."""
+_NO_SUCH_NAME: Final = frozenset((socket.EAI_NONAME, socket.EAI_NODATA))
+_NO_SUCH_NAME_CARES: Final = frozenset((1, 4))
+"""What c-ares calls ENODATA and ENOTFOUND; aiohttp hides it in the cause of an OSError."""
 
 
 class UnknownName(OSError):
@@ -70,35 +82,94 @@ class SystemResolver(AbstractResolver):
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
+@dataclass(slots=True)
+class _Known:
+    """The addresses of a name, by the clock of who looked it up."""
+
+    addresses: list[str]
+    fresh_until: float
+    good_until: float
+    better: str = ""
+    """One that answered where those before it did not."""
+
+
 class Names:
-    """The addresses of names, remembered for a minute."""
+    """The addresses of names, remembered for a minute, and longer in need."""
 
     def __init__(self, resolver: AbstractResolver, clock: Callable[[], float]) -> None:
         self._resolver = resolver
         self._clock = clock
         # As many as the registry has hosts: nobody else is connected to.
-        self._known: dict[str, tuple[float, list[str]]] = {}
+        self._known: dict[str, _Known] = {}
+        self._lookups: dict[str, asyncio.Task[list[str] | UnknownName]] = {}
 
     async def addresses(self, host: str) -> list[str]:
         """Return addresses of *host*, both families in turn. Raises UnknownName."""
         if _is_address(host):
             return [host]
-        until, known = self._known.get(host, (0.0, []))
-        if self._clock() < until:
-            return known
+        known = self._known.get(host)
+        if known is not None and self._clock() < known.fresh_until:
+            return known.addresses
+        last = self._last_good(host)
+        lookup = self._lookup(host)
+        done, _ = await asyncio.wait([lookup], timeout=_HESITATION if last else None)
+        outcome = lookup.result() if done else last
+        if isinstance(outcome, UnknownName):
+            raise UnknownName(*outcome.args) from outcome
+        return outcome
+
+    def prefer(self, host: str, address: str) -> None:
+        """Try *address* first from now on: it answered, and those before it did not."""
+        known = self._known.get(host)
+        if known is not None and address in known.addresses[1:]:
+            known.addresses = _led_by(address, known.addresses)
+            known.better = address
+
+    async def close(self) -> None:
+        """End look-ups under way, and close the resolver."""
+        for lookup in self._lookups.values():
+            lookup.cancel()
+        await asyncio.gather(*self._lookups.values(), return_exceptions=True)
+        await self._resolver.close()
+
+    def _last_good(self, host: str) -> list[str]:
+        """Return what may be used without asking anybody, nothing if there is none."""
+        known = self._known.get(host)
+        return known.addresses if known and self._clock() < known.good_until else []
+
+    def _lookup(self, host: str) -> "asyncio.Task[list[str] | UnknownName]":
+        """Return the look-up of *host* that all wait for who need it now."""
+        lookup = self._lookups.get(host)
+        if lookup is None:
+            lookup = asyncio.get_running_loop().create_task(self._looked_up(host))
+            self._lookups[host] = lookup
+            lookup.add_done_callback(lambda _: self._lookups.pop(host, None))
+        return lookup
+
+    async def _looked_up(self, host: str) -> list[str] | UnknownName:
         try:
             found = await self._resolver.resolve(host, 0, socket.AF_UNSPEC)
         except OSError as error:
-            raise UnknownName(None, str(error.strerror or error)) from error
+            return self._not_found(host, error)
         addresses = in_turn([each["host"] for each in found])
         if not addresses:
-            raise UnknownName(None, "it has no address")
-        self._known[host] = (self._clock() + _KEPT, addresses)
+            self._known.pop(host, None)
+            return UnknownName(None, "it has no address")
+        known, now = self._known.get(host), self._clock()
+        better = known.better if known and known.better in addresses else ""
+        if better:
+            # Those whom DNS names first may be dead still.
+            addresses = _led_by(better, addresses)
+        self._known[host] = _Known(addresses, now + _KEPT, now + _LAST_GOOD, better)
         return addresses
 
-    async def close(self) -> None:
-        """Close the resolver."""
-        await self._resolver.close()
+    def _not_found(self, host: str, error: OSError) -> list[str] | UnknownName:
+        last = [] if _is_gone(error) else self._last_good(host)
+        if last:
+            self._known[host].fresh_until = self._clock() + _AGAIN
+            return last
+        self._known.pop(host, None)
+        return UnknownName(None, str(error.strerror or error))
 
 
 def in_turn(addresses: Sequence[str]) -> list[str]:
@@ -117,3 +188,18 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _led_by(first: str, addresses: Sequence[str]) -> list[str]:
+    return [first, *(address for address in addresses if address != first)]
+
+
+def _is_gone(error: OSError) -> bool:
+    """Whether somebody said that there is no such name, which is not that nobody answered."""
+    if isinstance(error, socket.gaierror):
+        return error.errno in _NO_SUCH_NAME
+    match error.__cause__:
+        case Exception(args=(int(code), *_)):
+            return code in _NO_SUCH_NAME_CARES
+        case _:
+            return False

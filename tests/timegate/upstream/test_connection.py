@@ -1,18 +1,17 @@
 """Connections over real sockets: who is reused, who is closed, and that nobody is left."""
 
 import asyncio
-import socket
 import ssl
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
 import trustme
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 from archives.errors import ArchiveError, Misbehaved, Unreachable
 from archives.source import Request
 from tests.clock import Clock
+from tests.timegate.upstream.book import Book
 from tests.timegate.upstream.raw_server import (
     CLOSE,
     OK,
@@ -25,29 +24,9 @@ from timegate.upstream.connection import Connections, Dialling
 from timegate.upstream.egress import Egress
 from timegate.upstream.fetcher import HttpFetcher, Timeouts
 from timegate.upstream.http1 import BUFFER
-from timegate.upstream.names import Names, UnknownName, in_turn
+from timegate.upstream.names import Names
 
 PATIENT = Timeouts()
-
-
-class Book(AbstractResolver):
-    """Knows one list of addresses, for every name."""
-
-    def __init__(self, *addresses: str) -> None:
-        self.addresses = addresses
-        self.asked: list[str] = []
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        self.asked.append(host)
-        return [
-            ResolveResult(hostname=host, host=each, port=port, family=family, proto=0, flags=0)
-            for each in self.addresses
-        ]
-
-    async def close(self) -> None:
-        pass
 
 
 class Client:
@@ -370,35 +349,3 @@ async def test_a_value_that_would_end_its_line_is_not_sent() -> None:
                 pass
 
     assert server.connections == 0
-
-
-async def test_names_are_remembered_for_a_minute() -> None:
-    clock, book = Clock(), Book("192.0.2.1", "2001:db8::1")
-    names = Names(book, clock)
-
-    for _ in range(3):
-        assert await names.addresses("a.example") == ["192.0.2.1", "2001:db8::1"]
-    clock.advance(61)
-    await names.addresses("a.example")
-    await names.addresses("127.0.0.1")
-    await names.addresses("::1")
-
-    assert book.asked == ["a.example", "a.example"]
-
-
-async def test_a_name_without_address_is_unknown() -> None:
-    with pytest.raises(UnknownName, match="no address"):
-        await Names(Book(), Clock()).addresses("a.example")
-
-
-@pytest.mark.parametrize(
-    ("found", "tried"),
-    [
-        ([], []),
-        (["1", "1", "2"], ["1", "2"]),
-        (["a:", "b:", "c:", "1"], ["a:", "1", "b:", "c:"]),
-        (["1", "2", "3", "4", "5", "6", "a:"], ["1", "a:", "2", "3"]),
-    ],
-)
-def test_the_families_take_turns(found: list[str], tried: list[str]) -> None:
-    assert in_turn(found) == tried
