@@ -139,7 +139,7 @@ async def _state(
         shared = await stack.enter_async_context(open_shared(config.cache, config.replicas))
         turns = shared.turns(_version(askable(config)))
         return _State(lasting, shared.store, shared.ledger, turns, shared.watch)
-    store = lasting.store(config.cache)
+    store = lasting.store(config.cache, config.cache_limit)
     if ledgers is None:
         return _State(lasting, store, lasting.ledger)
     file = SharedLedgers(ledgers, remote)

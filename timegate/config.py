@@ -58,6 +58,8 @@ class Config:
     soft: float = 2.0
     hard: float = 5.0
     cache: str = "memory:"
+    cache_limit: int | None = None
+    """Octets; None for what the kind of cache has by default."""
     replicas: int | None = None
     """How many servers share the cache and the manners towards archives, where it is known."""
     mementomaps: Mapping[str, str] = field(default_factory=dict)
@@ -113,6 +115,7 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         file.listen,
         *_deadlines(file, where),
         file.cache.url,
+        _cache_limit(file, where),
         file.cache.replicas,
         file.archives.mementomaps,
         frozenset(entry.id for entry in own),
@@ -193,6 +196,15 @@ def _key_and_reason(message: str) -> tuple[str, str]:
 
 def _fields_at(key: str) -> tuple[str, ...]:
     return sections().get(key, File).__struct_fields__
+
+
+def _cache_limit(file: File, where: str) -> int | None:
+    megabytes = file.cache.megabytes
+    if megabytes is None:
+        return None
+    if not file.cache.url.startswith(("memory:", "sqlite:")):
+        raise _bad(where, "cache.megabytes", "for memory: and sqlite:; Redis has its maxmemory")
+    return megabytes << 20
 
 
 def _limits(file: File, where: str) -> LimitsSection:

@@ -4,6 +4,7 @@ Answers that are remembered, what was counted, and above all how much archives h
 a reload is no reason to begin again with a full bucket (R12).
 """
 
+import asyncio
 import time
 from contextlib import suppress
 from types import TracebackType
@@ -46,7 +47,7 @@ class Lasting:
         self._places = Places()
         self._budgets = Budgets(30, 10)
         self._rate = (30, 10)
-        self._stores: dict[str, Store] = {}
+        self._stores: dict[tuple[str, int | None], Store] = {}
         self._ledgers: dict[str, tuple[object, Ledger]] = {}
         self._breakers: Breakers | None = None
         self._tally = Tally("refused")
@@ -90,11 +91,15 @@ class Lasting:
             config.base_url or "",
         )
 
-    def store(self, url: str) -> Store:
-        """Return the store at *url*, the same one for as long as we run. Raises ValueError."""
-        if url not in self._stores:
-            self._stores[url] = open_store(url)
-        return self._stores[url]
+    def store(self, url: str, limit: int | None = None) -> Store:
+        """Return the store at *url*, the same one while neither it nor its limit changes.
+
+        Raises ValueError.
+        """
+        key = (url, limit)
+        if key not in self._stores:
+            self._stores[key] = open_store(url, limit=limit)
+        return self._stores[key]
 
     async def observed(self, store: Store) -> Observations:
         """Return what was learned of the archives, also before the last stop."""
@@ -137,6 +142,7 @@ class Lasting:
             "in_flight": self._admission.in_flight,
             "queued": self._admission.queued,
             "connections": self.room.total,
+            "tasks": len(asyncio.all_tasks()),
         }
 
     def _refused(self, reason: str) -> None:

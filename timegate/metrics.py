@@ -60,6 +60,9 @@ class Metrics:
             "memory": self._gauge(
                 "timegate_resident_memory_bytes", "Memory in use by this server"
             ),
+            "tasks": self._gauge(
+                "timegate_tasks", "Things that are done at once, or waited for"
+            ),
         }
         self._breakers = self._gauge(
             "timegate_archive_breaker", "1 for the state an archive is in", "archive", "state"

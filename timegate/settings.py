@@ -36,6 +36,9 @@ class CacheSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     url: str = "memory:"
     """`memory:`, `sqlite:PATH`, `redis://HOST`, `rediss://` or a cluster of them."""
+    megabytes: Count | None = None
+    """How large it may become; None for 64 in memory and 1024 in a file. For each worker in
+    memory, for all of them in a file. Redis has its own `maxmemory`."""
     replicas: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
     """How many servers share it; None to count those that are seen there."""
 

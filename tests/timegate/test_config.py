@@ -90,6 +90,7 @@ def test_the_whole_configuration_is_read(
         hard = "3s"
         [cache]
         url = "sqlite:cache.db"
+        megabytes = 3
     """
 
     config = load_config(written(tmp_path, text))
@@ -100,7 +101,8 @@ def test_the_whole_configuration_is_read(
         8080,
         2,
     )
-    assert (config.soft, config.hard, config.cache) == (0.5, 3.0, "sqlite:cache.db")
+    assert (config.soft, config.hard) == (0.5, 3.0)
+    assert (config.cache, config.cache_limit) == ("sqlite:cache.db", 3 << 20)
 
 
 def test_the_environment_names_the_contact(
@@ -126,6 +128,11 @@ def test_the_environment_names_the_contact(
         ('[deadline]\nsoft = "0s"', "deadline.soft: '0s' must be like 2s"),
         ('[deadline]\nhard = "soon"', "deadline.hard: 'soon' must be like 2s"),
         ('[deadline]\nsoft = "9s"', "deadline.soft: must not be later than deadline.hard"),
+        ("[cache]\nmegabytes = 0", "cache.megabytes: Expected int >= 1"),
+        (
+            '[cache]\nurl = "redis://x"\nmegabytes = 1',
+            "cache.megabytes: for memory: and sqlite:; Redis has its maxmemory",
+        ),
         ('base_url = "ftp://x"', "base_url: must be an http(s) URL"),
         ("archives = 3", "archives: Expected object, got int"),
         ("[archives]\nuse = 3", "archives.use: Expected array | null, got int"),

@@ -49,12 +49,14 @@ def test_answers_refusals_and_recalls_are_counted() -> None:
 def test_what_is_under_way_is_read_when_somebody_looks() -> None:
     metrics = Metrics()
     metrics.watch(
-        lambda: {"in_flight": 3, "queued": 1, "connections": 7}, lambda: {"a": "open"}
+        lambda: {"in_flight": 3, "queued": 1, "connections": 7, "tasks": 4},
+        lambda: {"a": "open"},
     )
 
     written = generate_latest(metrics.registry()).decode().splitlines()
 
     assert "timegate_in_flight 3.0" in written
+    assert "timegate_tasks 4.0" in written
     assert 'timegate_archive_breaker{archive="a",state="open"} 1.0' in written
     assert 'timegate_archive_breaker{archive="a",state="closed"} 0.0' in written
     memory = next(line for line in written if line.startswith("timegate_resident_memory"))
