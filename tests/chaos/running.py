@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from tests.chaos.scenario import CannotRun, Figure, Rig, Scenario, named
+from tests.chaos.scenario import CannotRun, Figure, Length, Rig, Scenario, named
 from tests.chaos.table import Row, rows_of, updated
 
 
@@ -24,39 +24,39 @@ class Table(NamedTuple):
         self.file.write_text(updated(self.file.read_text(), self.kind, rows, self.order))
 
 
-def run_all(chosen: Sequence[Scenario], *, quick: bool, table: Table | None) -> bool:
+def run_all(chosen: Sequence[Scenario], length: Length, table: Table | None) -> bool:
     """Run some; return whether every promise was kept."""
     kept = True
     for scenario in chosen:
-        rows = run_one(scenario, quick=quick)
+        rows = run_one(scenario, length)
         kept = kept and not any(row.broken for row in rows)
         if table is not None and rows:
             table.take(rows)
     return kept
 
 
-def run_one(scenario: Scenario, *, quick: bool) -> list[Row]:
+def run_one(scenario: Scenario, length: Length) -> list[Row]:
     """Run one scenario to its end, whatever that is."""
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
         figures: list[Figure] = []
         try:
-            asyncio.run(_bounded(scenario, Path(folder), figures, quick=quick))
+            asyncio.run(_bounded(scenario, Path(folder), figures, length))
         except CannotRun as reason:
             click.echo(f"{'not run':<7} {scenario.name}: {reason}")
             return rows_of(scenario, figures, f"not run: {reason}")
         except TimeoutError:
-            text = f"not over within {scenario.seconds:g} s"
+            text = f"not over within {scenario.patience(length):g} s"
             click.echo(f"{'MISSED':<7}{scenario.name}: {text}")
             figures.append(Figure("the whole", text, "an end", met=False, promise=True))
     return rows_of(scenario, figures, None)
 
 
 async def _bounded(
-    scenario: Scenario, folder: Path, figures: list[Figure], *, quick: bool
+    scenario: Scenario, folder: Path, figures: list[Figure], length: Length
 ) -> None:
     async with AsyncExitStack() as stack:
-        rig = Rig(folder, stack, quick, figures, scenario.name)
-        async with asyncio.timeout(scenario.seconds):
+        rig = Rig(folder, stack, length, figures, scenario.name)
+        async with asyncio.timeout(scenario.patience(length)):
             await scenario.run(rig)
 
 
@@ -66,13 +66,16 @@ def command(scenarios: Sequence[Scenario], kind: str, doc: str) -> click.Command
     @click.command(help=doc)
     @click.argument("names", nargs=-1)
     @click.option("--quick", is_flag=True, help="Few rounds, and not the long scenarios.")
+    @click.option("--full", is_flag=True, help="As long as the catalogue asks for: hours.")
     @click.option("--list", "listing", is_flag=True, help="Name the scenarios.")
     @click.option(
         "--table",
         type=click.Path(path_type=Path, exists=True),
         help="Write the figures into the table of this file, such as docs/chaos.md.",
     )
-    def main(names: tuple[str, ...], *, quick: bool, listing: bool, table: Path | None) -> None:
+    def main(
+        names: tuple[str, ...], *, quick: bool, full: bool, listing: bool, table: Path | None
+    ) -> None:
         if listing:
             for scenario in scenarios:
                 click.echo(f"{scenario.name:<24}{scenario.rows}")
@@ -85,6 +88,7 @@ def command(scenarios: Sequence[Scenario], kind: str, doc: str) -> click.Command
             chosen = [scenario for scenario in chosen if scenario.quick]
         order = [scenario.name for scenario in scenarios]
         figures = None if table is None else Table(table, kind, order)
-        raise SystemExit(0 if run_all(chosen, quick=quick, table=figures) else 1)
+        length: Length = "quick" if quick else "full" if full else "usual"
+        raise SystemExit(0 if run_all(chosen, length, figures) else 1)
 
     return main

@@ -4,9 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import click
+
+Length = Literal["quick", "usual", "full"]
+"""A minute or less for CI; what an evening allows; what the catalogue asks for."""
 
 
 class CannotRun(Exception):
@@ -35,13 +38,15 @@ class Rig:
 
     folder: Path
     stack: AsyncExitStack
-    quick: bool = False
+    length: Length = "usual"
     figures: list[Figure] = field(default_factory=list)
     name: str = ""
 
-    def scaled(self, whole: int, quick: int) -> int:
-        """Return how many: *quick* where there is no time for the *whole*."""
-        return quick if self.quick else whole
+    def scaled(self, usual: int, quick: int, full: int | None = None) -> int:
+        """Return how many; *full* where more is asked for than the *usual*."""
+        if self.length == "quick":
+            return quick
+        return full if full is not None and self.length == "full" else usual
 
     def promise(self, what: str, measured: object, target: str, *, met: bool) -> None:
         """Report what must hold on any machine."""
@@ -77,6 +82,12 @@ class Scenario:
     """After which it is ended and counts as missed."""
     quick: bool = True
     """Whether it is among those of ``--quick``."""
+    full_seconds: float = 0.0
+    """After which it is ended with ``--full``; 0 where that changes nothing."""
+
+    def patience(self, length: Length) -> float:
+        """Return the seconds after which it is ended."""
+        return self.full_seconds if self.full_seconds and length == "full" else self.seconds
 
 
 def named(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Scenario]:

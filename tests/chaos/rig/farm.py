@@ -14,7 +14,7 @@ import struct
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -38,6 +38,8 @@ class Manner:
     allowed: int = 0
     """Answered 429 to whoever asks more often, in any *span* seconds; 0 for no limit."""
     span: float = 60.0
+    share: float = 1.0
+    """Of its requests that are treated so, by chance; the others are answered right."""
 
 
 class Farm(World):
@@ -91,7 +93,7 @@ class Farm(World):
         first, *lines = head.split("\r\n")
         headers = {n.lower(): v for n, _, v in (line.partition(": ") for line in lines)}
         method, target, _ = first.split(" ", 2)
-        manner = self.manners[number]
+        manner = self._manner(number)
         noted = self.noted[number]
         if len(noted) < MOST_NOTED:
             noted.append((time.monotonic(), target))
@@ -102,7 +104,7 @@ class Farm(World):
             return False
         if manner.seconds:
             await asyncio.sleep(manner.seconds)
-        async for piece in self._pieces(number, target, headers):
+        async for piece in self._pieces(number, manner, target, headers):
             writer.write(
                 piece.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" if method == "HEAD" else piece
             )
@@ -112,10 +114,15 @@ class Farm(World):
         # A long list has no length: it ends with the connection.
         return not (manner.length and "/timemap/" in target)
 
-    async def _pieces(
-        self, number: int, target: str, headers: dict[str, str]
-    ) -> AsyncIterator[bytes]:
+    def _manner(self, number: int) -> Manner:
         manner = self.manners[number]
+        if manner.share < 1 and self.random.random() >= manner.share:
+            return replace(manner, kind="right")
+        return manner
+
+    async def _pieces(
+        self, number: int, manner: Manner, target: str, headers: dict[str, str]
+    ) -> AsyncIterator[bytes]:
         rest = target.split("/", 2)[2]
         base = f"http://127.0.0.1:{self.ports[number]}/a{number}"
         if self._is_too_often(number) or manner.kind == "limited":

@@ -39,6 +39,12 @@ class TimeGate:
             found = json.load(refusal)
         return found
 
+    def metric(self, name: str) -> float:
+        """Return what ``/metrics`` says of *name*, which has no labels."""
+        with urlopen(self.url + "/metrics", timeout=10) as reply:  # noqa: S310 -- loopback
+            lines = reply.read().decode().splitlines()
+        return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
+
     def state(self, archive: str) -> dict[str, object]:
         found = self.told(f"/archives/{archive}")["state"]
         assert isinstance(found, dict)
