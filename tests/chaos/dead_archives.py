@@ -17,7 +17,7 @@ from tests.chaos.rig.asking import (
 from tests.chaos.rig.fault_proxy import Faults, fault_proxy
 from tests.chaos.rig.liveness import pinged
 from tests.chaos.rig.timegates import set_clock, shifted_clock, timegate
-from tests.chaos.scenario import Rig, Scenario
+from tests.chaos.scenario import Rig, Scenario, part_of
 
 COUNT: Final = 12
 _DEATHS: Final = ("refuse", "reset", "failing")
@@ -175,8 +175,8 @@ def _report_breaker(
 
 
 async def bad_network(rig: Rig) -> None:
-    """FA-11, scaled: latency up to 3 s, 2 % resets, 5 % in pieces of one byte."""
-    count = rig.scaled(400, 40)
+    """FA-11: latency up to 3 s, 2 % resets, 5 % in pieces of one byte."""
+    count = rig.scaled(400, 40, 5_000)
     with archives(6, rig.folder) as farm:
         config = ""
         for number, port in enumerate(farm.ports):
@@ -194,7 +194,7 @@ async def bad_network(rig: Rig) -> None:
         and a.header("Location") != farm.closest(DATE, range(6), original(a.target))
     ]
     rig.promise(
-        f"{count} questions (of 5,000) over a bad network",
+        f"{part_of(count, 5_000)} questions over a bad network",
         f"{statuses(answers)}; {len(lying)} wrong",
         "no wrong answer, honest partials",
         met=not strange and not lying,
@@ -232,6 +232,6 @@ SCENARIOS: Final = (
     Scenario("all-hang", "FA-03, S3, S4", all_hang),
     Scenario("isolation", "S5", isolation, 90),
     Scenario("breaker", "FA-08, S6", breaker, 150),
-    Scenario("bad-network", "FA-11", bad_network, 120),
+    Scenario("bad-network", "FA-11", bad_network, 120, full_seconds=900),
     Scenario("trickle", "HU-17", trickle),
 )

@@ -22,7 +22,7 @@ from tests.chaos.rig.asking import (
 from tests.chaos.rig.liveness import pinged
 from tests.chaos.rig.mounts import small_disk
 from tests.chaos.rig.timegates import TimeGate, timegate
-from tests.chaos.scenario import CannotRun, Rig, Scenario
+from tests.chaos.scenario import CannotRun, Rig, Scenario, part_of
 
 _COUNT: Final = 4
 
@@ -98,8 +98,8 @@ async def _ask(server: TimeGate, label: str, count: int) -> list[Answer]:
 
 
 async def cache_locked(rig: Rig) -> None:
-    """FA-15: another process holds the file, scaled from 30 s."""
-    seconds = rig.scaled(10, 5)
+    """FA-15: another process holds the file."""
+    seconds = rig.scaled(10, 5, 30)
     with archives(_COUNT, rig.folder) as farm:
         place = rig.place("t")
         file = place / "cache.db"
@@ -117,7 +117,7 @@ async def cache_locked(rig: Rig) -> None:
             healed = server.told("/readyz").get("cache")
     wrong = _wrong(farm, answers)
     rig.promise(
-        f"SQLite cache locked by another process for {seconds} s (of 30)",
+        f"SQLite cache locked by another process for {part_of(seconds, 30)} s",
         f"{statuses(answers)}, {len(wrong)} wrong; readyz says {told}, then {healed}",
         "all right, says so, heals",
         met=not wrong and told != "ok" and healed == "ok",
@@ -158,7 +158,7 @@ async def disk_full(rig: Rig) -> None:
 
 async def writer_killed(rig: Rig) -> None:
     """CD-13: kill -9 while the cache is written, then what it holds is asked for."""
-    rounds = rig.scaled(20, 4)
+    rounds = rig.scaled(20, 4, 200)
     chance = random.Random(5)  # noqa: S311 -- the same in every run
     found = wrong = 0
     with archives(_COUNT, rig.folder) as farm:
@@ -176,7 +176,7 @@ async def writer_killed(rig: Rig) -> None:
                     server.running.send(signal.SIGKILL)
                     await load
     rig.promise(
-        f"{rounds} rounds (of 200) of kill -9 while the cache writes",
+        f"{part_of(rounds, 200)} rounds of kill -9 while the cache writes",
         f"{wrong} wrong of {found:,} answers found in it afterwards",
         "0 wrong, and it opens",
         met=wrong == 0 and found > 0,
@@ -211,5 +211,5 @@ SCENARIOS: Final = (
     Scenario("cache-locked", "FA-15, S2", cache_locked, 90),
     Scenario("disk-full", "FA-15, S2", disk_full, 90),
     Scenario("file-limit", "FA-15", no_room, 90),
-    Scenario("cache-writer-killed", "CD-13", writer_killed, 180),
+    Scenario("cache-writer-killed", "CD-13", writer_killed, 180, full_seconds=2400),
 )

@@ -90,6 +90,11 @@ class Scenario:
         return self.full_seconds if self.full_seconds and length == "full" else self.seconds
 
 
+def part_of(count: int, whole: int) -> str:
+    """Write how many there were, and of how many if that is less than the catalogue's."""
+    return f"{count:,}" if count >= whole else f"{count:,} (of {whole:,})"
+
+
 def named(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Scenario]:
     """Return those that are named, all if none is. Raises ValueError."""
     known = {scenario.name: scenario for scenario in scenarios}
