@@ -104,6 +104,25 @@ class Quirk:
     source: str
 
 
+NEVER_ARCHIVED: Final = "http://timegate-canary.invalid/"
+"""A page that nobody can have: RFC 6761 6.4 keeps ``.invalid`` out of the DNS for good. Not
+drawn by lot, so that whoever reads the log of an archive sees what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A page that an archive must have, and one that it cannot have."""
+
+    has: str | None = None
+    """None where no such page is known."""
+    at: str = ""
+    """When *has* was captured, in 4 to 14 digits: some copy must be of then. Empty for any
+    time."""
+    lacks: str = NEVER_ARCHIVED
+    source: str = ""
+    """Who says that it has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ArchiveEntry:
     """One archive, as its file in `archives/known` or the operator's configuration says."""
@@ -154,9 +173,21 @@ class ArchiveEntry:
     hosted_by: str | None = None
     domains: tuple[str, ...] = ()
     """Suffixes of the hosts it collects: ``.pt``."""
+    canary: Canary | None = None
+    """``{ has = "http://...", at = "2016", lacks = "http://..." }``: a page it must have, and
+    one it cannot have, for `[canaries]`."""
     forms: tuple[ReplayForm, ...] = ()
     relocations: tuple[Relocation, ...] = ()
     quirks: tuple[Quirk, ...] = ()
     sources: tuple[str, ...] = ()
     origin: str = ""
     """The file the entry was read from."""
+
+    @property
+    def folds_spellings(self) -> bool:
+        """Whether all spellings of a URL lie under one key: http and https, www, last slash.
+
+        Every index that is asked as a CDX server keys by SURT (A-2), and so does replay over
+        it. Of others nobody knows.
+        """
+        return self.kind in ("warc", "cdx") or self.dialect is not None

@@ -133,12 +133,6 @@ class Desk:
         self._overdue.discard(question)
 
     async def _answer(self, question: Question, variant: Rule | None) -> Attempt:
-        archive, original, at, direction = question
-        if variant is not None:
-            # The resolver looked up the URL itself before it asked; nobody has looked up this.
-            known = await self._memory.recall(archive, original, at)
-            if known is not None and known.fresh and direction == "closest":
-                return Attempt(archive, known.outcome, 0.0, original, variant, known.age)
         try:
             return await self._asked(question, variant)
         finally:

@@ -28,6 +28,7 @@ class Guide:
         self._entries = entries
         self._known = known
         self._clock = clock
+        self._folding = frozenset(entry.id for entry in entries if entry.folds_spellings)
         # Maps and patterns with paths look at more than the host.
         paths = any("/" in domain for entry in entries for domain in entry.domains)
         self._by_host_alone = not known.maps and not paths
@@ -57,7 +58,7 @@ class Guide:
         own = [name for name in names if name in ours and name not in named]
         others = [name for name in names if name not in ours and name not in named]
         groups = (named, own, others) if query.archive in ours else (own, named, others)
-        return Plan(tuple(tuple(group) for group in groups if group), self._known.local)
+        return Plan(tuple(tuple(group) for group in groups if group), self._folding)
 
     def note(self, attempt: Attempt) -> None:
         """Learn from what an archive answered."""

@@ -52,6 +52,7 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
         "cite": cited(resolution, registry),
         "alternatives": [*_alternatives(resolution)],
         "attempts": [*_attempts(resolution)],
+        "unasked": [*unasked(resolution)],
         "timemap": _own("timemap/link", resolution, base_url),
         "words": in_words(verdict),
     }
@@ -147,6 +148,12 @@ def _attempts(resolution: Resolution) -> Iterator[Json]:
                 "url": resolution.query.original,
                 "variant": None,
             }
+
+
+def unasked(resolution: Resolution) -> Iterator[Json]:
+    """Yield the spellings of the URL for which some archives were not asked (S-7)."""
+    for one in resolution.unasked:
+        yield {"variant": one.variant, "url": one.url, "archives": [*one.archives]}
 
 
 def _outcome(attempt: Attempt) -> Json:

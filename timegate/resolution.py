@@ -84,6 +84,15 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Unasked:
+    """A spelling of the URL under which some archives may hold a copy, and were not asked."""
+
+    variant: Rule
+    url: str
+    archives: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Resolution:
     """The answer to a query, with the trail of how it came about."""
 
@@ -97,6 +106,8 @@ class Resolution:
     """Every archive that was asked, in the order of the answers; those without one last."""
     unanswered: tuple[str, ...] = ()
     """Archives that were asked or should have been, and had not answered when time was up."""
+    unasked: tuple[Unasked, ...] = ()
+    """Where nothing was found: other spellings, which are asked of a few archives only."""
 
     @property
     def memento(self) -> Memento | None:

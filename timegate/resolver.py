@@ -10,22 +10,22 @@ No I/O in here: archives are behind the desk, time is the event loop's.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from archives.errors import Unreachable
 from archives.model import Closest
 from timegate.budget import Budget, spending
 from timegate.desk import Desk, Memory
 from timegate.ranking import ends_search, found, in_direction, ranked
-from timegate.resolution import Attempt, Policy, Query, Remembered, Resolution, Rule
-from timegate.variants import variants
+from timegate.resolution import Attempt, Policy, Query, Remembered, Resolution
+from timegate.variants import Spelling, Spellings
 
 # The named archive alone for so long, then one more at a time: with answers at a median of
 # 300 ms (lognormal, sigma 0.8) that is 1.14 requests on average where it holds the copy.
 PATIENCE: Final = 1.3
 STAGGER: Final = 0.1
-_VARIANTS_OF_THE_NAMED: Final = 2
 # RFC 8767 5: a client hears of old data before it gives up by itself.
 _OLD_IS_GOOD_ENOUGH: Final = 1.8
 
@@ -84,7 +84,8 @@ class Resolver:
         wishes = policy or Policy()
         plan = self._narrowed(self._route(query, wishes), query, wishes)
         remembered = {} if wishes.no_cache else await self._recalled(query, plan)
-        search = _Search(query, wishes, plan, self._desk, _fresh(query, wishes, remembered))
+        known = _fresh(query, wishes, remembered)
+        search = _Search(query, wishes, plan, self._desk, self._memory, known)
         stale = _stale(query, wishes, remembered)
         if not wishes.only_if_cached:
             with spending(Budget()):
@@ -111,7 +112,21 @@ class Resolver:
 
 
 def _fresh(query: Query, policy: Policy, remembered: dict[str, Remembered]) -> list[Attempt]:
-    return [_attempt(query, policy, a, r) for a, r in remembered.items() if r.fresh]
+    return [
+        _attempt(query, policy, archive, known)
+        for archive, known in remembered.items()
+        if known.fresh and _tells(query, policy, known)
+    ]
+
+
+def _tells(query: Query, policy: Policy, known: Remembered) -> bool:
+    """Whether *known* answers the question.
+
+    The closest copy may lie on the side that is not wanted. Whether there is one on the other
+    side the archive was not asked.
+    """
+    outcome = known.outcome
+    return outcome is None or in_direction(outcome, query.at, policy.direction) is not None
 
 
 def _stale(query: Query, policy: Policy, remembered: dict[str, Remembered]) -> list[Attempt]:
@@ -132,18 +147,22 @@ def _attempt(query: Query, policy: Policy, archive: str, known: Remembered) -> A
 class _Search:
     """One search: who was asked, who answered, what is the best so far."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 -- what is asked, of whom, and what is known
         self,
         query: Query,
         policy: Policy,
         plan: Plan,
         desk: Desk,
+        memory: Memory,
         known: Iterable[Attempt],
     ) -> None:
         self._query = query
         self._policy = policy
         self._plan = plan
         self._desk = desk
+        self._memory = memory
+        self._spellings = Spellings(query, plan.folding)
+        self._looked_up: set[str] = set()
         self._attempts: list[Attempt] = list(known)
         self._ended = any(ends_search(query, attempt) for attempt in self._attempts)
         answered = {attempt.archive for attempt in self._attempts}
@@ -151,7 +170,7 @@ class _Search:
             left for group in plan.groups if (left := [a for a in group if a not in answered])
         ]
         self._current: set[str] = set()
-        self._pending: dict[asyncio.Task[Attempt], tuple[str, Rule | None]] = {}
+        self._pending: dict[asyncio.Task[Attempt], tuple[str, Spelling | None]] = {}
         self._next_start = 0.0
 
     async def run(self, deadlines: Deadlines, *, old: bool = False) -> None:
@@ -162,19 +181,21 @@ class _Search:
         if self._ended:
             return
         began = self._now()
+        await self._ask_named_for_spellings()
         while not self._ended:
             self._start_more()
-            if not self._pending and not self._start_variants():
+            if not self._pending and not await self._ask_all_for_spellings():
                 return
             give_up = began + deadlines.give_up(copy=self._has_copy(), old=old)
             if self._now() >= give_up:
                 return
             await self._wait(give_up)
+            await self._ask_named_for_spellings()
 
     def conclusion(self, stale: Sequence[Attempt]) -> Resolution:
         """Return what there is now; *stale* answers only where there is nothing better."""
         unanswered = self._unanswered()
-        attempts = list(self._attempts)
+        attempts = [*self._attempts, *self._overdue_spellings()]
         if not found(attempts):
             silent = {*unanswered, *self._failed()}
             attempts += [attempt for attempt in stale if attempt.archive in silent]
@@ -186,6 +207,7 @@ class _Search:
             tuple(copies[1:]),
             tuple(attempts),
             tuple(unanswered),
+            () if copies else self._spellings.unasked(self._absent()),
         )
 
     def _has_copy(self) -> bool:
@@ -204,35 +226,63 @@ class _Search:
             self._groups = [group for group in self._groups if group]
             self._next_start = self._now() + STAGGER
 
-    def _start_variants(self) -> bool:
-        """Ask everyone for other spellings once the URL itself is nowhere (S-7)."""
+    async def _ask_named_for_spellings(self) -> None:
+        """Ask the named archive for other spellings as soon as it has said no (S-7)."""
+        named = [archive for archive in self._absent() if archive == self._query.archive]
+        await self._recall_spellings(named)
+        copies = {attempt.archive for attempt, _ in found(self._attempts)}
+        self._start_spellings([archive for archive in named if archive not in copies])
+
+    async def _ask_all_for_spellings(self) -> bool:
+        """Ask for other spellings once the URL itself is nowhere; False if none is left."""
         if self._has_copy():
             return False
-        for rule, url in variants(self._query):
-            asked = {attempt.archive for attempt in self._attempts if attempt.original == url}
-            willing = [
-                a.archive
-                for a in self._attempts
-                if a.outcome is None and a.archive not in self._plan.folding
-            ]
-            left = [a for a in dict.fromkeys(willing) if a not in asked]
-            if left:
-                self._start(left, url, rule)
-                return True
-        return False
+        absent = self._absent()
+        await self._recall_spellings(absent)
+        return not self._has_copy() and self._start_spellings(absent)
 
-    def _start(
-        self, archives: Sequence[str], url: str | None = None, rule: Rule | None = None
-    ) -> None:
+    def _start_spellings(self, archives: Sequence[str]) -> bool:
+        taken = self._spellings.take(archives)
+        for archive, spelling in taken:
+            self._start([archive], spelling)
+        return bool(taken)
+
+    async def _recall_spellings(self, archives: Sequence[str]) -> None:
+        """Take what is known of other spellings: that costs nobody a request."""
+        new = [archive for archive in archives if archive not in self._looked_up]
+        self._looked_up.update(new)
+        by_spelling: dict[Spelling, list[str]] = {}
+        for archive, spelling in () if self._policy.no_cache else self._spellings.left(new):
+            by_spelling.setdefault(spelling, []).append(archive)
+        for spelling, those in by_spelling.items():
+            known = await self._memory.recall_all(those, spelling.url, self._query.at)
+            heard = [(archive, spelling.url) for archive in self._taken(known, spelling)]
+            self._spellings.heard(heard)
+
+    def _taken(self, known: Mapping[str, Remembered], spelling: Spelling) -> Iterator[str]:
+        """Take what is remembered of *spelling*; yield who had said it."""
+        query = replace(self._query, original=spelling.url)
+        told = {a: r for a, r in known.items() if r.fresh and _tells(query, self._policy, r)}
+        for archive, remembered in told.items():
+            attempt = _attempt(query, self._policy, archive, remembered)
+            self._take(replace(attempt, variant=spelling.rule))
+            yield archive
+
+    def _absent(self) -> list[str]:
+        """Return who has said no to the URL itself, the most promising first."""
+        said_no = {a.archive for a in self._attempts if a.outcome is None and a.variant is None}
+        return [archive for archive in self._plan.order if archive in said_no]
+
+    def _start(self, archives: Sequence[str], spelling: Spelling | None = None) -> None:
         for archive in archives:
             task = self._desk.ask(
                 archive,
-                url or self._query.original,
+                self._query.original if spelling is None else spelling.url,
                 self._query.at,
                 direction=self._policy.direction,
-                variant=rule,
+                variant=None if spelling is None else spelling.rule,
             )
-            self._pending[task] = (archive, rule)
+            self._pending[task] = (archive, spelling)
 
     async def _wait(self, give_up: float) -> None:
         until = min(give_up, self._next_start) if self._groups else give_up
@@ -241,7 +291,8 @@ class _Search:
             self._pending, timeout=patience, return_when=asyncio.FIRST_COMPLETED
         )
         for task in done:
-            _, rule = self._pending.pop(task)
+            _, spelling = self._pending.pop(task)
+            rule = None if spelling is None else spelling.rule
             attempt = task.result()
             # Whoever asked first may have meant another URL, of which this one is a variant.
             self._take(attempt if attempt.variant == rule else replace(attempt, variant=rule))
@@ -249,19 +300,21 @@ class _Search:
     def _take(self, attempt: Attempt) -> None:
         self._attempts.append(attempt)
         self._ended = self._ended or ends_search(self._query, attempt)
-        named = attempt.archive == self._query.archive
-        if named and attempt.outcome is None and attempt.variant is None:
-            rules = list(variants(self._query))[:_VARIANTS_OF_THE_NAMED]
-            for rule, url in rules:
-                self._start([attempt.archive], url, rule)
 
     def _unanswered(self) -> list[str]:
         """Return who did not answer, or was not even asked for want of time."""
         if self._ended or self._policy.only_if_cached:
             # Nobody else was needed; they are not missing.
             return []
-        pending = [archive for archive, rule in self._pending.values() if rule is None]
+        pending = [archive for archive, spelling in self._pending.values() if spelling is None]
         return [*pending, *(archive for group in self._groups for archive in group)]
+
+    def _overdue_spellings(self) -> Iterator[Attempt]:
+        """Yield who was asked for another spelling and has not said: that is unknown too."""
+        for archive, spelling in () if self._ended else self._pending.values():
+            if spelling is not None:
+                silence = Unreachable(archive, spelling.url, "no answer in time")
+                yield Attempt(archive, silence, 0.0, spelling.url, spelling.rule)
 
     def _failed(self) -> set[str]:
         return {

@@ -20,7 +20,7 @@ from tests.timegate.resolutions import (
     resolved,
 )
 from timegate.report import LONGEST_LINKS, Json, links, report
-from timegate.resolution import Resolution
+from timegate.resolution import Resolution, Unasked
 from timegate.verdict import verdict
 
 BASE = "https://timegate.example"
@@ -94,6 +94,7 @@ def test_a_report_holds_the_verdict_the_copy_and_the_trail() -> None:
             | {"milliseconds": None}
             | attempt,
         ],
+        "unasked": [],
         "timemap": "https://timegate.example/timemap/link/http://www.dr.dk/",
         "words": "exactly the time asked for, in the archive named, same URL; "
         "2 of 5 archives did not answer",
@@ -109,6 +110,21 @@ def test_a_report_of_nothing_says_null() -> None:
     assert nothing["memento"] is None
     assert nothing["cite"] == {"pwid": None, "duri": None}
     assert nothing["alternatives"] == []
+
+
+def test_a_report_of_nothing_says_which_spellings_were_not_asked() -> None:
+    spared = Unasked("scheme", "https://www.dr.dk/", ("loc", "ukwa"))
+    resolution = replace(resolved(asking(SECOND), None, absent("loc")), unasked=(spared,))
+
+    nothing = reported(resolution)
+
+    assert nothing["unasked"] == [
+        {"variant": "scheme", "url": "https://www.dr.dk/", "archives": ["loc", "ukwa"]}
+    ]
+    assert nothing["sources"] == {"value": "complete", "asked": 1, "failed": 0, "unasked": 1}
+    assert nothing["words"] == (
+        "no copy found; not every archive was asked for other spellings of the URL"
+    )
 
 
 def test_an_archive_without_a_pwid_id_is_cited_by_its_url_alone() -> None:

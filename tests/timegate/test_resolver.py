@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -276,6 +277,159 @@ def test_other_spellings_are_tried_after_the_url_itself_and_said() -> None:
     assert (in_named.best.archive, in_named.best.variant) == ("named", "scheme")
     assert elsewhere.best is not None
     assert (elsewhere.best.archive, elsewhere.best.variant) == ("other", "www")
+
+
+@pytest.mark.parametrize("archive", [None, "a0", "a34"])
+@pytest.mark.parametrize("url", [URL, "http://www.example.org/page"])
+def test_a_url_that_nobody_has_costs_two_requests_more_than_there_are_archives(
+    url: str, archive: str | None
+) -> None:
+    world = World(*(FakeArchive(f"a{n}", 0.1) for n in range(35)))
+
+    resolution = resolved(world, Query(url, AT, archive=archive))
+
+    assert world.requests() == 35 + 2
+    assert resolution.complete
+
+
+def test_spellings_that_were_not_asked_are_told() -> None:
+    world = World(FakeArchive("a", 0.1), FakeArchive("b", 0.1), FakeArchive("c", 0.1))
+
+    resolution = resolved(world, ANY)
+
+    told = [(one.variant, one.archives) for one in resolution.unasked]
+    assert told == [
+        ("scheme", ("c",)),
+        ("www", ("a", "b", "c")),
+        ("slash", ("a", "b", "c")),
+    ]
+    assert resolution.unasked[0].url == "https://example.org/"
+
+
+def test_where_a_copy_was_found_no_spelling_is_missing() -> None:
+    world = World(FakeArchive("a", 0.1), FakeArchive("b", 0.1, (DAY_LATER,)))
+
+    assert resolved(world, ANY).unasked == ()
+
+
+def test_the_named_archive_is_asked_for_two_spellings_and_then_nobody_is() -> None:
+    world = World(FakeArchive("named", 0.1), FakeArchive("other", 0.1))
+
+    resolved(world, NAMED)
+
+    spellings = ["http://example.org/", "https://example.org/", "http://www.example.org/"]
+    assert [url for url, _ in world.archives["named"].asked] == spellings
+    assert [url for url, _ in world.archives["other"].asked] == spellings[:1]
+
+
+def test_the_named_archive_is_asked_for_spellings_although_another_has_a_copy() -> None:
+    world = World(
+        FakeArchive("own", 0.1, (WEEK_LATER,)),
+        FakeArchive("named", 0.1, (EXACT,), holds="https://example.org/"),
+    )
+    plan = Plan((("own",), ("named",)))
+    resolver = Resolver(world.desk, world.memory, lambda _query, _policy: plan)
+
+    resolution = story(world, lambda _: resolver.resolve(NAMED))
+
+    assert resolution.best is not None
+    assert (resolution.best.archive, resolution.best.variant) == ("named", "scheme")
+
+
+def test_a_repeated_question_for_what_nobody_has_asks_nobody() -> None:
+    world = World(*(FakeArchive(f"a{n}", 0.1) for n in range(12)))
+    order = list(world.archives)
+    resolver = Resolver(world.desk, world.memory, lambda _query, _policy: Plan((tuple(order),)))
+
+    async def tell(_: World) -> Resolution:
+        await resolver.resolve(ANY)
+        # What is learned from the first answers changes who is the most promising.
+        order.reverse()
+        return await resolver.resolve(ANY)
+
+    resolution = story(world, tell)
+
+    assert world.requests() == 12 + 2
+    assert sum(attempt.variant is not None for attempt in resolution.attempts) == 2
+
+
+def test_a_copy_under_another_spelling_is_found_again_without_asking() -> None:
+    world = World(FakeArchive("a", 0.1, (EXACT,), holds="https://example.org/"))
+
+    async def tell(w: World) -> Resolution:
+        await w.resolver.resolve(ANY)
+        asked = w.requests()
+        again = await w.resolver.resolve(ANY)
+        assert w.requests() == asked
+        return again
+
+    resolution = story(world, tell)
+
+    assert resolution.best is not None
+    assert (resolution.best.variant, resolution.best.age) == ("scheme", 0.0)
+
+
+def test_what_is_remembered_of_another_spelling_is_used_from_every_archive() -> None:
+    world = World(*(FakeArchive(f"a{n}", 0.1) for n in range(5)))
+    copy = Memento(DAY_LATER, "http://a4/m", "https://example.org/", "a4")
+    kept = Remembered(Closest(copy, "timegate"), fresh=True, age=9.0)
+    world.memory.kept["a4", "https://example.org/", AT] = kept
+
+    resolution = resolved(world, ANY)
+
+    assert resolution.memento == copy
+    assert world.requests() == 5
+
+
+def test_no_cache_asks_for_other_spellings_again() -> None:
+    world = World(FakeArchive("a", 0.1))
+
+    async def tell(w: World) -> Resolution:
+        await w.resolver.resolve(ANY)
+        return await w.resolver.resolve(ANY, Policy(no_cache=True))
+
+    story(world, tell)
+
+    assert world.requests() == 2 * (1 + 2)
+
+
+def test_an_archive_that_does_not_say_whether_it_has_another_spelling_is_unknown() -> None:
+    class Halting(FakeArchive):
+        async def closest(self, original: str, at: Moment | None) -> Closest | None:
+            self.delay = 0.1 if original == URL else NEVER
+            return await super().closest(original, at)
+
+    resolution = resolved(World(Halting("a")), ANY)
+
+    assert resolution.memento is None
+    assert resolution.failed == ("a",)
+    assert not resolution.complete
+
+
+def test_the_literal_reading_is_asked_also_of_who_folds_spellings() -> None:
+    world = World(FakeArchive("named", 0.1))
+    query = replace(NAMED, literal="http://example.org/%23")
+    plan = Plan((("named",),), frozenset({"named"}))
+    resolver = Resolver(world.desk, world.memory, lambda _query, _policy: plan)
+
+    resolution = story(world, lambda _: resolver.resolve(query))
+
+    assert [url for url, _ in world.archives["named"].asked] == [URL, "http://example.org/%23"]
+    assert resolution.unasked == ()
+
+
+def test_a_remembered_copy_on_the_other_side_is_no_clear_no() -> None:
+    stamps = ("20160101000000", "20160122112030")
+    world = World(FakeArchive("a", 0.1, stamps))
+
+    async def tell(w: World) -> Resolution:
+        await w.resolver.resolve(ANY)
+        return await w.resolver.resolve(ANY, Policy(direction="before"))
+
+    resolution = story(world, tell)
+
+    assert resolution.memento is not None
+    assert resolution.memento.stamp == stamps[0]
 
 
 def test_other_spellings_are_not_asked_of_who_did_not_answer() -> None:

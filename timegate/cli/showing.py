@@ -32,6 +32,9 @@ def told(resolution: Resolution, judged: Verdict, registry: Registry) -> Iterato
     if memento is None:
         silent = ", ".join(resolution.failed)
         yield f"nothing found; no answer from {silent}" if silent else "nothing found"
+        if resolution.unasked:
+            spared = ", ".join(escaped(one.url) for one in resolution.unasked)
+            yield f"not every archive was asked for {spared}"
         return
     yield location(resolution, registry) or memento.uri
     yield f"captured {memento.captured}, in {memento.archive}"
@@ -64,7 +67,7 @@ def _parts(view: AnswerView, symbols: dict[Tone, str]) -> Iterator[RenderableTyp
     if view.copy is not None:
         yield _link(view.copy.uri)
         yield Text(f"captured {view.copy.captured}, in {view.copy.name}")
-        yield _points([point for point in view.points if point.tone != "good"], symbols)
+    yield _points([point for point in view.points if point.tone != "good"], symbols)
     if view.others:
         yield Text("Also in", "dim")
         yield _others(view.others)

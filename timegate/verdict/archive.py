@@ -3,7 +3,7 @@
 from archives.model import Closest, Memento
 from archives.registry import Registry
 from timegate.resolution import Query, Resolution
-from timegate.verdict.member import Member
+from timegate.verdict.member import Member, Parameter
 
 
 def archive_member(query: Query, memento: Memento, registry: Registry) -> Member:
@@ -34,7 +34,10 @@ def sources(resolution: Resolution) -> Member:
     """Return whether all who were asked answered: closest is only closest among them."""
     asked = {*(attempt.archive for attempt in resolution.attempts), *resolution.unanswered}
     value = "complete" if resolution.complete else "partial"
-    return Member(value, {"asked": len(asked), "failed": len(resolution.failed)})
+    params: dict[str, Parameter] = {"asked": len(asked), "failed": len(resolution.failed)}
+    if resolution.unasked:
+        params["unasked"] = len(resolution.unasked)
+    return Member(value, params)
 
 
 def negotiation(query: Query, found: Closest) -> Member:

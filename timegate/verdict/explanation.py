@@ -129,9 +129,13 @@ def _content(content: Member) -> _Told:
 
 def _sources(sources: Member) -> _Told:
     asked, failed = sources["asked"], int(sources["failed"] or 0)
-    if not failed:
-        return "good", f"All archives that were asked have answered ({asked})."
-    return "fair", f"{failed} of {asked} archives did not answer: a better copy may exist."
+    if failed:
+        told = f"{failed} of {asked} archives did not answer: a better copy may exist."
+    else:
+        told = f"All archives that were asked have answered ({asked})."
+    if sources["unasked"]:
+        told += " Not every one was asked for other spellings of the URL."
+    return ("fair" if failed or sources["unasked"] else "good"), told
 
 
 def _syntax(syntax: Member) -> _Told:

@@ -88,5 +88,7 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
     if verdict.sources and verdict.sources.value == "partial":
         asked, failed = verdict.sources["asked"], verdict.sources["failed"]
         yield f"{failed} of {asked} archives did not answer"
+    if verdict.sources and verdict.sources["unasked"]:
+        yield "not every archive was asked for other spellings of the URL"
     if verdict.syntax and verdict.syntax.value == "repaired":
         yield "the reference was not well written and had to be repaired"

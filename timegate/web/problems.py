@@ -10,6 +10,7 @@ from archives.reading import Malformed
 from timegate.printing import escaped
 from timegate.problem import status_of_refusal
 from timegate.querying import NotNegotiable
+from timegate.report import unasked
 from timegate.resolution import Resolution
 from timegate.web.call import Answer
 
@@ -115,7 +116,12 @@ def nothing_found(
     detail = "every archive that was asked answered that it has none"
     if not resolution.attempts:
         detail = "no archive could be asked: look at archives= and exclude=, or at /archives"
-    return problem(404, "no-memento", detail, headers=headers, archives=trail)
+    told: dict[str, object] = {"archives": trail}
+    if resolution.unasked:
+        spared = ", ".join(one.url for one in resolution.unasked)
+        detail += f" of this URL; not every one was asked for {spared}"
+        told["unasked"] = [*unasked(resolution)]
+    return problem(404, "no-memento", detail, headers=headers, **told)
 
 
 def _incomplete(
@@ -159,7 +165,8 @@ def _trail(resolution: Resolution) -> list[dict[str, object]]:
             else None,
         }
         for attempt in resolution.attempts
-        if attempt.variant is None
+        # That it has no copy under one more spelling is no news.
+        if attempt.variant is None or isinstance(attempt.outcome, ArchiveError)
     ]
     silent: list[dict[str, object]] = [
         {"archive": archive, "outcome": "unknown", "reason": "no answer in time"}

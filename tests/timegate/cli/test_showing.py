@@ -8,10 +8,10 @@ from rich.console import Console
 from archives.errors import Unreachable
 from archives.model import Closest, Memento
 from archives.registry import Registry, load_known
-from timegate.cli.showing import show
+from timegate.cli.showing import show, told
 from timegate.identifiers import parse
 from timegate.querying import query_for
-from timegate.resolution import Attempt, Policy, Resolution
+from timegate.resolution import Attempt, Policy, Resolution, Unasked
 from timegate.verdict import verdict
 
 REGISTRY: Registry = load_known()
@@ -76,6 +76,23 @@ def test_nothing_found_is_red_and_says_who_did_not_answer() -> None:
 
     assert "\x1b[1;31m✘ No copy was found" in told
     assert "Wayback Machine" in told
+
+
+def test_nothing_found_says_that_spellings_were_not_asked_everywhere() -> None:
+    no = Attempt("arquivo-pt", None, 0.1, QUERY.original)
+    spared = (Unasked("scheme", "https://www.dr.dk", ("arquivo-pt",)),)
+    resolution = Resolution(QUERY, Policy(), None, (), (no,), unasked=spared)
+    judged = verdict(resolution, REGISTRY)
+
+    for_pipes = list(told(resolution, judged, REGISTRY))
+    screen = StringIO()
+    show(ASKED, resolution, judged, REGISTRY, Console(file=screen, width=200))
+
+    assert for_pipes == [
+        "nothing found",
+        "not every archive was asked for https://www.dr.dk",
+    ]
+    assert "Not every one was asked for other spellings" in screen.getvalue()
 
 
 def test_a_link_can_be_opened_also_where_it_is_folded() -> None:

@@ -95,6 +95,8 @@ async def test_nothing_anywhere_is_404_only_if_everyone_said_so() -> None:
 
     assert (absent.status, failed.status, silent.status) == (404, 504, 504)
     assert json.loads(absent.body)["type"].endswith("/no-memento")
+    assert "not every one was asked for http" in json.loads(absent.body)["detail"]
+    assert json.loads(absent.body)["unasked"][-1]["archives"]
     assert json.loads(failed.body)["type"].endswith("/upstream-incomplete")
     assert int(failed.headers["Retry-After"]) >= 1
     assert failed.headers["Cache-Control"] == "no-store"

@@ -197,7 +197,7 @@ def heard(
 ) -> Iterator[Heard]:
     """Yield what became of asking each archive, those without an answer last."""
     for attempt in attempts:
-        if attempt.variant is None:
+        if attempt.variant is None or isinstance(attempt.outcome, ArchiveError):
             outcome, told = _outcome(attempt)
             took = "remembered" if attempt.age is not None else f"{attempt.seconds:.1f} s"
             yield Heard(name_of(attempt.archive, registry), outcome, told, took)
