@@ -2,6 +2,12 @@
 
 Nothing here raises for trouble with the file: it is noted in `reading` or `writing`, and the
 caller gets nothing. A file that turns out damaged is set aside, and the next call begins anew.
+
+As in memory, who was asked for again stands higher than a newcomer, and newcomers go first
+while they are more than a fifth: a crawler that asks a million URLs once each does not take
+away what everybody asks for. The column ``used`` tells them apart: a newcomer has its time less
+`_NEWCOMER`, which is before all times. Releases that did not know this read such a file, and
+drop newcomers as too old.
 """
 
 import math
@@ -17,14 +23,25 @@ from timegate.cache.trouble import Trouble
 _TOUCH: Final = 60
 """Seconds: how exactly the last use is known. Finer would make every read a write."""
 _BATCH: Final = 64
+_NEWCOMER: Final = 1 << 40
+_NEWCOMERS_SHARE: Final = 5
+"""One in so many stays a newcomer."""
+_COUNT_AGAIN: Final = 16
+"""After this share of all entries was evicted they are counted again, which takes 20 ms for a
+million: one microsecond for each that goes."""
 
 _LOOK: Final = """SELECT CASE WHEN length(value) <= ? THEN value END, said, fresh, until, used
     FROM entry WHERE key = ?"""
-_INSERT: Final = """INSERT OR REPLACE INTO entry (key, value, said, fresh, until, used)
-    VALUES (?, ?, ?, ?, ?, ?)"""
+_INSERT: Final = """INSERT INTO entry (key, value, said, fresh, until, used)
+    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value,
+    said = excluded.said, fresh = excluded.fresh, until = excluded.until,
+    used = max(used, excluded.used)"""
 _MARK: Final = "UPDATE entry SET used = ? WHERE key = ?"
 _EVICT: Final = """DELETE FROM entry WHERE id IN
-    (SELECT id FROM entry WHERE used < ? ORDER BY used, id LIMIT ?)"""
+    (SELECT id FROM entry WHERE used >= ? AND used < ? ORDER BY used, id LIMIT ?)"""
+_COUNTS: Final = (
+    "SELECT count(*) FROM entry WHERE used < 0 UNION ALL SELECT count(*) FROM entry"
+)
 _REMOVE: Final = "DELETE FROM entry WHERE key >= ? AND key < ?"
 _FAILURES: Final = (sqlite3.Error, OSError, Newer)
 
@@ -56,6 +73,8 @@ class Entries:
         self._writing = writing
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
+        self._newcomers_go = True
+        self._until_count = 0
 
     def read(self, keys: Iterable[str]) -> dict[str, Found]:
         """Look up several entries; those that are missing are left out."""
@@ -81,7 +100,8 @@ class Entries:
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.executemany(_MARK, [(now, key) for key in touched])
-                connection.executemany(_INSERT, [(k, *kept, now) for k, kept in batch.items()])
+                new = now - _NEWCOMER
+                connection.executemany(_INSERT, [(k, *kept, new) for k, kept in batch.items()])
                 self._make_room(connection, now)
         except _FAILURES as error:
             self.lost += len(batch)
@@ -120,7 +140,9 @@ class Entries:
 
     def _make_room(self, connection: sqlite3.Connection, now: int) -> None:
         """Drop what nobody can ask for any more, then what was not asked for the longest."""
-        connection.execute(_EVICT, (now - LONGEST, _BATCH))
+        oldest = now - LONGEST
+        connection.execute(_EVICT, (-math.inf, oldest - _NEWCOMER, _BATCH))
+        connection.execute(_EVICT, (0, oldest, _BATCH))
         page = number(connection, "PRAGMA page_size")
         evicted = 1
         while evicted:
@@ -128,7 +150,21 @@ class Entries:
             free = number(connection, "PRAGMA freelist_count")
             if (pages - free) * page <= self._limit:
                 return
-            evicted = connection.execute(_EVICT, (math.inf, _BATCH)).rowcount
+            evicted = self._evict(connection)
+
+    def _evict(self, connection: sqlite3.Connection) -> int:
+        """Delete some newcomers, or some others where newcomers are few."""
+        if self._until_count <= 0:
+            newcomers, everybody = (int(row[0]) for row in connection.execute(_COUNTS))
+            self._newcomers_go = newcomers * _NEWCOMERS_SHARE > everybody
+            self._until_count = everybody // _COUNT_AGAIN + 1
+        whose = (-math.inf, 0) if self._newcomers_go else (0, math.inf)
+        some = min(_BATCH, self._until_count)
+        evicted = connection.execute(_EVICT, (*whose, some)).rowcount
+        if not evicted:
+            evicted = connection.execute(_EVICT, (-math.inf, math.inf, some)).rowcount
+        self._until_count -= some
+        return evicted
 
     def _connected(self) -> sqlite3.Connection:
         """Return the connection to what lies at the path now: files get deleted, replaced."""

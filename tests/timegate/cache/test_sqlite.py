@@ -322,6 +322,73 @@ async def test_what_is_used_is_evicted_last(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_what_is_asked_for_again_survives_a_crowd_that_is_asked_once(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path / "cache.db", limit=2 << 20) as store:
+        for number in range(20):
+            await store.put(f"hot {number}", bytes(4000), 3600, 3600)
+            await store.flush()
+            await store.get(f"hot {number}")
+        for number in range(2000):
+            await store.put(f"key {number}", bytes(4000), 3600, 3600)
+            await store.flush()
+
+        assert [await store.get(f"hot {n}") is not None for n in range(20)] == [True] * 20
+        assert await store.get("key 1999") is not None
+        assert await store.get("key 0") is None
+
+
+async def test_what_was_refreshed_keeps_its_standing(tmp_path: Path) -> None:
+    async with opened(tmp_path / "cache.db", limit=2 << 20) as store:
+        for value in (b"old", b"new"):
+            await store.put("hot", value, 3600, 3600)
+            await store.flush()
+            if value == b"old":
+                await store.get("hot")
+                await store.flush()
+        for number in range(2000):
+            await store.put(f"key {number}", bytes(4000), 3600, 3600)
+            await store.flush()
+        hot = await store.get("hot")
+
+    assert hot is not None
+    assert hot.value == b"new"
+
+
+async def test_newcomers_have_room_where_everything_was_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path / "cache.db", limit=2 << 20) as store:
+        for number in range(1000):
+            await store.put(f"used {number}", bytes(4000), 3600, 3600)
+            await store.flush()
+            await store.get(f"used {number}")
+        for number in range(20):
+            await store.put(f"new {number}", bytes(4000), 3600, 3600)
+            await store.flush()
+
+        assert [await store.get(f"new {n}") is not None for n in range(20)] == [True] * 20
+
+
+async def test_what_nobody_can_ask_for_any_more_is_dropped_though_there_is_room(
+    tmp_path: Path,
+) -> None:
+    clock = Clock(NOW)
+    store = SqliteStore(tmp_path / "cache.db", clock=clock)
+    for key in ("used", "new"):
+        await store.put(key, b"value", 60, 60)
+        await store.flush()
+    await store.get("used")
+    await store.flush()
+    clock.advance(9 * 86_400)
+    await store.put("later", b"value", 60, 60)
+    await store.close()
+
+    with closing(sqlite3.connect(tmp_path / "cache.db")) as connection:
+        assert connection.execute("SELECT key FROM entry").fetchall() == [("later",)]
+
+
 async def test_more_than_can_be_written_is_dropped_and_not_hoarded(tmp_path: Path) -> None:
     async with opened(tmp_path / "cache.db", limit=3_200_000) as store:
         for number in range(100):
