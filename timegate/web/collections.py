@@ -21,7 +21,7 @@ from timegate.timemap import FORMATS, Lists
 from timegate.web.answers import Answers
 from timegate.web.call import Answer, Call, Stream
 from timegate.web.collection_cdx import CollectionCdx
-from timegate.web.problems import problem
+from timegate.web.problems import problem, read_on_site
 from timegate.web.replay import STAMPED, Replay
 from timegate.web.timegate import TimeGate
 from timegate.web.timemap import TimeMap
@@ -52,6 +52,7 @@ class Collections:
         base_url: str,
         deadlines: Deadlines | None = None,
     ) -> None:
+        self._registry = registry
         self._sites = {
             holding.shelf.id: Site(holding, registry, base_url, deadlines)
             for holding in holdings
@@ -69,11 +70,18 @@ class Collections:
         name = name if slash else name.partition("?")[0]
         site = self._sites.get(name)
         if site is None:
-            known = ", ".join(self._sites) or "none"
-            return problem(404, "not-found", f"no such collection; there is {known}")
+            return self._not_served(name)
         if not rest:
             return Answer(200, _JSON, msgspec.json.encode(site.surfaces()))
         return await site(_inside(call, rest))
+
+    def _not_served(self, name: str) -> Answer:
+        """Say the same whatever is asked of it: what a reading room holds is told there."""
+        entry = self._registry.by_id(name)
+        if entry is not None and entry.kind == "warc" and entry.access == "onsite-only":
+            return read_on_site(entry)
+        known = ", ".join(self._sites) or "none"
+        return problem(404, "not-found", f"no such collection; there is {known}")
 
 
 class Site:

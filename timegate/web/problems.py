@@ -24,6 +24,7 @@ _TITLES: Final = {
     "unknown-archive": "The archive is not known here",
     "no-memento": "No archive holds a copy",
     "restricted-archive": "Only an archive with restricted access may hold a copy",
+    "read-on-site": "The collection is read on site only",
     "precision-unmet": "No copy is as precise as was asked for",
     "upstream-incomplete": "No copy was found, but not every archive answered",
     "not-cached": "The answer is not in the cache",
@@ -153,6 +154,12 @@ def _restricted(
         link = ", ".join(filter(None, (link, f'<https://{named.hosts[0]}/>; rel="help"')))
     more = {**headers, "Link": link} if link else headers
     return problem(404, "restricted-archive", detail, headers=more, archives=trail)
+
+
+def read_on_site(entry: ArchiveEntry) -> Answer:
+    """Say that a collection is not served, and whom to ask (P-43, H-3)."""
+    note = " ".join(filter(None, (entry.access_note, entry.apply)))
+    return problem(403, "read-on-site", f"{entry.name} is read on site only. {note}".rstrip())
 
 
 def _trail(resolution: Resolution) -> list[dict[str, object]]:

@@ -129,10 +129,10 @@ def entry_of(base: str = BASE) -> ArchiveEntry:
 
 
 @asynccontextmanager
-async def shelving(shelf: FakeShelf) -> AsyncIterator[Site]:
-    """Serve a collection."""
+async def shelving(shelf: FakeShelf, *unserved: ArchiveEntry) -> AsyncIterator[Site]:
+    """Serve a collection beside others that are not."""
     entry = entry_of()
-    registry = Registry([entry])
+    registry = Registry([entry, *unserved])
     source = WarcArchive(entry, shelf)
     with ThreadPoolExecutor(2) as threads:
         holding = Holding.of(shelf, source, threads)

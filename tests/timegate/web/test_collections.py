@@ -9,6 +9,7 @@ import pytest
 from archives.errors import Unreachable
 from archives.surt import surt
 from tests import warcs
+from tests.fakes import an_entry
 from tests.timegate.web.served import Seen
 from tests.timegate.web.shelves import OURS, FakeShelf, shelf_of, shelving
 from tests.timegate.web.test_timemap import body
@@ -64,6 +65,32 @@ async def test_an_unknown_collection_is_not_found(shelf: FakeShelf) -> None:
 
     assert seen.status == 404
     assert "there is mine" in json.loads(seen.body)["detail"]
+
+
+@pytest.mark.parametrize(
+    "rest", ["", "/", f"/{URL}", f"/timemap/link/{URL}", f"/cdx?url={URL}", f"/20180101/{URL}"]
+)
+async def test_a_collection_that_is_read_on_site_says_so_and_nothing_more(
+    shelf: FakeShelf, rest: str
+) -> None:
+    vault = an_entry(
+        "warc",
+        id="vault",
+        name="Vault",
+        access="onsite-only",
+        access_note="In the reading room.",
+        apply="Ask at the desk.",
+        pwid=("vault.example",),
+    )
+
+    async with shelving(shelf, vault) as site:
+        seen = await site.ask(f"/collections/vault{rest}", AT)
+
+    told = json.loads(seen.body)
+    assert (seen.status, told["type"].rpartition("/")[2]) == (403, "read-on-site")
+    assert told["detail"] == "Vault is read on site only. In the reading room. Ask at the desk."
+    assert set(told) == {"type", "title", "status", "detail"}
+    assert shelf.lists == 0
 
 
 @pytest.mark.parametrize("prefix", ["timegate/", ""])

@@ -17,6 +17,7 @@ _NEXT: Final[Mapping[str, str]] = {
     "not-negotiable": "Ask below for the http or https URL that is meant.",
     "unknown-archive": "Ask below for the URL and a date: another archive may have a copy.",
     "no-memento": "Try another spelling of the URL.",
+    "read-on-site": "Ask those who keep the collection.",
     "restricted-archive": "Ask the archive itself, or look for another spelling of the URL.",
     "precision-unmet": "Take one of the copies below, or ask with less precision.",
     "upstream-incomplete": "Wait a little, and ask again.",
