@@ -21,6 +21,7 @@ from archives.registry import (
     DEFAULT_LIMITS,
     BadEntry,
     Registry,
+    canary_from,
     endpoints,
     entry_from,
     from_memgator,
@@ -73,6 +74,8 @@ class Config:
     queue_wait: float = 0.5
     log: LogSection = field(default_factory=LogSection)
     checks: ChecksSection = field(default_factory=ChecksSection)
+    canaries_every: float | None = None
+    """Seconds between two canaries of a kind; None for none. Which pages, the entries say."""
     deny: Deny = field(default_factory=Deny)
     forward_proxy: bool = False
     telemetry: str | None = None
@@ -89,7 +92,12 @@ HOME_LIMITS: Final = Limits(
     Rate(2000, 1, 2000), Rate(500, 1, 500), 64, "an archive at a private address is our own"
 )
 _DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
-_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_INTERVAL: Final = re.compile(r"([0-9]{1,6})([mhd])")
+_SHORTEST_INTERVAL: Final = 600.0
+"""Seconds. More often, it would be polling (R14)."""
+_LONGEST_INTERVAL: Final = 7 * 86_400.0
+"""Seconds. The cache forgets histories of canaries a day later."""
 _OURS: Final = ("authorization", "restricted_to")
 """Keys of an archive that say what we do with it."""
 _PATH: Final = re.compile(r"`\$\.?([^`]*+)`")
@@ -109,7 +117,7 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         # As with MemGator, the list is the list.
         known = tuple(_switched(entry, on=False) for entry in known)
     return Config(
-        _registry(known, own),
+        _with_canaries(_registry(known, own), file, where),
         _contact(file, where),
         _base_url(file, where),
         file.listen,
@@ -124,6 +132,7 @@ def load_config(path: Path | None, archives: Path | None = None) -> Config:
         queue_wait=_seconds(file.limits.queue_wait, where, "limits.queue_wait"),
         log=file.log,
         checks=_checks(file, where, folder.absolute()),
+        canaries_every=_every(file, where),
         deny=_deny(file, where),
         forward_proxy=file.forward_proxy.enabled,
         replay_url=_replay_url(file, where),
@@ -268,6 +277,35 @@ def _seconds(text: str, where: str, key: str) -> float:
     if not 0 < seconds <= 120:
         raise _bad(where, key, f"{text!r} must be like 2s, 500ms or 1m, over 0 and up to 2m")
     return seconds
+
+
+def _every(file: File, where: str) -> float | None:
+    text = file.canaries.every
+    if text is None:
+        return None
+    stated = _INTERVAL.fullmatch(text)
+    seconds = float(stated[1]) * _SECONDS[stated[2]] if stated else 0.0
+    if not _SHORTEST_INTERVAL <= seconds <= _LONGEST_INTERVAL:
+        raise _bad(where, "canaries.every", f"{text!r} must be like 6h or 1d, from 10m to 7d")
+    return seconds
+
+
+def _with_canaries(registry: Registry, file: File, where: str) -> Registry:
+    """Return *registry* with the pages that the operator names in place of others."""
+    pages = file.canaries.pages
+    if not pages:
+        return registry
+    entries = {entry.id: entry for entry in registry.entries}
+    for name, table in pages.items():
+        key = f"canaries.pages.{name}"
+        if name not in entries:
+            raise _bad(where, key, f"there is no such archive.{similar(name, list(entries))}")
+        try:
+            canary = canary_from(table, where, key)
+        except BadEntry as error:
+            raise BadConfig(str(error)) from error
+        entries[name] = replace(entries[name], canary=canary)
+    return Registry(entries.values(), shared_hosts=True)
 
 
 def _registry(known: tuple[ArchiveEntry, ...], own: tuple[ArchiveEntry, ...]) -> Registry:

@@ -147,6 +147,20 @@ class ChecksSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether visitors may check an archive from its page."""
 
 
+class CanariesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Questions whose answers are known, so that an archive that broke silently is noticed.
+
+    Off unless `every` is given. Each archive that is asked at all is then asked for a page that
+    nobody can have, and where one is known, for a page that it must have.
+    """
+
+    every: str | None = None
+    """How long between two questions of a kind: `10m` to `7d`, such as `6h`; None for never."""
+    pages: dict[str, dict[str, object]] = {}
+    """`[canaries.pages.ID]` with `has`, `at` and `lacks`, for an archive whose entry has no
+    `canary` or another one."""
+
+
 class Telemetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """OpenTelemetry, from the extra `otel`: a span for each request and question to an archive.
 
@@ -170,6 +184,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: LimitsSection = LimitsSection()
     log: LogSection = LogSection()
     checks: ChecksSection = ChecksSection()
+    canaries: CanariesSection = CanariesSection()
     deny: Deny = Deny()
     replay: Replay = Replay()
     forward_proxy: ForwardProxy = ForwardProxy()

@@ -9,6 +9,7 @@ from importlib.resources import files
 from archives.registry.entry import (
     DEFAULT_LIMITS,
     BadEntry,
+    canary_from,
     endpoints,
     entry_from,
     entry_of_file,
@@ -24,6 +25,7 @@ __all__ = [
     "Origin",
     "Registry",
     "bare_host",
+    "canary_from",
     "endpoints",
     "entry_from",
     "from_memgator",

@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from archives.model import ArchiveEntry, Kind, Limits, Rate
+from archives.model import ArchiveEntry, Canary, Kind, Limits, Rate
+from archives.moment import Moment
+from archives.reading import Malformed
 from archives.registry.forms import compiled
 
 DEFAULT_LIMITS: Final = Limits(
@@ -78,6 +80,20 @@ def entry_from(table: Mapping[str, object], origin: str) -> ArchiveEntry:
     for key, why in _objections(entry):
         raise BadEntry(origin, key, why)
     return entry if entry.hosts else replace(entry, hosts=_hosts_of(entry))
+
+
+def canary_from(table: Mapping[str, object], origin: str, key: str) -> Canary:
+    """Read what an archive must have and cannot have; *key* is where it stands."""
+    for unknown, allowed in _unknown_keys(table, Canary, f"{key}."):
+        raise BadEntry(origin, unknown, f"no such key; allowed: {', '.join(allowed)}")
+    try:
+        canary = msgspec.convert(table, Canary)
+    except msgspec.ValidationError as error:
+        why, _, place = str(error).partition(" - at `$")
+        raise BadEntry(origin, f"{key}{place.rstrip('`')}", why) from None
+    for inner, why in _bad_canary(canary, key):
+        raise BadEntry(origin, inner, why)
+    return canary
 
 
 def endpoints(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
@@ -163,6 +179,7 @@ def _objections(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
     yield from _bad_relocations(entry)
     yield from _bad_limits(entry.limits)
     yield from _bad_names(entry)
+    yield from _bad_canary(entry.canary or Canary(), "canary")
     for index, form in enumerate(entry.forms):
         try:
             compiled(form.template)
@@ -201,6 +218,17 @@ def _bad_limits(limits: Limits) -> Iterator[tuple[str, str]]:
             yield f"limits.{key}.burst", "must be at least 1"
     if limits.at_once < 1:
         yield "limits.at_once", "must be at least 1"
+
+
+def _bad_canary(canary: Canary, place: str) -> Iterator[tuple[str, str]]:
+    for key, url in (("has", canary.has), ("lacks", canary.lacks)):
+        if url is not None and (_origin_of(url) is None or not url.isprintable()):
+            yield f"{place}.{key}", f"{url!r} is no http or https address"
+    try:
+        if canary.at:
+            Moment(canary.at)
+    except Malformed as error:
+        yield f"{place}.at", f"{canary.at!r}: {error.why}"
 
 
 def _bad_names(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
