@@ -94,6 +94,13 @@ class Door:
             self.leave()
             raise
 
+    async def is_quiet(self, purpose: Purpose, spare: int) -> bool:
+        """Whether one more would be in nobody's way, with room for *spare* others."""
+        if self._line[purpose] or self._slots.locked():
+            return False
+        resting = await self.ledger.resting()
+        return resting == 0 and await self.ledger.outlook(purpose, spare) == 0
+
     def leave(self) -> None:
         """Free the slot."""
         self._slots.release()

@@ -82,6 +82,8 @@ class Fetchers(dict[str, Fetcher]):
     def __init__(self, breakers: Breakers) -> None:
         super().__init__()
         self.breakers = breakers
+        self.doors: dict[str, Door] = {}
+        """Where requests to each archive wait."""
 
 
 @asynccontextmanager
@@ -98,7 +100,8 @@ async def open_fetchers(
         houses = _Houses(entries, settings, around, stack)
         for entry in entries:
             fetch = houses.network(entry)
-            fetch = polite(fetch, entry.id, houses.door(entry), settings.patience)
+            door = fetchers.doors[entry.id] = houses.door(entry)
+            fetch = polite(fetch, entry.id, door, settings.patience)
             fetch = breaking(fetch, entry.id, breakers, around.clock)
             if around.record is not None:
                 fetch = traced(fetch, entry.id, around.record, around.clock)
