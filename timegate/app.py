@@ -14,6 +14,7 @@ from archives.negotiation import Negotiator, Question
 from archives.source import Fetcher, Source
 from timegate.budget import budgeted
 from timegate.cache import Store
+from timegate.canaries import open_canaries
 from timegate.cold import FrugalLists, FrugalResolver, Public
 from timegate.config import Config, is_public
 from timegate.conformance.report import Report
@@ -111,6 +112,9 @@ async def running(
         checks = _checks(config, base_url, settings, state.ledger)
         if checks is not None:
             await stack.enter_async_context(checks)
+        if lasting is None:
+            # Who asks once from a command line has no time to watch anybody.
+            config = replace(config, canaries_every=None)
         yield await stack.enter_async_context(
             _answering(config, fetchers, local, state, base_url, checks)
         )
@@ -126,6 +130,8 @@ class _State:
     turns: Turns | None = None
     watch: Callable[[Breakers], None] = lambda _: None
     trace: Trace | None = None
+    board: Store | None = None
+    """Where canaries are kept, if not in the store."""
 
 
 async def _state(
@@ -144,7 +150,10 @@ async def _state(
         return _State(lasting, store, lasting.ledger)
     file = SharedLedgers(ledgers, remote)
     stack.callback(file.close)
-    return _State(lasting, store, file.of)
+    # Canaries are asked by one worker, and all of them tell what it was told.
+    beside = f"sqlite:{ledgers.with_name('canaries.sqlite')}"
+    alone = config.cache == "memory:" and config.canaries_every is not None
+    return _State(lasting, store, file.of, board=lasting.store(beside) if alone else None)
 
 
 @asynccontextmanager
@@ -190,7 +199,19 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
         guide.note(attempt)
         changes.look(attempt.archive, known.standing(attempt.archive))
 
-    async with Desk(sources, memory, observe, turns=state.turns) as desk:
+    async with (
+        open_canaries(
+            config.canaries_every,
+            entries,
+            sources,
+            remote,
+            state.board or store,
+            state.turns,
+            config.restricted.keys(),
+        ) as canaries,
+        Desk(sources, memory, observe, turns=state.turns) as desk,
+    ):
+        lasting.metrics.watch_canaries(canaries.standings)
         resolver = FrugalResolver(
             desk, memory, plan, deadlines, public=public, observe=lasting.metrics.resolved
         )
@@ -209,7 +230,7 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
             fetchers,
             Operations(
                 config.registry,
-                guide.state,
+                lambda name: {**guide.state(name), **canaries.state(name)},
                 lambda: getattr(store, "trouble", None),
                 lasting.metrics.registry,
                 config.contact,

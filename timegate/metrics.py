@@ -17,6 +17,7 @@ _MOST_ARCHIVES: Final = 300
 """By name; what there is more of counts as one. Each takes 1.5 kB of a page of 1 MB."""
 _OTHER: Final = "other"
 _STATES: Final = ("closed", "half-open", "open")
+_CANARIES: Final = ("kept", "flipped", "unknown")
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 Reading = Callable[[], Mapping[str, float]]
 
@@ -67,13 +68,27 @@ class Metrics:
         self._breakers = self._gauge(
             "timegate_archive_breaker", "1 for the state an archive is in", "archive", "state"
         )
+        self._canaries = self._gauge(
+            "timegate_archive_canary",
+            "1 for what the page shows that an archive must have, or lack",
+            "archive",
+            "page",
+            "state",
+        )
+        self._singing: set[tuple[str, str]] = set()
+        """Canaries of which anything was published."""
         self._read: Reading = dict
         self._standings: Callable[[], Mapping[str, str]] = dict
+        self._heard: Callable[[], Mapping[tuple[str, str], str]] = dict
 
     def watch(self, read: Reading, standings: Callable[[], Mapping[str, str]]) -> None:
         """Take gauges from *read*, and the states of breakers from *standings*."""
         self._read = read
         self._standings = standings
+
+    def watch_canaries(self, heard: Callable[[], Mapping[tuple[str, str], str]]) -> None:
+        """Take from *heard* how each archive does with each of its pages, from now on."""
+        self._heard = heard
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count an answer of ours."""
@@ -116,6 +131,17 @@ class Metrics:
             if self._named(archive) != _OTHER:
                 for state in _STATES:
                     self._breakers.labels(archive, state).set(float(state == standing))
+
+        self._refresh_canaries(self._heard())
+
+    def _refresh_canaries(self, heard: Mapping[tuple[str, str], str]) -> None:
+        named = {key for key in heard if self._named(key[0]) != _OTHER}
+        # Those that are asked no more are in no state: an alarm about them is over.
+        self._singing |= named
+        for archive, page in self._singing:
+            for state in _CANARIES:
+                told = float(heard.get((archive, page)) == state)
+                self._canaries.labels(archive, page, state).set(told)
 
     def registry(self) -> CollectorRegistry:
         """Return what to publish: this process, or all workers together."""

@@ -165,5 +165,9 @@ def _prefixes(rooms: Rooms, resolve: Resolve) -> dict[str, Handler]:
 
 def _pages(rooms: Rooms) -> ArchivePages:
     return ArchivePages(
-        rooms.registry, rooms.guide.state, rooms.operations, rooms.answers.pages, rooms.checks
+        rooms.registry,
+        rooms.operations.state,
+        rooms.operations,
+        rooms.answers.pages,
+        rooms.checks,
     )

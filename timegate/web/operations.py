@@ -40,7 +40,7 @@ class Operations:
         condition: Callable[[], Condition] = Condition,
     ) -> None:
         self._registry = registry
-        self._state = state
+        self.state = state
         self._trouble = trouble
         self._metrics = metrics
         self._contact = contact
@@ -96,7 +96,7 @@ class Operations:
 
     def _reachable(self) -> dict[str, object]:
         """Return how many archives may be asked just now, as far as was seen."""
-        states = {entry.id: self._state(entry.id) for entry in self._registry.used}
+        states = {entry.id: self.state(entry.id) for entry in self._registry.used}
         resting = [name for name, state in states.items() if state.get("breaker") == "open"]
         return {"asked": len(states), "resting": resting}
 
@@ -110,10 +110,10 @@ class Operations:
         if entry is None:
             return {"id": name}
         facts = asdict(entry)
-        # Where files lie on our disk is nobody's business.
-        for inner in ("forms", "path", "index", "origin"):
+        # Where files lie on our disk is nobody's business; what canaries ask is in the state.
+        for inner in ("forms", "path", "index", "origin", "canary"):
             facts.pop(inner)
-        return {**facts, "state": dict(self._state(name))}
+        return {**facts, "state": dict(self.state(name))}
 
 
 def _json(value: object) -> Answer:

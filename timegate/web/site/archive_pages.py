@@ -8,6 +8,7 @@ from archives.registry import Registry
 from timegate.web.call import Answer, Call
 from timegate.web.operations import NO_NEGOTIATION, Operations
 from timegate.web.site.archive_view import State, archive_view
+from timegate.web.site.canary_view import canary_view
 from timegate.web.site.checks import Checks
 from timegate.web.site.pages import HEADERS, Pages, wants_page
 
@@ -45,9 +46,10 @@ class ArchivePages:
         entry = self._registry.by_id(unquote(call.rest.partition("?")[0]))
         if entry is None or not wants_page(call.header("Accept")):
             return await self._operations.archive(call)
-        view = archive_view(entry, self._state(entry.id))
+        state = self._state(entry.id)
+        view, canary = archive_view(entry, state), canary_view(state)
         checks = None if self._checks is None else await self._checks.view(entry)
-        answer = self._page("archive", archive=view, entry=entry, checks=checks)
+        answer = self._page("archive", archive=view, entry=entry, checks=checks, canary=canary)
         if self._checks is None or checks is None or checks.token is None:
             return answer
         # The page holds a token: other sites may not read it, unlike all else that we answer.

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from archives.model import ArchiveEntry
 from timegate.verdict.explanation import Tone
+from timegate.web.site.canary_view import alarm
 
 State = Mapping[str, object]
 WIDTH: Final = 120
@@ -73,6 +74,9 @@ def _standing(entry: ArchiveEntry, state: State) -> tuple[Tone, str]:
         return "poor", "resting after failures"
     if state.get("breaker") == "half-open":
         return "fair", "being tried again"
+    wrong = alarm(state)
+    if wrong is not None:
+        return "poor", wrong
     failed, answered = state.get("last_failure"), state.get("last_success")
     if isinstance(failed, float) and (not isinstance(answered, float) or failed > answered):
         return "fair", "did not answer last time"

@@ -1,0 +1,59 @@
+"""Where the histories of canaries are: in the cache, where replicas and workers share it.
+
+What the cache has lost is still known to who asked; what is damaged, or was written by another
+version, is begun anew.
+"""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from timegate.cache import Store
+from timegate.canaries.history import Record
+from timegate.canaries.questions import Question
+
+_WEEK: Final = 7 * 86_400.0
+_NEW: Final = Record()
+
+
+class Board:
+    """All histories, as they were when they were last looked at."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._records: dict[Question, Record] = {}
+
+    @property
+    def records(self) -> Mapping[Question, Record]:
+        """What is known here, without looking again."""
+        return self._records
+
+    async def look(self, question: Question) -> Record:
+        """Return what is known of *question*, by whomever it was asked."""
+        record = self._records.get(question, _NEW)
+        stored = await self._store.get(_key(question))
+        if stored is not None:
+            record = max(record, _read(stored.value), key=lambda one: one.asked)
+        self._records[question] = record
+        return record
+
+    async def put(self, question: Question, record: Record) -> None:
+        """Let all know it."""
+        self._records[question] = record
+        await self._store.put(_key(question), msgspec.json.encode(record), _WEEK, 0.0)
+
+
+def _read(stored: bytes) -> Record:
+    try:
+        return msgspec.json.decode(bytes(stored), type=Record)
+    except msgspec.MsgspecError:
+        return _NEW
+
+
+def _key(question: Question) -> str:
+    """Return a name that another page, or another time of it, does not have."""
+    at = "" if question.at is None else question.at.digits
+    asked = f"{question.archive} {question.side} {at} {question.url}"
+    return f"canary:1:{blake2b(asked.encode(), digest_size=16).hexdigest()}"
