@@ -68,7 +68,8 @@ def test_the_proxy_of_compose_differs_only_in_its_servers() -> None:
     gone = [line.split()[0] for line in usual[1:] if line not in ours]
     new = [line.split()[0] for line in ours[1:] if line.strip() and line not in usual]
     assert gone == ["default-server", "server", "#"]
-    assert new == ["resolvers", "nameserver", "#", "hold", "default-server", "server", "server"]
+    resolvers = ["resolvers", "#", "parse-resolv-conf", "#", "hold"]
+    assert new == [*resolvers, "default-server", "server", "server"]
 
 
 def test_the_container_runs_as_a_number_that_is_not_root() -> None:
