@@ -371,6 +371,28 @@ async def test_newcomers_have_room_where_everything_was_asked_for_again(
         assert [await store.get(f"new {n}") is not None for n in range(20)] == [True] * 20
 
 
+async def test_a_lower_limit_is_reached_write_by_write(tmp_path: Path) -> None:
+    path, limit = tmp_path / "cache.db", 8 << 20
+    async with opened(path) as store:
+        for thousand in range(10):
+            for number in range(1000):
+                await store.put(f"{thousand} {number}", bytes(2000), 3600, 3600)
+            await store.flush()
+    async with opened(path, limit) as store:
+        for number in range(10):
+            await store.put(f"later {number}", b"value", 3600, 3600)
+            await store.flush()
+        newest = await store.get("later 9")
+
+    with closing(sqlite3.connect(path)) as connection:
+        total, free, size = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+    assert (total - free) * size <= limit
+    assert newest is not None
+
+
 async def test_what_nobody_can_ask_for_any_more_is_dropped_though_there_is_room(
     tmp_path: Path,
 ) -> None:
