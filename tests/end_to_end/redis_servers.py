@@ -1,4 +1,7 @@
-"""Real Redis servers on loopback: one, one with Sentinels, a Cluster; each ended by its pid."""
+"""Real Redis servers on loopback: one, one with Sentinels, a Cluster; each ended by its pid.
+
+``REDIS_SERVER`` in the environment names another program that speaks so (valkey-server).
+"""
 
 import os
 import shutil
@@ -13,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = shutil.which("redis-server")
+PROGRAM = shutil.which(os.environ.get("REDIS_SERVER", "redis-server"))
 needs_redis = pytest.mark.skipif(PROGRAM is None, reason="redis-server is not installed")
 
 
