@@ -31,8 +31,8 @@ class Span(msgspec.Struct, frozen=True):
 class Record(msgspec.Struct, frozen=True):
     """All that is known of one canary."""
 
-    asked: _Seconds = 0.0
-    """When it was last asked, or is about to be."""
+    asked: _Seconds | None = None
+    """When it was last asked, or is about to be; None for never."""
     spans: Annotated[tuple[Span, ...], msgspec.Meta(max_length=KEPT)] = ()
     """Oldest first."""
 

@@ -36,6 +36,8 @@ def is_due(
     share = _share(question)
     if now < started + min(every, QUIET + share * SPREAD):
         return False
+    if record.asked is None:
+        return True
     waited = now - record.asked
     # What was asked in the future was asked under a clock that has been put right since.
     return waited >= _interval(record, every, share) or waited < -_SKEW

@@ -30,7 +30,7 @@ def told(
             **({} if archive in secret else _asked(question)),
             "state": record.standing,
             "since": record.since,
-            "last_asked": record.asked or None,
+            "last_asked": record.asked,
             "history": [_span(span) for span in record.spans],
         }
         for question, record in ours.items()

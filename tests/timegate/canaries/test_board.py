@@ -1,0 +1,65 @@
+"""Histories in the cache: shared, and no trouble when it forgets."""
+
+import msgspec
+
+from archives.moment import Moment
+from timegate.cache.memory import MemoryStore
+from timegate.canaries.board import Board
+from timegate.canaries.history import Record, Span
+from timegate.canaries.questions import Question
+
+PAGE = Question("a", "has", "http://example.org/", Moment("2016"))
+KNOWN = Record(5.0, (Span("kept", "it gives the copy", 5.0, 5.0),))
+
+
+async def test_what_one_was_told_the_other_knows() -> None:
+    store = MemoryStore()
+    await Board(store).put(PAGE, KNOWN)
+
+    other = Board(store)
+
+    assert await other.look(PAGE) == KNOWN
+    assert other.records == {PAGE: KNOWN}
+
+
+async def test_what_the_cache_has_lost_is_known_to_who_asked() -> None:
+    store = MemoryStore()
+    board = Board(store)
+    await board.put(PAGE, KNOWN)
+    await store.purge("canary:")
+
+    assert await board.look(PAGE) == KNOWN
+
+
+async def test_the_newer_of_two_counts() -> None:
+    store = MemoryStore()
+    board = Board(store)
+    newer = msgspec.structs.replace(KNOWN, asked=9.0)
+    await board.put(PAGE, KNOWN)
+    await Board(store).put(PAGE, newer)
+
+    assert await board.look(PAGE) == newer
+
+
+async def test_what_is_damaged_is_begun_anew() -> None:
+    store = MemoryStore()
+    await Board(store).put(PAGE, KNOWN)
+    (key,) = (*store._probation, *store._protected)  # noqa: SLF001 -- to damage what is there
+    for damaged in (b"", b"{", b'{"asked": -1}', b'{"spans": [{"verdict": "fine"}]}'):
+        await store.put(key, damaged, 60.0, 0.0)
+
+        assert await Board(store).look(PAGE) == Record()
+
+
+async def test_another_page_or_another_time_has_another_history() -> None:
+    store = MemoryStore()
+    await Board(store).put(PAGE, KNOWN)
+
+    for other in (
+        PAGE._replace(url="http://example.org/a"),
+        PAGE._replace(at=Moment("2017")),
+        PAGE._replace(at=None),
+        PAGE._replace(side="lacks"),
+        PAGE._replace(archive="b"),
+    ):
+        assert await Board(store).look(other) == Record()
