@@ -25,7 +25,7 @@ from timegate.routing import Observations
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.politeness import Ledger, LocalLedger
 from timegate.web.client import Clients
-from timegate.web.doorway import Room
+from timegate.web.doorway import Room, files_allow
 from timegate.web.guard import Guard
 from timegate.web.operations import Condition
 
@@ -90,6 +90,14 @@ class Lasting:
             config.deny.status,
             config.base_url or "",
         )
+
+    def make_room(self, config: Config) -> None:
+        """Let as many connections in as are configured, and as files may be open."""
+        limits = config.limits
+        # To archives, and for each request and each long body one of a collection's files.
+        to_archives = sum(entry.limits.at_once for entry in config.registry.entries)
+        besides = to_archives + 2 * limits.in_flight
+        self.room.most = files_allow(limits.connections, besides)
 
     def store(self, url: str, limit: int | None = None) -> Store:
         """Return the store at *url*, the same one while neither it nor its limit changes.

@@ -213,6 +213,23 @@ async def test_exactly_one_capture_is_the_last_however_many_blocks_there_are() -
     assert 'until="' not in text
 
 
+async def test_captures_that_are_all_there_do_not_wait_for_who_reads() -> None:
+    listing = Listing(captures("a", range(5_000)))
+
+    async with merged({"a": listing()}, ORIGINAL) as merge:
+        await merge.begin(Pace())
+        assert merge.first is not None
+        chunks = written(WRITERS["link"], merge, Ends(merge.first, merge.last))
+        async with aclosing(chunks):
+            head = await anext(chunks)
+            written_out = merge.sent
+            text = head + b"".join([chunk async for chunk in chunks])
+
+    assert written_out == 5_000
+    assert len(head) < 1_000
+    assert len(hrefs(text.decode(), "memento")) == 5_000
+
+
 LONG = captures("a", range(3_000))
 
 

@@ -32,7 +32,6 @@ from timegate.logs import event, set_up
 from timegate.reloading import Reloading
 from timegate.telemetry import NotInstalled
 from timegate.upstream.shared import create_ledgers
-from timegate.web.doorway import files_allow
 from timegate.web.server import Dispatch, bound, serving
 from timegate.web.site.pages import prepare
 
@@ -129,7 +128,7 @@ async def _serve(config: Config, ledgers: Path | None, reread: Callable[[], Conf
                 await answering.open(config)
             except NotInstalled as error:
                 raise click.UsageError(str(error)) from error
-            lasting.room.most = files_allow(config.limits.connections)
+            lasting.make_room(config)
             async with serving(answering, place, room=lasting.room):
                 if ledgers is not None:
                     ready_file(ledgers.parent, os.getpid()).touch()

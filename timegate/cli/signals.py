@@ -16,7 +16,6 @@ from timegate.config import BadConfig, Config
 from timegate.lasting import Lasting
 from timegate.logs import event, set_up
 from timegate.reloading import Reloading
-from timegate.web.doorway import files_allow
 
 Order = Literal["stop", "reload"]
 Orders = asyncio.Queue[Order]
@@ -69,7 +68,7 @@ class Reload:
             event("reload", logging.ERROR, taken=False, why=str(error))
             return
         self.lasting.reload_trouble = None
-        self.lasting.room.most = files_allow(config.limits.connections)
+        self.lasting.make_room(config)
         set_up(config.log)
         moved = config.listen != self.config.listen
         event("reload", taken=True, archives=len(askable(config)), needs_restart=moved)

@@ -5,6 +5,7 @@ the end says so, where the format has room for it, or there is no end (R21).
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
@@ -20,6 +21,20 @@ _SLICE: Final = 2_000
 
 async def written(writer: Writer, merge: Merge, ends: Ends) -> AsyncGenerator[bytes, None]:
     """Yield the TimeMap. Raises ArchiveError where it is not whole and nothing says so."""
+    body = _merged(writer, merge, ends)
+    if merge.is_whole:
+        # Nothing more will come, so all is written at once: the captures, which take three
+        # times as much memory as their text, need not wait for who reads slowly.
+        pieces = deque([piece async for piece in body])
+        while pieces:
+            yield pieces.popleft()
+        return
+    async with aclosing(body):
+        async for piece in body:
+            yield piece
+
+
+async def _merged(writer: Writer, merge: Merge, ends: Ends) -> AsyncGenerator[bytes, None]:
     announced = frozenset(merge.failures)
     yield writer.head(ends).encode()
     line = _Line(writer)

@@ -1,7 +1,9 @@
 """aiohttp's server with a bounded number of connections, in all and from one client.
 
-Who comes when there is no room gets a 503 and is hung up on, without a request being read. The
-bound lies below the kernel's limit of open files: there nobody could be told anything.
+Who comes when there is no room takes the place of somebody who has not said what they want in
+all the time there was for it. If nobody is like that, who comes gets a 503 and is hung up on,
+without a request being read. The bound lies below the kernel's limit of open files: there
+nobody could be told anything.
 """
 
 import asyncio
@@ -37,6 +39,8 @@ class Room:
     uncounted: Networks = field(default_factory=Networks)
     """Trusted proxies, and clients that have no share to keep to."""
     refused: Callable[[str], None] = lambda _: None
+    soon: float = 1.0
+    """Seconds in which who connects says what they want, where there is no room for others."""
     total: int = 0
     _clients: Counter[str] = field(default_factory=Counter)
 
@@ -62,17 +66,18 @@ class Room:
                 del self._clients[client]
 
 
-def files_allow(wanted: int) -> int:
+def files_allow(wanted: int, besides: int) -> int:
     """Return how many connections there may be, with the limit of open files raised for them.
 
-    A request may need a second one, to an archive.
+    *besides*: how many other files there may be, if half of all are enough for them.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = 2 * wanted + _FILES_OF_OUR_OWN
+    needed = wanted + besides + _FILES_OF_OUR_OWN
     if soft < needed:
         soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return max(4, min(wanted, (soft - _FILES_OF_OUR_OWN) // 2))
+    left = soft - _FILES_OF_OUR_OWN
+    return max(4, min(wanted, left - min(besides, left // 2)))
 
 
 class Doorway(web.Server):
@@ -90,6 +95,7 @@ class Doorway(web.Server):
         self._head_deadline = head_deadline
         self._inside: dict[RequestHandler, str] = {}
         self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
+        """Who has not sent a whole head yet, the one that came first before all others."""
 
     def _read(
         self,
@@ -109,6 +115,8 @@ class Doorway(web.Server):
         super().connection_made(handler, transport)
         address = peer_address(transport.get_extra_info("peername"))
         reason = self._room.enter(address)
+        if reason == "connections" and self._send_off_one():
+            reason = self._room.enter(address)
         if reason is None:
             self._inside[handler] = address
             loop = asyncio.get_running_loop()
@@ -124,6 +132,21 @@ class Doorway(web.Server):
     ) -> None:
         """Note that a connection is gone."""
         super().connection_lost(handler, exc)
+        self._count_off(handler)
+
+    def _send_off_one(self) -> bool:
+        """Hang up on who has been silent for longest, if that is long enough."""
+        for handler, timer in self._silent.items():
+            came = timer.when() - self._head_deadline
+            if asyncio.get_running_loop().time() < came + self._room.soon:
+                return False
+            self._room.refused("silent")
+            handler.force_close()
+            self._count_off(handler)
+            return True
+        return False
+
+    def _count_off(self, handler: RequestHandler) -> None:
         timer = self._silent.pop(handler, None)
         if timer is not None:
             timer.cancel()

@@ -20,6 +20,8 @@ FREE: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 UNCOUNTED: Final = frozenset({"/monitor", "/events"})
 """Open for hours, and idle: they count as connections, not as requests under way."""
 _PASSES: Final = FREE | UNCOUNTED
+_LISTS: Final = ("/timemap/", "/cdx")
+"""Their bodies are long; where there is no place for one more, nobody is asked for it first."""
 _DETAILS: Final = {
     "full": "more requests than can be worked on at once; try again in a moment",
     "share": "you have more requests under way than your share; wait for their answers",
@@ -67,6 +69,8 @@ class Guard:
         """Take a place for a request; the answer if there is none, else `leave` must follow."""
         if self.admission is None or _passes(target):
             return None
+        if self.streams is not None and self.streams.overloaded and target.startswith(_LISTS):
+            return self._refusal(Refusal("full"))
         refusal = await self.admission.enter(client.key)
         return None if refusal is None else self._refusal(refusal)
 
@@ -75,16 +79,16 @@ class Guard:
         if self.admission is not None and not _passes(target):
             self.admission.leave(client.key)
 
-    async def enter_stream(self, client: Client) -> Answer | None:
+    async def enter_stream(self, client: Client, target: str) -> Answer | None:
         """Take a place for a long body; the answer if there is none."""
-        if self.streams is None:
+        if self.streams is None or _passes(target):
             return None
         refusal = await self.streams.enter(client.key)
         return None if refusal is None else self._refusal(refusal)
 
-    def leave_stream(self, client: Client) -> None:
+    def leave_stream(self, client: Client, target: str) -> None:
         """Give that place back."""
-        if self.streams is not None:
+        if self.streams is not None and not _passes(target):
             self.streams.leave(client.key)
 
     def visit(self, client: Client, *, patient: bool) -> Visit | None:

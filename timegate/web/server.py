@@ -9,7 +9,7 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final
 
 from aiohttp import web
@@ -44,6 +44,8 @@ _BACKLOG: Final = 1024
 _SLOWEST: Final = 1024
 """Octets a second that a client has to take on average, after a grace of so many seconds."""
 _GRACE: Final = 20.0
+_UNSENT: Final = 128 * 1024
+"""Octets of an answer that wait in the kernel for its reader; up to 2.8 MB did before."""
 _LONGEST_LINE: Final = 16_384
 """More than an identifier may have, so that what is too long gets 414 and not 400."""
 _COMMON: Final = {
@@ -138,21 +140,21 @@ class Dispatch:
         finally:
             self._guard.leave(client, target)
         if isinstance(answer, Stream):
-            return await self._flowing(request, answer, client)
+            return await self._flowing(request, answer, client, target)
         return response(answer)
 
     async def _flowing(
-        self, request: web.BaseRequest, stream: Stream, client: Client
+        self, request: web.BaseRequest, stream: Stream, client: Client, target: str
     ) -> web.StreamResponse:
         """Send *stream* from a place of its own: who reads slowly holds up nobody else."""
-        refusal = await self._guard.enter_stream(client)
+        refusal = await self._guard.enter_stream(client, target)
         if refusal is not None:
             await stream.chunks.aclose()
             return response(refusal)
         try:
             return await _streamed(request, stream)
         finally:
-            self._guard.leave_stream(client)
+            self._guard.leave_stream(client, target)
 
     async def _read(
         self, request: web.BaseRequest, target: str, asked: Asked, visit: Visit | None
@@ -305,9 +307,24 @@ def bound(host: str, port: int, *, shared: bool = False) -> socket.socket:
     *shared*: several processes listen there. Raises OSError.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server(
+    place = socket.create_server(
         (host, port), family=family, backlog=_BACKLOG, reuse_port=shared
     )
+    _hold_back(place)
+    return place
+
+
+def _hold_back(place: socket.socket) -> None:
+    """Let who reads slowly be known by it, not fill the kernel's memory for all connections.
+
+    The connections of a listener begin with what is set for it. What is under way on a fast
+    and long line is not counted, so nothing gets slower.
+    """
+    with suppress(OSError):
+        # As Linux and macOS call it; elsewhere there is no such thing.
+        option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
+        if option is not None:
+            place.setsockopt(socket.IPPROTO_TCP, option, _UNSENT)
 
 
 @asynccontextmanager
