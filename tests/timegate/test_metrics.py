@@ -61,3 +61,16 @@ def test_what_is_under_way_is_read_when_somebody_looks() -> None:
     assert 'timegate_archive_breaker{archive="a",state="closed"} 0.0' in written
     memory = next(line for line in written if line.startswith("timegate_resident_memory"))
     assert float(memory.split()[1]) > 1e6
+
+
+def test_canaries_that_are_asked_no_more_are_in_no_state() -> None:
+    metrics = Metrics()
+    line = 'timegate_archive_canary{archive="a",page="has",state="flipped"}'
+
+    metrics.watch_canaries(lambda: {("a", "has"): "flipped"})
+    before = generate_latest(metrics.registry()).decode().splitlines()
+    metrics.watch_canaries(dict)
+    after = generate_latest(metrics.registry()).decode().splitlines()
+
+    assert f"{line} 1.0" in before
+    assert f"{line} 0.0" in after
