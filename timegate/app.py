@@ -96,7 +96,7 @@ async def running(
         if lasting is not None and config.telemetry is not None:
             trace = await stack.enter_async_context(tracing(config.telemetry))
             state = replace(state, trace=trace)
-        around = pool.Surroundings(ledger=state.ledger)
+        around = pool.Surroundings(ledger=state.ledger, addresses=kept.addresses)
         fetchers = await stack.enter_async_context(pool.open_fetchers(remote, settings, around))
         kept.hand_on(fetchers.breakers)
         state.watch(fetchers.breakers)

@@ -23,6 +23,7 @@ from timegate.networks import Networks
 from timegate.restricted import Restrictions
 from timegate.routing import Observations
 from timegate.upstream.breaker import Breakers
+from timegate.upstream.names import AddressBook
 from timegate.upstream.politeness import Ledger, LocalLedger
 from timegate.web.client import Clients
 from timegate.web.doorway import Room, files_allow
@@ -40,6 +41,7 @@ class Lasting:
         self.metrics = Metrics()
         self.observations = Observations(time.time)
         self.room = Room()
+        self.addresses: AddressBook = {}
         self.draining = False
         self.reload_trouble: str | None = None
         self._admission = Admission()

@@ -83,7 +83,7 @@ class SystemResolver(AbstractResolver):
 
 
 @dataclass(slots=True)
-class _Known:
+class Known:
     """The addresses of a name, by the clock of who looked it up."""
 
     addresses: list[str]
@@ -93,14 +93,23 @@ class _Known:
     """One that answered where those before it did not."""
 
 
+AddressBook = dict[str, Known]
+"""By name; as many as registries have hosts, nobody else is connected to."""
+
+
 class Names:
     """The addresses of names, remembered for a minute, and longer in need."""
 
-    def __init__(self, resolver: AbstractResolver, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        resolver: AbstractResolver,
+        clock: Callable[[], float],
+        known: AddressBook | None = None,
+    ) -> None:
+        """Remember in *known*, which may be older than this, where it is given."""
         self._resolver = resolver
         self._clock = clock
-        # As many as the registry has hosts: nobody else is connected to.
-        self._known: dict[str, _Known] = {}
+        self._known = {} if known is None else known
         self._lookups: dict[str, asyncio.Task[list[str] | UnknownName]] = {}
 
     async def addresses(self, host: str) -> list[str]:
@@ -160,7 +169,7 @@ class Names:
         if better:
             # Those whom DNS names first may be dead still.
             addresses = _led_by(better, addresses)
-        self._known[host] = _Known(addresses, now + _KEPT, now + _LAST_GOOD, better)
+        self._known[host] = Known(addresses, now + _KEPT, now + _LAST_GOOD, better)
         return addresses
 
     def _not_found(self, host: str, error: OSError) -> list[str] | UnknownName:

@@ -28,7 +28,7 @@ from timegate.upstream.connection import Connections, Dialling
 from timegate.upstream.egress import Egress, Endpoint, target
 from timegate.upstream.fetcher import HttpFetcher, Timeouts
 from timegate.upstream.http1 import BUFFER
-from timegate.upstream.names import BoundedResolver, Names, SystemResolver
+from timegate.upstream.names import AddressBook, BoundedResolver, Names, SystemResolver
 from timegate.upstream.politeness import Door, Ledger, LocalLedger, polite
 from timegate.upstream.trace import Exchange, traced
 
@@ -74,6 +74,8 @@ class Surroundings:
     """The politeness of a host archive; None to count in this process alone."""
     record: Callable[[Exchange], None] | None = None
     """Takes every exchange with every archive."""
+    addresses: AddressBook | None = None
+    """What is known of names already; None to begin with nothing."""
 
 
 class Fetchers(dict[str, Fetcher]):
@@ -178,7 +180,8 @@ class _Houses:
     def _dialled(self) -> Dialling:
         make = self._around.resolver or _resolver(system=self._settings.system_resolver)
         limits = self._settings.timeouts
-        names = Names(BoundedResolver(make(), limits.connect), time.monotonic)
+        bounded = BoundedResolver(make(), limits.connect)
+        names = Names(bounded, time.monotonic, self._around.addresses)
         self._stack.push_async_callback(names.close)
         tls = self._settings.tls
         trusted = cache(_system_tls) if tls is None else lambda: tls

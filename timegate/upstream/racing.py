@@ -6,6 +6,8 @@ So the next is tried while those before it may still answer.
 """
 
 import asyncio
+import errno
+import os
 import socket
 from collections.abc import Sequence
 from typing import Final
@@ -65,10 +67,21 @@ async def _connect(address: str, port: int) -> socket.socket:
     sock.setblocking(False)  # noqa: FBT003 -- it takes no keyword
     try:
         await asyncio.get_running_loop().sock_connect(sock, (address, port))
-    except BaseException:
+    except BaseException as error:
         sock.close()
+        if family == socket.AF_INET6 and _has_no_source(error):
+            raise OSError(errno.ENETUNREACH, os.strerror(errno.ENETUNREACH)) from error
         raise
     return sock
+
+
+def _has_no_source(error: BaseException) -> bool:
+    """Whether we lack an address to connect from.
+
+    Linux says the same where no port is left, which is our trouble; but far more machines are
+    without IPv6, as most containers, and then the archive is what cannot be reached.
+    """
+    return isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL
 
 
 def _closed(attempt: _Attempt) -> None:

@@ -17,7 +17,7 @@ from tests.timegate.upstream.raw_server import (
     silence,
 )
 from timegate.upstream.fetcher import Timeouts
-from timegate.upstream.names import BoundedResolver, SystemResolver
+from timegate.upstream.names import AddressBook, BoundedResolver, SystemResolver
 from timegate.upstream.pool import Settings, Surroundings, open_fetchers
 from timegate.upstream.trace import Exchange
 
@@ -99,6 +99,21 @@ async def test_a_name_that_dns_does_not_answer_is_given_up() -> None:
     assert isinstance(outcome, Unreachable)
     assert "its name cannot be resolved: no answer from DNS" in outcome.why
     assert names.closed
+
+
+async def test_addresses_outlive_those_who_looked_them_up() -> None:
+    book: AddressBook = {}
+    names = Names("127.0.0.1")
+    around = Surroundings(resolver=lambda: names, addresses=book)
+    settings = Settings("mailto:test@example.org", allow_private=frozenset({"test"}))
+    async with serving(OK) as server:
+        url = f"http://archive.example:{server.port}/"
+        for _ in range(2):
+            async with open_fetchers([entry(server, timegate=url)], settings, around) as by_id:
+                assert await ask(by_id["test"], url) == 200
+
+    assert names.asked == ["archive.example"]
+    assert server.connections == 2
 
 
 async def test_the_system_resolver_knows_localhost() -> None:
