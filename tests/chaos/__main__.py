@@ -7,7 +7,10 @@ from tests.chaos import (
     large_answers,
     lifecycle,
     local_cache,
+    names,
+    network,
     redis_trouble,
+    reload,
     replicas,
     smuggling,
 )
@@ -15,10 +18,13 @@ from tests.chaos.running import command
 
 GROUPS = (
     dead_archives,
+    network,
+    names,
     redis_trouble,
     replicas,
     local_cache,
     lifecycle,
+    reload,
     bombs,
     large_answers,
     forbidden_addresses,

@@ -73,9 +73,9 @@ def memento(port: int, number: int, at: datetime, url: str) -> str:
 
 
 @contextmanager
-def archives(count: int, folder: Path) -> Iterator[Archives]:
+def archives(count: int, folder: Path, host: str = "127.0.0.1") -> Iterator[Archives]:
     """Run *count* archives."""
-    command = python("tests.chaos.rig.farm", str(count))
+    command = python("tests.chaos.rig.farm", str(count), host)
     with running(command, folder / "farm.log", piped=True) as process:
         assert process.process.stdout is not None
         yield Archives(process, json.loads(process.process.stdout.readline()))

@@ -1,6 +1,6 @@
 """One process that plays many archives, each at a port of its own, each with its manner.
 
-    python -m tests.chaos.rig.farm COUNT
+    python -m tests.chaos.rig.farm COUNT [HOST]
 
 It is told what to do in JSON lines at its standard input, and answers each with one; it ends
 when the input does. Archive *n* is below ``/a{n}/`` and holds ten captures of every URL, at
@@ -45,8 +45,9 @@ class Manner:
 class Farm(World):
     """The archives."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, host: str) -> None:
         super().__init__(count, 0.0, 0.0, None)
+        self.host = host
         self.manners = [Manner() for _ in range(count)]
         self.noted: list[list[tuple[float, str]]] = [[] for _ in range(count)]
         self.servers: list[asyncio.Server | None] = [None] * count
@@ -62,7 +63,7 @@ class Farm(World):
             await self.converse(number, reader, writer)
 
         server = await asyncio.start_server(
-            connected, "127.0.0.1", self.ports[number], backlog=1024, reuse_address=True
+            connected, self.host, self.ports[number], backlog=1024, reuse_address=True
         )
         self.servers[number] = server
         self.ports[number] = server.sockets[0].getsockname()[1]
@@ -204,8 +205,8 @@ async def obey(farm: Farm, told: dict[str, object]) -> object:
     raise ValueError(f"unknown: {told}")
 
 
-async def main(count: int) -> None:
-    farm = Farm(count)
+async def main(count: int, host: str = "127.0.0.1") -> None:
+    farm = Farm(count, host)
     for number in range(count):
         await farm.listen(number)
     loop = asyncio.get_running_loop()
@@ -220,4 +221,4 @@ async def main(count: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1])))
+    asyncio.run(main(int(sys.argv[1]), *sys.argv[2:]))

@@ -1,0 +1,95 @@
+"""The configuration is read again under load, each time with an archive more or less."""
+
+import asyncio
+import signal
+import time
+from pathlib import Path
+from typing import Final
+
+from tests.chaos.rig.archives import Archives, archives
+from tests.chaos.rig.asking import Answer, Client, percentile, statuses, timegates
+from tests.chaos.rig.liveness import pinged
+from tests.chaos.rig.timegates import HEAD, TimeGate, timegate
+from tests.chaos.scenario import Rig, Scenario
+
+_COMING_AND_GOING: Final = 3
+"""The archive that is taken out and put in again."""
+_EACH: Final = 0.6
+"""Seconds until the next change."""
+_LAST: Final = 5.0
+"""Seconds for which it stays out in the end."""
+_RATE: Final = 60.0
+
+
+async def reloaded(rig: Rig) -> None:
+    """FA-17: an archive is taken out and put in again, 50 times, under load."""
+    times = rig.scaled(50, 6)
+    with archives(4, rig.folder) as farm:
+        farm.behave(range(4), seconds=0.1)
+        place = rig.place("t")
+        with timegate(place, farm.entries()) as server:
+            client = Client(server.port)
+            await client.at_once(timegates("before", 40), 8)
+            descriptors = server.running.descriptors
+            count = int(_RATE * (times * _EACH + _LAST))
+            async with asyncio.TaskGroup() as group:
+                load = group.create_task(client.at_rate(timegates("load", count), _RATE))
+                async with pinged(server.port, rig.folder) as liveness:
+                    removals = await _changed(server, farm, place / "timegate.toml", times)
+                    await asyncio.sleep(_LAST)
+            answers = load.result()
+            asked = [at for at, _ in farm.noted(_COMING_AND_GOING)]
+            taken = server.running.said().count("reload taken=True")
+            await asyncio.sleep(1)
+            left = server.running.descriptors - descriptors
+    _report(rig, answers, times, taken)
+    lag = longest_lag(removals, asked)
+    rig.promise(
+        f"{len(removals)} times an archive was removed: asked for the last time",
+        f"{lag:.2f} s after the signal at most",
+        "2 s",
+        met=lag <= 2,
+    )
+    rig.promise("descriptors left over", max(left, 0), "at most 8", met=left <= 8)
+    rig.speed("liveness meanwhile", liveness, "max 250 ms", met=liveness.worst <= 250)
+
+
+def _report(rig: Rig, answers: list[Answer], times: int, taken: int) -> None:
+    failed = [answer for answer in answers if answer.status != 302]
+    rig.promise(
+        f"SIGHUP {times} times under {_RATE:g} new questions a second: failed",
+        f"{len(failed)} of {len(answers):,} ({statuses(answers)}), "
+        f"p99 {percentile(answers, 0.99):.2f} s; {taken} taken over",
+        "0, all taken over",
+        met=not failed and taken == times,
+    )
+
+
+async def _changed(
+    server: TimeGate, farm: Archives, file: Path, times: int
+) -> list[tuple[float, float]]:
+    """Take the archive out and put it in again; return from when till when it was out."""
+    with_it = HEAD + farm.entries()
+    without = with_it.replace(farm.entry(_COMING_AND_GOING), "")
+    spans = []
+    out_since = 0.0
+    for number in range(times):
+        leaves = (times - number) % 2 == 1
+        await asyncio.to_thread(file.write_text, without if leaves else with_it)
+        now = time.monotonic()
+        server.running.send(signal.SIGHUP)
+        if leaves:
+            out_since = now
+        elif out_since:
+            spans.append((out_since, now))
+        await asyncio.sleep(_EACH)
+    return [*spans, (out_since, float("inf"))]
+
+
+def longest_lag(removals: list[tuple[float, float]], asked: list[float]) -> float:
+    """Return how long after it was removed the archive was still asked, at most."""
+    lags = [at - since for since, until in removals for at in asked if since <= at < until]
+    return max(lags, default=0.0)
+
+
+SCENARIOS: Final = (Scenario("reload", "FA-17", reloaded, 120),)
