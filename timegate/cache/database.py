@@ -18,6 +18,8 @@ APPLICATION: Final = 0x54474341
 """``PRAGMA application_id``, the letters TGCA: says whose file it is."""
 LAYOUT: Final = 1
 """``PRAGMA user_version``."""
+LOG_SHARE: Final = 32
+"""One octet in so many is for the log that lies beside the file."""
 BUSY: Final = 0.05
 """Seconds to wait for another process: a cache never delays an answer."""
 
@@ -124,7 +126,7 @@ def _configure(connection: sqlite3.Connection, limit: int) -> None:
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(f"PRAGMA journal_size_limit = {limit // 16}")
+    connection.execute(f"PRAGMA journal_size_limit = {limit // LOG_SHARE}")
 
 
 def _judge(connection: sqlite3.Connection) -> None:

@@ -16,7 +16,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from timegate.cache.database import Newer, condemn, inode_of, is_damage, number, open_database
+from timegate.cache.database import (
+    LOG_SHARE,
+    Newer,
+    condemn,
+    inode_of,
+    is_damage,
+    number,
+    open_database,
+)
 from timegate.cache.store import LONGEST, Clock, Kept
 from timegate.cache.trouble import Trouble
 
@@ -69,6 +77,7 @@ class Entries:
         """Entries that could not be written."""
         self._path = path
         self._limit = limit
+        self._room = limit - limit // LOG_SHARE
         self._clock = clock
         self._reading = reading
         self._writing = writing
@@ -152,7 +161,7 @@ class Entries:
         while evicted and most > 0:
             pages = number(connection, "PRAGMA page_count")
             free = number(connection, "PRAGMA freelist_count")
-            if (pages - free) * page <= self._limit:
+            if (pages - free) * page <= self._room:
                 return
             evicted = self._evict(connection)
             most -= evicted

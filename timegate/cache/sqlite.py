@@ -19,7 +19,7 @@ from timegate.cache.store import Clock, Kept, Stored, Unavailable
 from timegate.cache.trouble import Trouble
 
 LIMIT: Final = 1 << 30
-"""Bytes of the file that are in use; reliability: SQLite cache."""
+"""Bytes that are in use in the file and in its log; reliability: SQLite cache."""
 PATIENCE: Final = 0.1
 """Seconds until a look-up is given up as a miss: two waits for another process."""
 
