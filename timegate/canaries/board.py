@@ -10,11 +10,10 @@ from typing import Final
 
 import msgspec
 
-from timegate.cache import Store
+from timegate.cache.store import LONGEST, Store
 from timegate.canaries.history import Record
 from timegate.canaries.questions import Question
 
-_WEEK: Final = 7 * 86_400.0
 _NEW: Final = Record()
 
 
@@ -42,7 +41,7 @@ class Board:
     async def put(self, question: Question, record: Record) -> None:
         """Let all know it."""
         self._records[question] = record
-        await self._store.put(_key(question), msgspec.json.encode(record), _WEEK, 0.0)
+        await self._store.put(_key(question), msgspec.json.encode(record), LONGEST, 0.0)
 
 
 def _read(stored: bytes) -> Record:

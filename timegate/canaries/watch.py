@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -40,10 +41,12 @@ class Watch:
         *,
         turns: Turns | None = None,
         clock: Callable[[], float] = time.time,
+        chance: Callable[[], float] = random.random,
     ) -> None:
         """*clock* tells the seconds since 1970: histories outlive the process.
 
-        *turns* are taken with other replicas, so that one of them asks.
+        *turns* are taken with other replicas, so that one of them asks. *chance* (0 to 1) keeps
+        workers that began together, and can take no turns, from looking together.
         """
         self._questions = questions
         self._sources = sources
@@ -51,6 +54,7 @@ class Watch:
         self._quiet = quiet
         self._turns: Turns = turns or Alone()
         self._clock = clock
+        self._chance = chance
 
     async def run(self, every: float) -> None:
         """Ask for ever, *every* so many seconds; what was known before is read at once."""
@@ -58,7 +62,7 @@ class Watch:
         while True:
             for question in self._questions:
                 await self._look(question, every, started)
-            await asyncio.sleep(tick(every))
+            await asyncio.sleep(tick(every) * (0.5 + self._chance()))
 
     async def _look(self, question: Question, every: float, started: float) -> None:
         """Ask *question* if it is time; where archive or users are busy, it is not."""

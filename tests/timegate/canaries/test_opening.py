@@ -4,8 +4,9 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from archives.model import Canary, Limits, Rate
 from archives.registry import Registry, entry_from
@@ -21,6 +22,7 @@ from timegate.misbehave import EXAMPLE, Archive
 from timegate.misbehave.captures import Holdings
 from timegate.misbehave.playing import faults_named
 from timegate.upstream import pool
+from timegate.upstream.shared import create_ledgers
 from timegate.web.server import listening
 
 PAGE = EXAMPLE[0].original
@@ -39,10 +41,10 @@ def config_for(archive: Archive, every: float | None) -> Config:
 
 
 @asynccontextmanager
-async def served(config: Config) -> AsyncIterator[Site]:
+async def served(config: Config, ledgers: Path | None = None) -> AsyncIterator[Site]:
     async with (
         Lasting() as lasting,
-        running(config, "http://gate.example", lasting=lasting) as app,
+        running(config, "http://gate.example", ledgers, lasting=lasting) as app,
         listening(app.dispatch, "127.0.0.1", 0) as port,
     ):
         yield Site(port, World())
@@ -109,6 +111,19 @@ async def test_who_asks_from_the_command_line_watches_nobody() -> None:
             await asyncio.sleep(5 * EVERY)
 
         assert archive.journal.requests == []
+
+
+async def test_one_worker_asks_and_all_tell(tmp_path: Path) -> None:
+    async with an_archive() as archive, AsyncExitStack() as stack:
+        config, ledgers = config_for(archive, 10 * EVERY), tmp_path / "ledgers"
+        create_ledgers(ledgers, config.registry.entries)
+        workers = [await stack.enter_async_context(served(config, ledgers)) for _ in range(3)]
+
+        async def known() -> bool:
+            every = [await states(worker) for worker in workers]
+            return every == [{"has": "kept", "lacks": "kept"}] * 3
+
+        await until(known)
 
 
 async def test_pages_of_a_restricted_archive_are_not_named() -> None:

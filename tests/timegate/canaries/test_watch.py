@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from itertools import pairwise
+from random import Random
 
 import pytest
 
@@ -56,6 +57,7 @@ class Flock:
     archives: list[Archive]
     questions: list[Question]
     quiet: Quiet = always
+    chance: Callable[[], float] = lambda: 0.5
     store: MemoryStore = field(init=False)
     board: Board = field(init=False)
 
@@ -71,6 +73,7 @@ class Flock:
             self.quiet,
             turns=turns,
             clock=asyncio.get_running_loop().time,
+            chance=self.chance,
         )
 
 
@@ -216,6 +219,21 @@ def test_of_several_replicas_one_asks() -> None:
 
     assert 2 * 25 <= len(archive.times) <= 2 * 29
     assert all(board.records[HAS].standing == "kept" for board in boards)
+
+
+def test_of_workers_that_look_at_different_times_one_asks() -> None:
+    async def story() -> Archive:
+        flock = Flock([Archive()], [HAS, LACKS], chance=Random(7).random)  # noqa: S311 -- a spread
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(flock.watch(Board(flock.store)).run(EVERY)) for _ in range(4)
+            ]
+            await asyncio.sleep(7 * DAY)
+            for task in tasks:
+                task.cancel()
+        return flock.archives[0]
+
+    assert 2 * 25 <= len(in_virtual_time(story()).times) <= 2 * 29
 
 
 def test_who_starts_again_and_again_asks_nobody() -> None:
