@@ -22,6 +22,7 @@ _MOST_TURNS: Final = 20
 """An archive that never lets an item in, however often it waits, is one that did not answer."""
 
 Resolve = Callable[[Query, Policy], Awaitable[Resolution]]
+Without = Callable[[Item], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,15 @@ class Run:
     """Resolves the items of one list, each once, and notes what became of them."""
 
     def __init__(
-        self, around: Surroundings, journal: Journal, policy: Policy, at_once: int
+        self,
+        around: Surroundings,
+        journal: Journal,
+        policy: Policy,
+        at_once: int,
+        without: Without = lambda _: frozenset(),
     ) -> None:
+        """*without* says which archives are not to be asked for an item, beside the policy."""
+        self._without = without
         self._around = around
         self._journal = journal
         self._policy = policy
@@ -80,7 +88,8 @@ class Run:
                 group.create_task(work())
 
     async def _finish(self, item: Item, policy: Policy, *, last: bool) -> None:
-        result = await self._resolved(item, policy, last=last)
+        spared = replace(policy, exclude=policy.exclude | self._without(item))
+        result = await self._resolved(item, spared, last=last)
         result = replace(result, final=True) if last else result
         self._journal.append(result)
         if result.final:

@@ -44,8 +44,9 @@ def extract_command(  # noqa: PLR0913 -- one parameter for each option
 
     LIST is what `timegate resolve --batch` takes: lines, CSV, JSONL, BibTeX or wikitext; - is
     standard input. Beside each copy stands a metadata record with the reference and the
-    verdict. What an archive shows only rewritten is not taken. Without --precision and
-    --tolerance the best copy of each is taken, however far off.
+    verdict. What an archive shows only rewritten is not taken; where it does not give the
+    bytes, two others are tried. Without --precision and --tolerance the best copy of each is
+    taken, however far off.
 
     \b
     Exit codes, the worst of all references:

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ from timegate.bulk.source import Source
 from timegate.bulk.table import Columns
 from timegate.cli.list_run import Job, run_list
 from timegate.config import Config
+from timegate.extraction.choices import MOST, Choices
 from timegate.extraction.run import Extracted, Extraction
 from timegate.extraction.warc_file import WarcFile
 from timegate.local import addressed, is_local, opened
@@ -63,34 +65,58 @@ def _extracted(
     info = _info(config, name)
     with TemporaryDirectory(prefix="timegate-") as folder, WarcFile(output, info) as warc:
         ledgers = _ledgers(config, Path(folder))
-        job = Job(config, policy, _RESOLVED_AT_ONCE, ledgers)
-        with Journal(Path(folder) / "journal", "extract", resume=False) as journal:
-            try:
-                asyncio.run(_worked(job, source, journal, warc, telling))
-            except* (BadInput, BadJournal, OSError) as group:
-                raise group.exceptions[0] from None
+        choices = Choices()
+        job = Job(config, policy, _RESOLVED_AT_ONCE, ledgers, choices.without)
+        try:
+            asyncio.run(_worked(job, source, Path(folder), warc, choices, telling))
+        except* (BadInput, BadJournal, OSError) as group:
+            raise group.exceptions[0] from None
         if telling.written:
             warc.finish()
     telling.summarize(output)
     return telling.worst
 
 
-async def _worked(
-    job: Job, source: Source, journal: Journal, warc: WarcFile, telling: "_Telling"
+async def _worked(  # noqa: PLR0913, PLR0917 -- from where, whereto, and who is told
+    job: Job,
+    source: Source,
+    folder: Path,
+    warc: WarcFile,
+    choices: Choices,
+    telling: "_Telling",
 ) -> None:
-    await run_list(job, _bounded(source.items()), journal, None)
-    policy = job.policy
-    strict = policy.precision != "any" or policy.tolerance is not None
+    """Resolve all and fetch all; then the same for those of which another copy is tried."""
     registry = addressed(job.config, job.base_url).registry
+    extraction = Extraction({}, registry, warc, strict=_is_strict(job.policy), choices=choices)
+    items, total = _bounded(source.items()), None
+    for number in range(MOST):
+        with Journal(folder / f"journal-{number}", "extract", resume=False) as journal:
+            await run_list(job, items, journal, total)
+            await _fetched(job, journal, extraction, telling)
+            again = [*choices.again()]
+            items = iter([result.item for at in again if (result := journal.result(at))])
+        if not again:
+            return
+        total = len(again)
+        click.echo(f"{total} could not be had there: looking elsewhere", err=True)
+
+
+def _is_strict(policy: Policy) -> bool:
+    return policy.precision != "any" or policy.tolerance is not None
+
+
+async def _fetched(
+    job: Job, journal: Journal, extraction: Extraction, telling: "_Telling"
+) -> None:
     async with _fetchers(job) as fetchers:
-        extraction = Extraction(fetchers, registry, warc, strict=strict)
+        fetching = replace(extraction, fetchers=fetchers)
         with shown(journal.finished, 0, terminal=sys.stderr.isatty()) as advance:
 
             def done(extracted: Extracted) -> None:
                 telling(extracted)
                 advance()
 
-            await extraction.complete(journal.results(), _FETCHED_AT_ONCE, done)
+            await fetching.complete(journal.results(), _FETCHED_AT_ONCE, done)
 
 
 def _bounded(items: Iterator[Item]) -> Iterator[Item]:

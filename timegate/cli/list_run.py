@@ -11,7 +11,7 @@ from timegate.app import askable, running
 from timegate.bulk.item import Item
 from timegate.bulk.journal import Journal
 from timegate.bulk.progress import shown
-from timegate.bulk.run import Run, Surroundings, Waits, aside
+from timegate.bulk.run import Run, Surroundings, Waits, Without, aside
 from timegate.bulk.turns import Turns, rates_of
 from timegate.config import Config
 from timegate.policies import LONGEST_WAIT
@@ -34,6 +34,8 @@ class Job:
     at_once: int
     ledgers: Path | None = None
     """Where others count their requests to the same archives; None if there are none."""
+    without: Without = lambda _: frozenset()
+    """Which archives are not to be asked for an item."""
 
     @property
     def base_url(self) -> str:
@@ -59,7 +61,7 @@ async def run_list(
                 Turns(rates_in(config, job.policy)),
                 advance,
             )
-            run = Run(around, journal, job.policy, job.at_once)
+            run = Run(around, journal, job.policy, job.at_once, job.without)
             await run.complete(aside(items), waits)
 
 

@@ -10,6 +10,7 @@ from archives.registry import Registry
 from archives.source import Fetcher
 from timegate.bulk.result import Result
 from timegate.extraction.archived import archived_fields
+from timegate.extraction.choices import Choices
 from timegate.extraction.fetching import MOST, fetched
 from timegate.extraction.held import Held, held_by
 from timegate.extraction.patience import Patience
@@ -44,43 +45,67 @@ class Extraction:
     """Whether to leave out what is less than asked."""
     patience: Patience = field(default_factory=Patience)
     most: int = MOST
-    _records: dict[str, "asyncio.Future[str]"] = field(default_factory=dict)
+    choices: Choices = field(default_factory=Choices)
+    """What was tried before; whoever calls looks here for what is to be tried again."""
+    _records: dict[tuple[str, str], "asyncio.Future[str]"] = field(default_factory=dict)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def complete(
         self, results: Iterable[Result], at_once: int, done: Callable[[Extracted], None]
     ) -> None:
-        """Work through *results*; call *done* with what became of each."""
+        """Work through *results*; call *done* with what became of each.
+
+        Not yet with those of which `choices` wants another copy to be tried.
+        """
         left = iter(results)
 
         async def work(results: Iterator[Result]) -> None:
             for result in results:
-                done(await self._extracted(result))
+                extracted = await self._extracted(result)
+                if extracted is not None:
+                    done(extracted)
 
         async with asyncio.TaskGroup() as tasks:
             for _ in range(at_once):
                 tasks.create_task(work(left))
 
-    async def _extracted(self, result: Result) -> Extracted:
+    async def _extracted(self, result: Result) -> Extracted | None:
+        """Return what became of *result*; None where another copy is to be tried."""
         copy = held_by(result)
         if copy is None:
-            return Extracted(result, None, result.why, result.code)
+            return self._missing(result, result.why, result.code)
         if self.strict and result.code:
-            return Extracted(result, None, f"less than asked: {result.why}", result.code)
+            return self._missing(result, f"less than asked: {result.why}", result.code)
         try:
             record = await self._record(copy)
         except ArchiveError as error:
-            return Extracted(result, None, f"{error.archive}: {error.why}", _NOT_HAD)
-        await self._alone(self.warc.add_verdict, result, record, copy.raw or copy.uri)
-        return Extracted(result, record, result.why, result.code)
+            if self.choices.failed(result.item, copy.archive, error.why):
+                return None
+            why = "; ".join(self.choices.passed_over(result.item))
+            return Extracted(result, None, why, _NOT_HAD)
+        passed_over = self.choices.passed_over(result.item)
+        where = copy.raw or copy.uri
+        await self._alone(self.warc.add_verdict, result, record, where, passed_over)
+        why = (
+            f"{result.why}; instead of {', '.join(passed_over)}" if passed_over else result.why
+        )
+        return Extracted(result, record, why, result.code)
+
+    def _missing(self, result: Result, why: str, code: int) -> Extracted:
+        """Say that there is no copy; unless one was tried before, nobody knows more."""
+        passed_over = self.choices.passed_over(result.item)
+        if not passed_over:
+            return Extracted(result, None, why, code)
+        return Extracted(result, None, f"{'; '.join(passed_over)}; elsewhere: {why}", _NOT_HAD)
 
     async def _record(self, copy: Held) -> str:
         """Return the record of *copy*, written now unless another reference meant it too."""
-        known = self._records.get(copy.uri)
+        key = (copy.archive, copy.uri)
+        known = self._records.get(key)
         if known is not None:
             return await known
         record: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._records[copy.uri] = record
+        self._records[key] = record
         try:
             record.set_result(await self._patiently(copy))
         except ArchiveError as error:

@@ -7,7 +7,7 @@ and the verdict: as warc-fields, which no indexer takes for a capture.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
@@ -95,9 +95,18 @@ class WarcFile:
         self._writer.write_record(record)
         return str(record.rec_headers.get_header("WARC-Record-ID"))
 
-    def add_verdict(self, result: Result, refers_to: str, fetched_from: str) -> None:
-        """Write which reference led to the copy *refers_to*, and how good it is."""
-        told = {
+    def add_verdict(
+        self,
+        result: Result,
+        refers_to: str,
+        fetched_from: str,
+        passed_over: Sequence[str] = (),
+    ) -> None:
+        """Write which reference led to the copy *refers_to*, and how good it is.
+
+        *passed_over* says which better copies could not be had.
+        """
+        told: dict[str, object] = {
             "reference": result.item.text,
             "outcome": result.outcome,
             "verdict": result.why,
@@ -105,6 +114,8 @@ class WarcFile:
             "fetched": fetched_from,
             "report": result.report,
         }
+        if passed_over:
+            told["passed-over"] = [*passed_over]
         # JSON in ASCII is one line, whatever was in the list.
         lines = [f"{name}: {json.dumps(value)}\r\n" for name, value in told.items()]
         block = "".join(lines).encode()

@@ -258,3 +258,28 @@ async def test_items_are_read_aside_in_order() -> None:
     listed = items((), (), ())
 
     assert [item async for item in aside(iter(listed))] == listed
+
+
+def test_an_item_can_be_asked_for_without_some_archives(tmp_path: Path) -> None:
+    spared: list[frozenset[str]] = []
+
+    def answer(_: Query, policy: Policy) -> Attempt:
+        spared.append(policy.exclude)
+        return absent("a")
+
+    async def story() -> None:
+        around = Surroundings(FakeResolver(answer), report, REGISTRY, read_time, Turns({}))
+        policy = Policy(exclude=frozenset({"x"}))
+        with Journal(tmp_path / "j", "test", resume=False) as journal:
+            work = Run(
+                around,
+                journal,
+                policy,
+                1,
+                lambda item: frozenset({"y"} if item.position else ()),
+            )
+            await work.complete(each(items((), ())), WAITS)
+
+    in_virtual_time(story())
+
+    assert spared == [{"x"}, {"x", "y"}]

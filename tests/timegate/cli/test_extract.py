@@ -156,3 +156,39 @@ def test_copies_come_over_the_network_as_well(tmp_path: Path) -> None:
     copies = bodies(tmp_path / "out.warc.gz")
     assert len(copies) == 5
     assert copies.items() <= captured.items()
+
+
+def test_where_an_archive_does_not_give_the_bytes_the_next_one_is_asked(tmp_path: Path) -> None:
+    def archive(name: str, base: str, raw: str) -> str:
+        return (
+            f"[[archive]]\nid = '{name}'\nkind = 'memento'\npwid = ['{name}.example']\n"
+            f"timegate = '{base}/timegate/'\nreplay = '{base}/{{time14}}/{{uri}}'\n"
+            f"raw = '{base}/{raw}/{{uri}}'\n"
+        )
+
+    with running_demo() as server:
+        base = f"{server.url}/collections/harbour"
+        config = tmp_path / "timegate.toml"
+        archives = archive("broken", base, "no-such-view/{time14}") + archive(
+            "whole", base, "{time14}id_"
+        )
+        config.write_text(f"[archives]\nuse = []\n{archives}")
+        words = [
+            "extract",
+            "--json",
+            "--config",
+            str(config),
+            "-",
+            "-o",
+            str(tmp_path / "o.warc"),
+        ]
+        given = "urn:pwid:broken.example:2010-11-05T10:15:00Z:page:http://museum.example/\n"
+
+        result = CliRunner().invoke(main, words, input=given)
+
+    told = json.loads(result.stdout)
+    assert (told["memento"]["archive"], told["outcome"]) == ("whole", "substitute")
+    assert "; instead of broken: " in told["why"]
+    assert "1 could not be had there: looking elsewhere" in result.stderr
+    assert "1 references, 1 of them in" in result.stderr
+    assert len(bodies(tmp_path / "o.warc")) == 1

@@ -13,9 +13,14 @@ COPY = Held("test", URI, RAW, PAGE, Moment("20160122112029"))
 
 
 def a_result(
-    uri: str | None = URI, raw: str | None = RAW, *, code: Code = 0, got: str | None = None
+    uri: str | None = URI,
+    raw: str | None = RAW,
+    *,
+    code: Code = 0,
+    got: str | None = None,
+    archive: str = "test",
 ) -> Result:
-    found = {"uri": uri, "raw": raw, "datetime": "2016-01-22T11:20:29Z", "archive": "test"}
+    found = {"uri": uri, "raw": raw, "datetime": "2016-01-22T11:20:29Z", "archive": archive}
     report: dict[str, object] = {
         "original": PAGE,
         "uri": {"value": "variant", "got": got} if got else {"value": "same"},

@@ -14,6 +14,7 @@ from archives.warc.scan import captures_in
 from tests.fakes import Canned, FakeFetcher
 from tests.timegate.extraction.copies import DATED, PAGE, RAW, URI, a_result
 from timegate.bulk.result import Result
+from timegate.extraction.choices import Choices
 from timegate.extraction.patience import Patience
 from timegate.extraction.run import Extracted, Extraction
 from timegate.extraction.warc_file import WarcFile
@@ -105,13 +106,61 @@ async def test_a_copy_that_two_references_mean_is_fetched_once(tmp_path: Path) -
     assert kinds == ["warcinfo", "response", "metadata", "metadata"]
 
 
-async def test_what_cannot_be_had_says_why_and_is_unknown(tmp_path: Path) -> None:
-    trouble = Unreachable("test", RAW, "no answer")
+async def tried(path: Path, *rounds: Result) -> tuple[list[Extracted], Choices]:
+    """Try one copy after the other of one reference; only the archive ``good`` gives any."""
+    down = FakeFetcher(lambda request: Unreachable("bad", request.url, "no answer"))
+    good = FakeFetcher(lambda _: ANSWER)
+    fetchers = {"good": good, "bad": down, "worse": down, "worst": down}
+    outcomes: list[Extracted] = []
+    with WarcFile(path, {}) as warc:
+        extraction = Extraction(fetchers, load_known(), warc)
+        for result in rounds:
+            await extraction.complete([result], 1, outcomes.append)
+        warc.finish()
+    return outcomes, extraction.choices
 
-    outcomes, _ = await extracted(tmp_path / "a.warc", trouble, a_result(), a_result())
 
-    assert [(o.record, o.why, o.code) for o in outcomes] == [(None, "test: no answer", 4)] * 2
+async def test_where_the_bytes_cannot_be_had_another_archive_is_wanted(tmp_path: Path) -> None:
+    outcomes, choices = await tried(tmp_path / "a.warc", a_result(archive="bad"))
+
+    assert outcomes == []
+    assert list(choices.again()) == [0]
+    assert list(choices.again()) == []
+    assert choices.without(a_result().item) == {"bad"}
+
+
+async def test_the_copy_of_the_next_archive_is_taken_and_that_is_told(tmp_path: Path) -> None:
+    outcomes, _ = await tried(
+        tmp_path / "a.warc", a_result(archive="bad"), a_result(code=1, archive="good")
+    )
+
+    ((_, record, why, code),) = outcomes
+    assert record is not None
+    assert (why, code) == ("words; instead of bad: no answer", 1)
+    verdict = records(tmp_path / "a.warc")[-1]
+    assert b'passed-over: ["bad: no answer"]' in verdict.body
+
+
+async def test_after_the_third_archive_it_is_unknown_and_says_why(tmp_path: Path) -> None:
+    names = ("bad", "worse", "worst")
+    copies = [a_result(f"{URI}?{name}", archive=name) for name in names]
+
+    outcomes, choices = await tried(tmp_path / "a.warc", *copies)
+
+    told = "; ".join(f"{name}: no answer" for name in names)
+    assert [(o.record, o.why, o.code) for o in outcomes] == [(None, told, 4)]
+    assert len(list(choices.again())) == 2
     assert [record.kind for record in records(tmp_path / "a.warc")] == ["warcinfo"]
+
+
+async def test_if_nobody_else_has_a_copy_it_is_unknown_not_absent(tmp_path: Path) -> None:
+    outcomes, _ = await tried(
+        tmp_path / "a.warc", a_result(archive="bad"), a_result(None, code=3)
+    )
+
+    assert [(o.record, o.why, o.code) for o in outcomes] == [
+        (None, "bad: no answer; elsewhere: words", 4)
+    ]
 
 
 async def test_who_is_strict_gets_nothing_less(tmp_path: Path) -> None:
