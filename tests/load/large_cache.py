@@ -1,0 +1,248 @@
+"""A cache of a million entries, and one that is flooded: how quick, how large, what stays."""
+
+import asyncio
+import json
+import random
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from archives.model import Closest, Memento
+from archives.moment import Moment
+from tests.bench.archives import captures
+from tests.chaos.rig.archives import Archives, archives, memento
+from tests.chaos.rig.asking import (
+    DATE,
+    Answer,
+    Client,
+    original,
+    percentile,
+    statuses,
+    timegates,
+)
+from tests.chaos.rig.liveness import pinged
+from tests.chaos.rig.processes import python
+from tests.chaos.rig.timegates import TimeGate, timegate
+from tests.chaos.scenario import Rig, Scenario, part_of
+from timegate.cache import Recollection, SqliteStore
+
+_COUNT: Final = 4
+_MILLION: Final = 1_000_000
+_PIECE: Final = 1000
+"""Pages that are written together."""
+_LIMIT: Final = 64
+_LONG: Final = "x" * 1800
+_READY: Final = 16
+"""Megabytes of answers that are ready to be given again for a few seconds, beside the cache."""
+_ONLY_CACHED: Final = {"Cache-Control": "only-if-cached"}
+
+
+def _config(farm: Archives, url: str, megabytes: int) -> str:
+    return f'[cache]\nurl = "{url}"\nmegabytes = {megabytes}\n' + farm.entries()
+
+
+async def large_cache(rig: Rig) -> None:
+    """LO-07: hits among a million entries, the start with them, and a limit that is reached."""
+    pages = rig.scaled(_MILLION, 40_000) // _COUNT
+    with archives(_COUNT, rig.folder) as farm:
+        place = rig.place("t")
+        file = place / "cache.db"
+        config = _config(farm, f"sqlite:{file}", 2048)
+        with timegate(place, config) as server:
+            await Client(server.port).ask(timegates("known", 1)[0])
+        await _fill(file, farm, pages)
+        entries, megabytes = _counted(file)
+        began = time.monotonic()
+        with timegate(place, config) as server:
+            started = time.monotonic() - began
+            farm.forget()
+            hits = await _hits(server, pages, rig.scaled(5_000, 1_000))
+            asked = sum(farm.asked)
+        wrong = [a for a in hits if a.header("Location") != _right(farm, a)]
+        lower = int(megabytes * 0.95)
+        with timegate(place, _config(farm, f"sqlite:{file}", lower)) as server:
+            async with pinged(server.port, rig.folder) as liveness:
+                new = await Client(server.port).at_rate(
+                    timegates("new", rig.scaled(400, 60)), 20
+                )
+        _, afterwards = _counted(file)
+    rig.promise(
+        f"{part_of(entries, _MILLION)} entries in {megabytes:.0f} MB: hits",
+        f"{len(hits) - len(wrong):,} of {len(hits):,} right, {asked} questions to archives",
+        "all right, 0 questions",
+        met=not wrong and not asked,
+    )
+    p99 = percentile(hits, 0.99) * 1000
+    middle = percentile(hits, 0.5) * 1000
+    rig.speed("their p99", f"{p99:.0f} ms (median {middle:.1f})", "20 ms", met=p99 <= 20)
+    rig.speed("start with it", f"{started:.1f} s", "2 s", met=started <= 2)
+    rig.promise(
+        f"in use after the limit was set to {lower} MB ({statuses(new)})",
+        f"{afterwards:.0f} MB ({afterwards / lower:.1%})",
+        "at most 5 % more or less",
+        met=0.95 <= afterwards / lower <= 1.05,
+    )
+    rig.speed("liveness meanwhile", liveness, "max 100 ms", met=liveness.worst <= 100)
+
+
+async def _fill(file: Path, farm: Archives, pages: int) -> None:
+    """Write what the archives would have answered, as the server writes it."""
+    store = SqliteStore(file, limit=2 << 30)
+    memory = Recollection(store, time.time, _version(file))
+    at = Moment.of(parsedate_to_datetime(DATE))
+    for first in range(0, pages, _PIECE):
+        for url in _pages(first, min(first + _PIECE, pages)):
+            for number in range(_COUNT):
+                answer = _answer(farm, number, url)
+                await memory.remember(f"a{number}", url, at, answer)
+        await store.flush()
+    await store.close()
+
+
+def _pages(first: int, end: int) -> Iterator[str]:
+    yield from map(original, timegates("page", end - first, first))
+
+
+def _answer(farm: Archives, number: int, url: str) -> Closest:
+    at = parsedate_to_datetime(DATE)
+    times = captures(number)
+
+    def one(index: int) -> Memento:
+        stamp = f"{times[index]:%Y%m%d%H%M%S}"
+        where = memento(farm.ports[number], number, times[index], url)
+        return Memento(stamp, where, url, f"a{number}")
+
+    chosen = min(range(len(times)), key=lambda n: abs(times[n] - at))
+    return Closest(one(chosen), "timegate", (), {"first": one(0), "last": one(-1)})
+
+
+def _version(file: Path) -> str:
+    """Return how the server calls its set of archives: it stands in the keys."""
+    with closing(sqlite3.connect(file)) as connection:
+        keys = connection.execute("SELECT key FROM entry WHERE key LIKE '%/public/a0'")
+        key: str = keys.fetchone()[0]
+    return key.split("/")[1]
+
+
+def _counted(file: Path) -> tuple[int, float]:
+    """Return how many entries there are, and megabytes in use."""
+    with closing(sqlite3.connect(file)) as connection:
+        (entries,) = connection.execute("SELECT count(*) FROM entry").fetchone()
+        total, free, size = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+    return entries, (total - free) * size / (1 << 20)
+
+
+async def _hits(server: TimeGate, pages: int, count: int) -> list[Answer]:
+    chance = random.Random(29)  # noqa: S311 -- the same in every run
+    targets = [timegates("page", 1, chance.randrange(pages))[0] for _ in range(count)]
+    return await Client(server.port, headers=_ONLY_CACHED).at_once(targets, 4)
+
+
+def _right(farm: Archives, answer: Answer) -> str:
+    return farm.closest(DATE, range(_COUNT), original(answer.target))
+
+
+class _Flooded(NamedTuple):
+    """What a flood left."""
+
+    hot: int
+    of_hot: int
+    grown: float
+    files: float
+    dropped: int
+
+
+async def flooded_stores(rig: Rig) -> None:
+    """RB-07 at the stores: a million entries, each asked for once, beside some that are hot."""
+    count = rig.scaled(_MILLION, 60_000)
+    most = _LIMIT * 1.1
+    for url in ("memory:", f"sqlite:{rig.place('t') / 'cache.db'}"):
+        kind = url.partition(":")[0]
+        told = await _flood(url, count)
+        rig.promise(
+            f"{part_of(count, _MILLION)} entries through a {kind} store of {_LIMIT} MB: "
+            "memory and files",
+            f"+{told.grown:.0f} MB and {told.files:.0f} MB",
+            f"{most:.0f} MB",
+            met=told.grown <= most and told.files <= most,
+        )
+        rig.promise(
+            f"{kind}: what was asked for now and then is still there",
+            f"{told.hot} of {told.of_hot} ({told.dropped} others were not written)",
+            "all",
+            met=told.hot == told.of_hot,
+        )
+
+
+async def _flood(url: str, count: int) -> _Flooded:
+    command = python("tests.chaos.rig.flood", url, str(_LIMIT), str(count))
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    try:
+        told, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    return _Flooded(**json.loads(told))
+
+
+async def flooded(rig: Rig) -> None:
+    """RB-07 over HTTP: new questions with very long addresses, beside some that are hot."""
+    for url in ("memory:", f"sqlite:{rig.place('sqlite') / 'cache.db'}"):
+        await _flooded(rig, url)
+
+
+async def _flooded(rig: Rig, url: str) -> None:
+    kind = url.partition(":")[0]
+    count = rig.scaled(6_000, 600, 30_000)
+    hot = timegates("hot", 50)
+    with archives(6, rig.folder) as farm:
+        with timegate(rig.place(kind), _config(farm, url, _LIMIT)) as server:
+            client = Client(server.port)
+            await client.at_once(hot * 2, 8)
+            before = server.running.megabytes
+            answers = []
+            for first in range(0, count, 300):
+                targets = [f"{t}/{_LONG}" for t in timegates("once", 300, first)]
+                answers += [_short(a) for a in await client.at_once(targets, 8)]
+                await client.at_once(hot, 8)
+            grown = server.running.peak - before
+            farm.forget()
+            cached = Client(server.port, headers=_ONLY_CACHED)
+            still = await cached.at_once(hot, 8)
+            files = sum(file.stat().st_size for file in rig.place(kind).glob("cache.db*"))
+        wrong = [a for a in answers if a.status != 302]
+    megabytes = files / (1 << 20)
+    # In a file, memory has only what is ready.
+    held = (_LIMIT if kind == "memory" else 0) + _READY
+    rig.promise(
+        f"{part_of(count, _MILLION)} questions with addresses of 1.8 kB, {kind}: of memory, "
+        f"where {held} MB are allowed, and of files",
+        f"+{grown:.0f} MB and {megabytes:.0f} MB ({len(wrong)} wrong)",
+        f"{held * 1.1:.0f} and {_LIMIT * 1.1:.0f} MB",
+        met=not wrong and grown <= held * 1.1 and megabytes <= _LIMIT * 1.1,
+    )
+    kept = [answer for answer in still if answer.status == 302]
+    rig.promise(
+        f"{kind}: hot questions that are still answered from the cache",
+        f"{len(kept)} of {len(still)}",
+        "all",
+        met=len(kept) == len(still),
+    )
+
+
+def _short(answer: Answer) -> Answer:
+    return Answer(answer.target[:80], answer.status, answer.began, answer.seconds)
+
+
+SCENARIOS: Final = (
+    Scenario("large-cache", "LO-07", large_cache, 600, quick=False),
+    Scenario("cache-flooded-stores", "RB-07", flooded_stores, 600),
+    Scenario("cache-flooded", "RB-07", flooded, 600, full_seconds=2400),
+)
