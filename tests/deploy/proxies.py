@@ -25,6 +25,7 @@ CONFIGURATIONS = ROOT / "deploy" / "proxies"
 APT = {"nginx": "nginx-light", "haproxy": "haproxy", "caddy": "caddy"}
 USUAL = "127.0.0.1:1208"
 HOST = "timegate.example.org"
+COPIES = "copies.example.net"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class Proxy:
     plain: Place
     tls: Place
     program: str
+    authority: Path
+    """The certificate to trust, for clients that read it from a file."""
 
     def skip_if_it_hides_broken_answers(self) -> None:
         """Caddy before 2.8.0 sends the last chunk whatever happened (its commit 4de2c1c65)."""
@@ -115,8 +118,8 @@ def caddy(where: Rendering) -> list[str]:
         {
             f"reverse_proxy {USUAL}": "reverse_proxy "
             + " ".join(f"127.0.0.1:{port}" for port in where.upstreams),
-            f"\n{HOST} {{": f"\nhttps://localhost:{where.tls} {{\n\tbind 127.0.0.1\n"
-            f"\ttls {where.certificate} {where.certificate}",
+            f"\n{HOST}, {COPIES} {{": f"\nhttps://localhost:{where.tls}, https://{COPIES} {{\n"
+            f"\tbind 127.0.0.1\n\ttls {where.certificate} {where.certificate}",
             "\n{\n": f"\n{{\n\tadmin off\n\thttp_port {where.plain}\n"
             f"\thttps_port {where.tls}\n"
             f"\tstorage file_system {where.folder}/storage\n\tdefault_bind 127.0.0.1\n",
@@ -141,9 +144,10 @@ def running(name: str, folder: Path, *upstreams: int) -> Iterator[Proxy]:
     folder.mkdir(exist_ok=True)
     authority = trustme.CA()
     certificate = folder / "certificate.pem"
-    authority.issue_cert("localhost", HOST).private_key_and_cert_chain_pem.write_to_path(
-        str(certificate)
-    )
+    authority.cert_pem.write_to_path(str(folder / "authority.pem"))
+    authority.issue_cert(
+        "localhost", HOST, COPIES
+    ).private_key_and_cert_chain_pem.write_to_path(str(certificate))
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
     where = Rendering(folder, upstreams, free_port(), free_port(), certificate)
@@ -155,7 +159,8 @@ def running(name: str, folder: Path, *upstreams: int) -> Iterator[Proxy]:
     ):
         try:
             _wait(where.tls, process, folder / "output")
-            yield Proxy(name, Place(where.plain), Place(where.tls, trusting), program)
+            tls = Place(where.tls, trusting)
+            yield Proxy(name, Place(where.plain), tls, program, folder / "authority.pem")
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(PATIENCE)

@@ -14,17 +14,18 @@ PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to connect; *tls* where the client has to."""
+    """Where to connect, and as what it is asked for; *tls* where the client has to."""
 
     port: int
     tls: ssl.SSLContext | None = None
+    name: str = "localhost"
 
     def connect(self) -> socket.socket:
         plain = socket.create_connection(("127.0.0.1", self.port), PATIENCE)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self.tls is None:
             return plain
-        return self.tls.wrap_socket(plain, server_hostname="localhost")
+        return self.tls.wrap_socket(plain, server_hostname=self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,12 @@ def ask(
     """Send one request with exactly this target."""
     method = "POST" if body else "GET"
     with place.connect() as talk:
-        _send(talk, _request(method, target, fields or {}, body))
+        _send(talk, _request(method, target, {"Host": place.name, **(fields or {})}, body))
         return read_answer(_all(talk))
 
 
 def _request(method: str, target: str, fields: Mapping[str, str], body: bytes) -> bytes:
-    usual = {"Host": "localhost", "Connection": "close"}
+    usual = {"Connection": "close"}
     if body:
         usual["Content-Length"] = str(len(body))
     lines = [f"{method} {target} HTTP/1.1"]

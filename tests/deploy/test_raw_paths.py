@@ -77,7 +77,9 @@ def test_a_plain_request_is_led_to_tls_with_the_same_target(proxy: Proxy) -> Non
     assert answer.get("location")[0].endswith(target)
 
 
-@pytest.mark.parametrize("target", ["/metrics", "/metrics?x", "/monitor"])
+@pytest.mark.parametrize(
+    "target", ["/metrics", "/metrics?x", "/monitor", "http://localhost/metrics"]
+)
 def test_pages_for_operators_are_not_for_everybody(proxy: Proxy, target: str) -> None:
     assert arrived(proxy.tls, target) == 404
 
