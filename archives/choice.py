@@ -5,13 +5,13 @@ The same everywhere, whatever kind of archive was asked.
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
 from typing import Final
 
 from archives.errors import ArchiveError, Misbehaved
 from archives.model import Memento
-from archives.moment import Moment
+from archives.moment import Moment, whole_second
 
 MOST_UNSORTED: Final = 250_000
 """A list that is not in order of time is sorted in memory; a million captures are 240 MB."""
@@ -27,19 +27,8 @@ Remoteness = tuple[timedelta, timedelta, bool, str, str]
 """Outside the interval, from the instant, whether it is no page, stamp, address."""
 
 
-@lru_cache(maxsize=4096)
-def second_of(stamp: str) -> datetime:
-    """Return the second in which a capture was made; a leap second is the one before it."""
-    # Not by way of Moment, which checks: stamps are checked, and there may be millions.
-    return datetime(
-        int(stamp[:4]),
-        int(stamp[4:6]),
-        int(stamp[6:8]),
-        int(stamp[8:10]),
-        int(stamp[10:12]),
-        min(int(stamp[12:14]), 59),
-        tzinfo=UTC,
-    )
+second_of: Final = lru_cache(maxsize=4096)(whole_second)
+"""Returns the second in which a capture was made."""
 
 
 def nearest(captures: Iterable[Memento], at: Moment | None) -> Memento | None:

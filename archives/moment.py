@@ -115,6 +115,8 @@ class Moment:
     def __str__(self) -> str:
         """Write what was stated in the manner of RFC 3339, with Z from the hour on."""
         digits = self.digits
+        if len(digits) == 14:  # nearly always
+            return _rfc3339(digits, "")
         day = "-".join(filter(None, (digits[:4], digits[4:6], digits[6:8])))
         if len(digits) <= 8:
             return day
@@ -139,18 +141,30 @@ def _end(digits: str) -> str:
     return _rfc3339(Moment.of(last + _SECOND).digits, "")
 
 
+def whole_second(digits: str) -> datetime:
+    """Return the second that fourteen digits or more name; for a leap second the one before it.
+
+    They are not checked again: there may be millions of them.
+    """
+    time = f"{digits[8:12]}59" if digits[12:14] == "60" else digits[8:14]
+    # A fifth of the time that reading six numbers takes.
+    return datetime.fromisoformat(f"{digits[:8]}T{time}Z")
+
+
 @lru_cache(maxsize=_KEPT)
 def _window(digits: str) -> tuple[datetime, datetime]:
+    if len(digits) >= 14:
+        second = whole_second(digits)
+        return second, second
     first = datetime(
         int(digits[:4]),
         int(digits[4:6] or 1),
         int(digits[6:8] or 1),
         int(digits[8:10] or 0),
         int(digits[10:12] or 0),
-        min(int(digits[12:14] or 0), 59),
         tzinfo=UTC,
     )
-    return first, _LAST[min(len(digits), 14)](first)
+    return first, _LAST[len(digits)](first)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -169,14 +183,13 @@ _LAST: Final = {
     8: lambda first: first.replace(hour=23, minute=59, second=59),
     10: lambda first: first.replace(minute=59, second=59),
     12: lambda first: first.replace(second=59),
-    14: lambda first: first,
 }
 
 
 def _rfc3339(digits: str, fraction: str) -> str:
     day = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
     time = f"{digits[8:10]}:{digits[10:12]}:{digits[12:14]}"
-    stated = fraction.rstrip("0")
+    stated = fraction and fraction.rstrip("0")
     return f"{day}T{time}.{stated}Z" if stated else f"{day}T{time}Z"
 
 

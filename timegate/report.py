@@ -86,11 +86,11 @@ def cited(resolution: Resolution, registry: Registry) -> dict[str, str | None]:
     try:
         if entry is None or not entry.pwid:
             return {**names, "duri": _duri(memento)}
-        found = citation(memento.original, memento.captured, entry.pwid[0], raw=is_raw)
+        pwid, duri = _named(memento.original, memento.stamp, entry.pwid[0], raw=is_raw)
     except Malformed:
         # What the archive calls the original is no URL that a name could hold.
         return names
-    return {"pwid": found.pwid.canonical, "duri": found.duri.canonical}
+    return {"pwid": pwid, "duri": duri}
 
 
 def _pwid(resolution: Resolution, registry: Registry) -> str | None:
@@ -98,6 +98,13 @@ def _pwid(resolution: Resolution, registry: Registry) -> str | None:
     memento = resolution.memento
     entry = None if memento is None else registry.by_id(memento.archive)
     return cited(resolution, registry)["pwid"] if entry is not None and entry.pwid else None
+
+
+# As with the links: what many ask for is found again and again.
+@lru_cache(maxsize=1024)
+def _named(original: str, stamp: str, archive: str, *, raw: bool) -> tuple[str, str]:
+    found = citation(original, Moment(stamp), archive, raw=raw)
+    return found.pwid.canonical, found.duri.canonical
 
 
 def _duri(memento: Memento) -> str:
@@ -222,7 +229,7 @@ def _mementos(resolution: Resolution) -> tuple[str, ...]:
 
 
 # A page that many ask for is found again and again, with the same neighbours.
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)
 def _written(
     chosen: Memento, stated: tuple[Relation, ...], copies: tuple[Memento, ...]
 ) -> tuple[str, ...]:

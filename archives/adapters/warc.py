@@ -5,6 +5,7 @@ The index knows which record; the replay template makes the address under which 
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from functools import lru_cache
 from typing import Final
 
 from archives.collection.index import Holdings, Row
@@ -13,6 +14,7 @@ from archives.moment import Moment
 
 _REVISIT: Final = "warc/revisit"
 """What an index says of a record that refers to another: nothing about the page."""
+_KEPT: Final = 4096
 
 
 class WarcArchive:
@@ -24,13 +26,15 @@ class WarcArchive:
         self.entry = entry
         self._replay = entry.replay
         self._collection = collection
+        # What is asked for again and again lies among the same few captures.
+        self._familiar = lru_cache(maxsize=_KEPT)(self._memento)
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         """Look up the capture nearest to *at*."""
         rows = await self._collection.placed(original, at)
         if not rows:
             return None
-        found, *around = map(self._memento, rows)
+        found, *around = map(self._familiar, rows)
         return Closest(found, "cdx", (), _neighbours(found, around))
 
     async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:

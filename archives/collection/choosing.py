@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
-from archives.choice import second_of
 from archives.collection.index import Row
-from archives.moment import Moment
+from archives.moment import Moment, whole_second
 
 _SECOND: Final = 1_000_000_000
 _FINEST: Final = 9
@@ -28,7 +27,7 @@ def nanoseconds(digits: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _seconds(stamp: str) -> int:
-    return int(second_of(stamp).timestamp())
+    return int(whole_second(stamp).timestamp())
 
 
 def pivot(at: Moment) -> str:
@@ -57,21 +56,16 @@ def same_second(rows: Iterable[Row], url: str) -> Row | None:
 def remoteness(url: str, at: Moment) -> Callable[[Row], Remoteness]:
     """Return what measures how far a row is from what was asked: the least is the best."""
     first, last, instant = _bounds(at)
+    digits = at.digits
 
     def measure(row: Row) -> Remoteness:
-        captured = nanoseconds(row.stamp)
-        inside = row.stamp.startswith(at.digits)
+        stamp = row.stamp
+        captured = nanoseconds(stamp)
+        inside = stamp.startswith(digits)
         outside = 0 if inside else max(first - captured, captured - last, 0)
         other = row.url != url
-        return (
-            outside,
-            inside and other,
-            abs(captured - instant),
-            other,
-            not is_page(row),
-            row.stamp,
-            row.url,
-        )
+        away = abs(captured - instant)
+        return outside, inside and other, away, other, not is_page(row), stamp, row.url
 
     return measure
 
@@ -80,7 +74,7 @@ def remoteness(url: str, at: Moment) -> Callable[[Row], Remoteness]:
 def _bounds(at: Moment) -> tuple[int, int, int]:
     """Return the first and the last second that *at* can mean, and its `pivot`."""
     instant = nanoseconds(pivot(at))
-    if len(at.digits) > 14:
+    if len(at.digits) >= 14:
         return instant, instant, instant
     first, last = at.window
     return int(first.timestamp()) * _SECOND, int(last.timestamp()) * _SECOND, instant

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from archives.collection.database import Foreign, Newer, Outdated
+from archives.collection.familiar import Familiar
 from archives.collection.index import Key, Row
 from archives.collection.lookup import BATCH, Lookup
 from archives.collection.place import Address, Place
@@ -56,7 +57,7 @@ class Collection:
         self.id = id
         self.place = path if isinstance(path, Address) else Place.of(path, index)
         self._lookup = Lookup(self.place.index, self.place.root, _PATIENCE)
-        self._swift = Lookup(self.place.index, self.place.root, 0.0)
+        self._swift = Lookup(self.place.index, self.place.root, 0.0, Familiar())
         self._clock = clock
         self._waits = waits or _voluntary_switches
         self._slow_until = -math.inf

@@ -7,13 +7,16 @@ by the next one, and nobody holds up its checkpoints. Connections belong to thre
 import os
 import sqlite3
 import threading
+from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
 from archives.collection.choosing import is_page, nearest_row, newest_row, pivot, same_second
 from archives.collection.database import open_reader
+from archives.collection.familiar import LONGEST, Familiar, Version
 from archives.collection.index import Key, Row
 from archives.moment import Moment
 from archives.surt import surt
@@ -86,11 +89,21 @@ class _Own(threading.local):
 class Lookup:
     """Asks one index file, wherever the thread. Raises OSError, sqlite3.Error and the like."""
 
-    def __init__(self, index: Path, root: Path | str, patience: float) -> None:
-        """*patience*: seconds to wait for another process that holds the file."""
+    def __init__(
+        self,
+        index: Path,
+        root: Path | str,
+        patience: float,
+        familiar: Familiar | None = None,
+    ) -> None:
+        """*patience*: seconds to wait for another process that holds the file.
+
+        With *familiar* it is for one thread.
+        """
         self._index = index
         self._root = str(root)
         self._patience = patience
+        self._familiar = familiar
         self._own = _Own()
         self._opened: list[sqlite3.Connection] = []
 
@@ -127,9 +140,8 @@ class Lookup:
         Nothing where there is none. Of the others one may be missing, or the nearest itself.
         """
         if at is not None:
-            key, instant = surt(url), pivot(at)
-            rows = self._rows(_PLACED, key, 1, key, instant, 2, key, instant, 2, key, 1)
-            found = nearest_row(rows, url, at)
+            rows = self._placed(surt(url), pivot(at))
+            found = nearest_row(dict.fromkeys(rows), url, at)
             if found is not None and all(row.url == url and is_page(row) for row in rows):
                 return [found, *sorted(rows, key=_stamp)]
         found = self.nearest(url, at)
@@ -138,6 +150,15 @@ class Lookup:
         key, stamp = found.surt, found.stamp
         around = self._rows(_SURROUNDING, key, 1, key, stamp, 1, key, stamp, 1, key, 1)
         return [found, *around]
+
+    def _placed(self, key: str, instant: str) -> Sequence[Row]:
+        """Return the first, two before *instant*, two behind it, and the last."""
+        if self._familiar is not None:
+            read = partial(self._rows, _PAGE, key, "", 0, 0, LONGEST + 1)
+            rows = self._familiar.placed(key, instant, self._version(), read)
+            if rows:
+                return rows
+        return self._rows(_PLACED, key, 1, key, instant, 2, key, instant, 2, key, 1)
 
     def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
@@ -188,6 +209,11 @@ class Lookup:
                 )
                 for *known, path, member, part in rows
             ]
+
+    def _version(self) -> Version:
+        """Return what differs when anybody has changed the index (SQLite, data_version)."""
+        changes = self._connection().execute("PRAGMA data_version").fetchone()[0]
+        return self._own.signature, changes
 
     def _connection(self) -> sqlite3.Connection:
         """Return this thread's connection to the file that lies there now."""

@@ -4,23 +4,24 @@ Every member is decided on its own, each from as little as it needs; `match` is 
 them. What is not known is called unknown, never exact.
 """
 
+from functools import lru_cache
 from typing import Final
 
 from archives.model import Closest
 from archives.registry import Registry
-from timegate.resolution import Resolution
+from timegate.resolution import Resolution, Syntax
 from timegate.verdict.archive import archive_member, negotiation, sources
 from timegate.verdict.capture import asked_time, granularity
 from timegate.verdict.content import (
     content,
     coverage,
-    delivered,
     delivers_raw,
     header_safe,
     raw_address,
+    view,
 )
 from timegate.verdict.header import header
-from timegate.verdict.member import Member, Verdict, matched
+from timegate.verdict.member import Member, Verdict, matched, plain
 from timegate.verdict.uri import STRIPPED_FRAGMENT, uri_member
 from timegate.verdict.words import in_words
 
@@ -51,27 +52,28 @@ def location(resolution: Resolution, registry: Registry) -> str | None:
     if memento is None:
         return None
     entry = registry.by_id(memento.archive)
-    return header_safe(delivered(resolution.query, memento, entry))
+    return header_safe(view(resolution.query, memento, entry).uri)
 
 
 def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     """Return how the answer of *resolution* differs from its query."""
     query, best = resolution.query, resolution.best
-    syntax = Member(query.syntax, {"diag": " ".join(dict.fromkeys(query.diagnostics))})
+    syntax = _syntax(query.syntax, query.diagnostics)
     if best is None or not isinstance(best.outcome, Closest):
-        return Verdict(Member("none"), sources=sources(resolution), syntax=syntax)
+        return Verdict(plain("none"), sources=sources(resolution), syntax=syntax)
     memento = best.outcome.memento
     entry = registry.by_id(memento.archive)
     archive = archive_member(query, memento, registry)
     time = asked_time(query, memento, entry)
     grain = granularity(query.at, memento.stamp, entry)
     uri = uri_member(query, best, memento)
-    extent = coverage(query, memento, entry, archive)
+    shown = view(query, memento, entry)
+    extent = coverage(query.precision, shown, archive)
     match = matched(archive, time, grain, extent, uri)
     doubts = "; ".join(best.outcome.doubts)
     if doubts:
         # An archive that contradicts itself proves nothing (X-6): never exact.
-        match = Member("approximate") if match.value in ("exact", "within") else match
+        match = plain("approximate") if match.value in ("exact", "within") else match
         time = Member(time.value, {**time.params, "doubt": doubts[:_LONGEST_DOUBT]})
     return Verdict(
         match=match,
@@ -80,8 +82,13 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
         granularity=grain,
         coverage=extent,
         uri=uri,
-        content=content(query, memento, entry),
+        content=content(shown, memento.status),
         sources=sources(resolution),
         negotiation=negotiation(query, best.outcome),
         syntax=syntax,
     )
+
+
+@lru_cache(maxsize=256)
+def _syntax(value: Syntax, diagnostics: tuple[str, ...]) -> Member:
+    return Member(value, {"diag": " ".join(dict.fromkeys(diagnostics))})

@@ -1,9 +1,11 @@
 """Who answered, beside who was named; who did not; and how the copy was found."""
 
+from functools import lru_cache
+
 from archives.model import Closest, Memento
 from archives.registry import Registry
 from timegate.resolution import Query, Resolution
-from timegate.verdict.member import Member, Parameter
+from timegate.verdict.member import Member, plain
 
 
 def archive_member(query: Query, memento: Memento, registry: Registry) -> Member:
@@ -33,14 +35,17 @@ def _named(archive_id: str, registry: Registry) -> str | None:
 def sources(resolution: Resolution) -> Member:
     """Return whether all who were asked answered: closest is only closest among them."""
     asked = {*(attempt.archive for attempt in resolution.attempts), *resolution.unanswered}
-    value = "complete" if resolution.complete else "partial"
-    params: dict[str, Parameter] = {"asked": len(asked), "failed": len(resolution.failed)}
-    if resolution.unasked:
-        params["unasked"] = len(resolution.unasked)
-    return Member(value, params)
+    if resolution.complete:
+        return _sources("complete", len(asked), 0, len(resolution.unasked))
+    return _sources("partial", len(asked), len(resolution.failed), len(resolution.unasked))
+
+
+@lru_cache(maxsize=256)
+def _sources(value: str, asked: int, failed: int, unasked: int) -> Member:
+    return Member(value, {"asked": asked, "failed": failed, "unasked": unasked or ""})
 
 
 def negotiation(query: Query, found: Closest) -> Member:
     """Return how the copy was found; a time in the reference overrides all others (D-10)."""
     is_reference = query.identifier is not None or query.archive_id is not None
-    return Member("identifier" if query.at and is_reference else found.via)
+    return plain("identifier" if query.at and is_reference else found.via)

@@ -4,6 +4,7 @@ Digits are compared, not instants: what an archive proves may be finer than a se
 leap second is none that HTTP can name (T-5, T-10).
 """
 
+from functools import lru_cache
 from typing import Final
 
 from archives.choice import second_of
@@ -55,15 +56,22 @@ def _side(at: Moment, stamp: str) -> str:
 
 def granularity(at: Moment | None, stamp: str, entry: ArchiveEntry | None) -> Member:
     """Return how finely the capture is dated, beside how finely it was asked for."""
-    digits = proven(stamp, entry)
-    params = {"req": "" if at is None else at.granularity, "got": _name(digits)}
+    asked = 0 if at is None else len(at.digits)
+    clamped = at is not None and _is_leap(at) and at.digits[:_SECOND] != stamp[:_SECOND]
+    return _granularity(asked, proven(stamp, entry), clamped=clamped)
+
+
+@lru_cache(maxsize=256)
+def _granularity(asked: int, digits: int, *, clamped: bool) -> Member:
+    """Return the member for so many digits *asked* for, 0 for none, and so many proven."""
+    params = {"req": _name(asked) if asked else "", "got": _name(digits)}
     if digits < _SECOND:
         return Member("padded", params)
-    if at is None or digits > len(at.digits):
+    if not asked or digits > asked:
         return Member("finer", params)
-    if _is_leap(at) and at.digits[:_SECOND] != stamp[:_SECOND]:
+    if clamped:
         return Member("truncated", params)
-    if digits == len(at.digits):
+    if digits == asked:
         return Member("same", params)
     return Member("truncated" if digits == _SECOND else "coarser", params)
 

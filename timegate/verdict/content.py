@@ -6,13 +6,13 @@ is where clients are led. Everything else is a page, as replay shows it.
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from archives.listing import filled
 from archives.model import ArchiveEntry, Memento
 from timegate.resolution import Query
-from timegate.verdict.member import Member
+from timegate.verdict.member import Member, plain
 
 # The modifier id_ behind a stamp means unaltered bytes wherever it is known (F-2).
 _RAW_ADDRESS: Final = re.compile(r"/[0-9]{4,17}id_/")
@@ -24,29 +24,53 @@ _PAGES: Final = ("page", "webpage")
 _MORE_THAN_A_PAGE: Final = ("subsite", "site", "collection", "snapshot", "recording")
 
 
-def delivered(query: Query, memento: Memento, entry: ArchiveEntry | None) -> str:
+class View(NamedTuple):
+    """What a client is led to."""
+
+    uri: str
+    raw: str | None
+    """Where the unaltered bytes are; None where the archive has no such view."""
+    is_ours: bool
+    """Whether it is shown by ourselves, who rewrite nothing."""
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether a client is led to the unaltered bytes."""
+        return self.uri == self.raw
+
+
+def view(query: Query, memento: Memento, entry: ArchiveEntry | None) -> View:
     """Return where a client is led: to the raw bytes for a part, otherwise to replay."""
-    raw = raw_address(memento, entry) if query.precision == "part" else None
-    return raw or memento.uri
+    template = None if entry is None else entry.raw
+    is_local = entry is not None and entry.kind == "warc"
+    return _view(memento, template, is_local=is_local, part=query.precision == "part")
+
+
+# Each member of a verdict asks for it, and pages are asked for again.
+@lru_cache(maxsize=1024)
+def _view(memento: Memento, template: str | None, *, is_local: bool, part: bool) -> View:
+    raw = _raw_address(memento, template)
+    uri = raw if part and raw is not None else memento.uri
+    # An operator may name another replay for a local collection: that one rewrites.
+    replays = is_local and template is not None
+    is_ours = replays and memento.uri.startswith(str(template).partition("{time14}")[0])
+    return View(uri, raw, is_ours)
 
 
 def raw_address(memento: Memento, entry: ArchiveEntry | None) -> str | None:
     """Return where the unaltered bytes are; None where the archive has no such view."""
-    template = None if entry is None else entry.raw
-    return _raw_address(memento.uri, template, memento.stamp, memento.original)
+    return _raw_address(memento, None if entry is None else entry.raw)
 
 
-# Each member of a verdict asks for it.
-@lru_cache(maxsize=256)
-def _raw_address(uri: str, template: str | None, stamp: str, original: str) -> str | None:
-    if _RAW_ADDRESS.search(uri):
-        return uri
-    return None if template is None else filled(template, stamp, original)
+def _raw_address(memento: Memento, template: str | None) -> str | None:
+    if _RAW_ADDRESS.search(memento.uri):
+        return memento.uri
+    return None if template is None else filled(template, memento.stamp, memento.original)
 
 
 def delivers_raw(query: Query, memento: Memento, entry: ArchiveEntry | None) -> bool:
     """Whether a client is led to the unaltered bytes."""
-    return delivered(query, memento, entry) == raw_address(memento, entry)
+    return view(query, memento, entry).is_raw
 
 
 def header_safe(uri: str) -> str:
@@ -55,44 +79,36 @@ def header_safe(uri: str) -> str:
     return uri if _SAFE.fullmatch(uri) else quote(uri, safe=_IN_BRACKETS, errors="replace")
 
 
-def content(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Member:
-    """Return whether the bytes are unaltered, and the archived status if it is not 200.
+def content(shown: View, status: int | None) -> Member:
+    """Return whether the bytes are unaltered, and the archived *status* if it is not 200.
 
     Seeing no rewriting proves nothing (F-4). An archive that keeps a view of the raw bytes
     apart rewrites in the other one.
     """
-    value = "rewritten" if raw_address(memento, entry) else "unknown"
-    if delivers_raw(query, memento, entry) or _is_ours(memento, entry):
+    value = "rewritten" if shown.raw else "unknown"
+    if shown.is_raw or shown.is_ours:
         value = "raw"
-    status = memento.status
-    return Member(value, {} if status is None or status == 200 else {"status": status})
+    return (
+        plain(value) if status is None or status == 200 else Member(value, {"status": status})
+    )
 
 
-def _is_ours(memento: Memento, entry: ArchiveEntry | None) -> bool:
-    """Whether the copy is shown by ourselves, who rewrite nothing.
-
-    An operator may name another replay for a local collection: that one rewrites.
-    """
-    if entry is None or entry.kind != "warc" or entry.raw is None:
-        return False
-    return memento.uri.startswith(entry.raw.partition("{time14}")[0])
+def coverage(asked: str | None, shown: View, archive: Member) -> Member:
+    """Return how much of the *asked* extent the answer is."""
+    return _coverage(asked, "part" if shown.is_raw else "page", archive.value)
 
 
-def coverage(
-    query: Query, memento: Memento, entry: ArchiveEntry | None, archive: Member
-) -> Member:
-    """Return how much of the asked extent the answer is."""
-    asked = query.precision
-    got = "part" if delivers_raw(query, memento, entry) else "page"
+@lru_cache(maxsize=256)
+def _coverage(asked: str | None, got: str, archive: str) -> Member:
     return Member(_extent(asked, got, archive), {"req": asked or "", "got": got})
 
 
-def _extent(asked: str | None, got: str, archive: Member) -> str:
+def _extent(asked: str | None, got: str, archive: str) -> str:
     if asked is None or asked == got or (asked in _PAGES and got == "page"):
         return "as-requested"
     if asked == "part" or asked in _PAGES:
         return "degraded"
     # The page is where the site begins that was meant, if it is that archive's page (V-3). In
     # another archive it belongs to another harvest, and the extent says nothing (X-9).
-    is_its_own = archive.value in ("same", "alias", "any")
+    is_its_own = archive in ("same", "alias", "any")
     return "degraded" if asked in _MORE_THAN_A_PAGE and is_its_own else "ignored"

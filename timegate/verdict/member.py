@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
@@ -27,6 +28,12 @@ class Member:
     def __getitem__(self, name: str) -> Parameter | None:
         """Return a parameter; None where it is not given."""
         return self.params.get(name)
+
+
+@lru_cache(maxsize=256)
+def plain(value: str) -> Member:
+    """Return the member that has nothing to add to *value*."""
+    return Member(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +69,12 @@ def matched(
     archive of which nobody said that it is the one named (P-40).
     """
     if archive.value not in _SAME_ARCHIVE:
-        return Member("substitute")
+        return plain("substitute")
     if uri.value not in _SAME_URI or coverage.value not in _ALL_OF_IT:
-        return Member("approximate")
+        return plain("approximate")
     if time.value == "exact" and granularity.value == "same":
-        return Member("exact")
+        return plain("exact")
     if time.value == "within":
         # An interval as fine as what the archive proves leaves no room for another capture.
-        return Member("exact" if granularity.value == "same" else "within")
-    return Member("within" if time.value in ("exact", "latest") else "approximate")
+        return plain("exact" if granularity.value == "same" else "within")
+    return plain("within" if time.value in ("exact", "latest") else "approximate")

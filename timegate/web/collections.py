@@ -120,7 +120,9 @@ class Site:
             return await self._cdx(call)
         if rest.startswith("timemap/"):
             return await self._timemap(_inside(call, rest.removeprefix("timemap/")))
-        return await self._timegate(_inside(call, rest.removeprefix("timegate/")))
+        if rest.startswith("timegate/"):
+            call = _inside(call, rest.removeprefix("timegate/"))
+        return await self._timegate(call)
 
     def surfaces(self) -> dict[str, object]:
         """Return where everything is."""

@@ -1,0 +1,120 @@
+"""Pages that are asked for again and again: found as before, but in memory."""
+
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from archives.collection.building import index_collection
+from archives.collection.familiar import LONGEST, Familiar
+from archives.collection.index import Row
+from archives.collection.lookup import Lookup
+from archives.collection.place import Place
+from archives.moment import Moment
+from archives.surt import surt
+from tests.archives.collection.folders import a_capture, a_warc, an_index
+
+PAGE = "http://example.com/"
+SPELLINGS = (PAGE, PAGE, PAGE, "https://www.example.com/")
+STAMPS = some.integers(0, 99).map(lambda second: f"201301010000{second % 60:02}")
+
+
+def rows(count: int, url: str = PAGE) -> list[Row]:
+    return [
+        Row(f"2013{n // 60:010}", url, None, 200, None, n, 1, surt(url), "/a", "a")
+        for n in range(count)
+    ]
+
+
+class Reading:
+    """A page of an index that counts how often it was read."""
+
+    def __init__(self, page: Sequence[Row]) -> None:
+        self.page = page
+        self.times = 0
+
+    def __call__(self) -> Sequence[Row]:
+        self.times += 1
+        return self.page
+
+
+def asked(familiar: Familiar, key: str, reading: Reading, times: int, version: int = 1) -> None:
+    for _ in range(times):
+        familiar.placed(key, "2013", (version,), reading)
+
+
+def lookup_of(folder: Path, familiar: Familiar | None) -> Lookup:
+    place = Place.of(folder)
+    return Lookup(place.index, place.root, 5.0, familiar)
+
+
+def test_a_page_is_read_once_when_it_is_asked_for_often() -> None:
+    familiar, reading = Familiar(), Reading(rows(10))
+
+    asked(familiar, "a", reading, 2)
+    assert reading.times == 0
+    asked(familiar, "a", reading, 50)
+    assert reading.times == 1
+
+
+def test_a_page_is_read_anew_when_the_index_has_changed() -> None:
+    familiar, reading = Familiar(), Reading(rows(10))
+
+    asked(familiar, "a", reading, 5)
+    asked(familiar, "a", reading, 5, version=2)
+
+    assert reading.times == 2
+
+
+def test_a_page_with_too_many_captures_is_left_to_the_index() -> None:
+    familiar, reading = Familiar(), Reading(rows(LONGEST + 1))
+
+    asked(familiar, "a", reading, 50)
+
+    assert familiar.placed("a", "2013", (1,), reading) == ()
+    assert reading.times == 1
+
+
+def test_the_page_that_was_asked_for_longest_ago_makes_room() -> None:
+    familiar, old, new = Familiar(most=150), Reading(rows(100)), Reading(rows(100))
+
+    asked(familiar, "old", old, 5)
+    asked(familiar, "new", new, 5)
+    asked(familiar, "old", old, 5)
+
+    assert (old.times, new.times) == (2, 1)
+
+
+@given(
+    some.lists(some.tuples(some.sampled_from(SPELLINGS), STAMPS), max_size=12),
+    some.lists(STAMPS, min_size=1, max_size=6),
+)
+def test_what_is_familiar_is_placed_as_the_index_places_it(
+    known: list[tuple[str, str]], instants: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        an_index(folder, [a_capture(u, s, offset) for offset, (u, s) in enumerate(known)])
+        with (
+            closing(lookup_of(folder, None)) as plain,
+            closing(lookup_of(folder, Familiar())) as familiar,
+        ):
+            for instant in instants * 4:
+                at = Moment(instant)
+                assert familiar.placed(PAGE, at) == plain.placed(PAGE, at)
+
+
+def test_what_another_process_makes_visible_is_seen_at_once(tmp_path: Path) -> None:
+    a_warc(tmp_path, "one.warc.gz", (PAGE, "20130101000000"))
+    index_collection(tmp_path)
+    with closing(lookup_of(tmp_path, Familiar())) as lookup:
+        before = [lookup.placed(PAGE, Moment("2014"))[0].stamp for _ in range(5)]
+        a_warc(tmp_path, "two.warc.gz", (PAGE, "20140101000000"))
+        index_collection(tmp_path)
+        after = lookup.placed(PAGE, Moment("2014"))[0].stamp
+
+    assert before == ["20130101000000"] * 5
+    assert after == "20140101000000"
