@@ -44,7 +44,7 @@ class Familiar:
     def placed(
         self, key: str, instant: str, version: Version, read: Callable[[], Sequence[Row]]
     ) -> Sequence[Row]:
-        """Return the first, two before *instant*, two behind it (the nearer first), and the last.
+        """Return the first, two before *instant*, two after it (nearest first), the last.
 
         Nothing where the page is not familiar, or not there. *read* returns its first captures,
         one more than `LONGEST` if there are so many.
