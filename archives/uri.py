@@ -1,13 +1,14 @@
 """An absolute URI as archives key it: scheme and host folded, the rest octet by octet.
 
-No dot segments are removed, no default port, no slash added, no triplet decoded: the string
-is the key under which an archive holds the page (N-7). What browsers put right silently
-(letters outside ASCII, braces) is put right here too, and said.
+No dot segments are removed, no default port, no slash added, no triplet decoded behind the
+host: the string is the key under which an archive holds the page (N-7). What browsers put
+right silently (letters outside ASCII, braces) is put right here too, and said.
 """
 
 import re
 from ipaddress import AddressValueError, IPv6Address
 from typing import Final
+from urllib.parse import unquote
 
 import idna
 
@@ -162,13 +163,27 @@ def _check_port(port: str, offset: int) -> None:
 
 
 def _fold_host(host: str, diagnosis: Diagnosis, offset: int) -> str:
-    if host.isascii():
+    name = _name_in_triplets(host) or host
+    if name.isascii():
         return _quoted(host, diagnosis, offset).lower()
-    diagnosis.repair("iri", "a host outside ASCII is written in its ASCII form", offset)
+    told = diagnosis.note if host.isascii() else diagnosis.repair
+    told("iri", "a host outside ASCII is written in its ASCII form", offset)
     try:
-        return idna.encode(host, uts46=True).decode().lower()
+        return idna.encode(name, uts46=True).decode().lower()
     except idna.IDNAError as error:
         raise Malformed("bad-item", f"not a host name: {error}", offset) from error
+
+
+def _name_in_triplets(host: str) -> str | None:
+    """Return the name that *host* spells in triplets of UTF-8 (RFC 3986 3.2.2); None if none.
+
+    Browsers write it so when a URL with such a host stands in the path of another one, as all
+    of ours do.
+    """
+    try:
+        return unquote(host, errors="strict") if "%" in host else None
+    except UnicodeDecodeError:
+        return None
 
 
 def _read_path(text: str, start: int, diagnosis: Diagnosis, offset: int) -> str:

@@ -54,6 +54,29 @@ def test_what_crawled_urls_get_wrong_is_put_right_and_said(
         read_uri(text, Diagnosis(strict=True))
 
 
+@pytest.mark.parametrize("host", ["b%C3%BCcher.example", "B%c3%9cCHER.EXAMPLE"])
+def test_a_host_that_a_browser_wrote_in_triplets_is_the_same_host(host: str) -> None:
+    diagnosis = Diagnosis(strict=True)
+
+    assert read_uri(f"http://{host}:8080/%C3%A6", diagnosis) == (
+        "http://xn--bcher-kva.example:8080/%C3%A6"
+    )
+    assert {d.token for d in diagnosis.diagnostics} == {"iri"}
+
+
+@pytest.mark.parametrize("host", ["b%fccher.example", "ex%61mple.org", "a%2fb.example"])
+def test_triplets_that_spell_no_name_outside_ascii_stay(host: str) -> None:
+    diagnosis = Diagnosis()
+
+    assert read_uri(f"http://{host}/", diagnosis) == f"http://{host}/"
+    assert not diagnosis.diagnostics
+
+
+def test_triplets_in_a_host_do_not_open_a_path() -> None:
+    with pytest.raises(Malformed):
+        read_uri("http://%C3%BC%2F%C3%BC.example/", Diagnosis())
+
+
 @pytest.mark.parametrize(
     ("text", "position"),
     [
