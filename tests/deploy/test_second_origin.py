@@ -1,4 +1,4 @@
-"""Archived bytes at a domain of their own, behind each proxy: what is where, who leads to it."""
+"""Archived bytes at a domain of their own behind each proxy: what is there, who leads to it."""
 
 import shutil
 import subprocess
