@@ -144,7 +144,9 @@ async def _state(
     if is_shared(config.cache):
         shared = await stack.enter_async_context(open_shared(config.cache, config.replicas))
         turns = shared.turns(_version(askable(config)))
-        return _State(lasting, shared.store, shared.ledger, turns, shared.watch)
+        return _State(
+            lasting, shared.store, shared.ledger, turns, shared.watch, board=shared.board
+        )
     store = lasting.store(config.cache, config.cache_limit)
     if ledgers is None:
         return _State(lasting, store, lasting.ledger)

@@ -34,7 +34,8 @@ class Board:
         record = self._records.get(question, _NEW)
         stored = await self._store.get(_key(question))
         if stored is not None:
-            record = max(record, _read(stored.value), key=lambda one: one.asked or 0.0)
+            # Of two that were asked at the same time, ours is from before the answer.
+            record = max(_read(stored.value), record, key=lambda one: one.asked or 0.0)
         self._records[question] = record
         return record
 

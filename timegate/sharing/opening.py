@@ -33,6 +33,9 @@ class Shared:
     ) -> None:
         name = token_hex(8)
         self.store = RedisStore(client)
+        # Who takes turns has to see what the one before has written, not what was there a
+        # moment ago.
+        self.board = RedisStore(client, recent=0.0)
         self.replicas = Replicas(client, name, replicas)
         self._ledgers = RedisLedgers(client, lambda: self.replicas.number, clock, name)
         self._client = client

@@ -41,6 +41,16 @@ async def test_the_newer_of_two_counts() -> None:
     assert await board.look(PAGE) == newer
 
 
+async def test_who_looked_while_it_was_asked_learns_the_answer() -> None:
+    store = MemoryStore()
+    asking, looking = Board(store), Board(store)
+    await asking.put(PAGE, Record(5.0))
+    await looking.look(PAGE)
+    await asking.put(PAGE, KNOWN)
+
+    assert await looking.look(PAGE) == KNOWN
+
+
 async def test_what_is_damaged_is_begun_anew() -> None:
     store = MemoryStore()
     await Board(store).put(PAGE, KNOWN)
