@@ -2,7 +2,8 @@
 
 No URL and no address of a client is in it (R24): neither what aiohttp would write of a request
 that failed, nor the words of an exception, which may quote what was asked for. Lines are
-bounded in number, and trouble with writing them is nobody's trouble but theirs.
+bounded in number, and trouble with writing them is nobody's trouble but theirs: a full disk, a
+closed pipe, or one that nobody reads.
 """
 
 import json
@@ -19,6 +20,7 @@ from typing import Final, NamedTuple, TextIO
 
 from timegate.networks import neighbourhood
 from timegate.printing import masked
+from timegate.scribe import Scribe
 from timegate.settings import LogSection
 
 EVENTS: Final = logging.getLogger("timegate.events")
@@ -35,24 +37,62 @@ def event(name: str, /, level: int = logging.INFO, **fields: object) -> None:
 
 
 def set_up(section: LogSection, stream: TextIO | None = None) -> None:
-    """Write what is logged from now on as *section* says."""
-    handler = _Unbreakable(stream or sys.stderr)
+    """Write what is logged from now on as *section* says, to standard error or *stream*."""
+    handler = _handler(stream)
     handler.setFormatter(JsonLines() if section.format == "json" else TextLines())
     handler.addFilter(Bounded(section.lines_per_second))
     root = logging.getLogger()
-    for old in [old for old in root.handlers if isinstance(old, _Unbreakable)]:
+    for old in [old for old in root.handlers if isinstance(old, _OURS)]:
         root.removeHandler(old)
+        old.close()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
     logging.getLogger("timegate").setLevel(section.level.upper())
     ACCESS.setLevel(logging.INFO if section.access else logging.CRITICAL)
 
 
-class _Unbreakable(logging.StreamHandler[TextIO]):
-    """Writes lines; a full disk or a closed pipe stops the log and nothing else."""
+def _handler(stream: TextIO | None) -> logging.Handler:
+    if stream is not None:
+        return _AtOnce(stream)
+    try:
+        return _Aside(Scribe(sys.stderr.fileno()))
+    except (OSError, ValueError):
+        # What stands there is none of the system's files, as where somebody captures it.
+        return _AtOnce(sys.stderr)
+
+
+class _AtOnce(logging.StreamHandler[TextIO]):
+    """Writes lines; what goes wrong with it stops the log and nothing else."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- logging's name
         del record
+
+
+class _Aside(logging.Handler):
+    """Has lines written by somebody else, and waits for him only at the end."""
+
+    def __init__(self, scribe: Scribe) -> None:
+        super().__init__()
+        self._scribe = scribe
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Have *record* written."""
+        lost = getattr(record, "dropped", 0) + self._scribe.take_lost()
+        if lost:
+            record.dropped = lost
+        self._scribe.write(self.format(record) + "\n", lost)
+
+    def flush(self) -> None:
+        """Wait for what is not written yet, a second at most."""
+        self._scribe.flush()
+
+    def close(self) -> None:
+        """Write what there is, and no more."""
+        self._scribe.end()
+        super().close()
+
+
+_OURS: Final = (_AtOnce, _Aside)
 
 
 class Bounded(logging.Filter):

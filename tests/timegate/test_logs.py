@@ -140,6 +140,19 @@ def test_a_full_disk_stops_the_log_and_nothing_else() -> None:
     event("start")
 
 
+def test_standard_error_is_written_to_aside_and_a_second_setting_ends_the_first(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    set_up(LogSection())
+    event("first")
+    set_up(LogSection())
+    event("second")
+    (ours,) = [one for one in logging.getLogger().handlers if type(one).__name__ == "_Aside"]
+    ours.flush()
+
+    assert set(capfd.readouterr().err.splitlines()) == {"first", "second"}
+
+
 def test_what_happens_often_is_written_once_a_minute() -> None:
     stream, clock = io.StringIO(), Clock()
     set_up(LogSection(format="json"), stream)
