@@ -43,6 +43,7 @@ from timegate.web.site.timeline import Timeline
 from timegate.web.thttp import Thttp
 from timegate.web.timegate import TimeGate
 from timegate.web.timemap import TimeMap
+from timegate.web.visitors import robots, unbidden
 from timegate.web.wayback import Availability, Web
 
 
@@ -94,7 +95,7 @@ async def routed(rooms: Rooms) -> AsyncIterator[Dispatch]:
         yield Dispatch(
             _dressed(_exact(rooms, home, resolve), answers),
             _dressed(_prefixes(rooms, resolve), answers),
-            otherwise=Dressed(resolve, answers.pages),
+            otherwise=Dressed(unbidden(resolve), answers.pages),
             batch=Batch(resolve),
             observe=rooms.observe,
             posts=_posts(rooms),
@@ -137,6 +138,7 @@ def _exact(rooms: Rooms, home: Home, resolve: Resolve) -> dict[str, Handler]:
         "/pwid": PwidResolver(resolve),
         "/readyz": operations.readiness,
         "/resolve": PwidResolver(resolve),
+        "/robots.txt": robots,
         "/wayback/available": Availability(rooms.answers, rooms.registry),
     }
 
