@@ -16,6 +16,7 @@ from timegate.web.problems import not_negotiable, problem, unreadable
 from timegate.web.targets import identifier_in, without_parameters
 
 VARY: Final = "accept, prefer"
+_MANNERS: Final = ("json", "html", "redirect")
 
 
 class Resolve:
@@ -33,12 +34,12 @@ class Resolve:
         """Redirect to the copy, report on it, or show how it differs: as the client wants."""
         text, parameters = without_parameters(call.rest)
         policy, applied = self._wishes(call, parameters)
+        manner = _manner(parameters, call.header("Accept") or "")
         strict = _is_strict(call.header("Prefer") or "")
         if strict:
             applied = (*applied, "handling=strict")
         query = self._query(identifier_in(text), strict=strict)
         resolution = await self._answers.resolve(query, policy)
-        manner = _manner(parameters, call.header("Accept") or "")
         if manner == "json":
             return self._answers.described(resolution, applied, vary=VARY)
         if manner == "redirect":
@@ -97,10 +98,14 @@ def _is_strict(prefer: str) -> bool:
 
 
 def _manner(parameters: Mapping[str, str], accept: str) -> str:
-    """Return how to answer: json, html or redirect."""
+    """Return how to answer: json, html or redirect. Raises Declined."""
     wanted = parameters.get("as")
-    if wanted in ("json", "html", "redirect"):
+    if wanted in _MANNERS:
         return wanted
+    if wanted is not None:
+        # It may be the URL's own: only what stands behind the last ? is taken for ours.
+        why = f"as must be {' or '.join(_MANNERS)}; is it the URL's own, add ?as=redirect"
+        raise Declined(problem(400, "bad-parameter", why))
     if "application/json" in accept:
         return "json"
     return "html" if "text/html" in accept else "redirect"

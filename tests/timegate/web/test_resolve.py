@@ -106,6 +106,7 @@ async def test_a_thing_is_answered_with_303_to_its_document() -> None:
         ("/resolve/pdi://a.us/1997/09/01/1.text.1", 404, "unknown-archive"),
         (f"/resolve/{PWID}?precision=very", 400, "bad-parameter"),
         (f"/resolve/{PWID}?wait=0", 400, "bad-parameter"),
+        (f"/resolve/{PWID}?as=xml", 400, "bad-parameter"),
         (f"/resolve/{PWID}?archives=nope", 400, "bad-parameter"),
         ("/nothing-here", 400, "bad-identifier"),
     ],
@@ -202,3 +203,10 @@ async def test_a_lost_copy_is_not_recommended_if_the_client_wants_it_checked() -
     assert checked.headers["Location"].startswith("http://b/")
     assert wished.headers["Location"].startswith("http://b/")
     assert "sources=partial" in checked.headers["Memento-Precision"]
+
+
+async def test_a_query_of_the_urls_own_stays_with_it_before_ours() -> None:
+    async with serving(FakeArchive("a")) as site:
+        seen = await site.ask(f"/resolve/{URL}?as=xml?as=redirect")
+
+    assert seen.headers["Link"].startswith(f'<{URL}?as=xml>; rel="original"')
