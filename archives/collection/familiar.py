@@ -13,23 +13,39 @@ from typing import Final
 from archives.collection.index import Row
 
 LONGEST: Final = 2_000
-"""Captures of a page that is kept: to read so many takes a few milliseconds, once."""
+"""Captures of a page that is kept."""
+BATCH: Final = 200
+"""Captures that are read at once, in a millisecond: nobody is held up for longer."""
 _MOST: Final = 20_000
 """Captures of all pages that are kept, some 10 MB."""
 _OFTEN: Final = 3
-"""Questions after which a page is familiar."""
+"""Questions after which a page is worth it."""
 Version = tuple[object, ...]
 """What tells whether the index is still the same."""
 _stamp: Final = attrgetter("stamp")
+
+
+Read = Callable[[Row | None], Sequence[Row]]
+"""Returns the first captures of a page behind one, or its first, `BATCH` of them at most."""
 
 
 @dataclass(slots=True)
 class _Page:
     version: Version
     asked: int = 0
-    rows: Sequence[Row] = ()
-    """Oldest first; none before the page is familiar, or where it has too many."""
-    stamps: Sequence[str] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    """Oldest first."""
+    stamps: list[str] = field(default_factory=list)
+    is_whole: bool = False
+    is_too_long: bool = False
+
+    def learn(self, read: Read) -> int:
+        """Read on, and return how many captures came."""
+        more = read(self.rows[-1] if self.rows else None)
+        self.rows += more
+        self.stamps += map(_stamp, more)
+        self.is_whole = len(more) < BATCH
+        return len(more)
 
 
 class Familiar:
@@ -41,21 +57,18 @@ class Familiar:
         self._pages: OrderedDict[str, _Page] = OrderedDict()
         self._size = 0
 
-    def placed(
-        self, key: str, instant: str, version: Version, read: Callable[[], Sequence[Row]]
-    ) -> Sequence[Row]:
+    def placed(self, key: str, instant: str, version: Version, read: Read) -> Sequence[Row]:
         """Return the first, two before *instant*, two after it (nearest first), the last.
 
-        Nothing where the page is not familiar, or not there. *read* returns its first captures,
-        one more than `LONGEST` if there are so many.
+        Nothing where the page is not familiar, or not there.
         """
         page = self._known(key, version)
         page.asked += 1
-        if page.asked == _OFTEN:
-            self._learn(page, read())
-        rows = page.rows
-        if not rows:
+        if not page.is_whole:
+            self._learn(page, read)
+        if not page.is_whole or not page.rows:
             return ()
+        rows = page.rows
         here = bisect_right(page.stamps, instant)
         before = rows[max(here - 2, 0) : here]
         return (rows[0], *before[::-1], *rows[here : here + 2], rows[-1])
@@ -72,11 +85,15 @@ class Familiar:
         self._make_room()
         return page
 
-    def _learn(self, page: _Page, rows: Sequence[Row]) -> None:
-        if len(rows) <= LONGEST:
-            page.rows, page.stamps = rows, list(map(_stamp, rows))
-            self._size += len(rows)
-            self._make_room()
+    def _learn(self, page: _Page, read: Read) -> None:
+        if page.asked < _OFTEN or page.is_too_long:
+            return
+        self._size += page.learn(read)
+        if len(page.rows) > LONGEST:
+            self._size -= len(page.rows)
+            page.rows, page.stamps = [], []
+            page.is_too_long, page.is_whole = True, False
+        self._make_room()
 
     def _make_room(self) -> None:
         while self._size > self._most and len(self._pages) > 1:

@@ -16,7 +16,8 @@ from typing import Final
 
 from archives.collection.choosing import is_page, nearest_row, newest_row, pivot, same_second
 from archives.collection.database import open_reader
-from archives.collection.familiar import LONGEST, Familiar, Version
+from archives.collection.familiar import BATCH as LEARNT
+from archives.collection.familiar import Familiar, Version
 from archives.collection.index import Key, Row
 from archives.moment import Moment
 from archives.surt import surt
@@ -154,11 +155,15 @@ class Lookup:
     def _placed(self, key: str, instant: str) -> Sequence[Row]:
         """Return the first, two before *instant*, two behind it, and the last."""
         if self._familiar is not None:
-            read = partial(self._rows, _PAGE, key, "", 0, 0, LONGEST + 1)
+            read = partial(self._behind, key)
             rows = self._familiar.placed(key, instant, self._version(), read)
             if rows:
                 return rows
         return self._rows(_PLACED, key, 1, key, instant, 2, key, instant, 2, key, 1)
+
+    def _behind(self, key: str, last: Row | None) -> list[Row]:
+        place = ("", 0, 0) if last is None else last.key[1:]
+        return self._rows(_PAGE, key, *place, LEARNT)
 
     def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None

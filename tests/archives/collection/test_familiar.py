@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from archives.collection.building import index_collection
-from archives.collection.familiar import LONGEST, Familiar
+from archives.collection.familiar import BATCH, LONGEST, Familiar
 from archives.collection.index import Row
 from archives.collection.lookup import Lookup
 from archives.collection.place import Place
@@ -36,9 +36,10 @@ class Reading:
         self.page = page
         self.times = 0
 
-    def __call__(self) -> Sequence[Row]:
-        self.times += 1
-        return self.page
+    def __call__(self, last: Row | None) -> Sequence[Row]:
+        self.times += last is None
+        begin = 0 if last is None else last.offset + 1
+        return self.page[begin : begin + BATCH]
 
 
 def asked(familiar: Familiar, key: str, reading: Reading, times: int, version: int = 1) -> None:
@@ -57,6 +58,17 @@ def test_a_page_is_read_once_when_it_is_asked_for_often() -> None:
     asked(familiar, "a", reading, 2)
     assert reading.times == 0
     asked(familiar, "a", reading, 50)
+    assert reading.times == 1
+
+
+def test_a_page_of_many_captures_is_read_piece_by_piece() -> None:
+    page = rows(3 * BATCH)
+    familiar, reading = Familiar(), Reading(page)
+
+    asked(familiar, "a", reading, 4)
+    assert familiar.placed("a", "2013", (1,), reading) == ()
+    found = familiar.placed("a", "2013", (1,), reading)
+    assert found == (page[0], page[0], page[1], page[-1])
     assert reading.times == 1
 
 
