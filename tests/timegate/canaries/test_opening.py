@@ -94,7 +94,7 @@ async def test_an_archive_that_breaks_and_is_mended_is_seen_everywhere() -> None
     history = [span["state"] for span in seen["history"] if span["state"] != "unknown"]
     assert history == ["kept", "lost", "kept"]
     assert "Lost a page that it had" not in one
-    assert re.search(r"lost a page that it had</td><td>it says that it holds no copy", one)
+    assert re.search(r"lost a page that it had</span></td><td>it says that it holds no copy", one)
 
 
 async def test_without_configuration_nobody_is_asked() -> None:

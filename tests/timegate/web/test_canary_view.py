@@ -65,7 +65,10 @@ def test_its_page_tells_the_history_newest_first() -> None:
 
     assert view is not None
     assert [row.tone for row in view.rows] == ["poor", "good"]
-    assert view.rows[0].page == "http://example.org/ of 2016"
+    assert [row.page for row in view.rows] == [
+        "http://example.org/ of 2016",
+        "http://example.org/",
+    ]
     assert [past.words for past in view.past] == [
         "lost a page that it had",
         "denies the page that nobody can have",

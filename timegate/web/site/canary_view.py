@@ -31,7 +31,6 @@ class PastRow(NamedTuple):
     """A time in which all answers were alike."""
 
     first: str
-    last: str
     tone: Tone
     words: str
     why: str
@@ -74,15 +73,16 @@ def _told(state: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
 def _row(side: str, told: Mapping[str, object]) -> CanaryRow:
     not_yet = _SILENT if told.get("history") else ("fair", "not asked so far")
     tone, words = _WORDS.get((side, str(told.get("state"))), not_yet)
-    page = " of ".join(str(told[key]) for key in ("url", "at") if told.get(key))
+    # Of a page that nobody can have, the time says nothing.
+    named = ("url", "at") if side == "has" else ("url",)
+    page = " of ".join(str(told[key]) for key in named if told.get(key))
     return CanaryRow(tone, words, page, _when(told.get("since")), _when(told.get("last_asked")))
 
 
 def _past(side: str, span: Mapping[str, object]) -> PastRow:
     tone, words = _WORDS.get((side, str(span.get("state"))), _SILENT)
     times = int(_number(span.get("times")))
-    first, last = _when(span.get("first")), _when(span.get("last"))
-    return PastRow(first, last, tone, words, str(span.get("why")), times)
+    return PastRow(_when(span.get("first")), tone, words, str(span.get("why")), times)
 
 
 def _list(value: object) -> Sequence[Mapping[str, object]]:
