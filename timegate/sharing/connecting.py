@@ -12,7 +12,12 @@ from redis.asyncio import Redis, RedisCluster, Sentinel
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import (
+    NoScriptError,
+    RedisClusterException,
+    RedisError,
+    ResponseError,
+)
 
 from timegate.sharing.address import Address
 
@@ -23,8 +28,10 @@ _SCAN_COUNT: Final = 1000
 _DENIED: Final = ("READONLY", "OOM", "MISCONF", "NOREPLICAS", "NOPERM")
 """How replies begin that say: this may not be written. What is there can still be read."""
 _SPOILED: Final = "WRONGTYPE"
-# The last four: what is no Redis at all makes the library stumble, not complain.
-_KINDS: Final = (RedisError, OSError, ValueError, TypeError, KeyError, IndexError)
+# A Cluster of which no node answers raises what is no RedisError in redis-py (8.1).
+_COMPLAINTS: Final = (RedisError, RedisClusterException, OSError)
+# What is no Redis at all makes the library stumble, not complain.
+_KINDS: Final = (*_COMPLAINTS, ValueError, TypeError, KeyError, IndexError)
 
 
 Word = str | bytes | float
@@ -174,7 +181,7 @@ class _Clustered:
     def place(self, key: str) -> str:
         try:
             node = self._cluster.get_node_from_key(key)
-        except (RedisError, KeyError):
+        except (*_COMPLAINTS, KeyError):
             node = None
         return self._name if node is None else str(node.name)
 
