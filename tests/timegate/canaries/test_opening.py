@@ -94,7 +94,9 @@ async def test_an_archive_that_breaks_and_is_mended_is_seen_everywhere() -> None
     history = [span["state"] for span in seen["history"] if span["state"] != "unknown"]
     assert history == ["kept", "lost", "kept"]
     assert "Lost a page that it had" not in one
-    assert re.search(r"lost a page that it had</span></td><td>it says that it holds no copy", one)
+    assert re.search(
+        r"lost a page that it had</span></td><td>it says that it holds no copy", one
+    )
 
 
 async def test_without_configuration_nobody_is_asked() -> None:
@@ -169,3 +171,22 @@ async def test_users_and_failures_keep_canaries_away() -> None:
         clock.advance(3600)
         assert not await quiet("a")
         assert await quiet("a-collection-of-our-own")
+
+
+async def test_an_index_is_left_to_users_as_well() -> None:
+    table = {
+        "id": "a",
+        "kind": "cdx",
+        "cdx": "http://127.0.0.1:9/cdx",
+        "dialect": "pywb-cdxj",
+        "replay": "http://127.0.0.1:9/{time14}/{uri}",
+    }
+    limits = Limits(Rate(1000, 1, 1000), Rate(1, 60, 2), 8, "a test")
+    entry = replace(entry_from(table, "a test"), limits=limits)
+    around = pool.Surroundings(clock=Clock())
+    async with pool.open_fetchers([entry], pool.Settings("me"), around) as fetchers:
+        quiet = quiet_at([entry], fetchers)
+
+        assert await quiet("a")
+        await fetchers.doors["a"].ledger.take("index")
+        assert not await quiet("a")
