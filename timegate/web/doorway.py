@@ -4,6 +4,8 @@ Who comes when there is no room takes the place of somebody who has not said wha
 all the time there was for it. If nobody is like that, who comes gets a 503 and is hung up on,
 without a request being read. The bound lies below the kernel's limit of open files: there
 nobody could be told anything.
+
+What cannot be read as HTTP is refused in our words; aiohttp would quote it.
 """
 
 import asyncio
@@ -11,6 +13,7 @@ import resource
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Final
 
 from aiohttp import StreamReader, web
@@ -20,12 +23,17 @@ from aiohttp.web_protocol import RequestHandler
 
 from timegate.networks import Networks, household
 from timegate.web.client import peer_address
+from timegate.web.problems import problem
 
 _FILES_OF_OUR_OWN: Final = 32
 """Of the process: standard streams, event loop, listeners, files of the cache."""
 _SAY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nRetry-After: 1\r\n"
     b"Content-Length: 22\r\nConnection: close\r\n\r\ntoo many connections.\n"
+)
+_UNREADABLE: Final = (
+    "this is no request of HTTP/1.1, or has too long a line, or a character that has no place "
+    "there: other alphabets are written percent-encoded"
 )
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -80,6 +88,30 @@ def files_allow(wanted: int, besides: int) -> int:
     return max(4, min(wanted, left - min(besides, left // 2)))
 
 
+class Connection(RequestHandler):
+    """A connection whose client is told what is wrong, but nothing of what it sent (E-1)."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what was no request. It is the client's fault, and no line in our log."""
+        if status != HTTPStatus.BAD_REQUEST:
+            return super().handle_error(request, status, exc, message)
+        if request.writer.output_size > 0:
+            raise ConnectionError("an answer is under way, there is no place for another")
+        told = problem(400, "bad-request", _UNREADABLE)
+        headers = {**told.headers, "Server": "timegate", "X-Content-Type-Options": "nosniff"}
+        response = web.Response(status=told.status, headers=headers, body=told.body)
+        response.force_close()
+        return response
+
+
 class Doorway(web.Server):
     """A server that counts its connections."""
 
@@ -96,6 +128,10 @@ class Doorway(web.Server):
         self._inside: dict[RequestHandler, str] = {}
         self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
         """Who has not sent a whole head yet, the one that came first before all others."""
+
+    def __call__(self) -> RequestHandler:
+        """Make what talks to a client that came."""
+        return Connection(self, loop=self._loop, **self._kwargs)
 
     def _read(
         self,

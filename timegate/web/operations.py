@@ -79,7 +79,8 @@ class Operations:
 
         A process that is well has no power over archives: that none can be asked is said, and
         is no reason to send people elsewhere, where it would be the same. Nor is a cache in
-        trouble, or a new configuration that was wrong.
+        trouble, or a new configuration that was wrong. What is wrong is in the log: it names
+        files and hosts of ours, and anybody may ask here.
         """
         condition = self._condition()
         ready = not (condition.overloaded or condition.draining)
@@ -87,8 +88,10 @@ class Operations:
             "ready": ready,
             "overloaded": condition.overloaded,
             "draining": condition.draining,
-            "cache": self._trouble() or "ok",
-            "configuration": condition.reload or "ok",
+            "cache": "ok" if self._trouble() is None else "in trouble, see the log",
+            "configuration": "ok"
+            if condition.reload is None
+            else "not taken over, see the log",
             "archives": self._reachable(),
         }
         answer = _json(told)

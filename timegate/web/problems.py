@@ -18,6 +18,7 @@ _TYPE: Final = "https://timegate.example/problems/"
 _TITLES: Final = {
     "bad-identifier": "The identifier cannot be read",
     "bad-accept-datetime": "Accept-Datetime cannot be read",
+    "bad-request": "The request cannot be read",
     "bad-parameter": "A parameter cannot be read",
     "too-long": "The identifier is too long",
     "not-negotiable": "The identifier cannot be negotiated in time",

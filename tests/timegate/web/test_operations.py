@@ -30,7 +30,7 @@ async def readiness(condition: Condition, trouble: str | None = None) -> Answer:
         (Condition(), 200),
         (Condition(overloaded=True), 503),
         (Condition(draining=True), 503),
-        (Condition(reload="not taken over: listen.prot: unknown"), 200),
+        (Condition(reload="not taken over: /etc/t.toml: listen.prot: unknown"), 200),
     ],
 )
 async def test_it_is_ready_unless_full_or_leaving(condition: Condition, status: int) -> None:
@@ -46,4 +46,14 @@ async def test_archives_and_cache_in_trouble_are_said_and_no_reason_to_be_down()
     told = json.loads(answer.body)
     assert answer.status == 200
     assert told["archives"] == {"asked": 2, "resting": ["dead"]}
-    assert told["cache"] == "reading: no space left"
+    assert told["cache"] == "in trouble, see the log"
+
+
+async def test_names_of_files_and_hosts_are_not_for_everybody() -> None:
+    wrong = Condition(reload="not taken over: /etc/t.toml: listen.prot: unknown")
+
+    answer = await readiness(wrong, "redis.inside:6379: connection refused")
+
+    assert b"/etc" not in answer.body
+    assert b"redis.inside" not in answer.body
+    assert json.loads(answer.body)["configuration"] == "not taken over, see the log"

@@ -157,3 +157,34 @@ async def test_what_is_kept_whole_is_not_given_to_who_wants_a_part() -> None:
 
     assert (first.status, part.status, again.status) == (200, 206, 200)
     assert part.body == b"o"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nHost: x\r\nBad Header: secret\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"secret" * 4000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: secret\r\n\r\n",
+        b"GET /secret HTTP/9.9\r\n\r\n",
+        b"GET /secret\xe4 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET * HTTP/1.1\r\nHost: secret\r\n\r\n",
+        b"<secret>\r\n\r\n",
+        b"\x16\x03\x01\x00\xa5\x01\x00secret",
+    ],
+)
+async def test_what_is_no_request_is_refused_without_being_quoted(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(A) as site:
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        writer.write(sent)
+        answer = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.split()[1] == b"400"
+    assert b"aiohttp" not in head
+    assert b"secret" not in answer
+    assert json.loads(body)["type"].endswith("/bad-request")
+    assert not caplog.records
