@@ -116,7 +116,7 @@ def _whole_records(stored: Stored, search: Search, at: int) -> Iterator[Record]:
 
 
 def _open(stored: Stored, offset: int) -> Record:
-    first = stored.piece(offset, len(_ZSTANDARD))
+    first = stored.beginning(offset, len(_ZSTANDARD))
     if first == _ZSTANDARD:
         raise Damaged(offset, "compressed with Zstandard, which is not supported: use gzip")
     source = Member(stored, offset) if first.startswith(MAGIC) else Plain(stored, offset)

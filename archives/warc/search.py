@@ -72,7 +72,7 @@ class Search:
                 yield found.start() + (beginning is not _GZIP)
 
     def _begins_record(self, at: int) -> bool:
-        if not self._stored.piece(at, 2).startswith(b"\x1f\x8b"):
+        if not self._stored.beginning(at, 2).startswith(b"\x1f\x8b"):
             return True
         self.trials += 1
         try:

@@ -64,10 +64,22 @@ class Stored:
         """Return what stands at *at*, at least one octet before the end."""
         within = at - self._base
         if not 0 <= within < len(self._window):
-            self._file.seek(at)
-            self._window = self._file.read(max(min(WINDOW, self.end - at), 0))
-            self._base, within = at, 0
+            self._move_to(at)
+            within = 0
         return self._window[within : within + most]
+
+    def beginning(self, at: int, octets: int) -> bytes:
+        """Return what stands at *at*, so many *octets*; fewer only at the end."""
+        piece = self.piece(at, octets)
+        if len(piece) < octets and self._base < at:
+            self._move_to(at)
+            piece = self._window[:octets]
+        return piece
+
+    def _move_to(self, at: int) -> None:
+        self._file.seek(at)
+        self._window = self._file.read(max(min(WINDOW, self.end - at), 0))
+        self._base = at
 
     def glimpse(self, at: int, most: int) -> bytes:
         """Return what stands far from where is being read."""

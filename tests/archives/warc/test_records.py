@@ -11,7 +11,7 @@ import pytest
 
 from archives.warc.capture import Damage
 from archives.warc.records import MOST_DAMAGES, Record, open_record, records_in
-from archives.warc.stored import Damaged
+from archives.warc.stored import WINDOW, Damaged
 from tests.warcs import (
     PAGE,
     answer,
@@ -75,6 +75,27 @@ def test_a_record_is_opened_by_its_offset(layout: Callable[..., bytes]) -> None:
     assert found.block.left == len(answer(PAGE))
     assert contents(found) == answer(PAGE)
     assert found.length == len(one) - (0 if layout is gzipped else len(b"\r\n\r\n"))
+
+
+def ends_at(member: bytes, end: int) -> bytes:
+    """Return the gzip *member* so much longer, by the file name it may carry."""
+    name = b"n" * (end - len(member) - 1)
+    return member[:3] + b"\x08" + member[4:10] + name + b"\0" + member[10:]
+
+
+@pytest.mark.parametrize("damage", [False, True])
+@pytest.mark.parametrize("offset", range(WINDOW - 5, WINDOW + 3))
+def test_a_member_is_found_wherever_it_begins(offset: int, *, damage: bool) -> None:
+    """Once in 64 kB, what is read at a time ended behind its first octet."""
+    first = ends_at(gzipped(response("http://example.com/first")), offset)
+    if damage:
+        first = first[:-1] + bytes([first[-1] ^ 1])
+    second = gzipped(response(LAST))
+
+    found = found_in(first + second)
+
+    assert found[-1] == (offset, LAST)
+    assert len(found) == 2
 
 
 def test_a_record_of_an_arc_file_is_opened_by_its_offset() -> None:
