@@ -1,8 +1,8 @@
 """The composition root: from configuration to running objects, wrapped in this order."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -16,7 +16,7 @@ from timegate.budget import budgeted
 from timegate.cache import Store
 from timegate.canaries import open_canaries
 from timegate.cold import FrugalLists, FrugalResolver, Public
-from timegate.config import Config, is_public
+from timegate.config import BadConfig, Config, is_public
 from timegate.conformance.report import Report
 from timegate.conformance.run import check_entry
 from timegate.delay import Late
@@ -134,6 +134,14 @@ class _State:
     """Where canaries are kept, if not in the store."""
 
 
+@contextmanager
+def _complaining_of_the_cache() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise BadConfig(f"cache.url: {error}") from error
+
+
 async def _state(
     config: Config,
     remote: Sequence[ArchiveEntry],
@@ -142,12 +150,15 @@ async def _state(
     stack: AsyncExitStack,
 ) -> _State:
     if is_shared(config.cache):
-        shared = await stack.enter_async_context(open_shared(config.cache, config.replicas))
+        with _complaining_of_the_cache():
+            opening = open_shared(config.cache, config.replicas)
+        shared = await stack.enter_async_context(opening)
         turns = shared.turns(_version(askable(config)))
         return _State(
             lasting, shared.store, shared.ledger, turns, shared.watch, board=shared.board
         )
-    store = lasting.store(config.cache, config.cache_limit)
+    with _complaining_of_the_cache():
+        store = lasting.store(config.cache, config.cache_limit)
     if ledgers is None:
         return _State(lasting, store, lasting.ledger)
     file = SharedLedgers(ledgers, remote)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final, get_origin, get_type_hints
+from typing import Final, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 import msgspec
@@ -177,11 +177,12 @@ def _overlaid(table: dict[str, object]) -> dict[str, object]:
 
 def _from_environment(value: str, kind: object) -> object:
     """Return what a variable means where *kind* is wanted; what is wrong is found later."""
-    if get_origin(kind) is list:
+    wanted = {get_origin(one) or one for one in (kind, *get_args(kind))}
+    if list in wanted:
         return [part.strip() for part in value.split(",") if part.strip()]
-    if kind is bool and value.lower() in ("true", "false"):
+    if bool in wanted and value.lower() in ("true", "false"):
         return value.lower() == "true"
-    return int(value) if value.isdecimal() else value
+    return int(value) if value.isdecimal() and str not in wanted else value
 
 
 def _converted(table: dict[str, object], where: str) -> File:
@@ -200,7 +201,18 @@ def _key_and_reason(message: str) -> tuple[str, str]:
     if unknown:
         allowed = ", ".join(_fields_at(key))
         return ".".join(filter(None, (key, unknown[1]))), f"unknown; allowed are {allowed}"
-    return key or "the file", reason.replace("`", "")
+    return key or "the file", reason.replace("`", "") + _hint(key, reason)
+
+
+def _hint(key: str, reason: str) -> str:
+    """Return what to write instead, where the reason does not say it."""
+    section, _, name = key.rpartition(".")
+    if reason.startswith("Invalid enum value"):
+        kind = get_type_hints(sections()[section])[name]
+        return f"; allowed: {', '.join(map(str, get_args(kind)))}"
+    if key == "archive" and reason.endswith("got `object`"):
+        return "; write [[archive]]"
+    return ""
 
 
 def _fields_at(key: str) -> tuple[str, ...]:
@@ -465,4 +477,6 @@ def _memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
 
 
 def _bad(where: str, key: str, why: str) -> BadConfig:
-    return BadConfig(f"{where}: {key}: {why}")
+    variable = f"TIMEGATE_{key.replace('.', '_')}".upper()
+    place = f"{variable} in the environment" if variable in os.environ else f"{where}: {key}"
+    return BadConfig(f"{place}: {why}")

@@ -115,6 +115,33 @@ def test_the_environment_names_the_contact(
     assert config.contact == "mailto:env@example.org"
 
 
+def test_every_kind_of_value_can_come_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TIMEGATE_ARCHIVES_USE", "arquivo-pt, vefsafn")
+    monkeypatch.setenv("TIMEGATE_CACHE_MEGABYTES", "5")
+    monkeypatch.setenv("TIMEGATE_CHECKS_HISTORY", "2026")
+    monkeypatch.setenv("TIMEGATE_LOG_ACCESS", "true")
+    monkeypatch.setenv("TIMEGATE_DENY_STATUS", "404")
+
+    config = load_config(None)
+
+    assert {e.id for e in config.registry.entries if e.use} == {"arquivo-pt", "vefsafn"}
+    assert config.cache_limit == 5 << 20
+    assert config.checks.history == str(Path("2026").absolute())
+    assert config.log.access
+    assert config.deny.status == 404
+
+
+def test_a_complaint_names_the_variable_where_that_is_what_was_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIMEGATE_LISTEN_PORT", "abc")
+
+    with pytest.raises(BadConfig, match=r"^TIMEGATE_LISTEN_PORT in the environment: Expected"):
+        load_config(written(tmp_path, "[listen]\nport = 1\n"))
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -138,6 +165,9 @@ def test_the_environment_names_the_contact(
         ("[archives]\nuse = 3", "archives.use: Expected array | null, got int"),
         ('[archives]\nuse = ["nope"]', "archives.use: 'nope' is no archive"),
         ("archive = 3", "archive: Expected array, got int"),
+        ('[archive]\nid = "x"', "archive: Expected array, got object; write [[archive]]"),
+        ('[log]\nlevel = "x"', "log.level: Invalid enum value 'x'; allowed: debug, info"),
+        ("[deny]\nstatus = 400", "deny.status: Invalid enum value 400; allowed: 451, 404"),
         ('[[archive]]\nid = "x"\nkind = "memento"', "archive[1]: timegate"),
         ("not toml", "not TOML"),
     ],

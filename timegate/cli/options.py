@@ -31,22 +31,33 @@ demo_option = click.option(
 
 @contextmanager
 def configured(config: Path | None, archives: Path | None, *, demo: bool) -> Iterator[Config]:
-    """Give the configuration; that of the demo has its indexes in a folder of its own."""
-    if not demo:
-        yield loaded(config, archives)
-        return
-    if config is not None or archives is not None:
-        raise click.UsageError("--demo is a configuration of its own: give no other")
-    from timegate.demo import demo_config  # noqa: PLC0415 -- only who wants it loads it
+    """Give the configuration; that of the demo has its indexes in a folder of its own.
 
-    with TemporaryDirectory(prefix="timegate-demo-") as folder:
-        yield demo_config(Path(folder))
+    Some of what is wrong with it shows only when it is used: that ends with 2 and a sentence
+    as well.
+    """
+    with _told_as_bad_usage():
+        if not demo:
+            yield load_config(config, archives)
+            return
+        if config is not None or archives is not None:
+            raise click.UsageError("--demo is a configuration of its own: give no other")
+        from timegate.demo import demo_config  # noqa: PLC0415 -- only who wants it loads it
+
+        with TemporaryDirectory(prefix="timegate-demo-") as folder:
+            yield demo_config(Path(folder))
 
 
 def loaded(config: Path | None, archives: Path | None) -> Config:
     """Return the configuration; end with 2 and a sentence where it cannot be used."""
-    try:
+    with _told_as_bad_usage():
         return load_config(config, archives)
+
+
+@contextmanager
+def _told_as_bad_usage() -> Iterator[None]:
+    try:
+        yield
     except BadConfig as error:
         raise click.UsageError(str(error)) from error
 

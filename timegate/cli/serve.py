@@ -78,10 +78,7 @@ def serve_command(  # noqa: PLR0913 -- one parameter for each option
         check_contact(settings)
         if ledgers is not None or settings.listen.workers == 1:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                try:
-                    runner.run(_serve(settings, ledgers, reread))
-                except BadConfig as error:
-                    raise click.UsageError(str(error)) from error
+                runner.run(_serve(settings, ledgers, reread))
         else:
             files = {"--config": config, "--archives": archives}
             options = [str(o) for pair in files.items() if pair[1] is not None for o in pair]

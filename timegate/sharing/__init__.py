@@ -7,7 +7,7 @@ All of it is optional in every request. The client library is an extra: nothing 
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
-from timegate.sharing.address import is_shared
+from timegate.sharing.address import is_shared, parse_address
 from timegate.sharing.patience import patient
 
 if TYPE_CHECKING:
@@ -27,4 +27,5 @@ def open_shared(url: str, replicas: int | None = None) -> "AbstractAsyncContextM
         raise ValueError(
             "a cache in Redis or Valkey needs the extra: pip install 'timegate-proxy[redis]'"
         ) from error
+    parse_address(url)
     return opened(url, replicas)

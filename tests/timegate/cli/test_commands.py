@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -58,3 +59,25 @@ def test_a_shell_gets_its_completion(shell: str) -> None:
 
     assert result.exit_code == 0
     assert "_TIMEGATE_COMPLETE" in result.output
+
+
+@pytest.mark.parametrize("words", [["serve"], ["resolve", "http://a.example/"]])
+@pytest.mark.parametrize("url", ["mongo://x:y@z/", "sqlite:", "redis://"])
+def test_a_cache_that_is_none_is_bad_usage(words: list[str], url: str, tmp_path: Path) -> None:
+    file = tmp_path / "timegate.toml"
+    file.write_text(f'archives.use = []\ncache.url = "{url}"\nlisten.port = 0\n')
+
+    result = CliRunner().invoke(main, [*words, "--config", str(file)])
+
+    assert result.exit_code == 2
+    assert "Error: cache.url: " in result.output
+    assert "y@z" not in result.output
+
+
+def test_a_variable_that_cannot_be_used_is_bad_usage_in_the_demo_too() -> None:
+    variables = {"TIMEGATE_LISTEN_PORT": "abc"}
+
+    result = CliRunner(env=variables).invoke(main, ["resolve", "--demo", "http://a.example/"])
+
+    assert result.exit_code == 2
+    assert "Error: TIMEGATE_LISTEN_PORT in the environment: " in result.output
