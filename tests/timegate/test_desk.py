@@ -1,6 +1,7 @@
 """Each question once, in this process and over all replicas."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -142,3 +143,34 @@ def test_a_thousand_clients_of_one_replica_wait_for_one_turn() -> None:
 
     in_virtual_time(story())
     assert len(archive.asked) == 1
+
+
+def test_many_questions_at_once_are_begun_little_by_little_and_all_are_answered() -> None:
+    archive = FakeArchive("a", 1.0, ("20200101000000",))
+
+    async def story() -> tuple[list[int], list[Attempt]]:
+        async with Desk({"a": archive}, FakeMemory()) as desk:
+            tasks = [desk.ask("a", f"{PAGE}{number}", AT) for number in range(200)]
+            begun = []
+            while len(archive.asked) < 200:
+                begun.append(len(archive.asked))
+                await asyncio.sleep(0)
+            return begun, [await task for task in tasks]
+
+    begun, attempts = in_virtual_time(story())
+
+    assert max(later - sooner for sooner, later in pairwise(begun)) == 16
+    assert {attempt.seconds for attempt in attempts} == {1.0}
+
+
+def test_who_does_not_get_a_turn_in_time_is_no_answer_either() -> None:
+    archive = FakeArchive("a", 1.0, ("20200101000000",))
+
+    async def story() -> list[Attempt]:
+        async with Desk({"a": archive}, FakeMemory(), patience=0.0) as desk:
+            tasks = [desk.ask("a", f"{PAGE}{number}", AT) for number in range(20)]
+            return [await task for task in tasks]
+
+    outcomes = [attempt.outcome for attempt in in_virtual_time(story())]
+
+    assert all(isinstance(outcome, Unreachable) for outcome in outcomes)

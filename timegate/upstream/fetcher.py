@@ -172,13 +172,15 @@ class HttpFetcher:
         self, connection: Connection, octets: bytes, pace: Pace, *, to_head: bool
     ) -> Answer:
         try:
-            return await connection.ask(octets, pace, to_head=to_head)
+            answer = await connection.ask(octets, pace, to_head=to_head)
+            await self._connections.turn()
         except BaseException as error:
             stale = isinstance(error, Dropped) and connection.used and not connection.heard
             self.end(connection)
             if stale:
                 raise _Stale from error
             raise
+        return answer
 
     def _pace(self, purpose: Purpose) -> Pace:
         limits = self._timeouts

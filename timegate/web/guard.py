@@ -11,6 +11,7 @@ from timegate.admission import EXEMPT, Admission, Refusal
 from timegate.cold import Budgets, Visit
 from timegate.networks import Networks, household
 from timegate.restricted import Restrictions
+from timegate.turnstile import Turnstile
 from timegate.web.call import Answer, Stream
 from timegate.web.client import Clients
 from timegate.web.problems import problem
@@ -20,6 +21,8 @@ FREE: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 UNCOUNTED: Final = frozenset({"/monitor", "/events"})
 """Open for hours, and idle: they count as connections, not as requests under way."""
 _PASSES: Final = FREE | UNCOUNTED
+_AT_A_TURN: Final = 16
+"""Requests that are begun at one turn of the loop: some 8 ms for new questions."""
 _LISTS: Final = ("/timemap/", "/cdx")
 """Their bodies are long; where there is no place for one more, nobody is asked for it first."""
 _DETAILS: Final = {
@@ -56,6 +59,7 @@ class Guard:
     deny_status: int = 451
     own: str = ""
     """Our address, for those who want to know who denies it."""
+    turnstile: Turnstile = field(default_factory=lambda: Turnstile(_AT_A_TURN))
 
     def client(self, request: web.BaseRequest) -> Client:
         """Return who sent *request*."""
@@ -71,6 +75,7 @@ class Guard:
             return None
         if self.streams is not None and self.streams.overloaded and target.startswith(_LISTS):
             return self._refusal(Refusal("full"))
+        await self.turnstile.enter()
         refusal = await self.admission.enter(client.key)
         return None if refusal is None else self._refusal(refusal)
 

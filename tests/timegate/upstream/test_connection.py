@@ -20,6 +20,7 @@ from tests.timegate.upstream.raw_server import (
     serving,
     silence,
 )
+from timegate.turnstile import Turnstile
 from timegate.upstream.connection import Connections, Dialling
 from timegate.upstream.egress import Egress
 from timegate.upstream.fetcher import HttpFetcher, Timeouts
@@ -55,6 +56,7 @@ async def client(  # noqa: PLR0913 -- each test changes one of them
     tls: ssl.SSLContext | None = None,
     forbidden: Sequence[str] = (),
     also: RawServer | None = None,
+    a_turn: int = 16,
 ) -> AsyncGenerator[Client]:
     def refusal(address: str) -> str | None:
         return f"{address} is forbidden" if address in forbidden else None
@@ -65,6 +67,7 @@ async def client(  # noqa: PLR0913 -- each test changes one of them
         buffer=bytearray(BUFFER),
         connect_seconds=timeouts.connect,
         tls_seconds=timeouts.tls,
+        answers=Turnstile(a_turn),
     )
     connections = Connections(at_once, refusal, dialling)
     archive = entry(
@@ -95,6 +98,27 @@ async def test_nothing_is_open_after_the_end() -> None:
             assert it.connections.count == 1
 
         await gone(server)
+
+
+async def test_answers_that_come_at_once_are_read_one_after_the_other() -> None:
+    async with serving(OK) as server, client(server, at_once=8, a_turn=1) as it:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(it.ask(server.url())) for _ in range(8)]
+
+        assert {task.result() for task in tasks} == {b"ok"}
+
+
+async def test_who_gives_up_before_an_answer_is_read_leaves_nothing_behind() -> None:
+    async with serving(OK) as server, client(server, a_turn=0) as it:
+        task = asyncio.get_running_loop().create_task(it.ask(server.url()))
+        async with asyncio.timeout(5):
+            while not server.heads:  # noqa: ASYNC110 -- the server is in this loop too
+                await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+
+    assert task.cancelled()
+    assert it.connections.count == 0
 
 
 async def test_a_request_that_is_cancelled_while_it_waits_closes_its_connection() -> None:

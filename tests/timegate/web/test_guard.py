@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
+import pytest
 from aiohttp import web
 
 from tests.clock import Clock
@@ -319,3 +320,25 @@ def test_little_of_an_answer_waits_in_the_kernel_for_who_does_not_read() -> None
 
     # Without a bound the kernel takes 2.8 MB (Linux 6.18, its own settings).
     assert taken < 1 << 20
+
+
+async def test_many_requests_at_once_all_get_in() -> None:
+    slow = Slow()
+    slow.may_answer.set()
+
+    many = Room(per_client=200)
+    async with guarded(slow, Guard(Admission()), many) as site, asyncio.TaskGroup() as group:
+        tasks = [group.create_task(site.ask(f"/slow/{n}")) for n in range(100)]
+
+    assert [task.result().body for task in tasks] == [str(n).encode() for n in range(100)]
+
+
+async def test_nobody_is_let_in_any_more_when_the_server_ends() -> None:
+    with bound("127.0.0.1", 0) as place:
+        address = place.getsockname()
+        dispatch = Dispatch({"/healthz": _well}, {}, _well, _no_batch)
+        async with serving(dispatch, place):
+            await Site(address[1], World()).ask("/healthz")
+
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address).close()
