@@ -123,6 +123,7 @@ async def test_a_killed_run_goes_on_without_repeating_itself(tmp_path: Path) -> 
         await process.wait()
         journal = (tmp_path / "out.jsonl.journal").read_bytes().splitlines(keepends=True)[1:]
         done = [json.loads(line) for line in journal if line.endswith(b"\n")]
+        early = (tmp_path / "out.jsonl.part").read_bytes().rpartition(b"\n")[0].splitlines()
         finished = {one["input"] for one in done}
         before = asked_pages(shelf), asked_pages(attic)
 
@@ -136,12 +137,87 @@ async def test_a_killed_run_goes_on_without_repeating_itself(tmp_path: Path) -> 
         ]
     results = [json.loads(line) for line in out.read_text().splitlines()]
     assert 10 < len(finished) < ITEMS
+    assert [json.loads(line)["input"] for line in early] == [page(n) for n in range(len(early))]
+    assert 0 < len(early) <= len(finished)
+    assert not (tmp_path / "out.jsonl.part").exists()
     assert f"{ITEMS} references, {len(finished)} of them done" in told
     assert repeated == []
     assert [result["input"] for result in results] == [page(n) for n in range(ITEMS)]
     assert Counter(result["outcome"] for result in results)["unknown"] == 0
     assert code == 3
     assert f"{ITEMS} references" in (tmp_path / "r.html").read_text()
+
+
+async def test_a_row_is_printed_while_the_list_is_still_being_written(tmp_path: Path) -> None:
+    words = ("--batch", "-", "--input-format", "lines", "--to", "csv")
+    async with two_archives() as (shelf, attic):
+        config = configured(tmp_path, {"shelf": (shelf, SHELF), "attic": (attic, ATTIC)})
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "timegate", "resolve", "--config", str(config), *words),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        rows: list[bytes] = [await process.stdout.readline()]
+        for number in (0, 2, 1):
+            process.stdin.write(f"{page(number)} 2012\n".encode())
+            rows.append(await process.stdout.readline())
+        process.stdin.close()
+        rest = await process.stdout.read()
+        await process.wait()
+
+    assert [row.partition(b",")[0].decode() for row in rows] == [
+        "input",
+        *(f"{page(number)} 2012" for number in (0, 2, 1)),
+    ]
+    assert rest == b""
+
+
+async def test_who_reads_the_rows_slowly_makes_no_archive_wait(tmp_path: Path) -> None:
+    given = tmp_path / "list.txt"
+    given.write_text("".join(f"{page(n)} 2012\n" for n in range(ITEMS)))
+    async with two_archives() as (shelf, attic):
+        config = configured(tmp_path, {"shelf": (shelf, SHELF), "attic": (attic, ATTIC)})
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "timegate", "resolve", "--config", str(config)),
+            *("--batch", str(given)),
+            stdout=asyncio.subprocess.PIPE,
+            limit=1024,
+        )
+        # A pipe takes 64 kB: some fifty rows of three hundred, and then the writer waits.
+        await attic.journal.until_asked(ITEMS)
+        out, _ = await process.communicate()
+
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["input"] for row in rows] == [f"{page(n)} 2012" for n in range(ITEMS)]
+    assert "unknown" not in {row["outcome"] for row in rows}
+
+
+async def test_what_nobody_told_is_asked_again_only_if_that_is_wanted(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    given = tmp_path / "list.txt"
+    given.write_text(f"{page(0)} 2012\n{page(1)} 2012\nnonsense\n")
+    words = ("--batch", str(given), "--output", str(out))
+    async with two_archives() as (_, attic):
+        config = configured(tmp_path, {"attic": (attic, ATTIC)})
+        alive = config.read_text()
+        config.write_text(alive.replace(attic.url, "http://127.0.0.1:9"))
+        before, _ = await ended(config, *words)
+        config.write_text(alive)
+
+        resumed, _ = await ended(config, *words, "--resume")
+        untouched = asked_pages(attic)
+        retried, told = await ended(config, *words, "--resume", "--retry-unknown")
+        refused, why = await ended(config, *words, "--retry-unknown")
+
+    outcomes = [json.loads(line)["outcome"] for line in out.read_text().splitlines()]
+    assert (before, resumed, retried) == (4, 4, 3)
+    assert not untouched
+    assert "2 of the references are asked for again" in told
+    assert outcomes == ["within", "absent", "refused"]
+    assert refused == 2
+    assert "goes with --resume" in why
 
 
 async def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:

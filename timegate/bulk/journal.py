@@ -113,6 +113,17 @@ class Journal:
         """Return the result of the item at *position*; None where it has none."""
         return next(self._read([position]), None) if position < len(self._offsets) else None
 
+    def is_final(self, position: int) -> bool:
+        """Whether the item at *position* has a result that stays."""
+        return position < len(self._final) and bool(self._final[position])
+
+    def reopen(self) -> int:
+        """Unsettle what an archive did not tell in the last run; return how many there are."""
+        unsure = [result.item.position for result in self.results() if result.unsure]
+        for at in unsure:
+            self._final[at] = False
+        return len(unsure)
+
     @property
     def settled(self) -> int:
         """How many results are final."""

@@ -3,8 +3,8 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
 
 from timegate.bulk.result import Result
 
@@ -20,37 +20,40 @@ COLUMNS: Final = (
 )
 
 
-def as_jsonl(results: Iterable[Result]) -> Iterator[bytes]:
-    """Yield a line for each result; ``report`` is what ``timegate resolve --json`` tells."""
-    for result in results:
-        told = {
-            "input": result.item.text,
-            "outcome": result.outcome,
-            "code": result.code,
-            "date": result.date,
-            "why": result.why,
-            "report": result.report,
-        }
-        yield json.dumps(told).encode() + b"\n"
+class Form(NamedTuple):
+    """How results are written: what stands before all of them, and each by itself."""
+
+    head: bytes
+    row: Callable[[Result], bytes]
 
 
-def as_csv(results: Iterable[Result]) -> Iterator[bytes]:
-    """Yield the headings, then a row for each result."""
-    yield _row(COLUMNS)
-    for result in results:
-        memento = result.memento or {}
-        yield _row(
-            (
-                result.item.text,
-                result.outcome,
-                memento.get("uri"),
-                memento.get("archive"),
-                memento.get("datetime"),
-                result.delta,
-                result.pwid,
-                result.why,
-            )
+def _line(result: Result) -> bytes:
+    """Return a line of JSON; ``report`` is what ``timegate resolve --json`` tells."""
+    told = {
+        "input": result.item.text,
+        "outcome": result.outcome,
+        "code": result.code,
+        "date": result.date,
+        "why": result.why,
+        "report": result.report,
+    }
+    return json.dumps(told).encode() + b"\n"
+
+
+def _cells(result: Result) -> bytes:
+    memento = result.memento or {}
+    return _row(
+        (
+            result.item.text,
+            result.outcome,
+            memento.get("uri"),
+            memento.get("archive"),
+            memento.get("datetime"),
+            result.delta,
+            result.pwid,
+            result.why,
         )
+    )
 
 
 def _row(cells: Iterable[object]) -> bytes:
@@ -64,3 +67,9 @@ def _cell(value: object) -> object:
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
     return value
+
+
+FORMS: Final[Mapping[str, Form]] = {
+    "jsonl": Form(b"", _line),
+    "csv": Form(_row(COLUMNS), _cells),
+}

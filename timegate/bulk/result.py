@@ -46,6 +46,12 @@ class Result:
         return delta if isinstance(delta, int) else None
 
     @property
+    def unsure(self) -> bool:
+        """Whether it is less than asked while some archive did not answer."""
+        sources = _mapping(self.report, "sources") or {}
+        return self.code in (1, 4) and sources.get("value") == "partial"
+
+    @property
     def pwid(self) -> str | None:
         """The PWID of the copy."""
         pwid = (_mapping(self.report, "cite") or {}).get("pwid")

@@ -90,12 +90,19 @@ class Run:
     async def _finish(self, item: Item, policy: Policy, *, last: bool) -> None:
         spared = replace(policy, exclude=policy.exclude | self._without(item))
         result = await self._resolved(item, spared, last=last)
-        result = replace(result, final=True) if last else result
+        result = self._settled(result) if last else result
         self._journal.append(result)
         if result.final:
             self._around.advance()
         if self._journal.due:
             await asyncio.to_thread(self._journal.sync)
+
+    def _settled(self, result: Result) -> Result:
+        """Return *result*, or what was found before it if somebody has fallen silent since."""
+        before = self._journal.result(result.item.position)
+        if not result.final and before is not None:
+            result = better(result, before)
+        return replace(result, final=True)
 
     async def _resolved(self, item: Item, policy: Policy, *, last: bool) -> Result:
         """Try one date after the other until one gives what is asked; else take the best."""

@@ -5,16 +5,17 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import click
 
+from timegate.bulk.following import Following
 from timegate.bulk.item import BadInput
 from timegate.bulk.journal import BadJournal, Journal
-from timegate.bulk.output import as_csv, as_jsonl
+from timegate.bulk.output import FORMS
 from timegate.bulk.page import as_html
 from timegate.bulk.place import edited
 from timegate.bulk.progress import in_words
@@ -48,6 +49,8 @@ def resolve_batch(config: Config, options: BatchOptions, policy: Policy) -> int:
         raise click.UsageError(f"{options.batch}: {error}") from error
     except BadJournal as error:
         raise click.UsageError(str(error)) from error
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise click.ClickException(f"{error.filename or 'output'}: {error.strerror}") from error
 
@@ -66,16 +69,19 @@ class _Batch:
         self._form = self._output_format()
 
     def work(self) -> int:
-        """Resolve what is not done, then write what there is."""
+        """Resolve what is not done; write rows meanwhile, and what needs all of them then."""
         with ExitStack() as stack:
             journal = stack.enter_context(self._journal(stack))
-            self._resolve(journal)
+            out = stack.enter_context(_written(self._options.output))
+            self._resolve(journal, out)
             statistics = Statistics()
             for result in journal.results():
                 statistics.add(result)
-            _write(self._options.output, self._written(journal, statistics))
+            if self._form not in FORMS:
+                out.writelines(self._whole(journal, statistics))
             if self._options.report is not None:
-                _write(str(self._options.report), self._page(journal, statistics))
+                with _written(str(self._options.report)) as page:
+                    page.writelines(self._page(journal, statistics))
         _say(
             f"{statistics.total} references: "
             + ", ".join(f"{n} {name}" for name, n in statistics.outcomes.most_common())
@@ -92,6 +98,8 @@ class _Batch:
     def _journal(self, stack: ExitStack) -> Journal:
         """Open the journal beside the output; what is printed has none that lasts."""
         options = self._options
+        if options.retry_unknown and not options.resume:
+            raise BadJournal("--retry-unknown goes with --resume")
         policy = self._policy
         told = [policy_digest(policy), policy.verify, self._source.form, options.column or ""]
         binding = blake2b("\n".join([*told, *options.date_column]).encode(), digest_size=16)
@@ -103,21 +111,36 @@ class _Batch:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="timegate-"))
         return Journal(Path(folder) / "journal", binding.hexdigest(), resume=False)
 
-    def _resolve(self, journal: Journal) -> None:
+    def _resolve(self, journal: Journal, out: BinaryIO) -> None:
         total = self._counted(journal)
-        self._foretell(total, journal.finished)
+        if self._options.retry_unknown:
+            _say(f"{journal.reopen()} of the references are asked for again")
+        self._foretell(total, journal.settled)
         try:
-            self._ended(journal, total)
+            self._ended(journal, total, out)
         except KeyboardInterrupt:
             _say("ended early; --resume goes on with what is left")
             sys.exit(_INTERRUPTED)
 
-    def _ended(self, journal: Journal, total: int | None) -> None:
+    def _ended(self, journal: Journal, total: int | None, out: BinaryIO) -> None:
         try:
-            job = Job(self._config, self._policy, self._options.at_once)
-            asyncio.run(run_list(job, self._source.items(), journal, total))
+            asyncio.run(self._run(journal, total, out))
         except* (BadInput, BadJournal, OSError) as group:
-            raise group.exceptions[0] from None
+            raise _first(group) from None
+
+    async def _run(self, journal: Journal, total: int | None, out: BinaryIO) -> None:
+        job = Job(self._config, self._policy, self._options.at_once)
+        items = self._source.items()
+        form = FORMS.get(self._form)
+        if form is None:
+            await run_list(job, items, journal, total)
+            return
+        out.write(form.head)
+        following = Following(journal, form.row, out)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(following.follow())
+            await run_list(job, items, journal, total, following.advance)
+            following.end()
 
     def _counted(self, journal: Journal) -> int | None:
         """Return how many items there are; None where they can be read only once.
@@ -146,14 +169,11 @@ class _Batch:
                 f"for each: {expected.archive} allows {rate.requests:g} in {rate.seconds:g} s"
             )
 
-    def _written(self, journal: Journal, statistics: Statistics) -> Iterable[bytes]:
+    def _whole(self, journal: Journal, statistics: Statistics) -> Iterable[bytes]:
         document = self._source.document
-        if self._form in ("wikitext", "bibtex") and document is not None:
-            return edited(document, edits(document, self._source.places(), journal.result))
-        if self._form == "html":
+        if document is None or self._form == "html":
             return self._page(journal, statistics)
-        results = journal.results()
-        return as_csv(results) if self._form == "csv" else as_jsonl(results)
+        return edited(document, edits(document, self._source.places(), journal.result))
 
     def _page(self, journal: Journal, statistics: Statistics) -> Iterator[bytes]:
         gaps = (result for result in journal.results() if result.code)
@@ -161,19 +181,29 @@ class _Batch:
             yield piece.encode(errors="replace")
 
 
-def _write(name: str, pieces: Iterable[bytes]) -> None:
-    """Write *pieces* to the file *name*, which is either as before or whole."""
+@contextmanager
+def _written(name: str) -> Iterator[BinaryIO]:
+    """Hand out the file *name*, which is as before until it is whole.
+
+    Until then what there is stands beside it.
+    """
     if name == "-":
-        out = sys.stdout.buffer
-        out.writelines(pieces)
-        out.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
         return
     part = Path(f"{name}.part")
     with part.open("wb") as file:
-        file.writelines(pieces)
+        yield file
         file.flush()
         os.fsync(file.fileno())
     part.replace(name)
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return what went wrong first, out of the groups of the tasks around it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _say(text: str) -> None:

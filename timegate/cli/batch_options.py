@@ -26,6 +26,7 @@ class BatchOptions:
     to: str | None
     report: Path | None
     resume: bool
+    retry_unknown: bool
     at_once: int
     exit_zero: bool
 
@@ -45,6 +46,11 @@ _DECLARED: Final = (
         help="Write pictures and gaps to an HTML file.",
     ),
     click.option("--resume", is_flag=True, help="Go on where an earlier run was ended."),
+    click.option(
+        "--retry-unknown",
+        is_flag=True,
+        help="With --resume, ask again where archives did not answer.",
+    ),
     click.option(
         "--at-once",
         type=click.IntRange(1, 256),

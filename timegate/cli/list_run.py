@@ -1,7 +1,7 @@
 """Resolves the references of a list into a journal, with all the politeness of a long run."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -44,22 +44,34 @@ class Job:
 
 
 async def run_list(
-    job: Job, items: Iterator[Item], journal: Journal, total: int | None
+    job: Job,
+    items: Iterator[Item],
+    journal: Journal,
+    total: int | None,
+    settled: Callable[[], None] = lambda: None,
 ) -> None:
-    """Resolve what *journal* does not have yet of *items*, of which there are *total*."""
+    """Resolve what *journal* does not have yet of *items*, of which there are *total*.
+
+    *settled* is called when a result has become final.
+    """
     config = job.config
     waits = Waits(min(config.hard + _IN_QUEUES, LONGEST_WAIT), LONGEST_WAIT)
     # Nobody sits and waits: a copy at hand is no reason not to hear the others out.
     patient = replace(config, soft=LONGEST_WAIT, hard=LONGEST_WAIT)
     async with running(patient, job.base_url, job.ledgers) as app:
         with shown(total, journal.settled, terminal=sys.stderr.isatty()) as advance:
+
+            def done() -> None:
+                advance()
+                settled()
+
             around = Surroundings(
                 app.answers.resolve,
                 app.answers.report,
                 config.registry,
                 read_time,
                 Turns(rates_in(config, job.policy)),
-                advance,
+                done,
             )
             run = Run(around, journal, job.policy, job.at_once, job.without)
             await run.complete(aside(items), waits)

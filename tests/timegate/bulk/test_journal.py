@@ -1,5 +1,6 @@
 """What is done, on disk."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.timegate.bulk.results import a_result
 from timegate.bulk.item import Item
 from timegate.bulk.journal import BadJournal, Journal
+from timegate.bulk.result import Code, Result
 
 
 def test_results_come_back_in_the_order_of_the_list(tmp_path: Path) -> None:
@@ -111,3 +113,23 @@ def test_it_asks_to_be_synced_now_and_then(tmp_path: Path) -> None:
         assert journal.due
         journal.sync()
         assert not journal.due
+
+
+def test_what_archives_did_not_tell_can_be_asked_for_again(tmp_path: Path) -> None:
+    def told(position: int, code: Code, sources: str) -> Result:
+        result = a_result(position, code)
+        return replace(result, report={**(result.report or {}), "sources": {"value": sources}})
+
+    with Journal(tmp_path / "journal", "options", resume=False) as journal:
+        journal.append(told(0, 4, "partial"))
+        journal.append(told(1, 3, "complete"))
+        journal.append(told(2, 1, "partial"))
+        journal.append(told(3, 0, "partial"))
+        journal.append(a_result(4, 2))
+
+        assert journal.reopen() == 2
+        assert [result.item.position for result in journal.unsettled()] == [0, 2]
+        assert [journal.is_final(at) for at in range(6)] == [
+            *(False, True, False, True, True),
+            False,
+        ]

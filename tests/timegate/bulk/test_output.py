@@ -6,17 +6,19 @@ import json
 import xml.etree.ElementTree as ET
 
 from tests.timegate.bulk.results import FOUND, a_result
-from timegate.bulk.output import COLUMNS, as_csv, as_jsonl
+from timegate.bulk.output import COLUMNS, FORMS
 from timegate.bulk.page import as_html
 from timegate.bulk.statistics import Statistics
 
+CSV, JSONL = FORMS["csv"], FORMS["jsonl"]
 EVIL = "http://a/<script>alert(1)</script>\x1b[0m\"'&"
 
 
 def test_lines_hold_the_whole_report() -> None:
-    (line,) = as_jsonl([a_result()])
+    line = JSONL.row(a_result())
 
     told = json.loads(line)
+    assert (JSONL.head, line[-1:]) == (b"", b"\n")
     assert (told["input"], told["outcome"], told["code"]) == (
         "http://www.dr.dk/",
         "substitute",
@@ -28,7 +30,8 @@ def test_lines_hold_the_whole_report() -> None:
 def test_the_table_has_the_same_columns_whatever_was_found() -> None:
     results = [a_result(delta=-5), a_result(1, 3, uri=None, outcome="absent", delta=None)]
 
-    rows = list(csv.reader(io.StringIO(b"".join(as_csv(results)).decode())))
+    written = CSV.head + b"".join(map(CSV.row, results))
+    rows = list(csv.reader(io.StringIO(written.decode())))
 
     assert rows[0] == list(COLUMNS)
     assert rows[1] == [
@@ -39,9 +42,7 @@ def test_the_table_has_the_same_columns_whatever_was_found() -> None:
 
 
 def test_no_cell_is_a_formula() -> None:
-    written = b"".join(as_csv([a_result(text="=HYPERLINK(1)")])).decode()
-
-    assert "\r\n'=HYPERLINK(1)," in written
+    assert CSV.row(a_result(text="=HYPERLINK(1)")).startswith(b"'=HYPERLINK(1),")
 
 
 def page_of() -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -283,3 +284,21 @@ def test_an_item_can_be_asked_for_without_some_archives(tmp_path: Path) -> None:
     in_virtual_time(story())
 
     assert spared == [{"x"}, {"x", "y"}]
+
+
+def test_a_copy_that_was_found_is_kept_if_nobody_answers_the_second_time(
+    tmp_path: Path,
+) -> None:
+    def answer(query: Query, policy: Policy) -> Attempt:
+        if policy.wait == WAITS.quick:
+            return found(memento("20100101000000", original=query.original))
+        return failed("slow")
+
+    class Unsure(FakeResolver):
+        async def __call__(self, query: Query, policy: Policy) -> Resolution:
+            return replace(await super().__call__(query, policy), unanswered=("other",))
+
+    (result,) = run(tmp_path / "j", Unsure(answer), items(("2016",)))
+
+    assert (result.code, result.final) == (1, True)
+    assert result.memento is not None

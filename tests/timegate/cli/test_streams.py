@@ -14,7 +14,11 @@ BROKEN = b"a\x00b\nhttp://a.example/\xff\xfe\r\n\xc0\xaf\n\n\xed\xa0\x80"
 
 
 @pytest.mark.parametrize(
-    "command", ["parse -", "parse --json -", "resolve --demo -", "resolve --demo --json -"]
+    "command",
+    [
+        *("parse -", "parse --json -", "resolve --demo -", "resolve --demo --json -"),
+        "resolve --demo --trust harbour --batch -",
+    ],
 )
 def test_a_reader_that_goes_away_is_no_error(command: str, tmp_path: Path) -> None:
     given = (LINE * 3000).encode()
