@@ -37,13 +37,14 @@ def arrived(place: Place, target: str) -> str | int:
 # nginx also the octet 0. HAProxy hands both on, and timegate says what is wrong with them.
 BROKEN = re.compile(r"[^?]*%(?![0-9A-Fa-f]{2})")
 ZERO = re.compile(r"[^?]*%00")
+# Caddy would encode them, and that would be another identifier.
+WRONG = re.compile(r"[^?]*[\"<>\\]")
+REFUSED = {"nginx": (BROKEN, ZERO), "haproxy": (), "caddy": (BROKEN, WRONG)}
 
 
 def expected(name: str, target: str) -> str | int:
     """Return what should arrive through the proxy called *name*."""
-    if name != "haproxy" and BROKEN.match(target):
-        return 400
-    if name == "nginx" and ZERO.match(target):
+    if any(one.match(target) for one in REFUSED[name]):
         return 400
     if name == "caddy":
         path, mark, query = target.partition("?")

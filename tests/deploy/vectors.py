@@ -7,8 +7,8 @@ from typing import Final
 
 # What a client cannot write in a request line: a fragment, blanks, controls, other alphabets.
 _UNSENDABLE: Final = re.compile(rb"[^!-\"$-~]")
-# What RFC 3986 has no place for, though browsers and tools send it.
-_FORBIDDEN: Final = re.compile(r"[\"<>\\^`{|}]")
+# What RFC 3986 has no place for, though browsers and tools send it, and timegate takes it.
+_FORBIDDEN: Final = re.compile(r"[\^`{|}]")
 
 HARD: Final = (
     "http://example.org//a///b",
