@@ -68,15 +68,16 @@ class Metrics:
         self._breakers = self._gauge(
             "timegate_archive_breaker", "1 for the state an archive is in", "archive", "state"
         )
-        self._canaries = self._gauge(
+        self._canaries = Gauge(
             "timegate_archive_canary",
             "1 for what the page shows that an archive must have, or lack",
-            "archive",
-            "page",
-            "state",
+            ("archive", "page", "state"),
+            registry=self._registry,
+            # All workers know the same; one that nobody has read for long says what was.
+            multiprocess_mode="livemostrecent",
         )
         self._singing: set[tuple[str, str]] = set()
-        """Canaries of which anything was published."""
+        """Canaries of which something may have been published."""
         self._read: Reading = dict
         self._standings: Callable[[], Mapping[str, str]] = dict
         self._heard: Callable[[], Mapping[tuple[str, str], str]] = dict
@@ -88,6 +89,7 @@ class Metrics:
 
     def watch_canaries(self, heard: Callable[[], Mapping[tuple[str, str], str]]) -> None:
         """Take from *heard* how each archive does with each of its pages, from now on."""
+        self._singing |= self._heard().keys()
         self._heard = heard
 
     def answered(self, route: str, status: int, seconds: float) -> None:
@@ -135,10 +137,11 @@ class Metrics:
         self._refresh_canaries(self._heard())
 
     def _refresh_canaries(self, heard: Mapping[tuple[str, str], str]) -> None:
-        named = {key for key in heard if self._named(key[0]) != _OTHER}
         # Those that are asked no more are in no state: an alarm about them is over.
-        self._singing |= named
+        self._singing |= heard.keys()
         for archive, page in self._singing:
+            if self._named(archive) == _OTHER:
+                continue
             for state in _CANARIES:
                 told = float(heard.get((archive, page)) == state)
                 self._canaries.labels(archive, page, state).set(told)
