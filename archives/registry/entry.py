@@ -7,6 +7,7 @@ may be left out has its default here.
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
@@ -145,7 +146,7 @@ def _unknown_keys(
     """Yield the path of every key that *expected* has no field for, with those it has."""
     if not isinstance(value, Mapping) or not is_dataclass(expected):
         return
-    hints = get_type_hints(expected)
+    hints = _hints(expected)
     known = [field.name for field in fields(expected) if field.name != "origin"]
     for key, held in value.items():
         if key not in known:
@@ -159,8 +160,14 @@ def _unknown_keys(
                 yield from _unknown_keys(each, nested, place)
 
 
+@cache
+def _hints(kind: type[object]) -> dict[str, object]:
+    """Return what the fields of *kind* may hold: looked up once, not for every archive."""
+    return get_type_hints(kind)
+
+
 def _allowed_values(key: str) -> str:
-    hint = get_type_hints(ArchiveEntry).get(key)
+    hint = _hints(ArchiveEntry).get(key)
     for choice in (hint, *get_args(hint)):
         if get_origin(choice) is Literal:
             return f"; allowed: {', '.join(get_args(choice))}"

@@ -60,7 +60,7 @@ class Settings:
     @property
     def user_agent(self) -> str:
         """Who we are, honestly: R14."""
-        return f"timegate/{version('timegate-proxy')} (+{self.contact})"
+        return f"timegate/{_version()} (+{self.contact})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +186,12 @@ class _Houses:
         tls = self._settings.tls
         trusted = cache(_system_tls) if tls is None else lambda: tls
         return Dialling(names, trusted, bytearray(BUFFER), limits.connect, limits.tls)
+
+
+@cache
+def _version() -> str:
+    """Read it once: it takes a millisecond, and every archive asks for it."""
+    return version("timegate-proxy")
 
 
 def _house(entry: ArchiveEntry) -> str:
