@@ -26,7 +26,8 @@ from timegate.web.client import peer_address
 from timegate.web.problems import problem
 
 _FILES_OF_OUR_OWN: Final = 32
-"""Of the process: standard streams, event loop, listeners, files of the cache."""
+"""Of the process: standard streams, event loop, a listener, files of the cache."""
+_AT_A_TURN: Final = 16
 _SAY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nRetry-After: 1\r\n"
     b"Content-Length: 22\r\nConnection: close\r\n\r\ntoo many connections.\n"
@@ -51,6 +52,15 @@ class Room:
     """Seconds in which who connects says what they want, where there is no room for others."""
     total: int = 0
     _clients: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def at_a_turn(self) -> int:
+        """How many may come at one turn of the loop; they need files before they are counted.
+
+        libuv, since 1.45, lets in one for each listener: at three times what we can do, health
+        was told after 4.6 s of waiting at the door.
+        """
+        return max(1, min(_AT_A_TURN, self.most // _AT_A_TURN))
 
     def enter(self, address: str) -> str | None:
         """Count a connection and return None, or return why there is no room for it."""
@@ -77,8 +87,10 @@ class Room:
 def files_allow(wanted: int, besides: int) -> int:
     """Return how many connections there may be, with the limit of open files raised for them.
 
-    *besides*: how many other files there may be, if half of all are enough for them.
+    *besides*: how many other files there may be, if half of all are enough for them; listeners
+    and who is just being sent away among them.
     """
+    besides += 2 * _AT_A_TURN
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + besides + _FILES_OF_OUR_OWN
     if soft < needed:

@@ -41,9 +41,6 @@ _KEEP_ALIVE: Final = 30.0
 """Seconds for each later one, from the end of the answer before it."""
 _DRAIN: Final = 10.0
 _BACKLOG: Final = 1024
-_AT_A_TURN: Final = 16
-"""Connections that may come in at one turn of the loop. libuv, since 1.45, accepts one for each
-listener: at three times what we can do, health was told after 4.6 s of waiting at the door."""
 _SLOWEST: Final = 1024
 """Octets a second that a client has to take on average, after a grace of so many seconds."""
 _GRACE: Final = 20.0
@@ -340,9 +337,10 @@ async def serving(
 ) -> AsyncIterator[None]:
     """Answer at *place* until the block ends, then let requests under way finish."""
     check_parser()
+    room = room or Room(per_client=10_000)
     server = Doorway(
         dispatch,
-        room or Room(per_client=10_000),
+        room,
         access_log=None,
         head_deadline=head_deadline,
         keepalive_timeout=_KEEP_ALIVE,
@@ -353,7 +351,7 @@ async def serving(
     runner = web.ServerRunner(server, shutdown_timeout=_DRAIN)
     await runner.setup()
     try:
-        for listener in (place, *(place.dup() for _ in range(_AT_A_TURN - 1))):
+        for listener in (place, *(place.dup() for _ in range(room.at_a_turn - 1))):
             await web.SockSite(runner, listener, backlog=_BACKLOG).start()
         yield
     finally:
