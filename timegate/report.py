@@ -12,7 +12,7 @@ from archives.choice import second_of
 from archives.errors import ArchiveError
 from archives.evidence import WEB
 from archives.formats.httpdate import http_date
-from archives.model import Closest, Memento, Relation
+from archives.model import ArchiveEntry, Closest, Memento, Relation
 from archives.moment import Moment
 from archives.reading import Diagnosis, Malformed
 from archives.registry import Registry
@@ -161,6 +161,24 @@ def unasked(resolution: Resolution) -> Iterator[Json]:
     """Yield the spellings of the URL for which some archives were not asked (S-7)."""
     for one in resolution.unasked:
         yield {"variant": one.variant, "url": one.url, "archives": [*one.archives]}
+
+
+def unheard(resolution: Resolution, named: ArchiveEntry | None) -> str | None:
+    """Say why *named*, which the reference names, did not say no itself; None where it did.
+
+    A 404 over the others is no word of the one that is most likely to have the copy.
+    """
+    written = resolution.query.archive_id
+    if written is None:
+        return None
+    if named is None:
+        return f"nobody here knows the archive that is named, {written}"
+    asked = any(attempt.archive == named.id for attempt in resolution.attempts)
+    note = named.apply or named.access_note or named.access
+    if named.access != "open":
+        could = "has none that programs may see" if asked else "cannot be asked by programs"
+        return f"{named.name} {could} ({note})"
+    return None if asked else f"{named.name}, which is named, was not asked"
 
 
 def _outcome(attempt: Attempt) -> Json:

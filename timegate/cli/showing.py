@@ -16,6 +16,7 @@ from rich.text import Text
 from archives.model import Closest
 from archives.registry import Registry
 from timegate.printing import escaped
+from timegate.report import unheard
 from timegate.resolution import Resolution
 from timegate.verdict import Verdict, header_safe, in_words, location
 from timegate.verdict.explanation import Point, Tone
@@ -35,6 +36,7 @@ def told(resolution: Resolution, judged: Verdict, registry: Registry) -> Iterato
         if resolution.unasked:
             spared = ", ".join(escaped(one.url) for one in resolution.unasked)
             yield f"not every archive was asked for {spared}"
+        yield from _unheard(resolution, registry)
         return
     yield location(resolution, registry) or memento.uri
     yield f"captured {memento.captured}, in {memento.archive}"
@@ -59,7 +61,17 @@ def show(
     screen = console or Console(highlight=False)
     symbols = _SYMBOLS if screen.encoding.startswith("utf") else _PLAIN_SYMBOLS
     screen.print(Text(asked, "bold"), soft_wrap=True)
-    screen.print(Padding(Group(*_parts(view, symbols)), (0, 0, 1, 2)))
+    parts = [*_parts(view, symbols), *map(Text, _unheard(resolution, registry))]
+    screen.print(Padding(Group(*parts), (0, 0, 1, 2)))
+
+
+def _unheard(resolution: Resolution, registry: Registry) -> Iterator[str]:
+    """Yield why the archive that is named did not say no itself, where nothing was found."""
+    written = resolution.query.archive_id
+    if resolution.memento is None and written is not None:
+        missing = unheard(resolution, registry.by_pwid(written))
+        if missing is not None:
+            yield escaped(missing)
 
 
 def _parts(view: AnswerView, symbols: dict[Tone, str]) -> Iterator[RenderableType]:

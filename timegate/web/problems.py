@@ -10,7 +10,7 @@ from archives.reading import Malformed
 from timegate.printing import escaped
 from timegate.problem import status_of_refusal
 from timegate.querying import NotNegotiable
-from timegate.report import unasked
+from timegate.report import unasked, unheard
 from timegate.resolution import Resolution
 from timegate.web.call import Answer
 
@@ -23,7 +23,7 @@ _TITLES: Final = {
     "too-long": "The identifier is too long",
     "not-negotiable": "The identifier cannot be negotiated in time",
     "unknown-archive": "The archive is not known here",
-    "no-memento": "No archive holds a copy",
+    "no-memento": "No archive that was asked holds a copy",
     "restricted-archive": "Only an archive with restricted access may hold a copy",
     "read-on-site": "The collection is read on site only",
     "precision-unmet": "No copy is as precise as was asked for",
@@ -113,8 +113,9 @@ def nothing_found(
     trail = _trail(resolution)
     if not resolution.complete:
         return _incomplete(resolution, headers, trail)
-    if named is not None and named.access in ("onsite-only", "partial", "defunct"):
-        return _restricted(named, headers, trail)
+    missing = unheard(resolution, named)
+    if missing is not None and named is not None and named.access != "open":
+        return _restricted(named, missing, headers, trail)
     detail = "every archive that was asked answered that it has none"
     if not resolution.attempts:
         detail = "no archive could be asked: look at archives= and exclude=, or at /archives"
@@ -123,6 +124,8 @@ def nothing_found(
         spared = ", ".join(one.url for one in resolution.unasked)
         detail += f" of this URL; not every one was asked for {spared}"
         told["unasked"] = [*unasked(resolution)]
+    if missing is not None:
+        detail += f"; {missing}"
     return problem(404, "no-memento", detail, headers=headers, **told)
 
 
@@ -146,10 +149,9 @@ def _incomplete(
 
 
 def _restricted(
-    named: ArchiveEntry, headers: Mapping[str, str], trail: Sequence[object]
+    named: ArchiveEntry, missing: str, headers: Mapping[str, str], trail: Sequence[object]
 ) -> Answer:
-    note = named.apply or named.access_note or named.access
-    detail = f"{named.name} cannot be asked by programs ({note}); no other archive has a copy"
+    detail = f"{missing}; no other archive has a copy"
     link = headers.get("Link", "")
     if named.hosts:
         link = ", ".join(filter(None, (link, f'<https://{named.hosts[0]}/>; rel="help"')))

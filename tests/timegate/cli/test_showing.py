@@ -79,7 +79,7 @@ def test_nothing_found_is_red_and_says_who_did_not_answer() -> None:
 
 
 def test_nothing_found_says_that_spellings_were_not_asked_everywhere() -> None:
-    no = Attempt("arquivo-pt", None, 0.1, QUERY.original)
+    no = Attempt("internet-archive", None, 0.1, QUERY.original)
     spared = (Unasked("scheme", "https://www.dr.dk", ("arquivo-pt",)),)
     resolution = Resolution(QUERY, Policy(), None, (), (no,), unasked=spared)
     judged = verdict(resolution, REGISTRY)
@@ -112,3 +112,42 @@ def test_nothing_that_an_archive_says_reaches_the_terminal_as_a_command(evil: st
     for character in "\x1b\x9b\x07\u202e":
         assert character not in told
     assert "[red]" not in evil or "[red]x[/red]" in told
+
+
+def lines_of(asked: str, *attempts: Attempt) -> list[str]:
+    query = query_for(parse(asked, REGISTRY), REGISTRY)
+    resolution = Resolution(query, Policy(), None, (), attempts)
+    return [*told(resolution, verdict(resolution, REGISTRY), REGISTRY)]
+
+
+@pytest.mark.parametrize(
+    ("archive", "why"),
+    [
+        ("archive.org", "Internet Archive Wayback Machine, which is named, was not asked"),
+        ("gone.example", "nobody here knows the archive that is named, gone.example"),
+        ("netarkivet.dk", "Netarkivet (Danish Web Archive) cannot be asked by programs ("),
+    ],
+)
+def test_where_nothing_was_found_it_is_told_that_the_one_named_was_not_heard(
+    archive: str, why: str
+) -> None:
+    nothing = Attempt("arquivo-pt", None, 0.4, QUERY.original)
+
+    first, second = lines_of(ASKED.replace("archive.org", archive), nothing)
+
+    assert first == "nothing found"
+    assert second.startswith(why)
+
+
+def test_an_archive_that_shows_a_part_was_asked_for_that_part() -> None:
+    austria = Attempt("onb-austria", None, 0.4, QUERY.original)
+
+    *_, last = lines_of(ASKED.replace("archive.org", "webarchiv.onb.ac.at"), austria)
+
+    assert "has none that programs may see (Austrian libraries" in last
+
+
+def test_an_archive_that_was_asked_has_spoken_for_itself() -> None:
+    assert lines_of(ASKED, Attempt("internet-archive", None, 0.4, QUERY.original)) == [
+        "nothing found"
+    ]

@@ -166,6 +166,18 @@ async def test_a_restricted_archive_is_named_with_whom_to_ask() -> None:
     assert '<https://closed.host/>; rel="help"' in seen.headers["Link"]
 
 
+async def test_a_404_tells_that_the_archive_which_is_named_was_not_among_those_asked() -> None:
+    async with serving(FakeArchive("a", 0.0), FakeArchive("b", 0.0)) as site:
+        spared = await site.ask(f"/resolve/{PWID}?exclude=a")
+        unknown = await site.ask(f"/resolve/{PWID.replace('a.example', 'gone.example')}")
+        asked = await site.ask(f"/resolve/{PWID}")
+
+    details = [json.loads(seen.body)["detail"] for seen in (spared, unknown, asked)]
+    assert details[0].endswith("; a, which is named, was not asked")
+    assert details[1].endswith("; nobody here knows the archive that is named, gone.example")
+    assert "named" not in details[2]
+
+
 async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:
     body = f'{PWID}\n"duri:2016:{URL}"\n{{"identifier": "nonsense"}}\n\n'.encode()
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:

@@ -170,7 +170,7 @@ async def test_nothing_found_says_whether_everybody_answered() -> None:
         unknown = await served.ask(asking(PWID), BROWSER)
 
     assert absent.status == 404
-    assert "No archive holds a copy" in Html(absent.body.decode()).text
+    assert "No archive that was asked holds a copy" in Html(absent.body.decode()).text
     assert "What to do: Try another spelling" in Html(absent.body.decode()).text
     assert unknown.status == 504
     assert "not every archive answered" in Html(unknown.body.decode()).text
