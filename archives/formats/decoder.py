@@ -12,6 +12,8 @@ from archives.formats.rows import Page, Row, Unreadable, mended_stamp
 # The limits of one TimeMap: a million mementos are about 141 MB, so these leave room.
 LONGEST_ITEM: Final = 8192
 MOST_ITEMS: Final = 2_000_000
+MOST_IN_VAIN: Final = 50_000
+"""Items that are no captures: with 12 to 14 microseconds each, the dearest there are."""
 MOST_BYTES: Final = 256 * 1024 * 1024
 MOST_PAGES: Final = 1000
 
@@ -120,7 +122,13 @@ class Decoder(ABC):
             self._stop(f"more than {MOST_ITEMS} items")
             del rows[max(room, 0) :]
         self._room_items -= len(rows)
+        if self._in_vain() > MOST_IN_VAIN:
+            self._stop(f"more than {MOST_IN_VAIN} items that are no captures")
         return rows
+
+    def _in_vain(self) -> int:
+        """Return how many items were read of which nothing came, and which took their time."""
+        return self.skipped
 
     def _stop(self, why: str) -> None:
         self.full = True

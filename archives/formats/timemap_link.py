@@ -171,6 +171,9 @@ class LinkTimeMap(Decoder):
             return False
         return bool(rels)
 
+    def _in_vain(self) -> int:
+        return self.skipped + self._passed
+
     def _absolute(self, target: str) -> str:
         uri = resolved(target, self.base_url)
         if not uri:

@@ -5,6 +5,7 @@ captures, captures and then an error, an error.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
@@ -77,8 +78,11 @@ class Document:
             async with self._search.fetch(Request("GET", self.url, "index")) as reply:
                 following = self._redirected(reply)
                 if following is None and self._is_list(reply.status):
-                    async for piece in _with_whole_beginning(reply.chunks()):
-                        yield self._captures(self._read(piece))
+                    async with aclosing(_with_whole_beginning(reply.chunks())) as pieces:
+                        async for piece in pieces:
+                            yield self._captures(self._read(piece))
+                            if self._is_enough:
+                                break
             if following is None:
                 break
             self.url = following
@@ -87,6 +91,11 @@ class Document:
         if self._decoder is not None:
             yield self._captures(self._decoder.close())
         self._check_end()
+
+    @property
+    def _is_enough(self) -> bool:
+        """Whether a limit was reached, so that nothing more of it will be read."""
+        return self._decoder is not None and self._decoder.full
 
     def _redirected(self, reply: Reply) -> str | None:
         location = reply.headers.get("location")
@@ -146,7 +155,9 @@ def _secured(uri: str, url: str) -> str:
     return uri.replace("http:", "https:", 1) if downgrades(url, uri) else uri
 
 
-async def _with_whole_beginning(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _with_whole_beginning(
+    chunks: AsyncIterator[bytes],
+) -> AsyncGenerator[bytes, None]:
     """Yield *chunks*, joined at the beginning until the format can be told from it."""
     beginning = b""
     async for chunk in chunks:

@@ -80,6 +80,17 @@ async def read(
 # One document
 
 
+async def test_a_list_that_is_given_up_is_not_read_to_its_end() -> None:
+    in_vain = b'<http://a/>; rel="memento",\n' * 1000
+    after = Misbehaved("a", TIMEMAP, "nobody wanted to know")
+    body = [written(*years(2010)).rstrip() + b",\n", *[in_vain] * 60]
+
+    stamps, trouble = await read({TIMEMAP: Canned(body=body, breaks=after)})
+
+    assert stamps == years(2010)
+    assert "more than 50000 items that are no captures" in str(trouble)
+
+
 async def test_a_timemap_is_read() -> None:
     stamps, trouble = await read({TIMEMAP: timemap(*years(2010, 2013))})
 

@@ -36,6 +36,11 @@ class _Member(Protocol):
         """What follows the end of the stream."""
         ...
 
+    @property
+    def held(self) -> int:
+        """How many octets it was given that have not been unpacked yet, as far as it tells."""
+        ...
+
     def expand(self, data: bytes) -> Iterator[bytes]: ...
 
 
@@ -50,6 +55,10 @@ class _Zlib:
     @property
     def rest(self) -> bytes:
         return self._stream.unused_data
+
+    @property
+    def held(self) -> int:
+        return len(self._stream.unconsumed_tail)
 
     def expand(self, data: bytes) -> Iterator[bytes]:
         while True:
@@ -75,6 +84,10 @@ class _Deflate:
     def rest(self) -> bytes:
         return self._stream.rest if self._stream is not None else b""
 
+    @property
+    def held(self) -> int:
+        return self._stream.held if self._stream is not None else 0
+
     def expand(self, data: bytes) -> Iterator[bytes]:
         if self._stream is None:
             wrapped = data[0] & 0x0F == 8 and data[0] >> 4 <= 7  # RFC 1950 2.2: CM, CINFO
@@ -84,6 +97,7 @@ class _Deflate:
 
 class _Brotli:
     rest: Final = b""
+    held: Final = 0
 
     def __init__(self, brotli: ModuleType) -> None:
         self._stream = brotli.Decompressor()
@@ -103,6 +117,8 @@ class _Brotli:
 
 
 class _Zstd:
+    held: Final = 0
+
     def __init__(self, zstd: ModuleType) -> None:
         # RFC 9659: at most 8 MB of window (2 to the 23) for content codings; the default
         # of the library is 128 MB.
@@ -224,5 +240,7 @@ class Decoder:
     def _check_size(self) -> None:
         if self._decoded > self._limit:
             raise BadCoding(f"is larger than {self._limit:,} bytes")
-        if self._decoded > max(_RATIO_FROM, self._received * _RATIO):
+        # Not by what was received: in 64 kB that have come at once there may be 19 MB.
+        unpacked = self._received - (self._member.held if self._member is not None else 0)
+        if self._decoded > max(_RATIO_FROM, unpacked * _RATIO):
             raise BadCoding(f"unpacks to more than {_RATIO} times its size")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.formats.decoder import LONGEST_ITEM
+from archives.formats.decoder import LONGEST_ITEM, MOST_IN_VAIN
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import parse_header
 from archives.formats.rows import Page, Row
@@ -201,6 +201,20 @@ def test_links_that_are_no_mementos_count_against_the_limit() -> None:
     timemap.feed(b"<a>," * 10)
 
     assert timemap.full
+
+
+@pytest.mark.parametrize("link", [b'<http://a/>; rel="memento",\n', b"<a>,\n"])
+def test_no_more_is_read_where_nearly_nothing_is_a_capture(link: bytes) -> None:
+    timemap = LinkTimeMap(BASE)
+
+    rows = timemap.feed(usual(STAMP) + link * MOST_IN_VAIN)
+    too_soon = timemap.full
+    timemap.feed(link * 10)
+    rows += timemap.feed(usual(STAMP)) + timemap.close()
+
+    assert not too_soon
+    assert rows == [ROW]
+    assert timemap.shortfall == "more than 50000 items that are no captures"
 
 
 def test_no_more_pages_are_noted_than_anybody_would_follow() -> None:

@@ -102,6 +102,27 @@ def test_a_bomb_does_not_go_off(coding: str) -> None:
     assert peak < 8 * MB
 
 
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+def test_a_bomb_is_known_by_what_was_unpacked_however_much_has_come(coding: str) -> None:
+    pieces = Decoder(coding, 256 * MB).decode(PACKERS[coding](bytes(64 * MB)))
+    seen: list[int] = []
+
+    with pytest.raises(BadCoding, match="200 times"):
+        seen.extend(len(piece) for piece in pieces)
+
+    assert sum(seen) <= MB
+
+
+@pytest.mark.parametrize("piece", [1000, 10 * MB])
+def test_a_long_list_of_one_page_is_no_bomb(piece: int) -> None:
+    page = "http://archive.example/web/2013010{}{:06}/http://example.org/"
+    stamps = (divmod(number, 100_000) for number in range(60_000))
+    lines = [f'<{page.format(*stamp)}>; rel="memento",\n' for stamp in stamps]
+    content = "".join(lines).encode()
+
+    assert decoded("gzip", gzip.compress(content, 9), piece=piece) == content
+
+
 @codings
 def test_content_beyond_the_limit_is_refused(coding: str) -> None:
     with pytest.raises(BadCoding, match="larger than 100 bytes"):
