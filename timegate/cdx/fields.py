@@ -39,6 +39,7 @@ class Filed(NamedTuple):
     digest: str | None
     urlkey: str
     length: int
+    """Of the record in octets; 0 where nobody said, as in the CDX files of wget."""
     offset: int
     filename: str
 
@@ -89,7 +90,9 @@ def _memento(capture: Capture) -> str:
 
 
 def _length(capture: Capture) -> str:
-    return str(capture.length) if isinstance(capture, Filed) else UNKNOWN
+    """Return the length; pywb reads no octet where it is 0, and up to the end where it is -."""
+    known = isinstance(capture, Filed) and capture.length
+    return str(known) if known else UNKNOWN
 
 
 def _offset(capture: Capture) -> str:
