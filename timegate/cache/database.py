@@ -98,8 +98,10 @@ def _opened(path: Path, limit: int) -> sqlite3.Connection:
     try:
         # Text that is no UTF-8 would otherwise raise while a row is fetched.
         connection.text_factory = bytes
-        _configure(connection, limit)
+        _guard(connection)
+        # Before anything is changed: it may be somebody else's, or a later release's.
         _judge(connection)
+        _configure(connection, limit)
     except BaseException:
         connection.close()
         raise
@@ -119,9 +121,12 @@ def _create_private(path: Path) -> None:
         path.with_name(path.name + companion).unlink(missing_ok=True)
 
 
-def _configure(connection: sqlite3.Connection, limit: int) -> None:
+def _guard(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
+
+
+def _configure(connection: sqlite3.Connection, limit: int) -> None:
     # What is deleted is overwritten: forgetting a URL leaves no bytes of it behind (PP-03).
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA journal_mode = WAL")
