@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from archives.collection.bucket import NotInstalled
@@ -15,7 +16,9 @@ _NICENESS = 10
 
 def main(path: str, index: str) -> int:
     """Index once; complaints and troubles go to standard error."""
-    os.nice(_NICENESS)
+    with suppress(PermissionError):
+        # A service may be kept from it (systemd: SystemCallFilter=~@resources).
+        os.nice(_NICENESS)
     try:
         place = Address(path, Path(index)) if is_elsewhere(path) else Path(path)
         summary = index_collection(place, Path(index))
