@@ -7,6 +7,7 @@
 #   nginx-light caddy haproxy     what stands in front of us keeps our addresses as they are
 #   prometheus docker-compose systemd    they read the files in deploy/
 #   strace                        shows where a process really connected to
+#   iproute2                      networks of their own with routes that lead nowhere
 APT_VENV := python3-venv
 APT_TEST := curl jq redis-server
 APT_BROWSER := chromium
@@ -46,7 +47,7 @@ test-deploy: .venv/dev
 
 # Real processes are killed, stopped and flooded, on loopback only; figures beside their targets.
 chaos: .venv/dev
-	$(call NEED,haproxy redis-server strace,haproxy strace $(APT_TEST))
+	$(call NEED,haproxy redis-server strace ip,haproxy strace iproute2 $(APT_TEST))
 	$(BIN)/python -m tests.chaos
 
 load: .venv/dev

@@ -1,9 +1,9 @@
 """``make load``: every scenario, or those named; exits with 1 if a promise was broken."""
 
 from tests.chaos.running import command
-from tests.load import large_cache, many_clients, overload, pipelines, soak
+from tests.load import large_cache, limits, many_clients, overload, pipelines, soak
 
-GROUPS = (overload, many_clients, pipelines, large_cache, soak)
+GROUPS = (overload, many_clients, pipelines, large_cache, limits, soak)
 SCENARIOS = tuple(scenario for group in GROUPS for scenario in group.SCENARIOS)
 
 if __name__ == "__main__":
