@@ -1,7 +1,11 @@
 """``timegate cite``: PWID and duri for a copy at hand, or a whole reference to it."""
 
+import asyncio
 import json
 import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -9,6 +13,14 @@ from archives.reading import Malformed
 from archives.registry import Registry, load_known
 from timegate.cite import FORMS, Citation, Copy, Form, citation, reference
 from timegate.cli.lines import inputs
+from timegate.cli.options import (
+    archives_option,
+    check_contact,
+    config_option,
+    configured,
+    demo_option,
+)
+from timegate.cli.title_options import TitleOptions, title_options
 from timegate.cli.words import Words
 from timegate.identifiers import parse
 from timegate.identifiers.replay import ReplayUrl
@@ -19,11 +31,25 @@ from timegate.printing import escaped
 @click.argument("links", nargs=-1, required=True, metavar="REPLAY-URL...")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each link.")
 @click.option("--format", "form", type=Words(FORMS), help="One reference, as this.")
-def cite_command(links: tuple[str, ...], *, as_json: bool, form: Form | None) -> None:
+@title_options
+@config_option
+@archives_option
+@demo_option
+def cite_command(  # noqa: PLR0913 -- one parameter for each option
+    links: tuple[str, ...],
+    *,
+    as_json: bool,
+    form: Form | None,
+    titles: TitleOptions,
+    config: Path | None,
+    archives: Path | None,
+    demo: bool,
+) -> None:
     r"""Print the PWID and the duri of the copy that each link into an archive leads to.
 
-    The time is the one that the link claims; nothing is asked. With - links are read from
-    standard input, one a line.
+    The time is the one that the link claims; nothing is asked, unless --fetch-title is given.
+    With - links are read from standard input, one a line. A configuration adds archives of
+    your own.
 
     \b
     Exit codes:
@@ -33,23 +59,45 @@ def cite_command(links: tuple[str, ...], *, as_json: bool, form: Form | None) ->
     \b
     Examples:
       timegate cite https://web.archive.org/web/20160122112029/http://www.dr.dk
-      timegate cite --format bibtex https://arquivo.pt/wayback/19961013145650/http://www.fccn.pt/
+      timegate cite --format bibtex --title FCCN \
+        https://arquivo.pt/wayback/19961013145650/http://www.fccn.pt/
     """
-    registry = load_known()
-    failed = False
-    for link in inputs(links):
-        try:
-            told = _told(link, registry, form, as_json=as_json)
-        except Malformed as complaint:
-            failed = True
-            _complain(link, complaint, as_json=as_json)
-        else:
-            click.echo(told)
-    sys.exit(2 if failed else 0)
+    titles.check(form, links)
+    writing = Writing(form, as_json=as_json)
+    if not (titles.fetch_title or config or archives or demo):
+        registry = load_known()
+        cited = [cite_link(link, registry, writing, titles.title) for link in inputs(links)]
+        sys.exit(0 if all(cited) else 2)
+    # Only now: who asks nobody does not wait for the web server.
+    from timegate.cli.citing import cite_all  # noqa: PLC0415
+
+    with configured(config, archives, demo=demo) as settings:
+        if titles.fetch_title:
+            check_contact(settings)
+        sys.exit(0 if asyncio.run(cite_all(settings, links, writing, titles)) else 2)
 
 
-def _told(link: str, registry: Registry, form: Form | None, *, as_json: bool) -> str:
-    copy = _copied(link, registry)
+class Writing(NamedTuple):
+    """How copies are cited."""
+
+    form: Form | None
+    as_json: bool
+
+
+def cite_link(link: str, registry: Registry, writing: Writing, title: str | None) -> bool:
+    """Print how the copy behind *link* is cited; return False where it cannot be."""
+    try:
+        copy = replace(copy_behind(link, registry), title=title)
+        told = _told(link, copy, writing)
+    except Malformed as complaint:
+        _complain(link, complaint, as_json=writing.as_json)
+        return False
+    click.echo(told)
+    return True
+
+
+def _told(link: str, copy: Copy, writing: Writing) -> str:
+    form, as_json = writing
     written = None if form is None else reference(form, copy)
     if form is not None and written is None:
         raise Malformed("not-citable", f"the copy cannot be written as {form}", 0)
@@ -70,7 +118,7 @@ def _complain(link: str, complaint: Malformed, *, as_json: bool) -> None:
         click.echo(f"{escaped(link)}: {complaint.why}", err=True)
 
 
-def _copied(link: str, registry: Registry) -> Copy:
+def copy_behind(link: str, registry: Registry) -> Copy:
     """Return what *link* says of the copy. Raises Malformed where that is not enough."""
     reading = parse(link, registry)
     identifier = reading.identifier

@@ -3,8 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -13,32 +12,26 @@ from typing import Final
 
 import click
 
-from archives.model import ArchiveEntry
-from archives.source import Fetcher
-from timegate.app import askable
 from timegate.bulk.item import BadInput, Item
 from timegate.bulk.journal import BadJournal, Journal
 from timegate.bulk.progress import shown
 from timegate.bulk.source import Source
 from timegate.bulk.table import Columns
+from timegate.cli.fetchers import opened_fetchers, remote
 from timegate.cli.list_run import Job, run_list
 from timegate.config import Config
 from timegate.extraction.choices import MOST, Choices
 from timegate.extraction.run import Extracted, Extraction
 from timegate.extraction.warc_file import WarcFile
-from timegate.local import addressed, is_local, opened
+from timegate.local import addressed
 from timegate.printing import escaped
 from timegate.resolution import Policy
-from timegate.resolver import Deadlines
-from timegate.upstream import pool
-from timegate.upstream.shared import SharedLedgers, create_ledgers
+from timegate.upstream.shared import create_ledgers
 
 _MOST: Final = 100_000
 """References of a list; each may be a copy of a gigabyte."""
 _RESOLVED_AT_ONCE: Final = 16
 _FETCHED_AT_ONCE: Final = 4
-_PATIENCE: Final = 300.0
-"""Seconds that a request may wait for its turn: nobody sits and waits."""
 _SHOWN: Final = 100
 """What could not be had is told of so many; --json tells of all."""
 
@@ -108,7 +101,7 @@ def _is_strict(policy: Policy) -> bool:
 async def _fetched(
     job: Job, journal: Journal, extraction: Extraction, telling: "_Telling"
 ) -> None:
-    async with _fetchers(job) as fetchers:
+    async with opened_fetchers(job.config, job.base_url, job.ledgers) as fetchers:
         fetching = replace(extraction, fetchers=fetchers)
         with shown(journal.finished, 0, terminal=sys.stderr.isatty()) as advance:
 
@@ -126,38 +119,13 @@ def _bounded(items: Iterator[Item]) -> Iterator[Item]:
         yield item
 
 
-def _remote(config: Config) -> list[ArchiveEntry]:
-    return [entry for entry in askable(config) if not is_local(entry)]
-
-
 def _ledgers(config: Config, folder: Path) -> Path | None:
     """Return where requests are counted: fetching goes on where resolving left off."""
-    remote = _remote(config)
-    if not remote:
+    elsewhere = remote(config)
+    if not elsewhere:
         return None
-    create_ledgers(folder / "ledgers", remote)
+    create_ledgers(folder / "ledgers", elsewhere)
     return folder / "ledgers"
-
-
-@asynccontextmanager
-async def _fetchers(job: Job) -> AsyncIterator[Mapping[str, Fetcher]]:
-    """Open what the bytes of copies are fetched with, over the network and from our disk."""
-    config = addressed(job.config, job.base_url)
-    remote = _remote(config)
-    contact = config.contact or "no contact given"
-    settings = pool.Settings(contact, allow_private=config.private, patience=_PATIENCE)
-    shared = None if job.ledgers is None else SharedLedgers(job.ledgers, remote)
-    around = pool.Surroundings(ledger=None if shared is None else shared.of)
-    deadlines = Deadlines(config.soft, config.hard)
-    try:
-        async with (
-            pool.open_fetchers(remote, settings, around) as network,
-            opened(config.registry, job.base_url, deadlines, keep=False) as local,
-        ):
-            yield {**network, **local.fetchers}
-    finally:
-        if shared is not None:
-            shared.close()
 
 
 def _info(config: Config, name: str) -> dict[str, str]:

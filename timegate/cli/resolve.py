@@ -16,6 +16,7 @@ from timegate.cli.options import (
     configured,
     demo_option,
 )
+from timegate.cli.title_options import TitleOptions, title_options
 from timegate.cli.words import Words
 
 
@@ -23,6 +24,7 @@ from timegate.cli.words import Words
 @click.argument("identifiers", nargs=-1, metavar="[ID]...")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each ID.")
 @click.option("--format", "form", type=Words(FORMS), help="A reference to the copy, as this.")
+@title_options
 @choice_options
 @config_option
 @archives_option
@@ -33,6 +35,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     *,
     as_json: bool,
     form: Form | None,
+    titles: TitleOptions,
     choices: Choices,
     config: Path | None,
     archives: Path | None,
@@ -62,6 +65,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
       echo http://museum.example/ 2016-01-22 | timegate resolve --demo --batch - --to csv
     """
     _check_usage(identifiers, batch, choices, single=as_json or form is not None)
+    titles.check(form, identifiers)
     # Only now: who asks for help or completes a word does not wait for the web server.
     from timegate.cli.batch import resolve_batch  # noqa: PLC0415
     from timegate.cli.resolving import Wanted, resolve_all  # noqa: PLC0415
@@ -71,7 +75,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
         policy = choices.policy(settings.registry)
         if batch.batch is not None:
             sys.exit(resolve_batch(settings, batch, policy))
-        wanted = Wanted(policy, choices.moment(), form, as_json=as_json)
+        wanted = Wanted(policy, choices.moment(), form, titles, as_json=as_json)
         sys.exit(asyncio.run(resolve_all(settings, identifiers, wanted)))
 
 

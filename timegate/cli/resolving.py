@@ -19,7 +19,10 @@ from timegate.cite import Copy, Form, reference
 from timegate.cli.lines import inputs
 from timegate.cli.list_run import BASE_URL
 from timegate.cli.showing import show, told
+from timegate.cli.title_options import TitleOptions
+from timegate.cli.titles import Titles, opened_titles
 from timegate.config import Config
+from timegate.extraction.held import held
 from timegate.identifiers import parse
 from timegate.local import addressed
 from timegate.printing import escaped
@@ -36,6 +39,7 @@ class Wanted:
     at: Moment | None
     """For references that have no time of their own."""
     form: Form | None
+    titles: TitleOptions
     as_json: bool
 
 
@@ -44,9 +48,12 @@ async def resolve_all(config: Config, identifiers: tuple[str, ...], wanted: Want
     worst = 0
     base_url = config.base_url or BASE_URL
     registry = addressed(config, base_url).registry
-    async with running(config, base_url) as app:
+    async with (
+        running(config, base_url) as app,
+        opened_titles(wanted.titles, config, base_url) as titles,
+    ):
         for text in _interruptible(inputs(identifiers)):
-            worst = max(worst, await _resolve(app, registry, text, wanted))
+            worst = max(worst, await _resolve(app, registry, text, wanted, titles))
     return worst
 
 
@@ -69,7 +76,9 @@ def _interruptible(texts: Iterator[str]) -> Iterator[str]:
         yield text
 
 
-async def _resolve(app: App, registry: Registry, text: str, wanted: Wanted) -> int:
+async def _resolve(
+    app: App, registry: Registry, text: str, wanted: Wanted, titles: Titles
+) -> int:
     try:
         query = _dated(query_for(parse(text, registry), registry), wanted.at)
     except (Malformed, NotNegotiable) as error:
@@ -83,7 +92,8 @@ async def _resolve(app: App, registry: Registry, text: str, wanted: Wanted) -> i
         report = app.answers.report(resolution, judged)
         click.echo(json.dumps({"input": text, "code": code, **report}))
     elif wanted.form is not None:
-        _cite(resolution, judged, registry, wanted.form)
+        title = await _title(resolution, registry, titles)
+        _cite(resolution, judged, registry, wanted.form, title)
     elif sys.stdout.isatty():
         show(escaped(text), resolution, judged, registry)
     else:
@@ -107,9 +117,20 @@ def _refuse(text: str, error: ValueError, wanted: Wanted) -> None:
         click.echo(f"{escaped(text)}\n  {click.style('refused', 'red', bold=True)}: {error}")
 
 
-def _cite(resolution: Resolution, judged: Verdict, registry: Registry, form: Form) -> None:
+async def _title(resolution: Resolution, registry: Registry, titles: Titles) -> str | None:
+    memento = resolution.memento
+    return None if memento is None else await titles.of(held(memento, registry))
+
+
+def _cite(
+    resolution: Resolution,
+    judged: Verdict,
+    registry: Registry,
+    form: Form,
+    title: str | None,
+) -> None:
     """Print a reference to the copy; to standard error, why there is none or how it differs."""
-    copy = _copy(resolution, registry)
+    copy = _copy(resolution, registry, title)
     original = escaped(resolution.query.original)
     text = None if copy is None else reference(form, copy)
     if text is not None:
@@ -121,7 +142,7 @@ def _cite(resolution: Resolution, judged: Verdict, registry: Registry, form: For
         click.echo(f"{original}: {why}", err=True)
 
 
-def _copy(resolution: Resolution, registry: Registry) -> Copy | None:
+def _copy(resolution: Resolution, registry: Registry, title: str | None) -> Copy | None:
     memento = resolution.memento
     if memento is None:
         return None
@@ -133,5 +154,6 @@ def _copy(resolution: Resolution, registry: Registry) -> Copy | None:
         memento.archive if entry is None else entry.name,
         entry.pwid[0] if entry and entry.pwid else None,
         raw=delivers_raw(resolution.query, memento, entry),
+        title=title,
         viewed=datetime.now(UTC).date(),
     )

@@ -47,17 +47,38 @@ class Fetched:
 @asynccontextmanager
 async def fetched(copy: Held, fetch: Fetcher, most: int = MOST) -> AsyncIterator[Fetched]:
     """Hand out the bytes of *copy* until the end of the block. Raises ArchiveError."""
+    with SpooledTemporaryFile(_IN_MEMORY) as body:
+        async with _checked(copy, fetch) as reply:
+            length, digest = await _filled(body, reply, copy.archive, most)
+        yield Fetched(reply.url, reply.status, reply.headers, body, length, digest)
+
+
+async def beginning(copy: Held, fetch: Fetcher, most: int) -> tuple[Reply, bytes]:
+    """Return what the archive says of *copy*, and its first octets: *most* of them.
+
+    Raises ArchiveError.
+    """
+    octets = b""
+    async with _checked(copy, fetch) as reply:
+        async for piece in reply.chunks():
+            octets += piece[: most - len(octets)]
+            if len(octets) == most:
+                break
+    return reply, octets
+
+
+@asynccontextmanager
+async def _checked(copy: Held, fetch: Fetcher) -> AsyncIterator[Reply]:
+    """Hand out the archive's answer with the bytes of *copy*. Raises ArchiveError."""
     if copy.raw is None:
         # What replay shows has other links than the page had; it is not what was captured.
         why = "has no view of the bytes as they were harvested"
         raise Misbehaved(copy.archive, copy.uri, why)
-    with SpooledTemporaryFile(_IN_MEMORY) as body:
-        async with _opened(copy.raw, copy.archive, fetch) as reply:
-            why = _wrong(reply, copy)
-            if why:
-                raise Misbehaved(copy.archive, reply.url, why)
-            length, digest = await _filled(body, reply, copy.archive, most)
-        yield Fetched(reply.url, reply.status, reply.headers, body, length, digest)
+    async with _opened(copy.raw, copy.archive, fetch) as reply:
+        why = _wrong(reply, copy)
+        if why:
+            raise Misbehaved(copy.archive, reply.url, why)
+        yield reply
 
 
 @asynccontextmanager

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from archives.model import Memento
 from archives.moment import Moment
+from archives.registry import Registry
 from timegate.bulk.result import Result
+from timegate.verdict import raw_address
 
 
 class Held(NamedTuple):
@@ -18,6 +21,12 @@ class Held(NamedTuple):
     original: str
     """What was captured (URI-R), as the archive writes it."""
     captured: Moment
+
+
+def held(memento: Memento, registry: Registry) -> Held:
+    """Return where the copy *memento* and its bytes are."""
+    raw = raw_address(memento, registry.by_id(memento.archive))
+    return Held(memento.archive, memento.uri, raw, memento.original, memento.captured)
 
 
 def held_by(result: Result) -> Held | None:

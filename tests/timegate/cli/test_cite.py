@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from timegate.cite import FORMS
 from timegate.cli import main
@@ -57,3 +57,72 @@ def test_a_notation_that_does_not_exist_names_the_one_that_was_meant() -> None:
 
     assert result.exit_code == 2
     assert "Did you mean csl or cs1?" in " ".join(result.stderr.split())
+
+
+def test_a_title_is_written_as_it_was_given() -> None:
+    result = CliRunner().invoke(
+        main, ["cite", "--format", "cs1", "--title", "DR | forside", LINK]
+    )
+
+    assert result.output.startswith("{{cite web |title=DR &#124; forside |url=http://www.dr.dk")
+
+
+HARBOUR = "http://127.0.0.1:1208/collections/harbour"
+COPY = f"{HARBOUR}/20101105101500/http://museum.example/"
+PICTURE = f"{HARBOUR}/20101105101511/http://museum.example/logo.png"
+
+
+def cited(*words: str) -> Result:
+    return CliRunner().invoke(main, ["cite", "--demo", "--format", "wikitext", *words])
+
+
+def test_a_title_is_read_from_the_copy() -> None:
+    plain, fetched = cited(COPY), cited("--fetch-title", COPY)
+
+    assert plain.output.startswith(f"[{COPY} museum.example/], captured 2010")
+    assert (fetched.exit_code, fetched.stderr) == (0, "")
+    assert fetched.output.startswith(f"[{COPY} The Lighthouse Museum], captured 2010")
+
+
+def test_a_title_of_what_was_found_is_read_from_the_copy() -> None:
+    words = ["resolve", "--demo", "--trust", "harbour", "--format", "wikitext", "--fetch-title"]
+
+    result = CliRunner().invoke(main, [*words, "duri:2010:http://museum.example/"])
+
+    assert result.exit_code == 0
+    assert " The Lighthouse Museum], captured 2010" in result.output
+
+
+@pytest.mark.parametrize(
+    ("link", "why"),
+    [
+        (PICTURE, "the copy is no page with a title"),
+        (f"{HARBOUR}/20101105101501/http://museum.example/", "harbour "),
+        (LINK, "internet-archive is not asked with this configuration"),
+    ],
+)
+def test_a_title_that_cannot_be_had_is_told_and_the_copy_is_cited(link: str, why: str) -> None:
+    result = cited("--fetch-title", link)
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"[{link} ")
+    assert f"{link}: no title: {why}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["cite", "--title", "x", LINK], "go with --format"),
+        (["cite", "--fetch-title", LINK], "go with --format"),
+        (["cite", "--format", "csl", "--title", "x", "--fetch-title", LINK], "give either"),
+        (["cite", "--format", "csl", "--title", "x", LINK, LINK], "for one copy"),
+        (["cite", "--format", "csl", "--title", "x", "-"], "for one copy"),
+        (["resolve", "--demo", "--title", "x", "http://museum.example/"], "go with --format"),
+        (["cite", "--format", "csl", "--fetch-title", LINK], "want to know by whom"),
+    ],
+)
+def test_titles_that_make_no_sense_are_refused(words: list[str], why: str) -> None:
+    result = CliRunner().invoke(main, words)
+
+    assert result.exit_code == 2
+    assert why in result.stderr
