@@ -27,7 +27,7 @@ from timegate.web.problems import problem
 
 _FILES_OF_OUR_OWN: Final = 32
 """Of the process: standard streams, event loop, a listener, files of the cache."""
-_AT_A_TURN: Final = 16
+_AT_A_TURN: Final = 8
 _SAY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nRetry-After: 1\r\n"
     b"Content-Length: 22\r\nConnection: close\r\n\r\ntoo many connections.\n"
