@@ -2,6 +2,7 @@
 
 from tests.chaos import (
     bombs,
+    collection_files,
     dead_archives,
     forbidden_addresses,
     large_answers,
@@ -25,7 +26,9 @@ GROUPS = (
     redis_trouble,
     replicas,
     local_cache,
+    other_releases,
     lifecycle,
+    collection_files,
     reload,
     logs,
     metrics,
