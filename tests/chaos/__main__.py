@@ -12,6 +12,7 @@ from tests.chaos import (
     metrics,
     names,
     network,
+    other_releases,
     redis_trouble,
     reload,
     replicas,

@@ -162,7 +162,8 @@ async def shared(rig: Rig) -> None:
     rig.promise(
         f"a server and {rounds} times two timegate index over one collection",
         f"{found}; {worst} at most missing meanwhile; {second} of {len(ended)} told that "
-        f"another was at it; {len(strange)} other ends{_first(strange)}; index {_checked(folder)}",
+        f"another was at it; {len(strange)} other ends{_first(strange)}; "
+        f"index {_checked(folder)}",
         "all right, none missing, index whole",
         met=found.right == len(held) and not worst and not strange and _checked(folder) == "ok",
     )
