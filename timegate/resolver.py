@@ -228,6 +228,8 @@ class _Search:
 
     async def _ask_named_for_spellings(self) -> None:
         """Ask the named archive for other spellings as soon as it has said no (S-7)."""
+        if self._query.archive is None:
+            return
         named = [archive for archive in self._absent() if archive == self._query.archive]
         await self._recall_spellings(named)
         copies = {attempt.archive for attempt, _ in found(self._attempts)}
