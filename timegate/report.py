@@ -27,6 +27,9 @@ Json = dict[str, object]
 LONGEST_LINKS: Final = 8000
 """Octets. Clients on aiohttp refuse a field of more than 8190."""
 _LONGEST_REASON: Final = 300
+_LONGEST_KEPT: Final = 16 * 1024
+"""Octets of addresses, about; what has more is written anew each time. With six archives and
+addresses of 1.8 kB, what is kept here was 42 MB; with 35 and 8 kB it would be a gigabyte."""
 
 
 def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Json:
@@ -243,11 +246,12 @@ def _mementos(resolution: Resolution) -> tuple[str, ...]:
     chosen = resolution.memento
     if chosen is None:
         return ()
-    return _written(chosen, (*_stated(resolution.best),), (*known_copies(resolution),))
+    stated, copies = (*_stated(resolution.best),), (*known_copies(resolution),)
+    if len(chosen.uri) * len(copies) > _LONGEST_KEPT:
+        return _written(chosen, stated, copies)
+    return _written_before(chosen, stated, copies)
 
 
-# A page that many ask for is found again and again, with the same neighbours.
-@lru_cache(maxsize=1024)
 def _written(
     chosen: Memento, stated: tuple[Relation, ...], copies: tuple[Memento, ...]
 ) -> tuple[str, ...]:
@@ -263,6 +267,10 @@ def _written(
         for uri, names in rels.items()
         if uri.startswith(WEB)
     )
+
+
+# A page that many ask for is found again and again, with the same neighbours.
+_written_before: Final = lru_cache(maxsize=1024)(_written)
 
 
 def neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Memento]:
