@@ -36,8 +36,9 @@ _PIECE: Final = 1000
 """Pages that are written together."""
 _LIMIT: Final = 64
 _LONG: Final = "x" * 1800
-_READY: Final = 16
-"""Megabytes of answers that are ready to be given again for a few seconds, beside the cache."""
+_BESIDE: Final = 32
+"""Megabytes beside the cache: 16 of answers that are ready to be given again for some seconds,
+and what was made of the last thousand addresses."""
 _ONLY_CACHED: Final = {"Cache-Control": "only-if-cached"}
 
 
@@ -59,6 +60,8 @@ async def large_cache(rig: Rig) -> None:
         began = time.monotonic()
         with timegate(place, config) as server:
             started = time.monotonic() - began
+            client = Client(server.port, headers=_ONLY_CACHED)
+            bare = await client.at_once(["/healthz"] * rig.scaled(5_000, 1_000), 4)
             farm.forget()
             hits = await _hits(server, pages, rig.scaled(5_000, 1_000))
             asked = sum(farm.asked)
@@ -78,7 +81,13 @@ async def large_cache(rig: Rig) -> None:
     )
     p99 = percentile(hits, 0.99) * 1000
     middle = percentile(hits, 0.5) * 1000
-    rig.speed("their p99", f"{p99:.0f} ms (median {middle:.1f})", "20 ms", met=p99 <= 20)
+    other = percentile(bare, 0.99) * 1000
+    rig.speed(
+        "their p99",
+        f"{p99:.0f} ms (median {middle:.1f}; of /healthz in the same way {other:.0f} ms)",
+        "20 ms",
+        met=p99 <= 20,
+    )
     rig.speed("start with it", f"{started:.1f} s", "2 s", met=started <= 2)
     rig.promise(
         f"in use after the limit was set to {lower} MB ({statuses(new)})",
@@ -219,14 +228,14 @@ async def _flooded(rig: Rig, url: str) -> None:
             files = sum(file.stat().st_size for file in rig.place(kind).glob("cache.db*"))
         wrong = [a for a in answers if a.status != 302]
     megabytes = files / (1 << 20)
-    # In a file, memory has only what is ready.
-    held = (_LIMIT if kind == "memory" else 0) + _READY
+    most = _LIMIT * 1.1
+    allowed = (most if kind == "memory" else 0) + _BESIDE
     rig.promise(
-        f"{part_of(count, _MILLION)} questions with addresses of 1.8 kB, {kind}: of memory, "
-        f"where {held} MB are allowed, and of files",
+        f"{part_of(count, _MILLION)} questions with addresses of 1.8 kB, {_LIMIT} MB in "
+        f"{kind}: memory and files",
         f"+{grown:.0f} MB and {megabytes:.0f} MB ({len(wrong)} wrong)",
-        f"{held * 1.1:.0f} and {_LIMIT * 1.1:.0f} MB",
-        met=not wrong and grown <= held * 1.1 and megabytes <= _LIMIT * 1.1,
+        f"+{allowed:.0f} MB ({_BESIDE} are not the cache) and {most:.0f} MB",
+        met=not wrong and grown <= allowed and megabytes <= most,
     )
     kept = [answer for answer in still if answer.status == 302]
     rig.promise(
