@@ -8,7 +8,9 @@
 Text is strictly conforming when nothing was repaired.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from re import Pattern
 
 
 class Malformed(ValueError):
@@ -24,6 +26,19 @@ class Malformed(ValueError):
     def moved(self, by: int) -> "Malformed":
         """Return the complaint for a text that has *by* more characters in front."""
         return Malformed(self.code, self.why, self.position + by)
+
+
+def first_fault(text: str, start: int, end: int, shape: Iterable[Pattern[str]]) -> int:
+    """Return where *text* stops having *shape*, given piece by piece; *end* if it ends there.
+
+    For complaints only: what is right is read by one expression.
+    """
+    for piece in shape:
+        found = piece.match(text, start, end)
+        if found is None:
+            break
+        start = found.end()
+    return start
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,17 @@ def _fold_authority(authority: str, diagnosis: Diagnosis, offset: int) -> str:
                 "bad-item", "brackets in a host stand around an IPv6 address", where
             )
     _check_port(port, where + len(host))
-    return _quoted(userinfo, diagnosis, offset) + at + _fold_host(host, diagnosis, where) + port
+    user = _read_userinfo(userinfo, diagnosis, offset)
+    return user + at + _fold_host(host, diagnosis, where) + port
+
+
+def _read_userinfo(userinfo: str, diagnosis: Diagnosis, offset: int) -> str:
+    if "@" in userinfo:
+        # The last one ends it, for browsers too (URL Standard 4.4, authority state).
+        why = "@ in a user's name is written as a triplet"
+        diagnosis.repair("encoded-unsafe", why, offset + userinfo.index("@"))
+        userinfo = userinfo.replace("@", "%40")
+    return _quoted(userinfo, diagnosis, offset)
 
 
 def _check_ip_literal(host: str, offset: int) -> None:

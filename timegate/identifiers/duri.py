@@ -17,7 +17,7 @@ from typing import Final
 
 from archives.moment import Moment
 from archives.possessive import compiled
-from archives.reading import Diagnosis, Malformed
+from archives.reading import Diagnosis, Malformed, first_fault
 from archives.uri import canonical_uri, read_uri, scheme_of
 from timegate.identifier import Named, Reading
 
@@ -27,10 +27,14 @@ _COMMON: Final = compiled(
     r":(https?+://[a-z0-9.-]++(?:/[!$&-;=?-Z_a-z~]*+)?+)"
 )
 _SPLIT: Final = compiled(r"((?:[^:]++|:(?![A-Za-z]))*+):(?=[A-Za-z])")
+_NO_TIME_FOLLOWS: Final = compiled(r":(?![0-9])")
 _DATE: Final = compiled(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _BASIC_DATE: Final = compiled(r"[0-9]{4}[0-9]{2}(?:[0-9]{2})?")
 _TIME: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]++))?+)?+"
+)
+_SHAPE: Final = tuple(
+    compiled("[0-9]" if each == "d" else f"(?i:[{each}])") for each in "dddd-dd-ddTdd:dd"
 )
 _OFFSET: Final = compiled(r"([+-])([0-9]{2})(?:(:?)([0-9]{2}))?")
 
@@ -98,8 +102,16 @@ def _end_of_timestamp(name: str, start: int) -> int:
     timestamp = _SPLIT.match(name, start)
     if timestamp is None:
         why = "a dated URI is a time, a colon and an absolute URI"
-        raise Malformed("bad-structure", why, len(name))
+        raise Malformed("bad-structure", why, _where_no_uri_begins(name, start))
     return timestamp.end(1)
+
+
+def _where_no_uri_begins(name: str, start: int) -> int:
+    """Return where a scheme should stand: behind the colon that is none of the time's."""
+    if not (name[start : start + 1] == ":" or "0" <= name[start : start + 1] <= "9"):
+        return start
+    colon = _NO_TIME_FOLLOWS.search(name, start)
+    return colon.end() if colon else len(name)
 
 
 def _read_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
@@ -160,7 +172,7 @@ def _no_time(text: str) -> Malformed:
         why = "a date has no offset: it is a day of UTC"
         return Malformed("offset-on-date", why, date.end())
     why = "a time is written like 2012, 2012-01, 2012-01-21, 2012-01-21T11:20Z"
-    return Malformed("bad-time-syntax", why, date.end() if date else 0)
+    return Malformed("bad-time-syntax", why, first_fault(text, 0, len(text), _SHAPE))
 
 
 def _in_utc(text: str, digits: str, zone: int, diagnosis: Diagnosis, offset: int) -> Moment:

@@ -9,6 +9,7 @@ its content (I-13). The printed ABNF is broken in places; read as I-1 to I-14 se
 """
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -162,37 +163,43 @@ def _check_series(series: str, offset: int) -> None:
 
 def _check_date(date: tuple[str, str, str], offset: int) -> None:
     year, month, day = date
-    for part, digits in zip(date, (4, 2, 2), strict=True):
+    places = [offset, offset + len(year) + 1, offset + len(year) + len(month) + 2]
+    for part, digits, where in zip(date, (4, 2, 2), places, strict=True):
         if part != "*" and not (len(part) == digits and part.isascii() and part.isdecimal()):
             why = f"the date has {digits} digits or * here"
-            raise Malformed("pdi-syntax", why, offset)
-        offset += len(part) + 1
+            raise Malformed("pdi-syntax", why, where)
     # 2000 has every day that any year has, January every day that any month has.
     known = [year if year != "*" else "2000", month if month != "*" else "01", day]
     digits_stated = "".join(known[:2] if day == "*" else known)
     try:
         Moment(digits_stated)
     except Malformed as complaint:
-        raise Malformed(
-            complaint.code, complaint.why, offset - sum(map(len, date)) - 3
-        ) from None
+        wrong = bisect_right((4, 6), complaint.position)
+        raise Malformed(complaint.code, complaint.why, places[wrong]) from None
 
 
 def _read_specifier(text: str, offset: int) -> tuple[str, str | None, str | None]:
     unique_id, dot, rest = text.partition(".")
     if not _UNIQUE_ID.fullmatch(unique_id):
         why = "a unique-id is letters, digits, ( ) - : ; $ _ ! ' and triplets, or *"
-        raise Malformed("pdi-syntax", why, offset)
+        raise Malformed("pdi-syntax", why, _end_of(_UNIQUE_ID, unique_id) + offset)
     if not dot:
         return unique_id, None, None
     form, dot, version = rest.partition(".")
     offset += len(unique_id) + 1
     if not _FORMAT.fullmatch(form):
-        raise Malformed("pdi-syntax", "a format is a word such as html or text, or *", offset)
+        why = "a format is a word such as html or text, or *"
+        raise Malformed("pdi-syntax", why, _end_of(_FORMAT, form) + offset)
     if dot and not _VERSION.fullmatch(version):
         raise Malformed("pdi-version", "versions count from 1", offset + len(form) + 1)
     plain = _TRIPLET.sub("+", form).lower()
     return unique_id, plain, version if dot else None
+
+
+def _end_of(pattern: re.Pattern[str], text: str, start: int = 0) -> int:
+    """Return where *text* stops being what *pattern* wants; 0 where it never was."""
+    found = pattern.match(text, start)
+    return found.end() if found else 0
 
 
 def _read_foreign(
@@ -248,7 +255,7 @@ def _with_fragment(pdi: Pdi, text: str, start: int) -> Pdi:
     stated = _FRAGMENT.fullmatch(text, start)
     if stated is None:
         why = "a fragment is written like 37,51 or char=37,51 or (5,10),(25,30)"
-        raise Malformed("pdi-fragment", why, start)
+        raise Malformed("pdi-fragment", why, max(_end_of(_FRAGMENT, text, start), start))
     scheme = stated[1] or ""
     return replace(pdi, fragment=scheme.lower() + text[start + len(scheme) :])
 

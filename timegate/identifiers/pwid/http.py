@@ -8,6 +8,7 @@ It is read as text only. No host is ever derived from an archive-id (Q-2).
 import re
 from typing import Final
 
+from archives.links.target import decoded, is_encoded
 from archives.moment import Moment
 from archives.reading import Diagnosis
 from timegate.identifier import Reading
@@ -26,6 +27,10 @@ _URN_TIME: Final = re.compile(
 def read_pwid_http(text: str, diagnosis: Diagnosis) -> Reading | None:
     """Read ``https://archive.org/pwid?time=...&coverage=...&item=...``."""
     form = _FORM.match(text)
+    if form and is_encoded(text[form.end() :]):
+        # Programs encode parameters, people paste them: the scheme's colon tells (G-4).
+        text = decoded(text)
+        form = _FORM.match(text)
     if form is None:
         return None
     name, hash_sign, fragment = text.partition("#")

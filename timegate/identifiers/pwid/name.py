@@ -1,5 +1,6 @@
 """The parts of a PWID that its notations share."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -11,31 +12,49 @@ from timegate.identifier import UNRESERVED
 _REGISTERED: Final = compiled(rf"~[{UNRESERVED}]++")
 _UNRESERVED: Final = compiled(rf"[{UNRESERVED}]++")
 _SPLIT: Final = compiled(r"([^:]*+):((?:[^:]++|:(?=[0-9]))*+):([^:]*+):")
-_LABEL: Final = compiled(r"[a-z0-9-]{1,63}")
+_LABEL: Final = compiled(r"[a-z0-9][a-z0-9-]{0,62}")
+_LONGEST_DOMAIN: Final = 253
+_LETTERS: Final = compiled(r"[A-Za-z]*+")
 
 
 @lru_cache(maxsize=1024)
 def is_domain(archive: str) -> bool:
     """Whether *archive*, in lower case, is a host name by RFC 1123: no address, no port."""
-    labels = archive.split(".")
-    return (
-        len(archive) <= 253
-        and not labels[-1].isdecimal()
-        and all(
-            _LABEL.fullmatch(label) and label[0] != "-" and label[-1] != "-" for label in labels
-        )
-    )
+    return _fault_in_domain(archive) is None
+
+
+def _fault_in_domain(archive: str) -> int | None:
+    """Return the index of the first character that keeps *archive* from being a host name."""
+    start = 0
+    for label in archive.split("."):
+        legal = _LABEL.match(label)
+        if legal is None or legal.end() < len(label):
+            return start + (legal.end() if legal else 0)
+        if label.endswith("-"):
+            return start + len(label) - 1
+        start += len(label) + 1
+    if label.isdecimal():  # the last one: an address
+        return start - len(label) - 1
+    return _LONGEST_DOMAIN if len(archive) > _LONGEST_DOMAIN else None
 
 
 def read_archive(text: str, offset: int) -> str:
     """Return the archive-id, a domain or ``~`` and a registered id, in lower case (P-2)."""
     archive = text.lower()
-    if archive.isascii() and (
-        _REGISTERED.fullmatch(archive) if archive[:1] == "~" else is_domain(archive)
-    ):
+    if archive[:1] == "~":
+        fault = None if _REGISTERED.fullmatch(archive) else _end_of_id(archive)
+    else:
+        fault = None if is_domain(archive) else _fault_in_domain(archive)
+    if fault is None:
         return archive
     why = "an archive-id is a domain name such as archive.org, or ~ and a registered id"
-    raise Malformed("bad-archive", why, offset)
+    raise Malformed("bad-archive", why, offset + fault)
+
+
+def _end_of_id(text: str) -> int:
+    """Return where the id behind ``~`` ends and something else begins."""
+    legal = _UNRESERVED.match(text)
+    return legal.end() if legal else 0
 
 
 def read_precision(text: str, offset: int) -> str:
@@ -43,21 +62,24 @@ def read_precision(text: str, offset: int) -> str:
     if text.isascii() and text.isalpha():
         return text.lower()
     why = "a precision is a word of letters such as page or part"
-    raise Malformed("bad-precision", why, offset)
+    letters = _LETTERS.match(text)
+    raise Malformed("bad-precision", why, offset + (letters.end() if letters else 0))
 
 
-def read_item_id(text: str, diagnosis: Diagnosis, offset: int) -> str | None:
-    """Return ``~id`` where the item is an id that the archive assigned, else None."""
+def read_item_id(text: str, told: Callable[[str, str, int], None], offset: int) -> str | None:
+    """Return ``~id`` where the item is an id that the archive assigned, else None.
+
+    One without ``~`` is *told*: a repair in a URN, and a note where the notation has none.
+    """
     if not text:
         raise Malformed("empty-item", "the archived item is missing", offset)
     if text.startswith("~"):
         if _REGISTERED.fullmatch(text):
             return text.lower()
         why = "a registered item id is ~ followed by letters, digits, - . _ ~"
-        raise Malformed("bad-item", why, offset)
+        raise Malformed("bad-item", why, offset + _end_of_id(text))
     if _UNRESERVED.fullmatch(text) and not begins_with_host(text):
-        why = "an item id without ~ is how draft-02 wrote it"
-        diagnosis.repair("legacy-item-id", why, offset)
+        told("legacy-item-id", "an item id without ~ is how draft-02 wrote it", offset)
         return "~" + text.lower()
     return None
 

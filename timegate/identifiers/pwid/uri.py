@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from archives.moment import Moment
-from archives.reading import Diagnosis, Malformed
+from archives.reading import Diagnosis, Malformed, first_fault
 from timegate.identifier import UNRESERVED, Reading
 from timegate.identifiers.pwid.name import (
     is_domain,
@@ -28,6 +28,14 @@ _DATE: Final = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME: Final = re.compile(rf"{_DATE}[_Tt]([0-9]{{2}})\.?([0-9]{{2}})\.?([0-9]{{2}})([Zz]?)")
 _URN_TIME: Final = re.compile(rf"{_DATE}[_Tt]([0-9]{{2}}):([0-9]{{2}}):([0-9]{{2}})([Zz]?)")
 _DAY: Final = re.compile(rf"{_DATE}([Zz]?)")
+_DIGIT: Final = (re.compile("[0-9]"),)
+_SHAPE: Final = (
+    *_DIGIT * 4,
+    *((re.compile("-"), *_DIGIT * 2) * 2),
+    re.compile("[_Tt]"),
+    *((*_DIGIT * 2, re.compile(r"[.:]?")) * 2),
+    *_DIGIT * 2,
+)
 
 
 def read_pwid_uri(text: str, diagnosis: Diagnosis) -> Reading | None:
@@ -75,7 +83,7 @@ def _read_other_time(text: str, start: int, end: int, diagnosis: Diagnosis) -> r
         diagnosis.repair("coarse-time", "a time in a pwid URI has seconds", start)
         return stated
     why = "the time in a pwid URI is written like 2016-01-22_11.20.29Z"
-    raise Malformed("bad-time-syntax", why, start)
+    raise Malformed("bad-time-syntax", why, first_fault(text, start, end, _SHAPE))
 
 
 def _read_coverage(text: str, diagnosis: Diagnosis, offset: int) -> str:
@@ -87,5 +95,6 @@ def _read_coverage(text: str, diagnosis: Diagnosis, offset: int) -> str:
 
 
 def read_plain_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
-    """Read an item in which nothing is encoded."""
-    return read_item_id(text, diagnosis, offset) or read_item_uri(text, diagnosis, offset)
+    """Read an item in which nothing is encoded; ids have no ``~`` in this grammar (U-2)."""
+    item = read_item_id(text, diagnosis.note, offset)
+    return item or read_item_uri(text, diagnosis, offset)

@@ -9,11 +9,12 @@ name (section 2.3), so a ``?`` of the archived URL must have been written ``%3F`
 """
 
 from binascii import Error, a2b_base64
+from dataclasses import replace
 from typing import Final
 
 from archives.moment import Moment
 from archives.possessive import compiled
-from archives.reading import Diagnosis, Malformed
+from archives.reading import Diagnosis, Malformed, first_fault
 from archives.uri import check_text, lone_percent
 from timegate.identifier import Reading
 from timegate.identifiers.pwid.name import (
@@ -40,6 +41,10 @@ _TIME: Final = compiled(
 )
 _TIME_DRAFT_02: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):?([0-9]{2}):?([0-9]{2})([Zz]?)"
+)
+_SHAPE: Final = tuple(
+    compiled("[0-9]" if each == "d" else f"(?i:[{each}])")
+    for each in "dddd-dd-ddTdd:dd:dd.ddddddddd"
 )
 # RFC 8141: a component has at least one pchar.
 _COMPONENT: Final = compiled(r"\?[+=](?=[A-Za-z0-9._~!$&'()*+,;=:@%-])")
@@ -115,7 +120,7 @@ def _read_time(name: str, start: int, end: int, diagnosis: Diagnosis) -> Moment:
         stated = _TIME_DRAFT_02.fullmatch(name, start, end)
         if stated is None:
             why = "a PWID's time is written like 2016-01-22T11:20:29Z or 2016-01-22Z"
-            raise Malformed("bad-time-syntax", why, _first_fault(name, start, end))
+            raise Malformed("bad-time-syntax", why, first_fault(name, start, end, _SHAPE))
         why = "a time without colons is how draft-02 wrote it"
         diagnosis.repair("legacy-time", why, start)
     *digits, zone = stated.groups()
@@ -128,18 +133,6 @@ def _read_time(name: str, start: int, end: int, diagnosis: Diagnosis) -> Moment:
     return moment
 
 
-_SHAPE: Final = "dddd-dd-ddTdd:dd:dd.ddddddddd"
-
-
-def _first_fault(name: str, start: int, end: int) -> int:
-    """Return where *name* stops looking like a time."""
-    for i, expected in zip(range(start, end), _SHAPE, strict=False):
-        found = name[i].upper()
-        if not ("0" <= found <= "9" if expected == "d" else found == expected):
-            return i
-    return min(start + len(_SHAPE), end)
-
-
 def _read_precision(text: str, diagnosis: Diagnosis, offset: int) -> str:
     precision = read_precision(text, offset)
     if precision not in PRECISIONS:
@@ -149,8 +142,37 @@ def _read_precision(text: str, diagnosis: Diagnosis, offset: int) -> str:
 
 
 def _read_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
-    item = read_item_id(text, diagnosis, offset)
-    return item or read_item_uri(_decoded(text, diagnosis, offset), diagnosis, offset)
+    item = read_item_id(text, diagnosis.repair, offset)
+    if item:
+        return item
+    decoded = _decoded(text, diagnosis, offset)
+    if decoded == text:
+        return read_item_uri(text, diagnosis, offset)
+    return _read_decoded(decoded, text, diagnosis, offset)
+
+
+def _read_decoded(decoded: str, text: str, diagnosis: Diagnosis, offset: int) -> str:
+    """Read the URI that *text* encodes, with every complaint where it stands in *text*."""
+    aside = Diagnosis(strict=diagnosis.strict)
+    try:
+        item = read_item_uri(decoded, aside, 0)
+    except Malformed as complaint:
+        raise Malformed(
+            complaint.code, complaint.why, offset + _encoded_at(text, complaint.position)
+        ) from None
+    for each in aside.diagnostics:
+        where = offset + _encoded_at(text, each.position)
+        diagnosis.diagnostics.append(replace(each, position=where))
+    return item
+
+
+def _encoded_at(text: str, position: int) -> int:
+    """Return where in *text* the character stands that is at *position* once decoded."""
+    for triplet in _TRIPLET.finditer(text):
+        if triplet.start() >= position:
+            break
+        position += 2
+    return position
 
 
 def _decoded(text: str, diagnosis: Diagnosis, offset: int) -> str:
