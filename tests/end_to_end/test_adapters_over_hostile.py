@@ -54,6 +54,8 @@ class Outcome(Enum):
     """An answer that says what speaks against it."""
     CLAIM = auto()
     """A lie that cannot be told from the truth."""
+    NONE = auto()
+    """That there is no copy, which may be so."""
     DIGITS = auto()
     """The whole list, by the digits of its addresses where its dates say otherwise."""
     MISBEHAVED = auto()
@@ -168,6 +170,7 @@ EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
     "stamp-differs": Expected(DOUBTED, DOUBTED, DOUBTED, timemap=Outcome.DIGITS),
     "echo-asked": Expected(serving=(FINE, DOUBTED, FINE)),
     "wrong-closest": at_timegates(DOUBTED),
+    "holds-nothing": at_timegates(Outcome.NONE),
     "claims-everything": Expected(CLAIM, CLAIM, (CLAIM, CLAIM, MISBEHAVED), timemap=CLAIM),
     # Lists that cannot be read to their end.
     "endless-link": Expected(timemap=MISBEHAVED),
@@ -293,6 +296,9 @@ async def check_closest(source: Source, at: str | None, outcome: Outcome) -> Non
             await source.closest(PAGE, moment)
         return
     found = await source.closest(PAGE, moment)
+    if outcome is Outcome.NONE:
+        assert found is None
+        return
     assert found is not None
     assert "19900101" < found.memento.stamp < f"{datetime.now(UTC):%Y%m%d%H%M%S}"
     assert bool(found.doubts) == (outcome is DOUBTED)

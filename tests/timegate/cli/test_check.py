@@ -89,7 +89,17 @@ def test_what_an_address_is_is_found_by_asking(right: Archive, path: str, kind: 
 
     [report] = json.loads(result.stdout)["archives"]
     assert report["kind"] == kind
-    assert result.exit_code == 0
+    assert result.exit_code in (0, 4)
+
+
+def test_a_timegate_without_a_page_that_it_holds_is_not_called_right(right: Archive) -> None:
+    guessed = check(f"{right.url}/timegate/")
+    named = check(f"{right.url}/timegate/", "--sample", "http://elsewhere.example/")
+
+    assert guessed.exit_code == 4
+    assert "give a page that the archive holds with --sample" in guessed.stdout
+    assert named.exit_code == 1
+    assert "404 for http://elsewhere.example/, which --sample says" in named.stdout
 
 
 def test_an_original_is_judged_by_its_links(right: Archive) -> None:

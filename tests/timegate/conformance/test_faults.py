@@ -12,6 +12,7 @@ from tests.timegate.conformance.faults_and_checks import (
     UNKNOWN,
 )
 from timegate.conformance.checks import CHECKS
+from timegate.conformance.subject import DEFAULT_SAMPLE
 
 
 def test_the_table_has_every_fault() -> None:
@@ -59,12 +60,20 @@ async def test_archived_errors_are_right_in_the_200_style(fault: str) -> None:
     assert broken(report) == set()
 
 
-async def test_a_page_that_the_archive_lacks_breaks_nothing() -> None:
+async def test_a_page_that_was_named_and_is_not_held_breaks_the_check_that_says_so() -> None:
     async with an_archive(manner=QUICK) as archive:
         report = await checked(archive, ("http://elsewhere.example/",))
 
-    assert broken(report) == set()
+    assert broken(report) == {"timegate-leads-to-a-memento"}
     assert unknown(report) == set()
+
+
+async def test_of_a_page_that_was_guessed_and_is_not_held_nothing_is_known() -> None:
+    async with an_archive(manner=QUICK) as archive:
+        report = await checked(archive, (DEFAULT_SAMPLE,))
+
+    assert broken(report) == set()
+    assert unknown(report) == {"timegate-leads-to-a-memento"}
 
 
 async def test_the_number_of_requests_is_what_was_announced() -> None:

@@ -1,11 +1,13 @@
 # ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """What every answer of a TimeGate has: RFC 7089 2, 4.1 and 4.2."""
 
+from collections.abc import Sequence
+
 from archives.evidence import same_page
 from archives.negotiation import REDIRECTS
 from timegate.conformance.catalogue import check
 from timegate.conformance.facts import Facts
-from timegate.conformance.finding import Finding, NotApplicable, each
+from timegate.conformance.finding import Finding, NotApplicable, Unanswered, broken, each
 from timegate.conformance.said import Said
 from timegate.conformance.sights import (
     UNASKED,
@@ -15,6 +17,7 @@ from timegate.conformance.sights import (
     heard_of_gate,
     not_held,
 )
+from timegate.conformance.subject import DEFAULT_SAMPLE
 
 
 @check("M-10", "must", "RFC 7089 4.2.1, 4.2.2")
@@ -24,7 +27,7 @@ def timegate_leads_to_a_memento(facts: Facts) -> Finding:
     asked = [said for said in (gate.early, gate.late, gate.exact) if said is not None]
     # Where a redirect leads, and whether it says so, others look at.
     if all(not_held(said) for said in asked):
-        raise NotApplicable(f"the archive does not hold {facts.sample}")
+        return _nothing_held(facts, asked)
 
     def complaint(said: Said) -> str | None:
         direct = said.datetime is not None and said.status not in UNASKED
@@ -33,6 +36,19 @@ def timegate_leads_to_a_memento(facts: Facts) -> Finding:
         return f"answers {said.status} without leading to a memento"
 
     return each(asked, complaint, "302 with Location, or 200 with Memento-Datetime")
+
+
+def _nothing_held(facts: Facts, asked: Sequence[Said]) -> Finding:
+    """Judge a TimeGate that has no copy of the sample.
+
+    One that answers 404 to everything looks like one that was asked for the wrong page. Whoever
+    names a page says that it is held; of our own guess nothing is known.
+    """
+    said = f"answers {asked[0].status} for {facts.sample}"
+    if facts.sample == DEFAULT_SAMPLE:
+        raise Unanswered(f"{said}: give a page that the archive holds with --sample", *asked)
+    why = f"{said}, which --sample says that the archive holds"
+    return broken(why, "302 with Location, or 200 with Memento-Datetime", *asked)
 
 
 @check("M-17", "should", "RFC 7089 4.2.1")

@@ -72,6 +72,12 @@ def _outside(
 
 
 @fault(TimeGate)
+def holds_nothing(exchange: Exchange) -> Answer:
+    """The TimeGate answers 404 for every page (as a national archive's did for months)."""
+    return exchange.holding().right
+
+
+@fault(TimeGate)
 def before_first_404(exchange: Exchange) -> Answer:
     """Times before the first memento are answered with 404."""
     return _outside(exchange, lambda asked, held: asked < held[0].at)
