@@ -118,7 +118,7 @@ def first_and_last_are_right(facts: Facts) -> Finding:
     if not facts.captures:
         raise NotApplicable("there is no TimeMap to measure with")
     ends = {"first": facts.captures[0][0], "last": facts.captures[-1][0]}
-    return _placed(facts, lambda _, name: ends.get(name), ("first", "last"))
+    return _placed(facts, lambda _said, _uri, name: ends.get(name), ("first", "last"))
 
 
 @check("M-8", "should", "RFC 7089 2.2.4")
@@ -128,10 +128,13 @@ def prev_and_next_are_right(facts: Facts) -> Finding:
         raise NotApplicable("there is no TimeMap to measure with")
     stamps = sorted({stamp for stamp, _ in facts.captures})
 
-    def beside(said: Said, name: str) -> str | None:
+    def beside(said: Said, uri: str, name: str) -> str | None:
         chosen = facts.listed(said.chosen) or facts.listed(said.url)
         if chosen is None:
             return None
+        if facts.listed(uri) == chosen and uri not in (said.chosen, said.url):
+            # Another memento of the same second: which comes first, dates do not say.
+            return chosen
         at = stamps.index(chosen) + (-1 if name == "prev" else 1)
         return stamps[at] if 0 <= at < len(stamps) else None
 
@@ -139,7 +142,7 @@ def prev_and_next_are_right(facts: Facts) -> Finding:
 
 
 def _placed(
-    facts: Facts, place: Callable[[Said, str], str | None], names: tuple[str, ...]
+    facts: Facts, place: Callable[[Said, str, str], str | None], names: tuple[str, ...]
 ) -> Finding:
     """Judge the links called one of *names* by the stamp that *place* says is theirs."""
     answers = [
@@ -153,7 +156,7 @@ def _placed(
     def complaint(said: Said) -> str | None:
         for link in said.mementos:
             for name in set(names) & set(link.order):
-                right, led = place(said, name), facts.listed(link.uri)
+                right, led = place(said, link.uri, name), facts.listed(link.uri)
                 # What is not in the TimeMap is the TimeMap's fault, and another check's.
                 if right and led and led != right:
                     return f"{name} leads to {led}, not to {right}"
