@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archives.model import ArchiveEntry
-from archives.registry import BadEntry, Registry, entry_from, load_file, load_known, read_entry
+from archives.registry import (
+    BadEntry,
+    Registry,
+    bare_host,
+    entry_from,
+    load_file,
+    load_known,
+    read_entry,
+)
 
 KNOWN = load_known()
 FOLDER = Path(__file__).parents[2] / "archives" / "known"
@@ -307,6 +315,13 @@ def test_letters_before_a_host_make_another_host(letters: str, entry: ArchiveEnt
 )
 def test_dead_links_lead_to_where_they_live_on(dead: str, living: str | None) -> None:
     assert KNOWN.relocated(dead) == living
+
+
+def test_a_dead_link_is_known_as_one_into_the_archive_that_moved() -> None:
+    for entry in KNOWN.entries:
+        for move in entry.relocations:
+            host = move.dead.partition("//")[2].partition("/")[0]
+            assert archive_of(KNOWN.by_host(bare_host(host))) == entry.id, move.dead
 
 
 def test_what_has_moved_has_not_moved_again() -> None:
