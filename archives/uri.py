@@ -55,7 +55,8 @@ def check_characters(text: str) -> None:
     if bad is None:
         return
     if _BLANK.match(bad[0]):
-        why = f"U+{ord(bad[0]):04X}, a blank or control character, stands in no identifier"
+        code = f"U+{ord(bad[0]):04X}, a blank or control character,"
+        why = f"{'a blank' if bad[0] == ' ' else code} stands in no identifier"
         raise Malformed("control-or-space", why, bad.start())
     shown = bad[0] if bad[0].isprintable() else f"U+{ord(bad[0]):04X}"
     raise Malformed("bad-char", f"the character {shown} cannot be part of a URI", bad.start())

@@ -64,6 +64,16 @@ async def test_a_url_is_asked_for_at_the_date_beside_it() -> None:
     assert "As asked for Inside the time asked for, same URL." in page.text
 
 
+async def test_a_reference_in_a_sentence_is_found_and_that_is_said() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT, "20050613120000"))) as served:
+        dated = await served.ask(asking(f"{URL} June 2005"), BROWSER)
+        cited = await served.ask(asking(f"Smith, J.: Title. {PWID}. (Online.)"), BROWSER)
+
+    assert f"http://a/20050613120000/{URL}" in Html(dated.body.decode()).links
+    assert f"http://a/{EXACT}/{URL}" in Html(cited.body.decode()).links
+    assert f"Taken out of the text: {PWID}" in Html(cited.body.decode()).text
+
+
 async def test_a_date_beside_a_dated_reference_is_not_used_and_that_is_said() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT, "20050613120000"))) as served:
         seen = await served.ask(asking(PWID, "2005"), BROWSER)

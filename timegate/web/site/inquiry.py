@@ -1,5 +1,6 @@
 """What a person typed into the page: one field that takes anything, and perhaps a date."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode
@@ -14,6 +15,7 @@ from timegate.problem import status_of_refusal
 from timegate.querying import NotNegotiable, query_for, query_for_url
 from timegate.resolution import Query
 from timegate.times import read_time
+from timegate.web.site.pasted import Pasted, reference_in
 
 _MOST_FIELDS: Final = 10
 _LONGEST_DATE: Final = 64
@@ -85,15 +87,15 @@ class Inquiry:
 
 def read_inquiry(form: Form, registry: Registry) -> Inquiry:
     """Return what *form* asks for. Raises Refusal."""
-    reading = _read(form.q, registry)
-    remarks = []
+    reading, meant = _read(form.q, registry)
+    remarks = [] if meant is None else [f"Taken out of the text: {meant.identifier}"]
     if reading.scheme == "tdb":
         # It names the thing; what archives hold is the document about it (D-8).
         remarks.append("This names a thing. Shown is the document that describes it.")
         reading = parse(
             "duri" + str(reading.identifier.canonical).removeprefix("tdb"), registry
         )
-    at = _date(form.at)
+    at = _date(form.at) or (meant and meant.at)
     try:
         query = query_for(reading, registry)
         if at is not None and reading.scheme == "uri":
@@ -106,10 +108,15 @@ def read_inquiry(form: Form, registry: Registry) -> Inquiry:
     return Inquiry(query, reading.diagnostics, tuple(remarks))
 
 
-def _read(text: str, registry: Registry) -> Reading:
+def _read(text: str, registry: Registry) -> tuple[Reading, Pasted | None]:
+    """Return the reference, and where it is a part of *text* only, that part."""
     try:
-        return parse_wrapped(text, registry)
+        return parse_wrapped(text, registry), None
     except Malformed as complaint:
+        pasted = reference_in(text)
+        if pasted is not None:
+            with suppress(Malformed):
+                return parse(pasted.identifier, registry), pasted
         where = f"{complaint.why}, at character {complaint.position + 1}"
         title = "This cannot be read"
         caret = Caret.at(text, complaint.position)
