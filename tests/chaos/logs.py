@@ -13,7 +13,6 @@ from tests.chaos.rig.archives import archives
 from tests.chaos.rig.asking import Answer, Client, percentile, statuses, timegates
 from tests.chaos.rig.liveness import pinged
 from tests.chaos.rig.mounts import small_disk
-from tests.chaos.rig.processes import line_with
 from tests.chaos.rig.timegates import TimeGate, ended, timegate
 from tests.chaos.scenario import Rig, Scenario
 
@@ -96,8 +95,9 @@ async def log_reader_stopped(rig: Rig) -> None:
                     answers = await _flooded(server, "stopped", many)
             finally:
                 os.kill(reader, signal.SIGCONT)
-            await _flooded(server, "again", 1)
-            line_with(server.running, "lines_dropped=")
+            while "lines_dropped=" not in server.running.said():
+                await _flooded(server, "again", 1)
+                await asyncio.sleep(0.05)
             code, _ = ended(server)
     lost = sum(map(int, re.findall(r"lines_dropped=([0-9]+)", server.running.said())))
     rig.promise(

@@ -52,10 +52,11 @@ async def processor_taken(rig: Rig) -> None:
     longest = percentile(many, 1.0)
     rig.promise(
         f"{seconds} s at three times the {rate / 3:.0f}/s that are possible then",
-        f"{statuses(many)}; the longest {longest:.1f} s",
-        f"answers and refusals, none later than {1.2 * _HARD:g} s",
-        met=all(a.status in (302, 429, 503) for a in many) and longest <= 1.2 * _HARD,
+        statuses(many),
+        "answers and refusals, nothing else",
+        met=all(answer.status in (302, 429, 502, 503, 504) for answer in many),
     )
+    rig.speed("the longest of them", f"{longest:.1f} s", "5 s + 20 %", met=longest <= 6)
     rig.speed(
         "refusals, median and longest",
         f"{percentile(refused, 0.5):.2f} s and {percentile(refused, 1.0):.2f} s",
