@@ -111,6 +111,28 @@ async def test_the_demo_with_an_archive_for_the_campus(tmp_path: Path) -> None:
     assert asked == [[secret], []]
 
 
+@pytest.mark.parametrize("rest", ["", "/2010/http://museum.example/"])
+async def test_a_hidden_collection_is_refused_like_one_that_is_not_there(
+    tmp_path: Path, rest: str
+) -> None:
+    async with served(tmp_path) as site:
+        seen = [
+            await site.ask(f"/collections/{name}{rest}", ("X-Forwarded-For", WORLD))
+            for name in ("harbour", "nowhere")
+        ]
+
+    assert [one.status for one in seen] == [404, 404]
+    assert seen[0].body == seen[1].body
+    assert b"harbour" not in seen[1].body
+
+
+async def test_the_collections_are_listed_with_and_without_a_slash(tmp_path: Path) -> None:
+    async with served(tmp_path) as site:
+        seen = [await site.ask(path) for path in ("/collections", "/collections/")]
+
+    assert seen[0].body == seen[1].body
+
+
 @pytest.mark.parametrize("value", ['"10.0.0.0/8"', "[]", '["campus"]'])
 def test_a_restriction_that_is_none_is_refused(tmp_path: Path, value: str) -> None:
     path = tmp_path / "timegate.toml"

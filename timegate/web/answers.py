@@ -12,7 +12,6 @@ from archives.registry import Registry
 from timegate.policies import satisfies
 from timegate.report import links, report, summary
 from timegate.resolution import Policy, Query, Resolution
-from timegate.restricted import hidden
 from timegate.verdict import Verdict, header, in_words, location, verdict
 from timegate.verification import Verifier
 from timegate.web.call import Answer
@@ -140,8 +139,6 @@ class Answers:
         named = None
         if query.archive_id is not None:
             named = self._registry.by_pwid(query.archive_id)
-            if named is not None and named.id in hidden():
-                named = None
             if named is None and resolution.policy.precision in ("exact", "archive"):
                 detail = f"no archive here answers to {query.archive_id}"
                 return problem(404, "unknown-archive", detail, headers={"Vary": vary})

@@ -80,8 +80,13 @@ class Collections:
         entry = self._registry.by_id(name)
         if entry is not None and entry.kind == "warc" and entry.access == "onsite-only":
             return read_on_site(entry)
-        known = ", ".join(self._sites) or "none"
-        return problem(404, "not-found", f"no such collection; there is {known}")
+        return NO_SUCH_COLLECTION
+
+
+NO_SUCH_COLLECTION: Final = problem(
+    404, "not-found", "no such collection; /collections lists them"
+)
+"""Word for word the same of one that is not there and of one that is hidden (R27)."""
 
 
 class Site:

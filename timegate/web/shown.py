@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from timegate.denial import Denials, note
 from timegate.restricted import hidden
 from timegate.web.call import Answer, Call, Stream
-from timegate.web.collections import Collections
+from timegate.web.collections import NO_SUCH_COLLECTION, Collections
 from timegate.web.problems import problem
 
 
@@ -30,9 +30,11 @@ class Shown:
 
     async def __call__(self, call: Call) -> Answer | Stream:
         """Answer ``{id}`` and ``{id}/...``."""
+        if not call.rest:
+            return await self.overview(call)
         name, _, rest = call.rest.partition("/")
         if name.partition("?")[0] in hidden():
-            return problem(404, "not-found", "no such collection; /collections lists them")
+            return NO_SUCH_COLLECTION
         if self._denials and self._denials.hold(_page(rest)):
             note(rest)
             return problem(404, "not-found", "this server does not lead there")

@@ -64,7 +64,7 @@ async def test_an_unknown_collection_is_not_found(shelf: FakeShelf) -> None:
     seen = await asked(shelf, f"/collections/theirs/{URL}")
 
     assert seen.status == 404
-    assert "there is mine" in json.loads(seen.body)["detail"]
+    assert "/collections lists them" in json.loads(seen.body)["detail"]
 
 
 @pytest.mark.parametrize(
