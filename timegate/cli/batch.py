@@ -26,6 +26,7 @@ from timegate.bulk.statistics import Statistics
 from timegate.bulk.table import Columns
 from timegate.bulk.turns import estimate
 from timegate.cli.batch_options import BatchOptions
+from timegate.cli.groups import ungrouped
 from timegate.cli.list_run import Job, rates_in, run_list
 from timegate.config import Config
 from timegate.resolution import Policy
@@ -123,10 +124,8 @@ class _Batch:
             sys.exit(_INTERRUPTED)
 
     def _ended(self, journal: Journal, total: int | None, out: BinaryIO) -> None:
-        try:
+        with ungrouped(BadInput, BadJournal, OSError):
             asyncio.run(self._run(journal, total, out))
-        except* (BadInput, BadJournal, OSError) as group:
-            raise _first(group) from None
 
     async def _run(self, journal: Journal, total: int | None, out: BinaryIO) -> None:
         job = Job(self._config, self._policy, self._options.at_once)
@@ -197,13 +196,6 @@ def _written(name: str) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
     part.replace(name)
-
-
-def _first(error: BaseException) -> BaseException:
-    """Return what went wrong first, out of the groups of the tasks around it."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def _say(text: str) -> None:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, NoReturn, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from timegate.cli.groups import first_of
 from timegate.nearness import similar
 
 Some = TypeVar("Some", bound=click.Command)
@@ -139,8 +140,7 @@ def _with_its_lines(command: Some) -> Some:
 
 def _leave(error: BaseException) -> NoReturn:
     """End because standard output takes no more; without a word if nobody reads, like cat."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    error = first_of(error)
     code = error.errno if isinstance(error, OSError) else None
     if code not in (errno.EPIPE, errno.ENOSPC, errno.EIO):
         raise error

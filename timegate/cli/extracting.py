@@ -18,6 +18,7 @@ from timegate.bulk.progress import shown
 from timegate.bulk.source import Source
 from timegate.bulk.table import Columns
 from timegate.cli.fetchers import opened_fetchers, remote
+from timegate.cli.groups import ungrouped
 from timegate.cli.list_run import Job, run_list
 from timegate.config import Config
 from timegate.extraction.choices import MOST, Choices
@@ -60,10 +61,8 @@ def _extracted(
         ledgers = _ledgers(config, Path(folder))
         choices = Choices()
         job = Job(config, policy, _RESOLVED_AT_ONCE, ledgers, choices.without)
-        try:
+        with ungrouped(BadInput, BadJournal, OSError):
             asyncio.run(_worked(job, source, Path(folder), warc, choices, telling))
-        except* (BadInput, BadJournal, OSError) as group:
-            raise group.exceptions[0] from None
         if telling.written:
             warc.finish()
     telling.summarize(output)
