@@ -3,9 +3,9 @@
 Nothing here raises for trouble with the file: it is noted in `reading` or `writing`, and the
 caller gets nothing. A file that turns out damaged is set aside, and the next call begins anew.
 
-As in memory, who was asked for again stands higher than a newcomer, and newcomers go first
-while they are more than a fifth: a crawler that asks a million URLs once each does not take
-away what everybody asks for. The column ``used`` tells them apart: a newcomer has its time less
+As in memory, who was asked for again, or comes back, stands higher than a newcomer. Newcomers
+go first while they are more than a fifth: a crawler that asks a million URLs once each does not
+take away what everybody asks for. The column ``used`` tells them apart: a newcomer has its time less
 `_NEWCOMER`, which is before all times. Releases that did not know this read such a file, and
 drop newcomers as too old.
 """
@@ -25,6 +25,7 @@ from timegate.cache.database import (
     number,
     open_database,
 )
+from timegate.cache.departed import Departed
 from timegate.cache.store import LONGEST, Clock, Kept
 from timegate.cache.trouble import Trouble
 
@@ -48,8 +49,9 @@ _INSERT: Final = """INSERT INTO entry (key, value, said, fresh, until, used)
     said = excluded.said, fresh = excluded.fresh, until = excluded.until,
     used = max(used, excluded.used)"""
 _MARK: Final = "UPDATE entry SET used = ? WHERE key = ?"
-_EVICT: Final = """DELETE FROM entry WHERE id IN
-    (SELECT id FROM entry WHERE used >= ? AND used < ? ORDER BY used, id LIMIT ?)"""
+_OLDEST: Final = """SELECT id, key FROM entry WHERE used >= ? AND used < ?
+    ORDER BY used, id LIMIT ?"""
+_DELETE: Final = "DELETE FROM entry WHERE id = ?"
 _COUNTS: Final = "SELECT count(*) FILTER (WHERE used < 0), count(*) FROM entry"
 _REMOVE: Final = "DELETE FROM entry WHERE key >= ? AND key < ?"
 _FAILURES: Final = (sqlite3.Error, OSError, Newer)
@@ -83,6 +85,7 @@ class Entries:
         self._writing = writing
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
+        self._departed = Departed()
         self._newcomers_go = True
         self._until_count = 0
 
@@ -110,8 +113,9 @@ class Entries:
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.executemany(_MARK, [(now, key) for key in touched])
-                new = now - _NEWCOMER
-                connection.executemany(_INSERT, [(k, *kept, new) for k, kept in batch.items()])
+                connection.executemany(
+                    _INSERT, [(k, *kept, self._standing(k, now)) for k, kept in batch.items()]
+                )
                 self._make_room(connection, now, max(_AT_ONCE, 2 * len(batch)))
         except _FAILURES as error:
             self.lost += len(batch)
@@ -154,8 +158,8 @@ class Entries:
         *most* are evicted, or little more; the next write does the rest.
         """
         oldest = now - LONGEST
-        connection.execute(_EVICT, (-math.inf, oldest - _NEWCOMER, _BATCH))
-        connection.execute(_EVICT, (0, oldest, _BATCH))
+        self._delete(connection, -math.inf, oldest - _NEWCOMER, _BATCH)
+        self._delete(connection, 0, oldest, _BATCH)
         page = number(connection, "PRAGMA page_size")
         evicted = 1
         while evicted and most > 0:
@@ -172,13 +176,26 @@ class Entries:
             newcomers, everybody = connection.execute(_COUNTS).fetchone()
             self._newcomers_go = newcomers * _NEWCOMERS_SHARE > everybody
             self._until_count = everybody // _COUNT_AGAIN + 1
-        whose = (-math.inf, 0) if self._newcomers_go else (0, math.inf)
+        first, end = (-math.inf, 0.0) if self._newcomers_go else (0.0, math.inf)
         some = min(_BATCH, self._until_count)
-        evicted = connection.execute(_EVICT, (*whose, some)).rowcount
+        evicted = self._delete(connection, first, end, some)
         if not evicted:
-            evicted = connection.execute(_EVICT, (-math.inf, math.inf, some)).rowcount
+            evicted = self._delete(connection, -math.inf, math.inf, some)
         self._until_count -= some
         return evicted
+
+    def _delete(
+        self, connection: sqlite3.Connection, first: float, end: float, most: int
+    ) -> int:
+        """Delete those that were used the longest ago, from *first* to before *end*."""
+        rows = connection.execute(_OLDEST, (first, end, most)).fetchall()
+        connection.executemany(_DELETE, [(row[0],) for row in rows])
+        for _, key in rows:
+            self._departed.note(_text(key))
+        return len(rows)
+
+    def _standing(self, key: str, now: int) -> int:
+        return now if self._departed.knows(key) else now - _NEWCOMER
 
     def _connected(self) -> sqlite3.Connection:
         """Return the connection to what lies at the path now: files get deleted, replaced."""
@@ -197,3 +214,8 @@ class Entries:
             condemn(self._path, self._inode)
         except OSError as hindrance:
             trouble.happened(f"{error}; it cannot be set aside: {hindrance}")
+
+
+def _text(key: object) -> str:
+    """Return a key as it was put; others may write to the file as well (SE-17)."""
+    return bytes(key).decode(errors="replace") if isinstance(key, bytes) else str(key)

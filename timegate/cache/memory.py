@@ -1,6 +1,7 @@
 """Keeps entries in this process, bounded by bytes, in two halves of unequal standing.
 
-What is put enters on probation; what is asked for again is protected. Eviction takes from
+What is put enters on probation; what is asked for again is protected, and so is what comes back
+after it had to go. Eviction takes from
 probation first, so a crawler that asks a million URLs once each flushes a fifth of the store
 and not what everybody asks for. (Segmented LRU; with plain LRU such a scan evicts everything.)
 """
@@ -10,6 +11,7 @@ from collections import OrderedDict
 from sys import getsizeof
 from typing import Final
 
+from timegate.cache.departed import Departed
 from timegate.cache.store import Clock, Kept, Stored
 
 LIMIT: Final = 64 << 20
@@ -37,6 +39,7 @@ class MemoryStore:
         self._protected: OrderedDict[str, Kept] = OrderedDict()
         self._probation_size = 0
         self._protected_size = 0
+        self._departed = Departed()
 
     @property
     def size(self) -> int:
@@ -69,13 +72,13 @@ class MemoryStore:
     ) -> None:
         """Keep *value*, which was said *age* seconds ago."""
         kept = Kept.of(value, self._clock() - age, lifetime, stale_for)
-        was_protected = key in self._protected
+        is_known = key in self._protected or self._departed.knows(key)
         self._drop(key)
         if _cost(key, kept) > self._largest:
             return
         self._probation[key] = kept
         self._probation_size += _cost(key, kept)
-        if was_protected:
+        if is_known:
             self._protect(key, kept)
         self._make_room()
 
@@ -112,6 +115,7 @@ class MemoryStore:
         while self.size > self._limit:
             key, kept = self._probation.popitem(last=False)
             self._probation_size -= _cost(key, kept)
+            self._departed.note(key)
 
     def _drop(self, key: str) -> None:
         kept = self._protected.pop(key, None)

@@ -64,6 +64,17 @@ async def test_what_is_asked_for_again_survives_a_crowd_that_is_asked_once() -> 
     assert all(store.get_now(key) for key in hot)
 
 
+async def test_what_comes_back_after_it_had_to_go_stays() -> None:
+    """Seen once a minute, since answers are ready elsewhere for so long."""
+    store = MemoryStore(limit=100_000)
+    for number in range(2):
+        await store.put("hot", bytes(100), 3600, 3600)
+        for other in range(1000):
+            await store.put(f"{number} {other}", bytes(1000), 3600, 3600)
+
+        assert (await store.get("hot") is not None) == bool(number)
+
+
 async def test_what_was_refreshed_keeps_its_standing() -> None:
     store = MemoryStore(limit=100_000)
     await store.put("hot", b"old", 60, 60)

@@ -356,6 +356,18 @@ async def test_what_was_refreshed_keeps_its_standing(tmp_path: Path) -> None:
     assert hot.value == b"new"
 
 
+async def test_what_comes_back_after_it_had_to_go_stays(tmp_path: Path) -> None:
+    async with opened(tmp_path / "cache.db", limit=2 << 20) as store:
+        for number in range(2):
+            await store.put("hot", bytes(100), 3600, 3600)
+            for other in range(1000):
+                await store.put(f"{number} {other}", bytes(4000), 3600, 3600)
+                await store.flush()
+            found = await store.get("hot")
+
+            assert (found is not None) == bool(number)
+
+
 async def test_newcomers_have_room_where_everything_was_asked_for_again(
     tmp_path: Path,
 ) -> None:
