@@ -5,9 +5,9 @@ caller gets nothing. A file that turns out damaged is set aside, and the next ca
 
 As in memory, who was asked for again, or comes back, stands higher than a newcomer. Newcomers
 go first while they are more than a fifth: a crawler that asks a million URLs once each does not
-take away what everybody asks for. The column ``used`` tells them apart: a newcomer has its time less
-`_NEWCOMER`, which is before all times. Releases that did not know this read such a file, and
-drop newcomers as too old.
+take away what everybody asks for. The column ``used`` tells them apart: a newcomer has its time
+less `_NEWCOMER`, which is before all times. Releases that did not know this read such a file,
+and drop newcomers as too old.
 """
 
 import math
