@@ -322,8 +322,17 @@ async def test_a_content_location_elsewhere_is_doubtful_at_a_timegate(location: 
 
 
 async def test_a_timegate_may_have_no_other_address() -> None:
-    """Pattern 2.3 of RFC 7089."""
+    """Pattern 2.3 of RFC 7089. Who is led there sends no time, and sees another copy."""
     closest = await found({TIMEGATE: memento(VARY)})
+
+    assert closest.memento.uri == TIMEGATE
+    assert closest.doubts == (
+        "it has no address of its own: asked without a time, this one may lead elsewhere",
+    )
+
+
+async def test_the_newest_needs_no_address_of_its_own() -> None:
+    closest = await found({TIMEGATE: memento(VARY)}, when=None)
 
     assert closest.memento.uri == TIMEGATE
     assert closest.doubts == ()
