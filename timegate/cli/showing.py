@@ -31,8 +31,7 @@ def told(resolution: Resolution, judged: Verdict, registry: Registry) -> Iterato
     """Yield the answer in lines that stay as they are, for pipes."""
     memento = resolution.memento
     if memento is None:
-        silent = ", ".join(resolution.failed)
-        yield f"nothing found; no answer from {silent}" if silent else "nothing found"
+        yield _nothing(resolution)
         if resolution.unasked:
             spared = ", ".join(escaped(one.url) for one in resolution.unasked)
             yield f"not every archive was asked for {spared}"
@@ -47,6 +46,13 @@ def told(resolution: Resolution, judged: Verdict, registry: Registry) -> Iterato
             yield f"also in {attempt.archive}: {header_safe(copy.uri)}"
     if resolution.failed:
         yield f"no answer from {', '.join(resolution.failed)}"
+
+
+def _nothing(resolution: Resolution) -> str:
+    silent = ", ".join(resolution.failed)
+    if silent:
+        return f"nothing found; no answer from {silent}"
+    return "nothing found" if resolution.attempts else "nothing found: nobody could be asked"
 
 
 def show(

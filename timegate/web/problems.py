@@ -11,7 +11,7 @@ from timegate.printing import escaped
 from timegate.problem import status_of_refusal
 from timegate.querying import NotNegotiable
 from timegate.report import unasked, unheard
-from timegate.resolution import Resolution
+from timegate.resolution import Policy, Resolution
 from timegate.web.call import Answer
 
 _TYPE: Final = "https://timegate.example/problems/"
@@ -19,7 +19,7 @@ _TITLES: Final = {
     "bad-identifier": "The identifier cannot be read",
     "bad-accept-datetime": "Accept-Datetime cannot be read",
     "bad-request": "The request cannot be read",
-    "bad-parameter": "A parameter cannot be read",
+    "bad-parameter": "A parameter cannot be used",
     "too-long": "The identifier is too long",
     "not-negotiable": "The identifier cannot be negotiated in time",
     "unknown-archive": "The archive is not known here",
@@ -113,12 +113,16 @@ def nothing_found(
     trail = _trail(resolution)
     if not resolution.complete:
         return _incomplete(resolution, headers, trail)
+    if not resolution.attempts and _chosen(resolution.policy):
+        # A 404 would say that archives were asked, and said no.
+        why = "no archive is left to ask: look at archives= and exclude=, and at /archives"
+        return problem(400, "bad-parameter", why, headers=headers, archives=trail)
     missing = unheard(resolution, named)
     if missing is not None and named is not None and named.access != "open":
         return _restricted(named, missing, headers, trail)
     detail = "every archive that was asked answered that it has none"
     if not resolution.attempts:
-        detail = "no archive could be asked: look at archives= and exclude=, or at /archives"
+        detail = "no archive could be asked: /archives tells why"
     told: dict[str, object] = {"archives": trail}
     if resolution.unasked:
         spared = ", ".join(one.url for one in resolution.unasked)
@@ -127,6 +131,11 @@ def nothing_found(
     if missing is not None:
         detail += f"; {missing}"
     return problem(404, "no-memento", detail, headers=headers, **told)
+
+
+def _chosen(policy: Policy) -> bool:
+    """Whether the client said whom to ask."""
+    return policy.archives is not None or bool(policy.exclude)
 
 
 def _incomplete(

@@ -156,7 +156,7 @@ def _nothing(query: Query, policy: Policy, merge: Merge, headers: dict[str, str]
         Attempt(archive, merge.failures.get(archive), 0.0, query.original)
         for archive in merge.asked
     )
-    if not merge.failures:
+    if attempts and not merge.failures:
         headers = {**headers, "X-Memento-Count": "0"}
     resolution = Resolution(query, policy, None, (), attempts)
     return nothing_found(resolution, None, headers)

@@ -151,3 +151,7 @@ def test_an_archive_that_was_asked_has_spoken_for_itself() -> None:
     assert lines_of(ASKED, Attempt("internet-archive", None, 0.4, QUERY.original)) == [
         "nothing found"
     ]
+
+
+def test_where_nobody_was_asked_nobody_said_no() -> None:
+    assert lines_of("http://www.dr.dk") == ["nothing found: nobody could be asked"]

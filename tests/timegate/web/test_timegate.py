@@ -197,9 +197,21 @@ async def test_an_archive_that_contradicts_itself_is_never_called_exact() -> Non
     assert 'doubt="Memento-Datetime says otherwise"' in seen.headers["Memento-Precision"]
 
 
-async def test_where_nobody_can_be_asked_that_is_said() -> None:
+@pytest.mark.parametrize("wish", ["exclude=a", "archives=nowhere"])
+async def test_who_leaves_nobody_to_ask_is_told_so_and_not_that_there_is_no_copy(
+    wish: str,
+) -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
-        seen = await site.ask(f"/timegate/{URL}", AT, ("Prefer", "exclude=a"))
+        seen = await site.ask(f"/timegate/{URL}", AT, ("Prefer", wish))
+
+    assert seen.status == 400
+    assert "no archive is left to ask" in json.loads(seen.body)["detail"]
+    assert "accept-datetime" in seen.headers["Vary"]
+
+
+async def test_where_there_is_nobody_to_ask_that_is_said() -> None:
+    async with serving() as site:
+        seen = await site.ask(f"/timegate/{URL}", AT)
 
     assert seen.status == 404
     assert "no archive could be asked" in json.loads(seen.body)["detail"]
