@@ -139,8 +139,8 @@ async def log_flooded(rig: Rig) -> None:
     rig.promise(
         f"{len(answers) / took:.0f} requests a second, all to be written: lines a second",
         f"{lines / took:.0f}, and {dropped:,} counted ({statuses(answers)})",
-        f"{_MOST_LINES}",
-        # A second begun counts as one, and those after the flood are few.
+        f"{_MOST_LINES} in each second begun",
+        # Two of them more than it took: one at its end, one for what came after.
         met=lines <= _MOST_LINES * (took + 2)
         and all(answer.status == 302 for answer in answers),
     )
