@@ -199,7 +199,7 @@ class Negotiator:
         if uri == question.url and "accept-datetime" in question.headers:
             # Pattern 2.3 of RFC 7089. Whoever is led there has no Accept-Datetime to send.
             doubts += (
-                "it has no address of its own: asked without a time, this one may lead elsewhere",
+                "it has no address of its own: without a time, this one may lead elsewhere",
             )
         # Without Memento-Datetime this is the frame around a memento, and so is its status.
         status = statement.status if statement.datetime else None

@@ -327,7 +327,7 @@ async def test_a_timegate_may_have_no_other_address() -> None:
 
     assert closest.memento.uri == TIMEGATE
     assert closest.doubts == (
-        "it has no address of its own: asked without a time, this one may lead elsewhere",
+        "it has no address of its own: without a time, this one may lead elsewhere",
     )
 
 
