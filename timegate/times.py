@@ -16,6 +16,10 @@ from archives.reading import Diagnosis, Malformed
 from timegate.identifiers.duri import read_duri
 
 _DIGITS: Final = re.compile(r"[0-9]{4,23}")
+_CALENDAR_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:T[0-9:.]{5,18}Z?)?)?")
+_YEAR_FIRST: Final = re.compile(r"[0-9]{4}[-/.]")
+_EARLIEST_YEAR: Final = 1000
+"""What has fewer digits was not typed to its end."""
 # Two dates that differ in every part: what both results share was said, the rest filled in.
 _ONE: Final = datetime(2004, 1, 28, 1, 1, 1, tzinfo=UTC)
 _OTHER: Final = datetime(2008, 10, 29, 2, 2, 2, tzinfo=UTC)
@@ -35,7 +39,9 @@ def read_time(text: str) -> Moment | None:
 def _iso(text: str) -> Moment | None:
     try:
         reading = read_duri(f"duri:{text}:x:", Diagnosis())
-    except Malformed:
+    except Malformed as complaint:
+        if _CALENDAR_DATE.fullmatch(text):
+            raise ValueError(f"{text!r} is no time: {complaint.why}") from complaint
         return None
     return reading.identifier.time if reading else None
 
@@ -49,14 +55,15 @@ def _http(text: str) -> Moment | None:
 
 def _free(text: str) -> Moment:
     one, other = _guess(text, _ONE), _guess(text, _OTHER)
-    if _guess(text, _ONE, day_first=True) != one:
+    # Nobody writes the day between year and month, but dateutil would read it so.
+    if not _YEAR_FIRST.match(text) and _guess(text, _ONE, day_first=True) != one:
         raise ValueError(f"{text!r} is ambiguous: write it like 2016-02-01")
     stated = 0
     for part in _PARTS:
         if getattr(one, part) != getattr(other, part):
             break
         stated += 1
-    if not stated:
+    if not stated or one.year < _EARLIEST_YEAR:
         raise ValueError(f"{text!r} names no year")
     return Moment(Moment.of(one).digits[: 2 + 2 * stated])
 

@@ -19,6 +19,10 @@ from timegate.times import read_time
         ("March 2016", "2016-03"),
         ("22 January 2016", "2016-01-22"),
         ("Jan 22 2016, 11:20", "2016-01-22T11:20Z"),
+        ("2010-11-05 10:15", "2010-11-05T10:15Z"),
+        ("2010-11-05 10:15:00", "2010-11-05T10:15:00Z"),
+        ("2010-11-05 10:15:00 UTC", "2010-11-05T10:15:00Z"),
+        ("2010/11/05", "2010-11-05"),
     ],
 )
 def test_only_what_was_said_counts(typed: str, meant: str) -> None:
@@ -38,6 +42,11 @@ def test_no_time_is_the_newest(typed: str) -> None:
         ("22 January", "names no year"),
         ("20161301", "no month 13"),
         ("20160", "4, 6, 8"),
+        ("201", "names no year"),
+        ("2015-02-29", "2015-02 has the days 01 to 28"),
+        ("2015-13", "no month 13"),
+        ("2015-02-28T25:00:00Z", "25"),
+        ("05.11.2010", "ambiguous"),
     ],
 )
 def test_what_cannot_be_known_is_refused(typed: str, why: str) -> None:
