@@ -2,10 +2,10 @@
 
 import asyncio
 import errno
-import os
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +13,8 @@ from timegate.upstream.racing import first_connected
 
 LIVE = "127.0.0.1"
 REFUSING = "127.0.0.99"
+_OPEN = ("01", "02")
+"""ESTABLISHED and SYN_SENT."""
 SILENT = [f"127.0.0.{number}" for number in range(2, 9)]
 
 
@@ -36,8 +38,10 @@ def live() -> Iterator[int]:
         yield int(server.getsockname()[1])
 
 
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 -- as many, no paths
+def connections(port: int) -> int:
+    """Return how many are open to *port* or on the way there, as the kernel sees it."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(1 for row in rows if row[2].endswith(f":{port:04X}") and row[3] in _OPEN)
 
 
 async def settled() -> None:
@@ -48,13 +52,13 @@ async def settled() -> None:
 
 async def test_the_next_is_tried_while_the_first_says_nothing() -> None:
     with live() as port, silent(SILENT[0], port):
-        before = descriptors()
+        before = connections(port)
         address, sock = await first_connected([SILENT[0], LIVE], port, 10)
         await settled()
 
         assert address == LIVE
         assert sock.getpeername() == (LIVE, port)
-        assert descriptors() == before + 1
+        assert connections(port) == before + 1
         sock.close()
 
 
@@ -62,12 +66,12 @@ async def test_one_of_eight_is_enough() -> None:
     with live() as port, ExitStack() as stack:
         for address in SILENT:
             stack.enter_context(silent(address, port))
-        before = descriptors()
+        before = connections(port)
         address, sock = await first_connected([*SILENT, LIVE], port, 10)
         await settled()
 
         assert address == LIVE
-        assert descriptors() == before + 1
+        assert connections(port) == before + 1
         sock.close()
 
 
@@ -87,22 +91,22 @@ async def test_where_all_refuse_it_says_so() -> None:
 
 async def test_where_none_answers_it_ends_and_leaves_nothing_behind() -> None:
     with live() as port, silent(SILENT[0], port), silent(SILENT[1], port):
-        before = descriptors()
+        before = connections(port)
         with pytest.raises(TimeoutError, match="no connection in time"):
             await first_connected(SILENT[:2], port, 0.05)
         await settled()
 
-        assert descriptors() == before
+        assert connections(port) == before
 
 
 async def test_who_is_cancelled_leaves_nothing_behind() -> None:
     with live() as port, silent(SILENT[0], port):
-        before = descriptors()
+        before = connections(port)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(first_connected([SILENT[0]], port, 10))
             await settled()
-            assert descriptors() > before
+            assert connections(port) > before
             task.cancel()
         await settled()
 
-        assert descriptors() == before
+        assert connections(port) == before
