@@ -36,9 +36,9 @@ _PIECE: Final = 1000
 """Pages that are written together."""
 _LIMIT: Final = 64
 _LONG: Final = "x" * 1800
-_BESIDE: Final = 32
-"""Megabytes beside the cache: 16 of answers that are ready to be given again for some seconds,
-and what was made of the last thousand addresses."""
+_BESIDE: Final = 40
+"""Megabytes beside the cache: 16 of answers that are ready to be given again for a minute, what
+was made of the last thousand addresses, and what waits to be written."""
 _ONLY_CACHED: Final = {"Cache-Control": "only-if-cached"}
 
 
