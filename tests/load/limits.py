@@ -16,6 +16,7 @@ from tests.chaos.rig.liveness import pinged
 from tests.chaos.rig.processes import running
 from tests.chaos.rig.timegates import TimeGate, free_port, timegate
 from tests.chaos.scenario import CannotRun, Rig, Scenario
+from tests.load.capacity import capacity
 
 _ARCHIVES: Final = 6
 _FEW_PLACES: Final = {"TIMEGATE_LIMITS_IN_FLIGHT": "64", "TIMEGATE_LIMITS_QUEUE": "16"}
@@ -43,7 +44,7 @@ async def processor_taken(rig: Rig) -> None:
             farm.behave([0], "hang")
             some = await client.at_once(timegates("some", 8), 8)
             farm.behave(range(_ARCHIVES), seconds=0.5)
-            rate = 3 * await _capacity(server)
+            rate = 3 * await capacity(server, 2)
             async with pinged(server.port, rig.folder) as liveness:
                 many = await client.at_rate(timegates("many", int(rate * seconds)), rate)
     _held(rig, "all archives hang, hard deadline", none, 504, _HARD)
@@ -110,7 +111,7 @@ async def little_memory(rig: Rig) -> None:
         farm.behave(range(_ARCHIVES), seconds=0.3)
         config = farm.entries() + cache
         with timegate(rig.place("t"), config, port=port) as server:
-            rate = 3 * await _capacity(server)
+            rate = 3 * await capacity(server, 2)
             questions = timegates("much", int(rate * seconds))
             async with asyncio.TaskGroup() as group:
                 watching = group.create_task(_kill_if_large(server))
@@ -151,15 +152,6 @@ async def _kill_if_large(server: TimeGate) -> None:
 
 def _peak(server: TimeGate) -> float:
     return server.running.peak if server.running.alive else math.nan
-
-
-async def _capacity(server: TimeGate) -> float:
-    """Return how many new questions a second are answered at most."""
-    client = Client(server.port)
-    await client.at_once(timegates("warm", 50), 16)
-    began = time.monotonic()
-    answers = await client.at_once(timegates("peak", 500), 64)
-    return len(answers) / (time.monotonic() - began)
 
 
 SCENARIOS: Final = (

@@ -5,10 +5,11 @@ import time
 from typing import Final
 
 from tests.chaos.rig.archives import archives
-from tests.chaos.rig.asking import Answer, Client, percentile, statuses, timegates
+from tests.chaos.rig.asking import Client, percentile, statuses, timegates
 from tests.chaos.rig.liveness import pinged
 from tests.chaos.rig.timegates import TimeGate, timegate
 from tests.chaos.scenario import Rig, Scenario, part_of
+from tests.load.capacity import capacity
 
 _ARCHIVES: Final = 6
 _GLUTTON: Final = "127.0.7.7"
@@ -51,7 +52,7 @@ async def overloaded(rig: Rig) -> None:
     with archives(_ARCHIVES, rig.folder) as farm:
         farm.behave(range(_ARCHIVES), seconds=0.5)
         with timegate(rig.place("t"), farm.entries(), environment=_FEW_PLACES) as server:
-            peak = await _capacity(server, 4)
+            peak = await capacity(server, 4)
             count = int(3 * peak * seconds)
             async with pinged(server.port, rig.folder) as liveness:
                 began = time.monotonic()
@@ -83,17 +84,6 @@ async def overloaded(rig: Rig) -> None:
     )
 
 
-async def _capacity(server: TimeGate, seconds: int) -> float:
-    """Return how many new questions a second are answered at most."""
-    client = Client(server.port)
-    await client.at_once(timegates("warm", 50), 16)
-    began = time.monotonic()
-    answers: list[Answer] = []
-    while time.monotonic() < began + seconds:
-        answers += await client.at_once(timegates("peak", 128, len(answers)), 64)
-    return len(answers) / (time.monotonic() - began)
-
-
 async def _recovery(server: TimeGate) -> str:
     """Return after how many seconds twenty new questions in a row are answered."""
     began = time.monotonic()
@@ -112,7 +102,7 @@ async def glutton(rig: Rig) -> None:
     with archives(_ARCHIVES, rig.folder) as farm:
         farm.behave(range(_ARCHIVES), seconds=0.5)
         with timegate(rig.place("t"), farm.entries()) as server:
-            peak = await _capacity(server, 2)
+            peak = await capacity(server, 2)
             # In half a second each, these are far more at once than one may have.
             greedy = Client(server.port, address=_GLUTTON)
             modest = [Client(server.port, address=f"127.0.6.{n}") for n in range(1, 21)]

@@ -1,0 +1,17 @@
+"""How much a server can do, before it is given more."""
+
+import time
+
+from tests.chaos.rig.asking import Answer, Client, timegates
+from tests.chaos.rig.timegates import TimeGate
+
+
+async def capacity(server: TimeGate, seconds: int) -> float:
+    """Return how many new questions a second are answered at most."""
+    client = Client(server.port)
+    await client.at_once(timegates("warm", 50), 16)
+    began = time.monotonic()
+    answers: list[Answer] = []
+    while time.monotonic() < began + seconds:
+        answers += await client.at_once(timegates("peak", 128, len(answers)), 64)
+    return len(answers) / (time.monotonic() - began)
