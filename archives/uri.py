@@ -25,6 +25,7 @@ _COMMON: Final = compiled(
 _SCHEME: Final = compiled(r"([A-Za-z][A-Za-z0-9+.-]*+):")
 # A port behind a dotted name: no scheme that archives meet looks like that.
 _HOST_FIRST: Final = compiled(r"[\w-]++(?:\.[\w-]++)++\.?+(?::[0-9]++)?+(?=[/?#]|\Z)")
+_ONE_SLASH: Final = compiled(r"https?+:/(?=[^/])", re.IGNORECASE)
 _AUTHORITY: Final = compiled(r"//([^/?#]*+)")
 _PORT: Final = compiled(r"(?::[0-9]{0,5})?")
 _FUTURE_ADDRESS: Final = compiled(r"v[0-9A-Fa-f]++\.[!$&-.0-;=A-Z_a-z~]++", re.IGNORECASE)
@@ -117,6 +118,12 @@ def read_uri(text: str, diagnosis: Diagnosis, offset: int = 0) -> str:
         raise Malformed(
             "item-not-absolute", "a URI begins with a scheme, such as http:", offset
         )
+    if _ONE_SLASH.match(text):
+        # Front ends merge slashes, and no http URL is without a host (RFC 9110 4.2.1).
+        why = "one slash behind the scheme: two were meant"
+        diagnosis.repair("slash-collapsed", why, offset + scheme.end() + 1)
+        text = text.replace("/", "//", 1)
+        offset -= 1
     return scheme[1].lower() + ":" + _read_rest(text, scheme.end(), diagnosis, offset)
 
 
@@ -239,6 +246,14 @@ def host_of(uri: str) -> str:
     if hostport.startswith("["):
         return hostport.partition("]")[0] + "]"
     return hostport.partition(":")[0]
+
+
+def without_user(uri: str) -> str:
+    """Return *uri* without the name and the password of a user."""
+    authority = _AUTHORITY.match(uri, uri.find(":") + 1) if "@" in uri else None
+    if authority is None or "@" not in authority[1]:
+        return uri
+    return uri[: authority.start(1)] + uri[authority.start(1) + authority[1].rindex("@") + 1 :]
 
 
 def negotiable(uri: str) -> bool:

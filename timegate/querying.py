@@ -1,7 +1,7 @@
 """From what a reference says to what archives are asked.
 
 An identifier keeps everything that was written; archives can be asked for an http URL without
-its fragment, near a time, and for nothing else.
+its fragment and its user, near a time, and for nothing else.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from typing import Final
 from archives.moment import Moment
 from archives.reading import Diagnostic
 from archives.registry import Registry
-from archives.uri import host_of, negotiable
+from archives.uri import host_of, negotiable, without_user
 from timegate.identifier import Reading
 from timegate.resolution import Query, Syntax
-from timegate.verdict import STRIPPED_FRAGMENT
+from timegate.verdict import STRIPPED_FRAGMENT, STRIPPED_USER
 
 # These links were made by aggregators, which asked every archive they knew.
 _AGGREGATORS: Final = frozenset({"timetravel", "memgator-odu"})
@@ -39,9 +39,14 @@ def query_for(reading: Reading, registry: Registry) -> Query:
     item = identifier.item
     if item is None or not identifier.negotiable:
         raise _refusal(reading)
-    original, fragment_sign, _ = item.partition("#")
+    named, fragment_sign, _ = item.partition("#")
+    original = without_user(named)
     archive, archive_id = _archive(reading, registry)
-    notes = [diagnostic.token for diagnostic in reading.diagnostics]
+    notes = _tokens(reading.diagnostics)
+    if fragment_sign:
+        notes.append(STRIPPED_FRAGMENT)
+    if original != named:
+        notes.append(STRIPPED_USER)
     return Query(
         original=original,
         at=identifier.time,
@@ -52,9 +57,7 @@ def query_for(reading: Reading, registry: Registry) -> Query:
         literal=_literal(reading, item),
         minted=reading.scheme == "pdi",
         syntax=_syntax(reading.diagnostics),
-        diagnostics=tuple(
-            dict.fromkeys([*notes, *([STRIPPED_FRAGMENT] if fragment_sign else [])])
-        ),
+        diagnostics=tuple(notes),
     )
 
 
@@ -63,12 +66,19 @@ def query_for_url(
 ) -> Query:
     """Return what a TimeGate is asked: a URL, and the time of ``Accept-Datetime``.
 
-    The fragment of a plain URL stays with the client (N-8). Raises NotNegotiable.
+    The fragment of a plain URL stays with the client (N-8), and so does a password, but that
+    is told: whoever logs in may see another page (R23). Raises NotNegotiable.
     """
     if not negotiable(original):
         raise NotNegotiable("not-negotiable", "archives of the web hold http and https URLs")
-    told = tuple(dict.fromkeys(diagnostic.token for diagnostic in diagnostics))
-    return Query(original.partition("#")[0], at, syntax=_syntax(diagnostics), diagnostics=told)
+    named = original.partition("#")[0]
+    url = without_user(named)
+    notes = [*_tokens(diagnostics), *([] if url == named else [STRIPPED_USER])]
+    return Query(url, at, syntax=_syntax(diagnostics), diagnostics=tuple(notes))
+
+
+def _tokens(diagnostics: Sequence[Diagnostic]) -> list[str]:
+    return list(dict.fromkeys(diagnostic.token for diagnostic in diagnostics))
 
 
 def _refusal(reading: Reading) -> NotNegotiable:
@@ -83,7 +93,10 @@ def _refusal(reading: Reading) -> NotNegotiable:
     if item.startswith("~"):
         why = "only the archive that assigned this item id can look it up"
         return NotNegotiable("not-negotiable", why)
-    why = f"archives of the web hold http and https URLs, not {item.partition(':')[0]}"
+    scheme = item.partition(":")[0]
+    why = f"archives of the web hold http and https URLs, not {scheme}"
+    if scheme in ("http", "https"):
+        why = "the URL in it has no host"
     return NotNegotiable("not-negotiable", why)
 
 
@@ -109,6 +122,7 @@ def _literal(reading: Reading, item: str) -> str | None:
     tokens = {diagnostic.token for diagnostic in reading.diagnostics}
     if reading.scheme != "urn:pwid" or tokens & (_TAKEN_LITERALLY | _REWRITTEN):
         return None
+    item = without_user(item)
     literal = item.translate(_TRIPLETS)
     # Around an IPv6 address brackets can have been nothing but encoded.
     return literal if literal != item and host_of(literal) == host_of(item) else None

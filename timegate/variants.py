@@ -32,13 +32,10 @@ def variants(query: Query) -> Iterator[Spelling]:
 
 
 def _www(original: str, scheme: str, rest: str) -> Iterator[Spelling]:
-    userinfo, at, after = (
-        rest.rpartition("@") if "@" in rest.partition("/")[0] else ("", "", rest)
-    )
-    if after.startswith("www."):
-        yield Spelling("www", f"{scheme}://{userinfo}{at}{after[4:]}")
+    if rest.startswith("www."):
+        yield Spelling("www", f"{scheme}://{rest[4:]}")
     elif host_of(original).count(".") == 1:
-        yield Spelling("www", f"{scheme}://{userinfo}{at}www.{after}")
+        yield Spelling("www", f"{scheme}://www.{rest}")
 
 
 def _slash(original: str, rest: str) -> Iterator[Spelling]:

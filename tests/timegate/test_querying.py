@@ -70,6 +70,31 @@ def test_a_pdi_that_encapsulates_a_url_asks_for_the_day_it_was_minted() -> None:
     assert query.archive_id is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        PWID + "http://me:secret@www.dr.dk/",
+        PWID + "http://me%2540home:secret@www.dr.dk/",
+        "duri:2016:http://me@www.dr.dk/",
+        "http://me:secret@www.dr.dk/",
+    ],
+)
+def test_archives_are_told_of_no_user(text: str) -> None:
+    query = asked(text)
+
+    assert query.original == "http://www.dr.dk/"
+    assert "me" not in (query.literal or "")
+    assert "item-user" in query.diagnostics
+
+
+@pytest.mark.parametrize("url", ["http://www.dr.dk/@me", "http://www.dr.dk?a=me@b"])
+def test_an_at_sign_elsewhere_names_no_user(url: str) -> None:
+    query = query_for_url(url, None)
+
+    assert query.original == url
+    assert query.diagnostics == ()
+
+
 def test_a_link_into_an_archive_names_it() -> None:
     query = asked("https://web.archive.org/web/2016id_/http://www.dr.dk/")
 

@@ -6,6 +6,7 @@ import http_sf
 import pytest
 
 from archives.model import Negotiation
+from archives.moment import Moment
 from archives.registry import Registry, entry_from, load_known
 from tests.timegate.resolutions import (
     PAGE,
@@ -18,7 +19,7 @@ from tests.timegate.resolutions import (
     resolved,
 )
 from timegate.identifiers import parse
-from timegate.querying import query_for
+from timegate.querying import query_for, query_for_url
 from timegate.resolution import Attempt, Query, Rule, Syntax
 from timegate.verdict import Member, Verdict, header, in_words, location, verdict
 
@@ -284,7 +285,11 @@ def test_an_archived_status_other_than_200_is_told(
         ("http://a.example/x", "http://b.example/x", "redirected", None),
         ("http://a.example/x", "http://a.example:8080/x", "redirected", None),
         ("http://a.example/x", "ftp://a.example/x", "redirected", None),
-        ("http://a.example/x", "http://me@a.example/x", "redirected", None),
+        ("http://a.example/x", "http://me@a.example/x", "variant", "userinfo"),
+        ("http://a..example/x", "http://a.example/x", "variant", "fuzzy"),
+        ("http://a.example/x", "http://a.example./x", "variant", "fuzzy"),
+        ("http://a.example/b/../x", "http://a.example/x", "variant", "fuzzy"),
+        ("http://a.example:8080/x", "http://a.example:8080//x", "variant", "fuzzy"),
         ("http://a.example/?u=http://b/", "a.example/?u=http://b/", "variant", "scheme"),
         ("http://a.example/x", "", "unknown", None),
     ],
@@ -321,6 +326,18 @@ def test_a_variant_that_we_tried_explains_the_difference(
 
     assert of(result.uri).value == value
     assert of(result.uri)["rule"] == rule
+
+
+@pytest.mark.parametrize("fragment", ["", "#top"])
+def test_a_user_of_whom_archives_are_not_told_is_missed(fragment: str) -> None:
+    query = query_for_url(f"http://me:secret@www.dr.dk/{fragment}", Moment(SECOND))
+
+    result = judged(query, found(memento(SECOND)))
+
+    assert of(result.uri) == Member("variant", {"rule": "userinfo"})
+    assert of(result.syntax)["diag"] == "item-user"
+    assert result.match.value == "approximate"
+    assert "secret" not in header(result)
 
 
 def test_a_fragment_that_was_part_of_the_name_is_missed() -> None:

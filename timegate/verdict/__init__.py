@@ -22,11 +22,12 @@ from timegate.verdict.content import (
 )
 from timegate.verdict.header import header
 from timegate.verdict.member import Member, Verdict, matched, plain
-from timegate.verdict.uri import STRIPPED_FRAGMENT, uri_member
+from timegate.verdict.uri import STRIPPED_FRAGMENT, STRIPPED_USER, uri_member
 from timegate.verdict.words import in_words
 
 __all__ = [
     "STRIPPED_FRAGMENT",
+    "STRIPPED_USER",
     "Member",
     "Verdict",
     "delivers_raw",

@@ -83,7 +83,8 @@ _RULES: Final = {
     "case": "capital and small letters differ",
     "query-order": "its query is in another order",
     "fragment": "archives do not know fragments",
-    "fuzzy": "its query differs",
+    "userinfo": "archives are not told of users and passwords",
+    "fuzzy": "its query differs, or it is written in another way",
     "port": "the usual port is written or not",
 }
 

@@ -1,8 +1,9 @@
 """Of which URL the copy is, beside which was asked for (the member uri).
 
 Archives fold what they index: http and https, www, the last slash, the order of a query. Each
-of these may be another page, so each is told. What no folding explains is where an archived
-redirect led.
+of these may be another page, so each is told. What has the same key in their indexes without
+one of these rules, such as two dots for one, is called fuzzy. What no folding explains is
+where an archived redirect led.
 """
 
 import re
@@ -11,13 +12,18 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from archives.model import Memento
+from archives.surt import surt
 from timegate.resolution import Attempt, Query
 from timegate.verdict.member import Member
 
 STRIPPED_FRAGMENT: Final = "item-fragment"
 """The diagnostic of a query whose item had a fragment, which no archive is asked for (N-8)."""
+STRIPPED_USER: Final = "item-user"
+"""The diagnostic of a query whose item named a user, of whom no archive is told (R23)."""
+_STRIPPED: Final = {STRIPPED_FRAGMENT: "fragment", STRIPPED_USER: "userinfo"}
 _MILDEST_FIRST: Final = (
-    *("fragment", "scheme", "www", "slash", "percent", "case", "query-order", "fuzzy"),
+    *("fragment", "scheme", "www", "slash", "percent", "case", "query-order"),
+    *("userinfo", "fuzzy"),
 )
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 _TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -47,8 +53,7 @@ def uri_member(query: Query, attempt: Attempt, memento: Memento) -> Member:
     rules = _rules(asked, got, attempt)
     if rules is None:
         return Member("redirected", {"got": got})
-    if STRIPPED_FRAGMENT in query.diagnostics:
-        rules = ["fragment", *rules]
+    rules = [*(rule for cut, rule in _STRIPPED.items() if cut in query.diagnostics), *rules]
     if rules:
         worst = max(rules, key=_MILDEST_FIRST.index)
         return Member("variant", {"rule": worst, "got": "" if got == asked else got})
@@ -64,18 +69,30 @@ def _rules(asked: str, got: str, attempt: Attempt) -> Sequence[str] | None:
     reading of an item (P-21) looks like another page.
     """
     rules = _differences(_parts(asked), _parts(got))
-    if rules is not None or attempt.variant is None:
+    if rules is not None:
         return rules
-    beyond = _differences(_parts(attempt.original), _parts(got))
-    return None if beyond is None else [attempt.variant, *beyond]
+    if attempt.variant is not None:
+        beyond = _differences(_parts(attempt.original), _parts(got))
+        if beyond is not None:
+            return [attempt.variant, *beyond]
+    return ["fuzzy"] if _filed_as_one(asked, got) else None
+
+
+def _filed_as_one(asked: str, got: str) -> bool:
+    """Whether indexes have one key for both: then it took no redirect to get there.
+
+    The key holds no scheme, so that of what is no page of the web says nothing.
+    """
+    return got.lower().startswith(("http:", "https:")) and surt(asked) == surt(got)
 
 
 def _differences(one: _Parts, other: _Parts) -> list[str] | None:
-    if (one.user, one.port) != (other.user, other.port):
+    if one.port != other.port:
         return None
     if one.scheme != other.scheme and {one.scheme, other.scheme} - {"http", "https", ""}:
         return None
-    rules = ["scheme"] if one.scheme != other.scheme else []
+    rules = ["userinfo"] if one.user != other.user else []
+    rules += ["scheme"] if one.scheme != other.scheme else []
     if one.host != other.host:
         if one.host.removeprefix("www.") != other.host.removeprefix("www."):
             return None

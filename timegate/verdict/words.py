@@ -32,7 +32,8 @@ _RULES: Final = {
     "case": "capitals instead of small letters or the reverse",
     "query-order": "its query in another order",
     "fragment": "without its fragment",
-    "fuzzy": "with another query",
+    "userinfo": "without the name of a user",
+    "fuzzy": "with another query, or written otherwise",
 }
 _GRAINS: Final = {
     "truncated": "dated to the second only",
