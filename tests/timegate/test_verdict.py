@@ -5,7 +5,7 @@ from dataclasses import replace
 import http_sf
 import pytest
 
-from archives.model import Negotiation
+from archives.model import Closest, Negotiation
 from archives.moment import Moment
 from archives.registry import Registry, entry_from, load_known
 from tests.timegate.resolutions import (
@@ -131,6 +131,21 @@ def test_an_interval_is_told_with_its_end() -> None:
         "delta": 0,
     }
     assert dict(of(result.granularity).params) == {"req": "month", "got": "second"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "req", "until"), [("5", ".5Z", ".6Z"), ("500", ".500Z", ".501Z")]
+)
+def test_a_fraction_is_told_with_the_digits_that_were_stated(
+    asked: str, req: str, until: str
+) -> None:
+    second = "2016-01-22T11:20:29"
+
+    result = judged(asking(SECOND + asked), found(memento(SECOND + "500")))
+
+    time = of(result.time)
+    told = time["req"], time["until"], time["got"]
+    assert told == (second + req, second + until, second + ".500Z")
 
 
 @pytest.mark.parametrize(
@@ -471,3 +486,21 @@ def test_a_copy_of_our_own_is_unaltered_unless_somebody_else_replays_it(
 
     assert of(result.content).value == value
     assert of(result.coverage).value == "as-requested"
+
+
+def test_a_doubt_is_told_in_words() -> None:
+    certain = found(memento(SECOND))
+    assert isinstance(certain.outcome, Closest)
+    doubtful = replace(certain, outcome=replace(certain.outcome, doubts=("two dates",)))
+
+    result = judged(asking(SECOND), doubtful)
+
+    assert result.match.value == "approximate"
+    assert "; in doubt: two dates" in in_words(result)
+
+
+def test_where_nobody_was_asked_nothing_is_complete() -> None:
+    result = judged(asking(SECOND), None)
+
+    assert header(result) == "match=none, sources=partial;asked=0;failed=0, syntax=strict"
+    assert in_words(result) == "no copy found; no archive was asked"

@@ -26,7 +26,8 @@ def asked_time(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Me
         live = "not-tried" if _means_now(query) else ""
         return Member("latest", {"got": got, "basis": basis, "live": live})
     params: dict[str, Parameter] = {
-        "req": at.start,
+        # Both as stated: .5 and .500 are different statements (T-2), which an instant hides.
+        "req": at.start if len(at.digits) < _SECOND else str(at),
         "until": "" if len(at.digits) == _SECOND else at.end,
         "got": got,
         "delta": int(at.distance(second_of(stamp)).total_seconds()),
