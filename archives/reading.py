@@ -65,9 +65,13 @@ class Diagnosis:
         self.diagnostics.append(Diagnostic(token, why, position, repair=False))
 
     def repair(self, token: str, why: str, position: int) -> None:
-        """Say what is about to be repaired; a strict reader refuses here instead."""
+        """Say what is about to be repaired; a strict reader refuses here instead.
+
+        *why* says what is wrong, then perhaps, behind a colon, what is done about it.
+        """
         if self.strict:
-            raise Malformed(token, why, position)
+            wrong, _, _ = why.partition(": ")
+            raise Malformed(token, f"{wrong}; read strictly, nothing is repaired", position)
         self.diagnostics.append(Diagnostic(token, why, position, repair=True))
 
     @property

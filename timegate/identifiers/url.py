@@ -1,14 +1,10 @@
 """A plain URL: any archive, any time."""
 
-import re
 from dataclasses import dataclass
-from typing import Final
 
 from archives.reading import Diagnosis, Malformed
 from archives.uri import begins_with_host, canonical_uri, host_of, read_uri, scheme_of
 from timegate.identifier import Named, Reading
-
-_ONE_SLASH: Final = re.compile(r"(https?+):/(?=[^/])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,11 +44,6 @@ def _read_http(text: str, diagnosis: Diagnosis) -> str:
     if scheme not in ("http", "https"):
         why = f"archives of the web hold http and https, not {scheme}"
         raise Malformed("not-negotiable", why, 0)
-    merged = _ONE_SLASH.match(text)
-    if merged:
-        why = "one slash behind the scheme: two were meant"
-        diagnosis.repair("slash-collapsed", why, merged.end())
-        text = f"{text[: merged.end()]}/{text[merged.end() :]}"
     uri = read_uri(text, diagnosis)
     if not host_of(uri):
         raise Malformed("bad-item", "the URL has no host", len(scheme) + 1)

@@ -35,3 +35,16 @@ def test_an_at_sign_in_a_user_name_is_no_uri_and_is_written_as_a_triplet() -> No
     assert parse(text).identifier.item == "http://me%40home@example.org/"
     with pytest.raises(Malformed):
         parse(text, strict=True)
+
+
+@pytest.mark.parametrize("before", ["urn:pwid:a.org:2016-01-22Z:page:", "duri:2016:", ""])
+def test_a_slash_that_a_front_end_took_is_put_back_wherever_a_url_stands(before: str) -> None:
+    reading = parse(f"{before}http:/example.org/a{{b}}")
+
+    assert reading.identifier.item == "http://example.org/a%7Bb%7D"
+    assert [(each.token, each.position - len(before)) for each in reading.diagnostics] == [
+        ("slash-collapsed", 6),
+        ("encoded-unsafe", 19),
+    ]
+    with pytest.raises(Malformed, match="one slash behind the scheme; read strictly"):
+        parse(f"{before}http:/example.org/", strict=True)
