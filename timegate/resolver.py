@@ -94,10 +94,11 @@ class Resolver:
 
     def _narrowed(self, plan: Plan, query: Query, policy: Policy) -> Plan:
         """Leave out the others where only the named archive will do (S-8)."""
-        if policy.precision in ("exact", "archive") and query.archive is not None:
-            named = ((query.archive,),) if query.archive in plan.order else ()
-            return Plan(named, plan.folding)
-        return plan
+        if policy.precision not in ("exact", "archive") or query.archive_id is None:
+            return plan
+        # One that nobody knows cannot be asked, and nobody else will do.
+        named = ((query.archive,),) if query.archive in plan.order else ()
+        return Plan(named, plan.folding)
 
     async def _recalled(self, query: Query, plan: Plan) -> dict[str, Remembered]:
         known = await self._memory.recall_all(plan.order, query.original, query.at)

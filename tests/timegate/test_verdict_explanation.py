@@ -40,7 +40,7 @@ def told(**members: Member) -> dict[str, tuple[str, str]]:
         (
             Member("exact", {"req": "R", "got": "G", "doubt": "two dates"}),
             "fair",
-            "Asked for R. The copy was captured G. The archive contradicts itself: two dates.",
+            "Asked for R. The copy was captured G. There is a doubt: two dates.",
         ),
         (
             Member("latest", {"got": "G"}),

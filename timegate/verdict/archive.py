@@ -33,9 +33,12 @@ def _named(archive_id: str, registry: Registry) -> str | None:
 
 
 def sources(resolution: Resolution) -> Member:
-    """Return whether all who were asked answered: closest is only closest among them."""
+    """Return whether all who were asked answered: closest is only closest among them.
+
+    Where nobody was asked, nothing is complete.
+    """
     asked = {*(attempt.archive for attempt in resolution.attempts), *resolution.unanswered}
-    if resolution.complete:
+    if asked and resolution.complete:
         return _sources("complete", len(asked), 0, len(resolution.unasked))
     return _sources("partial", len(asked), len(resolution.failed), len(resolution.unasked))
 

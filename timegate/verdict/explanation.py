@@ -48,14 +48,15 @@ _Told = tuple[Tone, str] | None
 
 def _time(time: Member) -> _Told:
     got = f"The copy was captured {time['got']}"
+    doubt = f" There is a doubt: {time['doubt']}." if time["doubt"] else ""
+    good: Tone = "fair" if doubt else "good"
     if time.value == "latest":
         basis = "; no time was asked for, so this is the newest known"
-        return "good", f"{got}{basis}."
+        return good, f"{got}{basis}.{doubt}"
     until = f" to before {time['until']}" if time["until"] else ""
     asked = f"{time['req']}{until}"
-    doubt = f" The archive contradicts itself: {time['doubt']}." if time["doubt"] else ""
     if time.value in ("exact", "within"):
-        return ("fair" if doubt else "good"), f"Asked for {asked}. {got}.{doubt}"
+        return good, f"Asked for {asked}. {got}.{doubt}"
     if time.value == "unknown":
         return "poor", f"Asked for {asked}. When the copy was captured is not known.{doubt}"
     away = duration(abs(int(time["delta"] or 0)))
@@ -130,6 +131,8 @@ def _content(content: Member) -> _Told:
 
 def _sources(sources: Member) -> _Told:
     asked, failed = sources["asked"], int(sources["failed"] or 0)
+    if not asked:
+        return "poor", "No archive was asked."
     if failed:
         told = f"{failed} of {asked} archives did not answer: a better copy may exist."
     else:

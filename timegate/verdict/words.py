@@ -80,16 +80,30 @@ def _variant(uri: Member) -> str:
 def _remarks(verdict: Verdict) -> Iterator[str]:
     if verdict.granularity:
         yield _GRAINS.get(verdict.granularity.value, "")
-    if verdict.time and verdict.time["basis"] == "minted":
-        yield "the time is only the day on which the identifier was made"
+    if verdict.time:
+        yield from _remarks_on_time(verdict.time)
     if verdict.coverage and verdict.coverage.value in ("degraded", "ignored"):
         yield f"a {verdict.coverage['got']} where a {verdict.coverage['req']} was meant"
     if verdict.content and verdict.content["status"]:
         yield f"a copy of an answer with status {verdict.content['status']}"
-    if verdict.sources and verdict.sources.value == "partial":
-        asked, failed = verdict.sources["asked"], verdict.sources["failed"]
-        yield f"{failed} of {asked} archives did not answer"
-    if verdict.sources and verdict.sources["unasked"]:
-        yield "not every archive was asked for other spellings of the URL"
+    if verdict.sources:
+        yield from _remarks_on_sources(verdict.sources)
     if verdict.syntax and verdict.syntax.value == "repaired":
         yield "the reference was not well written and had to be repaired"
+
+
+def _remarks_on_time(time: Member) -> Iterator[str]:
+    if time["doubt"]:
+        yield f"in doubt: {time['doubt']}"
+    if time["basis"] == "minted":
+        yield "the time is only the day on which the identifier was made"
+
+
+def _remarks_on_sources(sources: Member) -> Iterator[str]:
+    asked, failed = sources["asked"], sources["failed"]
+    if not asked:
+        yield "no archive was asked"
+    elif sources.value == "partial":
+        yield f"{failed} of {asked} archives did not answer"
+    if sources["unasked"]:
+        yield "not every archive was asked for other spellings of the URL"

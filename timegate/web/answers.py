@@ -15,7 +15,7 @@ from timegate.resolution import Policy, Query, Resolution
 from timegate.verdict import Verdict, header, in_words, location, verdict
 from timegate.verification import Verifier
 from timegate.web.call import Answer
-from timegate.web.problems import nothing_found, problem
+from timegate.web.problems import nothing_found, precision_unmet, problem
 from timegate.web.site.pages import HEADERS, Pages
 from timegate.web.site.view import answer_view
 
@@ -137,12 +137,14 @@ class Answers:
     def _none(self, resolution: Resolution, judged: Verdict, vary: str) -> Answer:
         query = resolution.query
         named = None
+        headers = self._plain(resolution, judged, vary)
         if query.archive_id is not None:
             named = self._registry.by_pwid(query.archive_id)
             if named is None and resolution.policy.precision in ("exact", "archive"):
-                detail = f"no archive here answers to {query.archive_id}"
-                return problem(404, "unknown-archive", detail, headers={"Vary": vary})
-        return nothing_found(resolution, named, self._plain(resolution, judged, vary))
+                detail = f"no archive here answers to {query.archive_id}; with less precision, "
+                detail += "others are asked"
+                return problem(404, "unknown-archive", detail, headers=headers)
+        return nothing_found(resolution, named, headers)
 
     def _unmet(
         self, resolution: Resolution, judged: Verdict, applied: Sequence[str], vary: str
@@ -154,8 +156,7 @@ class Answers:
         headers = self._plain(resolution, judged, vary)
         if applied:
             headers["Preference-Applied"] = ", ".join(applied)
-        detail = f"the best copy is {in_words(judged)}; ask again with less precision"
-        return problem(404, "precision-unmet", detail, headers=headers, alternatives=found)
+        return precision_unmet(resolution, in_words(judged), found, headers)
 
     def _plain(self, resolution: Resolution, judged: Verdict, vary: str) -> dict[str, str]:
         return {

@@ -27,7 +27,7 @@ _TITLES: Final = {
     "restricted-archive": "Only an archive with restricted access may hold a copy",
     "read-on-site": "The collection is read on site only",
     "precision-unmet": "No copy is as precise as was asked for",
-    "upstream-incomplete": "No copy was found, but not every archive answered",
+    "upstream-incomplete": "Not every archive answered",
     "not-cached": "The answer is not in the cache",
     "method": "The method is not allowed here",
     "not-found": "There is nothing at this address",
@@ -138,8 +138,27 @@ def _chosen(policy: Policy) -> bool:
     return policy.archives is not None or bool(policy.exclude)
 
 
+def precision_unmet(
+    resolution: Resolution, best: str, found: Sequence[object], headers: Mapping[str, str]
+) -> Answer:
+    """Say that the *best* copy will not do; while somebody is silent, a better one may exist.
+
+    A 404 would be kept and believed (E-3).
+    """
+    if not resolution.complete:
+        sofar = f"the best copy so far is {best}; "
+        trail = _trail(resolution)
+        return _incomplete(resolution, headers, trail, sofar, alternatives=found)
+    detail = f"the best copy is {best}; ask again with less precision"
+    return problem(404, "precision-unmet", detail, headers=headers, alternatives=found)
+
+
 def _incomplete(
-    resolution: Resolution, headers: Mapping[str, str], trail: Sequence[object]
+    resolution: Resolution,
+    headers: Mapping[str, str],
+    trail: Sequence[object],
+    sofar: str = "no copy was found, but ",
+    **members: object,
 ) -> Answer:
     failures = [a.outcome for a in resolution.attempts if isinstance(a.outcome, ArchiveError)]
     silent = all(isinstance(failure, Unreachable) for failure in failures)
@@ -147,24 +166,28 @@ def _incomplete(
         f.retry_after for f in failures if isinstance(f, Refused | Resting) and f.retry_after
     ]
     retry = max(1, min(int(min(waits)), 3600)) if waits else _RETRY
-    detail = f"{', '.join(resolution.failed)} did not say; try again in {retry} seconds"
+    silence = f"{', '.join(resolution.failed)} did not say; try again in {retry} seconds"
     return problem(
         504 if silent else 502,
         "upstream-incomplete",
-        detail,
+        sofar + silence,
         headers={**headers, "Retry-After": str(retry)},
         archives=trail,
+        **members,
     )
 
 
 def _restricted(
     named: ArchiveEntry, missing: str, headers: Mapping[str, str], trail: Sequence[object]
 ) -> Answer:
-    detail = f"{missing}; no other archive has a copy"
+    others = "no other archive has a copy" if trail else "no other archive was asked"
     link = headers.get("Link", "")
-    if named.hosts:
-        link = ", ".join(filter(None, (link, f'<https://{named.hosts[0]}/>; rel="help"')))
+    # The names of an archive that nobody may ask are those of who to turn to (P-43).
+    homes = (*named.hosts, *(name for name in named.pwid if not name.startswith("~")))
+    if homes:
+        link = ", ".join(filter(None, (link, f'<https://{homes[0]}/>; rel="help"')))
     more = {**headers, "Link": link} if link else headers
+    detail = f"{missing}; {others}"
     return problem(404, "restricted-archive", detail, headers=more, archives=trail)
 
 

@@ -37,4 +37,8 @@ def without_parameters(rest: str) -> tuple[str, Mapping[str, str]]:
     )
     if not pairs or not all(name in PARAMETERS for name, _ in pairs):
         return rest, {}
-    return before, dict(pairs)
+    values: dict[str, list[str]] = {}
+    for name, value in pairs:
+        values.setdefault(name, []).append(value)
+    # Lists may be written either way; of what is no list, two are one too many.
+    return before, {name: ",".join(given) for name, given in values.items()}

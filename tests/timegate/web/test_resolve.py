@@ -107,6 +107,7 @@ async def test_a_thing_is_answered_with_303_to_its_document() -> None:
         (f"/resolve/{PWID}?precision=very", 400, "bad-parameter"),
         (f"/resolve/{PWID}?wait=0", 400, "bad-parameter"),
         (f"/resolve/{PWID}?as=xml", 400, "bad-parameter"),
+        (f"/resolve/{PWID}?precision=any&precision=exact", 400, "bad-parameter"),
         (f"/resolve/{PWID}?archives=nope", 400, "bad-parameter"),
         ("/nothing-here", 400, "bad-identifier"),
     ],
@@ -163,7 +164,28 @@ async def test_a_restricted_archive_is_named_with_whom_to_ask() -> None:
     assert seen.status == 404
     assert problem["type"].endswith("/restricted-archive")
     assert "reading room" in problem["detail"]
+    assert problem["detail"].endswith("; no other archive has a copy")
     assert '<https://closed.host/>; rel="help"' in seen.headers["Link"]
+
+
+async def test_nothing_is_said_of_archives_that_were_not_asked() -> None:
+    closed = ArchiveEntry(
+        id="closed",
+        name="The Closed Archive",
+        kind="none",
+        use=False,
+        because="on site",
+        access="onsite-only",
+        limits=LIMITS,
+        pwid=("closed.example",),
+    )
+    reference = PWID.replace("a.example", "closed.example")
+    async with serving(FakeArchive("a", 0.0, (EXACT,)), extra=(closed,)) as site:
+        seen = await site.ask(f"/resolve/{reference}?precision=archive")
+
+    assert json.loads(seen.body)["detail"].endswith("; no other archive was asked")
+    assert '<https://closed.example/>; rel="help"' in seen.headers["Link"]
+    assert "sources=partial;asked=0" in seen.headers["Memento-Precision"]
 
 
 async def test_a_404_tells_that_the_archive_which_is_named_was_not_among_those_asked() -> None:
@@ -222,3 +244,37 @@ async def test_a_query_of_the_urls_own_stays_with_it_before_ours() -> None:
         seen = await site.ask(f"/resolve/{URL}?as=xml?as=redirect")
 
     assert seen.headers["Link"].startswith(f'<{URL}?as=xml>; rel="original"')
+
+
+async def test_a_better_copy_may_exist_while_an_archive_is_silent() -> None:
+    archives = FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.0, error=True)
+    async with serving(*archives) as site:
+        seen = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}?precision=exact")
+
+    told = json.loads(seen.body)
+    assert seen.status == 504
+    assert told["type"].endswith("/upstream-incomplete")
+    assert told["detail"].startswith("the best copy so far is ")
+    assert told["alternatives"][0]["archive"] == "a"
+    assert seen.headers["Cache-Control"] == "no-store"
+    assert seen.headers["Retry-After"]
+
+
+async def test_nobody_is_asked_for_the_copy_of_an_archive_that_nobody_knows() -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    unknown = PWID.replace("a.example", "nowhere.example")
+    async with serving(archive) as site:
+        seen = await site.ask(f"/resolve/{unknown}?precision=archive")
+
+    assert seen.status == 404
+    assert json.loads(seen.body)["type"].endswith("/unknown-archive")
+    assert archive.asked == []
+
+
+async def test_a_list_may_be_given_in_several_parameters() -> None:
+    asked = f"/resolve/duri:2016:{URL}?exclude=a&exclude=b"
+    archives = FakeArchive("a", 0.0, (EXACT,)), FakeArchive("b", 0.0, (EXACT,))
+    async with serving(*archives, FakeArchive("c", 0.0, (LATER,))) as site:
+        seen = await site.ask(asked)
+
+    assert seen.headers["Location"].startswith("http://c/")

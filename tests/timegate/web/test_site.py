@@ -183,7 +183,7 @@ async def test_nothing_found_says_whether_everybody_answered() -> None:
     assert "No archive that was asked holds a copy" in Html(absent.body.decode()).text
     assert "What to do: Try another spelling" in Html(absent.body.decode()).text
     assert unknown.status == 504
-    assert "not every archive answered" in Html(unknown.body.decode()).text
+    assert "Not every archive answered" in Html(unknown.body.decode()).text
 
 
 HOSTILE = "http://example.org/<script>alert(1)</script>'\"><img src=x onerror=y>"
