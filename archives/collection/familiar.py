@@ -18,6 +18,8 @@ BATCH: Final = 200
 """Captures that are read at once, in a millisecond: nobody is held up for longer."""
 _MOST: Final = 20_000
 """Captures of all pages that are kept, some 10 MB."""
+_LONGEST_KEY: Final = 500
+"""Of a page that is kept: 20,000 with addresses of 8 kB would be 160 MB."""
 _OFTEN: Final = 3
 """Questions after which a page is worth it."""
 Version = tuple[object, ...]
@@ -62,6 +64,8 @@ class Familiar:
 
         Nothing where the page is not familiar, or not there.
         """
+        if len(key) > _LONGEST_KEY:
+            return ()
         page = self._known(key, version)
         page.asked += 1
         if not page.is_whole:

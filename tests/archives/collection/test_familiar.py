@@ -52,6 +52,14 @@ def lookup_of(folder: Path, familiar: Familiar | None) -> Lookup:
     return Lookup(place.index, place.root, 5.0, familiar)
 
 
+def test_a_page_with_a_very_long_address_is_never_familiar() -> None:
+    familiar, reading = Familiar(), Reading(rows(10))
+
+    asked(familiar, "a" * 501, reading, 50)
+
+    assert reading.times == 0
+
+
 def test_a_page_is_read_once_when_it_is_asked_for_often() -> None:
     familiar, reading = Familiar(), Reading(rows(10))
 
