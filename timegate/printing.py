@@ -1,4 +1,4 @@
-"""Foreign text where controls would act: on terminals, in logs, in headers and in pages."""
+"""Text for people: foreign text where controls would act, and numbers of things."""
 
 
 def escaped(text: str) -> str:
@@ -9,3 +9,8 @@ def escaped(text: str) -> str:
 def masked(text: str, mark: str = "\ufffd") -> str:
     """Return *text* with *mark* for each character that is not printable."""
     return "".join(c if c.isprintable() else mark for c in text)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return *number* with *noun*, of which one is one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

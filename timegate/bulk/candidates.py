@@ -46,6 +46,8 @@ def is_reference(text: str, registry: Registry) -> bool:
 
 def _query(item: Item, registry: Registry) -> Query:
     """Return what the first usable reference asks; short links into archive.today are not."""
+    if item.trouble:
+        raise ValueError(item.trouble)
     complaint: ValueError = ValueError("no reference")
     for number, text in enumerate(item.references):
         try:

@@ -20,6 +20,8 @@ class Item(NamedTuple):
     """Identifiers, the one that says most first; the first that can be asked for counts."""
     dates: tuple[str, ...] = ()
     """Times as written, in order of preference, for a reference that has none of its own."""
+    trouble: str = ""
+    """Why it cannot be asked for as it is written; empty where it can be tried."""
 
     @property
     def key(self) -> int:

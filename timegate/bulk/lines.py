@@ -4,15 +4,14 @@ Read as a stream, so that a list may be longer than memory.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from timegate.bulk.item import Item
+from timegate.bulk.json_items import item_of
 
 # 8,192 octets, each written as \u00XX in a JSON string, fit with room to spare.
 _LONGEST_LINE: Final = 1 << 17
-_NAMES: Final = ("id", "identifier", "url", "uri", "link", "href")
-_DATES: Final = ("dates", "date", "datetime", "timestamp")
 
 
 def text_lines(stream: BinaryIO) -> Iterator[str]:
@@ -60,23 +59,4 @@ def _item(position: int, line: str) -> Item:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return Item(position, line, (line,))
-    if isinstance(value, str):
-        return Item(position, value, (value,))
-    if not isinstance(value, dict):
-        return Item(position, line, (line,))
-    references = tuple(_strings([value.get(name) for name in _NAMES]))
-    dates = tuple(date for name in _DATES for date in _dates(value.get(name)))
-    return Item(position, references[0] if references else line, references or (line,), dates)
-
-
-def _dates(value: object) -> Iterator[str]:
-    yield from _strings(value if isinstance(value, list) else [value])
-
-
-def _strings(values: Sequence[object]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, str) and value.strip():
-            yield value.strip()
-        elif isinstance(value, int) and not isinstance(value, bool):
-            # A year, or digits, without quotes.
-            yield str(value)
+    return item_of(position, value)

@@ -9,7 +9,7 @@ from typing import Final
 
 from timegate.bulk.result import Result
 from timegate.bulk.statistics import Bar, Statistics
-from timegate.printing import masked
+from timegate.printing import counted, masked
 
 _WIDTH: Final = 720
 _BAR: Final = 18
@@ -40,7 +40,7 @@ def as_html(title: str, statistics: Statistics, gaps: Iterable[Result]) -> Itera
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body><main>"
-        f"<h1>{_text(title)}</h1><p>{statistics.total} references, "
+        f"<h1>{_text(title)}</h1><p>{counted(statistics.total, 'reference')}, "
         f"{statistics.codes[0]} as asked.</p>"
     )
     yield from _section("Outcomes", "outcome", "References by outcome", outcomes)
@@ -48,7 +48,7 @@ def as_html(title: str, statistics: Statistics, gaps: Iterable[Result]) -> Itera
         "Drift", "distance", "Copies by distance from the time asked for", statistics.drift
     )
     if statistics.undated:
-        yield f"<p>{statistics.undated} copies have no distance: no time was asked for.</p>"
+        yield f"<p>Without a distance: {statistics.undated}. No time was asked for.</p>"
     yield from _section("Archives", "archive", "Copies by archive", archives)
     yield from _gaps(gaps)
     yield "</main></body></html>\n"

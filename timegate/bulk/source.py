@@ -1,7 +1,7 @@
 """The list itself: a file or standard input, read item by item in whatever format it has."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -10,8 +10,10 @@ from archives.reading import Malformed
 from archives.registry import Registry
 from timegate.bulk.bibtex import read_bibtex
 from timegate.bulk.candidates import is_reference
-from timegate.bulk.formats import InputFormat, format_of
+from timegate.bulk.formats import InputFormat, foreign, format_of, said_by
+from timegate.bulk.hypertext import read_html
 from timegate.bulk.item import BadInput, Item
+from timegate.bulk.json_items import read_json
 from timegate.bulk.lines import read_jsonl, read_plain
 from timegate.bulk.place import Place, read_document
 from timegate.bulk.table import Columns, read_table
@@ -19,7 +21,18 @@ from timegate.bulk.wikitext import read_wikitext
 from timegate.identifiers import parse
 
 _BUFFER: Final = 1 << 16
-_DOCUMENTS: Final = {"wikitext": read_wikitext, "bibtex": read_bibtex}
+_REWRITTEN: Final = {"wikitext": read_wikitext, "bibtex": read_bibtex}
+_WHOLE: Final = {"json": read_json, "html": read_html}
+_COUNTS: Final[Mapping[InputFormat, str]] = {
+    "lines": "every line counts that does not begin with #",
+    "csv": "every row counts that has something in the column of references",
+    "json": "each value of the list counts",
+    "jsonl": "every line counts",
+    "bibtex": "entries count that have a link",
+    "wikitext": "archive links count, and citations whose link is said to be dead",
+    "html": "links count that say their host",
+}
+_ENDINGS: Final = ".csv, .json, .jsonl, .bib, .wiki, .html"
 
 
 class Source:
@@ -35,20 +48,34 @@ class Source:
         self.document: str | None = None
         """The whole text of a document; None for lists, which are read as a stream."""
         with self._stream() as stream:
-            self.form: InputFormat = form or format_of(name, _beginning(stream))
-            if self.form in _DOCUMENTS:
+            beginning = _beginning(stream)
+            trouble = "" if form else foreign(beginning)
+            if trouble:
+                raise BadInput(trouble)
+            self._empty = not beginning.strip()
+            self.form: InputFormat = form or format_of(name, beginning)
+            if self.form in _REWRITTEN or self.form in _WHOLE:
                 self.document = read_document(stream)
+        self._guessed = form is None and said_by(name) is None
 
     @property
     def repeatable(self) -> bool:
         """Whether the items can be read more than once."""
         return self.name != "-" or self.document is not None
 
+    def none_found(self) -> str:
+        """Say why there are no references. Raises BadInput where the format was misjudged."""
+        if self._empty:
+            return "no references: the list is empty"
+        told = f"no references in it: it was read as {self.form}, where {_COUNTS[self.form]}"
+        if self._guessed and self.document is not None:
+            raise BadInput(f"{told}; the name of a file can say its format ({_ENDINGS})")
+        return told
+
     def items(self) -> Iterator[Item]:
         """Yield the references."""
         if self.document is not None:
-            for place in self.places():
-                yield place.item
+            yield from self._of_document(self.document)
             return
         with self._stream() as stream:
             if self.form == "csv":
@@ -57,9 +84,15 @@ class Source:
                 yield from (read_jsonl if self.form == "jsonl" else read_plain)(stream)
 
     def places(self) -> Iterator[Place]:
-        """Yield the references of a document with their places."""
-        if self.document is not None:
-            yield from _DOCUMENTS[self.form](self.document, self._is_archive_link)
+        """Yield the references of a document that can be rewritten, with their places."""
+        if self.document is not None and self.form in _REWRITTEN:
+            yield from _REWRITTEN[self.form](self.document, self._is_archive_link)
+
+    def _of_document(self, document: str) -> Iterator[Item]:
+        if self.form in _WHOLE:
+            yield from _WHOLE[self.form](document)
+        else:
+            yield from (place.item for place in self.places())
 
     def _stream(self) -> AbstractContextManager[BinaryIO]:
         if self.name == "-":

@@ -29,6 +29,7 @@ from timegate.cli.batch_options import BatchOptions
 from timegate.cli.groups import ungrouped
 from timegate.cli.list_run import Job, rates_in, run_list
 from timegate.config import Config
+from timegate.printing import counted
 from timegate.resolution import Policy
 
 _INTERRUPTED: Final = 130
@@ -83,11 +84,14 @@ class _Batch:
             if self._options.report is not None:
                 with _written(str(self._options.report)) as page:
                     page.writelines(self._page(journal, statistics))
-        _say(
-            f"{statistics.total} references: "
-            + ", ".join(f"{n} {name}" for name, n in statistics.outcomes.most_common())
-        )
+        _say(self._summary(statistics))
         return 0 if self._options.exit_zero else statistics.worst
+
+    def _summary(self, statistics: Statistics) -> str:
+        if not statistics.total:
+            return self._source.none_found()
+        outcomes = [f"{n} {name}" for name, n in statistics.outcomes.most_common()]
+        return f"{counted(statistics.total, 'reference')}: {', '.join(outcomes)}"
 
     def _output_format(self) -> str:
         suffix = Path(self._options.output).suffix.lower()
@@ -152,14 +156,17 @@ class _Batch:
         for item in self._source.items():
             journal.knows(item)
             total += 1
+        if not total:
+            # Before anything is written: the list may have been misread.
+            self._source.none_found()
         journal.check_length(total)
         return total
 
     def _foretell(self, total: int | None, done: int) -> None:
-        if total is None:
+        if not total:
             return
         took_up = f", {done} of them done" if done else ""
-        _say(f"{total} references{took_up}")
+        _say(f"{counted(total, 'reference')}{took_up}")
         expected = estimate(total - done, rates_in(self._config, self._policy))
         if expected is not None and expected.seconds >= 1:
             rate = expected.rate

@@ -42,8 +42,8 @@ def extract_command(  # noqa: PLR0913 -- one parameter for each option
 ) -> None:
     r"""Fetch the copy of each reference in LIST as it was harvested, and write all into a WARC.
 
-    LIST is what `timegate resolve --batch` takes: lines, CSV, JSONL, BibTeX or wikitext; - is
-    standard input. Beside each copy stands a metadata record with the reference and the
+    LIST is what `timegate resolve --batch` takes: lines, CSV, JSON, BibTeX, wikitext or HTML; -
+    is standard input. Beside each copy stands a metadata record with the reference and the
     verdict. What an archive shows only rewritten is not taken; where it does not give the
     bytes, two others are tried. Without --precision and --tolerance the best copy of each is
     taken, however far off.

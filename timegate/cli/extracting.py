@@ -25,7 +25,7 @@ from timegate.extraction.choices import MOST, Choices
 from timegate.extraction.run import Extracted, Extraction
 from timegate.extraction.warc_file import WarcFile
 from timegate.local import addressed
-from timegate.printing import escaped
+from timegate.printing import counted, escaped
 from timegate.resolution import Policy
 from timegate.upstream.shared import create_ledgers
 
@@ -65,6 +65,8 @@ def _extracted(
             asyncio.run(_worked(job, source, Path(folder), warc, choices, telling))
         if telling.written:
             warc.finish()
+    if not telling.total:
+        click.echo(source.none_found(), err=True)
     telling.summarize(output)
     return telling.worst
 
@@ -143,30 +145,32 @@ class _Telling:
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
-        self._total = 0
         self._missing: list[str] = []
+        self.total = 0
+        """References of the list."""
         self.written = 0
         """References whose copies are in the WARC."""
         self.worst = 0
 
     def __call__(self, extracted: Extracted) -> None:
-        self._total += 1
+        self.total += 1
         self.worst = max(self.worst, extracted.code)
         if self._as_json:
             click.echo(_line(extracted))
         if extracted.record is not None:
             self.written += 1
-        elif self._total - self.written <= _SHOWN:
+        elif self.total - self.written <= _SHOWN:
             text = escaped(extracted.result.item.text)
             self._missing.append(f"  {text}: {escaped(extracted.why)}")
 
     def summarize(self, output: Path) -> None:
         """Say what was written, and what could not be had."""
         where = f"in {output}" if self.written else f"so {output} was not written"
-        click.echo(f"{self._total} references, {self.written} of them {where}", err=True)
+        told = counted(self.total, "reference")
+        click.echo(f"{told}, {self.written} of them {where}", err=True)
         for line in self._missing:
             click.echo(line, err=True)
-        untold = self._total - self.written - len(self._missing)
+        untold = self.total - self.written - len(self._missing)
         if untold:
             click.echo(f"  and {untold} more", err=True)
 

@@ -46,7 +46,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
 
     An ID is a PWID, a duri, a link into an archive (it may be dead), or a URL. With - they are
     read from standard input, one a line. With --batch they are those of a list: lines, CSV,
-    JSONL, BibTeX or wikitext.
+    JSON, BibTeX, wikitext or HTML.
 
     \b
     Exit codes, the worst of all IDs:

@@ -27,6 +27,8 @@ def source(name: str | Path, form: InputFormat | None = None) -> Source:
         ("list", f'{{"url": "{LINK}"}}\n', "jsonl"),
         ("list", f"title,link\nNode.js,{LINK}\n", "csv"),
         ("list", f"@misc{{a, url={{{LINK}}}}}", "bibtex"),
+        ("list.json", f'{{"count": 1, "links": [{{"URL": "{LINK}"}}]}}', "json"),
+        ("list.html", f"<p><a href='{LINK}'>there</a>, <a href=/>home</a>", "html"),
         ("list", f"<ref>[{LINK} there]</ref> https://web.archive.org/web/*/x", "wikitext"),
     ],
 )
@@ -79,3 +81,38 @@ def test_a_file_that_is_not_there_and_one_that_is_too_large_are_refused(
     with pytest.raises(BadInput, match="split the file"):
         read_document(io.BytesIO(b"12345"), 4)
     assert read_document(io.BytesIO(b"1234"), 4) == "1234"
+
+
+def test_what_is_no_list_is_refused_unless_somebody_insists(tmp_path: Path) -> None:
+    path = tmp_path / "list.pdf"
+    path.write_bytes(b"%PDF-1.7\n")
+
+    with pytest.raises(BadInput, match="a PDF"):
+        source(path)
+    assert source(path, "lines").form == "lines"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("page.wiki", "{{x}} http://a/", "read as wikitext"),
+        ("list.json", "[]", "read as json"),
+        ("list.txt", "# none yet", "every line counts"),
+        ("list", " ", "the list is empty"),
+    ],
+)
+def test_a_list_without_references_says_how_it_was_read(
+    tmp_path: Path, name: str, text: str, told: str
+) -> None:
+    (tmp_path / name).write_text(text)
+
+    assert told in source(tmp_path / name).none_found()
+
+
+def test_a_format_that_was_guessed_and_holds_nothing_was_guessed_wrongly(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "list").write_text('[["http://a/"]]')
+
+    with pytest.raises(BadInput, match=r"read as wikitext.*\.json"):
+        source(tmp_path / "list").none_found()

@@ -55,6 +55,36 @@ def test_an_empty_list_is_soon_done(tmp_path: Path) -> None:
 
     assert result.exit_code == 0
     assert result.stdout.startswith("input,outcome,memento,")
+    assert result.stderr == "no references: the list is empty\n"
+
+
+def test_a_page_without_archive_links_says_so_and_is_written_as_it_is(tmp_path: Path) -> None:
+    path, out = listed(tmp_path, "{{x}} http://a/", "page.wiki"), tmp_path / "new.wiki"
+
+    result = batch(tmp_path, "--batch", path, "--output", str(out))
+
+    assert result.exit_code == 0
+    assert "no references in it: it was read as wikitext" in result.stderr
+    assert out.read_text() == "{{x}} http://a/"
+
+
+def test_a_list_that_was_misread_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    path, out = listed(tmp_path, '[["http://a/"]]', "list"), tmp_path / "out.jsonl"
+
+    result = batch(tmp_path, "--batch", path, "--output", str(out))
+
+    assert result.exit_code == 2
+    assert "no references in it" in result.stderr
+    assert not out.exists()
+
+
+def test_a_list_in_json_is_read(tmp_path: Path) -> None:
+    path = listed(tmp_path, '[{"url": "http://a.example/", "date": 2016}]', "list.json")
+
+    result = batch(tmp_path, "--batch", path, "--to", "csv")
+
+    assert "http://a.example/,unknown," in result.stdout
+    assert "1 reference: 1 unknown" in result.stderr
 
 
 def test_output_report_and_journal_are_files(tmp_path: Path) -> None:
@@ -81,7 +111,7 @@ def test_a_finished_run_is_not_repeated_and_can_be_written_again(tmp_path: Path)
 
     assert again.exit_code == 2
     assert "--resume" in again.stderr
-    assert "1 references, 1 of them done" in resumed.stderr
+    assert "1 reference, 1 of them done" in resumed.stderr
     assert out.read_bytes() == first
 
 

@@ -190,5 +190,5 @@ def test_where_an_archive_does_not_give_the_bytes_the_next_one_is_asked(tmp_path
     assert (told["memento"]["archive"], told["outcome"]) == ("whole", "substitute")
     assert "; instead of broken: " in told["why"]
     assert "1 could not be had there: looking elsewhere" in result.stderr
-    assert "1 references, 1 of them in" in result.stderr
+    assert "1 reference, 1 of them in" in result.stderr
     assert len(bodies(tmp_path / "o.warc")) == 1
