@@ -104,11 +104,13 @@ def ends_search(query: Query, attempt: Attempt) -> bool:
 def in_direction(closest: Closest, at: Moment | None, direction: Direction) -> Closest | None:
     """Return *closest* as the client wants it: not after, or not before, the time asked for.
 
-    Its neighbours are looked at too. None where the archive showed no such copy.
+    Its neighbour on that side is looked at too, not the first or last copy: others may lie
+    between. None where the archive showed no such copy.
     """
     if at is None or direction == "closest":
         return closest
-    captures = [closest.memento, *closest.neighbours.values()]
+    beside = closest.neighbours.get("prev" if direction == "before" else "next")
+    captures = [closest.memento, beside] if beside else [closest.memento]
     fitting = [capture for capture in captures if _fits(capture, at, direction)]
     if not fitting:
         return None

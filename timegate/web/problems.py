@@ -11,7 +11,7 @@ from timegate.printing import escaped
 from timegate.problem import status_of_refusal
 from timegate.querying import NotNegotiable
 from timegate.report import unasked, unheard
-from timegate.resolution import Policy, Resolution
+from timegate.resolution import Attempt, Policy, Resolution
 from timegate.web.call import Answer
 
 _TYPE: Final = "https://timegate.example/problems/"
@@ -120,7 +120,10 @@ def nothing_found(
     missing = unheard(resolution, named)
     if missing is not None and named is not None and named.access != "open":
         return _restricted(named, missing, headers, trail)
-    detail = "every archive that was asked answered that it has none"
+    # Copies on the other side are none that was asked for.
+    side = resolution.policy.direction
+    of_which = "" if side == "closest" else f" {side} the time asked for"
+    detail = f"every archive that was asked answered that it has none{of_which}"
     if not resolution.attempts:
         detail = "no archive could be asked: /archives tells why"
     told: dict[str, object] = {"archives": trail}
@@ -197,11 +200,17 @@ def read_on_site(entry: ArchiveEntry) -> Answer:
     return problem(403, "read-on-site", f"{entry.name} is read on site only. {note}".rstrip())
 
 
+def _outcome(attempt: Attempt) -> str:
+    if attempt.outcome is None:
+        return "absent"
+    return "unknown" if isinstance(attempt.outcome, ArchiveError) else "found"
+
+
 def _trail(resolution: Resolution) -> list[dict[str, object]]:
     told: list[dict[str, object]] = [
         {
             "archive": attempt.archive,
-            "outcome": "unknown" if isinstance(attempt.outcome, ArchiveError) else "absent",
+            "outcome": _outcome(attempt),
             "reason": printable(attempt.outcome.why)
             if isinstance(attempt.outcome, ArchiveError)
             else None,

@@ -256,6 +256,7 @@ async def test_a_better_copy_may_exist_while_an_archive_is_silent() -> None:
     assert told["type"].endswith("/upstream-incomplete")
     assert told["detail"].startswith("the best copy so far is ")
     assert told["alternatives"][0]["archive"] == "a"
+    assert [each["outcome"] for each in told["archives"]] == ["found", "unknown"]
     assert seen.headers["Cache-Control"] == "no-store"
     assert seen.headers["Retry-After"]
 
@@ -278,3 +279,11 @@ async def test_a_list_may_be_given_in_several_parameters() -> None:
         seen = await site.ask(asked)
 
     assert seen.headers["Location"].startswith("http://c/")
+
+
+async def test_a_copy_on_the_other_side_is_not_denied() -> None:
+    async with serving(FakeArchive("a", 0.0, (LATER,))) as site:
+        seen = await site.ask(f"/resolve/duri:2016-01-22:{URL}?direction=before")
+
+    assert seen.status == 404
+    assert "has none before the time asked for" in json.loads(seen.body)["detail"]
