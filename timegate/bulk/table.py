@@ -10,6 +10,7 @@ from timegate.bulk.lines import text_lines
 
 _SAMPLE: Final = 20
 _DELIMITERS: Final = ",;\t"
+_REFERENCE_HEADINGS: Final = ("url", "uri", "link", "href", "identifier", "reference")
 _DATE_HEADINGS: Final = ("date", "datetime", "timestamp", "access-date", "urldate")
 
 
@@ -67,11 +68,12 @@ def _reference_column(
     width = max(map(len, body), default=0)
     for column in range(width):
         cells = [cell for row in body if (cell := _cell(row, column))]
-        # Most of them: a broken one shall be reported, not hide the column.
-        if cells and sum(map(is_reference, cells)) * 2 > len(cells):
+        # Half of them: a broken one shall be reported, not hide the column.
+        if cells and sum(map(is_reference, cells)) * 2 >= len(cells):
             return column
-    if not body:
-        return 0
+    named = [headings.index(name) for name in _REFERENCE_HEADINGS if name in headings]
+    if named or not body:
+        return named[0] if named else 0
     raise BadInput("no column holds URLs or identifiers; name it with --column")
 
 

@@ -49,10 +49,19 @@ def test_columns_can_be_numbered_and_rows_can_be_short() -> None:
     assert [item.text for item in items] == ["http://b/"]
 
 
-def test_one_bad_cell_does_not_hide_the_column() -> None:
-    items = read("link\nhttp://a/\nbroken\nhttp://b/\n")
-
-    assert [item.text for item in items] == ["http://a/", "broken", "http://b/"]
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ("where\nhttp://a/\nbroken\nhttp://b/\n", ["http://a/", "broken", "http://b/"]),
+        ("Title;Where\na;http://a/\ny;not a url;\n", ["http://a/", "not a url"]),
+        ("Title;Link\na;one\nb;two;\nc;http://a/\n", ["one", "two", "http://a/"]),
+        ("title,url\na,www.dr.dk\n", ["www.dr.dk"]),
+    ],
+)
+def test_bad_cells_do_not_hide_the_column_and_are_not_lost(
+    table: str, found: list[str]
+) -> None:
+    assert [item.text for item in read(table)] == found
 
 
 def test_quoted_cells_may_hold_delimiters_and_line_breaks() -> None:
