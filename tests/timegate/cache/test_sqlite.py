@@ -456,13 +456,11 @@ asyncio.run(main(*sys.argv[1:]))
     processes = [started(script, path, name) for name in ("a", "b", "c")]
     dropped = [await asyncio.to_thread(finished, process) for process in processes]
 
-    async with opened(path) as store:
-        stored = [
-            (f"{name} {number}", await store.get(f"{name} {number}"))
-            for name in ("a", "b", "c")
-            for number in range(200)
-        ]
-    kept = [(key, found.value) for key, found in stored if found is not None]
+    # Not through a store: on a busy machine a look-up may be given up as too slow.
+    with closing(sqlite3.connect(path)) as connection:
+        kept = connection.execute(
+            "SELECT key, value FROM entry WHERE key != 'shared'"
+        ).fetchall()
     assert all(value == key.encode() * 20 for key, value in kept)
     assert len(kept) >= 600 - sum(dropped)
 
