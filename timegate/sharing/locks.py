@@ -15,7 +15,7 @@ from typing import Final
 from archives.moment import Moment
 from timegate.resolution import Direction
 from timegate.sharing.client import Away, Client, Script, Spoiled
-from timegate.sharing.patience import renew
+from timegate.sharing.patience import branch, renew
 
 LEASE: Final = 1.5
 """Seconds. Half a soft deadline and more is left to who waited for somebody dead."""
@@ -69,7 +69,7 @@ class Locks:
             return None
         name, token = self._name(question), token_hex(8)
         # Who cannot wait for a word of the others asks an archive, which takes far longer.
-        renew()
+        branch()
         try:
             got = await self._client.write(
                 name, "SET", name, token, "NX", "PX", int(LEASE * 1000)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.sharing.patience import Attention, Bounded, Impatient, patient, renew
+from timegate.sharing.patience import Attention, Bounded, Impatient, branch, patient, renew
 
 
 async def waited(seconds: float, bound: float = 0.05, *, counted: bool = True) -> str:
@@ -97,6 +97,48 @@ def test_who_waited_for_something_else_may_wait_anew() -> None:
             return [*spent, await waited(0.04)]
 
     assert in_virtual_time(story()) == ["in time", "impatient", "in time"]
+
+
+def test_a_branch_has_what_is_kept_back_and_no_more() -> None:
+    async def story() -> tuple[list[str], float]:
+        async def question() -> list[str]:
+            branch(0.06)
+            return [await waited(0.009), await waited(0.009)]
+
+        began = now()
+        with patient(0.05):
+            spent = [await waited(0.049), await waited(0.049)]
+            async with asyncio.TaskGroup() as group:
+                task = group.create_task(question())
+        return [*spent, *task.result()], now() - began
+
+    said, took = in_virtual_time(story())
+
+    assert said == ["in time", "impatient", "in time", "impatient"]
+    assert took == pytest.approx(0.06)
+
+
+def test_branches_wait_side_by_side_and_the_longest_way_counts_where_they_meet() -> None:
+    async def story() -> list[str]:
+        async def question(seconds: float) -> str:
+            branch(0.06)
+            await asyncio.sleep(seconds)
+            return await waited(0.02)
+
+        with patient(0.05):
+            first = await waited(0.01)
+            questions = await asyncio.gather(*(question(number / 10) for number in range(35)))
+            return [first, *questions, await waited(0.015), await waited(0.01)]
+
+    assert in_virtual_time(story()) == ["in time"] * 37 + ["impatient"]
+
+
+def test_without_a_request_there_is_no_branch() -> None:
+    async def story() -> list[str]:
+        branch(0.01)
+        return [await waited(0.04) for _ in range(5)]
+
+    assert in_virtual_time(story()) == ["in time"] * 5
 
 
 def test_without_a_request_only_each_operation_is_bounded() -> None:
