@@ -246,7 +246,7 @@ def _mementos(resolution: Resolution) -> tuple[str, ...]:
     chosen = resolution.memento
     if chosen is None:
         return ()
-    stated, copies = (*_stated(resolution.best),), (*known_copies(resolution),)
+    stated, copies = _stated(resolution), (*known_copies(resolution),)
     if len(chosen.uri) * len(copies) > _LONGEST_KEPT:
         return _written(chosen, stated, copies)
     return _written_before(chosen, stated, copies)
@@ -276,9 +276,10 @@ _written_before: Final = lru_cache(maxsize=1024)(_written)
 def neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Memento]:
     """Return the neighbours that the archive states, or better ones that others hold.
 
-    Where it states none there may be one that nobody knows: then none is claimed.
+    Where it states none there may be one that nobody knows, and so there may where others were
+    not heard because the copy is exact: then none is claimed.
     """
-    return _nearest(chosen, _stated(resolution.best), (*known_copies(resolution),))
+    return _nearest(chosen, _stated(resolution), (*known_copies(resolution),))
 
 
 def _nearest(
@@ -300,10 +301,11 @@ def known_copies(resolution: Resolution) -> Iterator[Memento]:
             yield from attempt.outcome.neighbours.values()
 
 
-def _stated(attempt: Attempt | None) -> Iterable[Relation]:
-    if attempt is None or not isinstance(attempt.outcome, Closest):
+def _stated(resolution: Resolution) -> tuple[Relation, ...]:
+    best = resolution.best
+    if best is None or not isinstance(best.outcome, Closest) or resolution.skipped:
         return ()
-    return attempt.outcome.neighbours.keys()
+    return (*best.outcome.neighbours,)
 
 
 def _first(known: Sequence[Memento], _: str) -> Memento | None:

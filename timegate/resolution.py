@@ -109,6 +109,10 @@ class Resolution:
     unasked: tuple[Unasked, ...] = ()
     """Where nothing was found: other spellings, which are asked of a few archives only."""
 
+    skipped: tuple[str, ...] = ()
+    """Archives of which nothing was heard, since the copy cannot be bettered or only what is
+    remembered will do. They are not missing, but may hold copies next to the one chosen."""
+
     @property
     def memento(self) -> Memento | None:
         """The copy that was chosen."""

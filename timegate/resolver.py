@@ -195,11 +195,14 @@ class _Search:
 
     def conclusion(self, stale: Sequence[Attempt]) -> Resolution:
         """Return what there is now; *stale* answers only where there is nothing better."""
-        unanswered = self._unanswered()
+        silent = self._silent()
+        # Where nobody else was needed, those who are silent are not missing.
+        needed = not (self._ended or self._policy.only_if_cached)
+        unanswered = silent if needed else []
         attempts = [*self._attempts, *self._overdue_spellings()]
         if not found(attempts):
-            silent = {*unanswered, *self._failed()}
-            attempts += [attempt for attempt in stale if attempt.archive in silent]
+            lacking = {*unanswered, *self._failed()}
+            attempts += [attempt for attempt in stale if attempt.archive in lacking]
         copies = _one_for_each(ranked(self._query, attempts, self._plan.order))
         return Resolution(
             self._query,
@@ -209,6 +212,7 @@ class _Search:
             tuple(attempts),
             tuple(unanswered),
             () if copies else self._spellings.unasked(self._absent()),
+            () if needed else tuple(silent),
         )
 
     def _has_copy(self) -> bool:
@@ -304,11 +308,8 @@ class _Search:
         self._attempts.append(attempt)
         self._ended = self._ended or ends_search(self._query, attempt)
 
-    def _unanswered(self) -> list[str]:
-        """Return who did not answer, or was not even asked for want of time."""
-        if self._ended or self._policy.only_if_cached:
-            # Nobody else was needed; they are not missing.
-            return []
+    def _silent(self) -> list[str]:
+        """Return who has not answered, or was not even asked."""
         pending = [archive for archive, spelling in self._pending.values() if spelling is None]
         return [*pending, *(archive for group in self._groups for archive in group)]
 

@@ -2,7 +2,8 @@
 
 Many archives link only the copy they chose. Clients of Memento like to step on from there. The
 list of captures has it all, but costs a request that archives allow seldom; so it is asked for
-only at archives of the operator's own, or taken from the cache.
+only at archives of the operator's own, or taken from the cache. It is one archive's list: where
+others that may hold the page were not heard, nothing is filled in.
 """
 
 import asyncio
@@ -52,6 +53,9 @@ class Surroundings:
         """Return *resolution* with the neighbours of its copy, where they can be had."""
         best = resolution.best
         if best is None or not isinstance(best.outcome, Closest) or best.outcome.neighbours:
+            return resolution
+        if resolution.skipped:
+            # Whoever was not heard may hold a nearer one.
             return resolution
         captures = await self._captures(best.archive, best.original)
         if not captures:

@@ -19,7 +19,7 @@ from tests.timegate.resolutions import (
     memento,
     resolved,
 )
-from timegate.report import LONGEST_LINKS, Json, links, report
+from timegate.report import LONGEST_LINKS, Json, links, neighbours, report
 from timegate.resolution import Resolution, Unasked
 from timegate.verdict import verdict
 
@@ -229,6 +229,17 @@ def test_a_nearer_neighbour_in_another_archive_is_the_neighbour() -> None:
     field = links(resolved(asking(SECOND), chosen, nearer), BASE)
 
     assert parse_header(field)[2].target.startswith("https://arquivo-pt/20160101000000/")
+
+
+def test_no_neighbour_is_claimed_while_others_were_not_heard() -> None:
+    copy = memento(SECOND)
+    chosen = found(copy, neighbours={"prev": memento("20150101000000"), "last": copy})
+    ended = replace(resolved(asking(SECOND), chosen), skipped=("arquivo-pt",))
+
+    field = links(ended, BASE)
+
+    assert neighbours(ended, copy) == {}
+    assert [link.rels for link in parse_header(field)[:2]] == [("original",), ("memento",)]
 
 
 def test_no_neighbour_is_claimed_where_the_archive_states_none() -> None:

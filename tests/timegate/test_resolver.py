@@ -58,6 +58,7 @@ def test_an_exact_copy_in_the_named_archive_needs_one_request() -> None:
     assert resolution.memento.archive == "named"
     assert world.requests() == 1
     assert resolution.complete
+    assert resolution.skipped == ("other",)
 
 
 def test_without_an_exact_copy_there_the_others_are_asked_at_once() -> None:
@@ -226,7 +227,9 @@ def test_no_cache_asks_again_and_only_if_cached_never_asks() -> None:
     nothing, again = story(world, tell)
 
     assert nothing.memento is None
+    assert nothing.skipped == ("a",)
     assert again.memento is not None
+    assert again.skipped == ()
     assert world.requests() == 2
 
 
@@ -553,9 +556,10 @@ def test_the_choice_is_that_of_an_oracle_over_what_answered_in_time(
         and at.distance(second_of(a.outcome.memento.stamp)) == timedelta(0)
         for a in in_time
     )
+    answered = {a.archive for a in resolution.attempts}
     if resolution.memento is None or not exact_ended:
-        answered = {a.archive for a in resolution.attempts}
         assert answered | set(resolution.unanswered) == set(world.archives)
+    assert {*answered, *resolution.unanswered, *resolution.skipped} == set(world.archives)
     # No 404 while an archive is unknown.
     if resolution.memento is None and resolution.complete:
         assert all(not a.error and a.delay <= 5.0 for a in named)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
 from archives.model import Closest, Memento
 from tests.clock import in_virtual_time
@@ -71,6 +72,14 @@ def test_a_list_that_does_not_come_spoils_nothing() -> None:
     resolution = found(archive, STAMPS[0])
 
     assert asyncio.run(surroundings.filled_in(resolution)) == resolution
+
+
+def test_one_list_tells_nothing_while_others_were_not_heard() -> None:
+    archive = FakeArchive("a", 0.0, STAMPS)
+    surroundings = Surroundings({"a": archive}, FakeLists(), frozenset({"a"}))
+    ended = replace(found(archive, STAMPS[1]), skipped=("b",))
+
+    assert asyncio.run(surroundings.filled_in(ended)) == ended
 
 
 def test_where_nothing_was_found_there_is_nothing_around() -> None:
