@@ -1,91 +1,53 @@
-"""References in BibTeX, each with its place, so that a file can be rewritten in place.
-
-The scanner is our own because places are what counts, which bibtexparser does not keep. An
-entry ends where the next line that begins with ``@`` starts, at the latest: so one brace too
-few spoils one entry and not the rest, and the scan stays linear.
-"""
+"""References in BibTeX, each with its place, so that a file can be rewritten in place."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from archives.possessive import compiled
+from timegate.bulk.bibtex_entries import Value, entries
 from timegate.bulk.item import Item
 from timegate.bulk.place import Place, Span
-from timegate.bulk.wikitext import Field, IsArchiveLink
+from timegate.bulk.wikitext import IsArchiveLink
 
-_START: Final = re.compile(r"^[ \t]{0,64}@([A-Za-z]{1,64})[ \t\r\n]{0,64}[{(]", re.MULTILINE)
-_FIELD: Final = re.compile(r"[\s,]*+([A-Za-z][A-Za-z0-9_:.+-]*+)\s*+=\s*+")
-_KEY: Final = re.compile(r"[^,=\"{}]*+,")
-_BARE: Final = re.compile(r"[^\s,{}\"#]++")
-_URL: Final = re.compile(r"https?://[^\s{}<>\",]++", re.IGNORECASE)
-_ESCAPED: Final = re.compile(r"\\([_%&#~$])")
-_AFTER_LINK: Final = ",;.:!?')\\"
-_NOT_ENTRIES: Final = ("comment", "string", "preamble")
-_WITH_LINKS: Final = ("archiveurl", "url", "howpublished", "note", "eprint", "addendum")
-_DATES: Final = ("archivedate", "urldate", "date")
+# Signs that mean something to TeX, as people write them into links.
+_ESCAPE: Final = (
+    r"\{\\[_%&#~$^]\}|\\~\{\}|\\[_%&#~$^]|\{\\textasciitilde\}|\\textasciitilde(?:\{\})?+"
+    r"|\{\$\\sim\$\}|\$\\sim\$|\\string~"
+)
+_ESCAPED: Final = compiled(_ESCAPE)
+_URL: Final = compiled(rf"https?://(?:{_ESCAPE}|[^\s{{}}<>\"\\])++", re.IGNORECASE)
+_COMMAND: Final = compiled(r"\\[A-Za-z]++|[{}]")
+_ACCESSED: Final = compiled(
+    r"\b(?:accessed|retrieved|visited)(?: on)?[:,]?\s{1,4}"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9A-Za-z ,.-]{3,20}?[0-9]{4})(?![0-9])",
+    re.IGNORECASE,
+)
+_AFTER_LINK: Final = ",;.:!?'"
+_LINKS: Final = ("archiveurl", "url")
+_WITH_LINKS: Final = (*_LINKS, "howpublished", "note", "eprint", "addendum")
+_DATES: Final = ("archivedate", "urldate", "lastaccessed", "lastchecked", "accessed", "date")
+_NOTHING: Final = Value("", None)
+
+Fields = Mapping[str, Value]
 
 
 def read_bibtex(text: str, is_archive_link: IsArchiveLink) -> Iterator[Place]:
     """Yield the reference of every entry that has one, in order."""
-    starts = [*_START.finditer(text)]
-    ends = [*(match.start() for match in starts[1:]), len(text)]
-    position = 0
-    for match, end in zip(starts, ends, strict=False):
-        if match[1].lower() in _NOT_ENTRIES:
-            continue
-        place = _place(fields_of(text, match.end(), end), is_archive_link)
-        if place is not None:
-            yield place._replace(item=place.item._replace(position=position))
-            position += 1
+    places = (_place(fields, is_archive_link) for fields in entries(text))
+    for position, place in enumerate(filter(None, places)):
+        yield place._replace(item=place.item._replace(position=position))
 
 
-def fields_of(text: str, start: int, end: int) -> Mapping[str, Field]:
-    """Return the fields of the entry that is opened before *start*; the first of equals."""
-    fields: dict[str, Field] = {}
-    key = _KEY.match(text, start, end)
-    at = key.end() if key else start
-    while match := _FIELD.match(text, at, end):
-        span, at = _value(text, match.end(), end)
-        fields.setdefault(match[1].lower(), Field(text[span.start : span.end], span))
-    return fields
-
-
-def _value(text: str, start: int, end: int) -> tuple[Span, int]:
-    """Return where the value is without its braces or quotes, and where it ends with them."""
-    opening = text[start : start + 1]
-    if opening in ("{", '"'):
-        closing = _balanced(text, start + 1, end, "}" if opening == "{" else '"')
-        return Span(start + 1, closing), closing + 1
-    bare = _BARE.match(text, start, end)
-    stop = bare.end() if bare else start
-    return Span(start, stop), stop
-
-
-_TURN: Final = re.compile(r"[{}\"]")
-
-
-def _balanced(text: str, start: int, end: int, closing: str) -> int:
-    """Return where the *closing* of the same depth is; *end* where it is missing."""
-    depth = 0
-    for match in _TURN.finditer(text, start, end):
-        if match[0] == closing and depth == 0:
-            return match.start()
-        if match[0] == "{":
-            depth += 1
-        elif match[0] == "}":
-            depth -= 1
-    return end
-
-
-def _place(fields: Mapping[str, Field], is_archive_link: IsArchiveLink) -> Place | None:
+def _place(fields: Fields, is_archive_link: IsArchiveLink) -> Place | None:
     links = [
-        (_unescaped(link), span)
+        link
         for name in _WITH_LINKS
-        if name in fields
-        for link, span in _links(fields[name])
+        if name in fields and not fields[name].trouble
+        for link in _links(fields[name], whole=name in _LINKS)
     ]
     if not links:
-        return None
+        return _without_link(fields)
     # The link into an archive says most: which page, and when.
     archived = next((link for link in links if is_archive_link(link[0])), None)
     first = archived or links[0]
@@ -95,23 +57,62 @@ def _place(fields: Mapping[str, Field], is_archive_link: IsArchiveLink) -> Place
     return Place(item, archived[1] if archived else None, date.span if date else None)
 
 
-def _links(field: Field) -> Iterator[tuple[str, Span]]:
-    for match in _URL.finditer(field.value):
-        link = match[0].rstrip(_AFTER_LINK)
-        start = field.span.start + match.start()
-        yield link, Span(start, start + len(link))
+def _without_link(fields: Fields) -> Place | None:
+    """Return what stands where a link should be, so that it is asked for, or told as bad."""
+    for name in _LINKS:
+        value = fields.get(name, _NOTHING)
+        text = _COMMAND.sub("", _unescaped(value.text)).strip()
+        if text or value.trouble:
+            item = Item(0, text or name, (text or name,), tuple(_dates(fields)), value.trouble)
+            return Place(item, None)
+    return None
+
+
+def _links(value: Value, *, whole: bool) -> Iterator[tuple[str, Span | None]]:
+    """Yield the links in *value*; in a sentence, without what ends the sentence."""
+    for match in _URL.finditer(value.text):
+        link = match[0] if whole else _without_end(match[0])
+        span = None
+        if value.span is not None:
+            start = value.span.start + match.start()
+            span = Span(start, start + len(link))
+        yield _unescaped(link), span
+
+
+def _without_end(link: str) -> str:
+    end = len(link)
+    unopened = link.count(")") - link.count("(")
+    while link[end - 1] in _AFTER_LINK or (link[end - 1] == ")" and unopened > 0):
+        end -= 1
+        unopened -= link[end] == ")"
+    return link[:end]
 
 
 def _unescaped(link: str) -> str:
-    return _ESCAPED.sub(r"\1", link)
+    return _ESCAPED.sub(_sign, link)
 
 
-def _dates(fields: Mapping[str, Field]) -> Iterator[str]:
+def _sign(escape: re.Match[str]) -> str:
+    return next((sign for sign in "_%&#^" if sign in escape[0]), None) or (
+        "$" if escape[0] in ("\\$", "{\\$}") else "~"
+    )
+
+
+def _dates(fields: Fields) -> Iterator[str]:
     for name in _DATES:
-        if name in fields and fields[name].value.strip():
-            yield fields[name].value.strip()
-    year = fields["year"].value.strip() if "year" in fields else ""
-    if year and "month" in fields:
-        yield f"{fields['month'].value.strip()} {year}"
+        yield from filter(None, [_plain(fields, name)])
+    for name in ("note", "howpublished", "addendum"):
+        yield from _ACCESSED.findall(_plain(fields, name))
+    year, month = _plain(fields, "year"), _plain(fields, "month")
+    if year and month:
+        yield f"{month} {year}"
     if year:
         yield year
+
+
+def _plain(fields: Fields, name: str) -> str:
+    """Return the text of a field without braces and ties; empty where there is none."""
+    value = fields.get(name)
+    if value is None or value.trouble:
+        return ""
+    return value.text.replace("~", " ").strip("{}[] \t\r\n")
