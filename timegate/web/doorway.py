@@ -18,6 +18,7 @@ from typing import Final
 
 from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_exceptions import InvalidURLError
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
@@ -35,6 +36,12 @@ _SAY: Final = (
 _UNREADABLE: Final = (
     "this is no request of HTTP/1.1, or has too long a line, or a character that has no place "
     "there: other alphabets are written percent-encoded"
+)
+# Older curl sends what it is given. Putting it right ourselves is what RFC 9112 3.2 warns of:
+# others on the way may have read the line otherwise.
+_UNENCODED: Final = (
+    "a character in the address has no place there as it is: write what is not ASCII "
+    "percent-encoded, \u00fc as %C3%BC"
 )
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -117,7 +124,8 @@ class Connection(RequestHandler):
             return super().handle_error(request, status, exc, message)
         if request.writer.output_size > 0:
             raise ConnectionError("an answer is under way, there is no place for another")
-        told = problem(400, "bad-request", _UNREADABLE)
+        why = _UNENCODED if isinstance(exc, InvalidURLError) else _UNREADABLE
+        told = problem(400, "bad-request", why)
         headers = {**told.headers, "Server": "timegate", "X-Content-Type-Options": "nosniff"}
         response = web.Response(status=told.status, headers=headers, body=told.body)
         response.force_close()

@@ -188,3 +188,18 @@ async def test_what_is_no_request_is_refused_without_being_quoted(
     assert b"secret" not in answer
     assert json.loads(body)["type"].endswith("/bad-request")
     assert not caplog.records
+
+
+async def test_who_writes_other_alphabets_as_they_are_is_told_how_to_write_them() -> None:
+    async with serving(A) as site:
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        writer.write(
+            "GET /timegate/http://müller.example/ HTTP/1.1\r\nHost: a\r\n\r\n".encode()
+        )
+        answer = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+
+    told = json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert told["status"] == 400
+    assert "ü as %C3%BC" in told["detail"]
