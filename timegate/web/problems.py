@@ -14,6 +14,10 @@ from timegate.report import unasked, unheard
 from timegate.resolution import Attempt, Policy, Resolution
 from timegate.web.call import Answer
 
+_FOR_RESOLVE: Final = (
+    *("urn:pwid:", "pwid:", "duri:", "tdb:", "urn:duri:", "urn:tdb:", "pdi:", "urn:pdi:"),
+)
+"""How the identifiers begin that a TimeGate cannot take: their time stands in them (M-41)."""
 _TYPE: Final = "https://timegate.example/problems/"
 _TITLES: Final = {
     "bad-identifier": "The identifier cannot be read",
@@ -75,10 +79,13 @@ def unreadable(complaint: Malformed, text: str) -> Answer:
     """Say that an identifier does not parse."""
     status = status_of_refusal(complaint)
     kinds = {414: "too-long", 422: "not-negotiable"}
+    detail = f"{complaint.why}, at character {complaint.position + 1}"
+    if status == 422 and text[complaint.position :].lower().startswith(_FOR_RESOLVE):
+        detail += "; write it behind /resolve/, which takes more than URLs"
     return problem(
         status,
         kinds.get(status, "bad-identifier"),
-        f"{complaint.why}, at character {complaint.position + 1}",
+        detail,
         identifier=printable(text[:200]),
         error=complaint.code,
         position=complaint.position,

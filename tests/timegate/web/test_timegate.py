@@ -215,3 +215,18 @@ async def test_where_there_is_nobody_to_ask_that_is_said() -> None:
 
     assert seen.status == 404
     assert "no archive could be asked" in json.loads(seen.body)["detail"]
+
+
+@pytest.mark.parametrize(
+    "identifier", [f"urn:pwid:a.example:2016-01-22Z:page:{URL}", f"DURI:2016:{URL}"]
+)
+async def test_an_identifier_with_a_time_of_its_own_is_shown_where_it_belongs(
+    identifier: str,
+) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        refused = await site.ask(f"/timegate/{identifier}")
+        other = await site.ask("/timegate/ftp://example.org/")
+
+    assert refused.status == other.status == 422
+    assert "/resolve/" in json.loads(refused.body)["detail"]
+    assert "/resolve/" not in json.loads(other.body)["detail"]
