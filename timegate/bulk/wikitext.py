@@ -1,71 +1,46 @@
 """References in wikitext, each with its place, so that a page can be rewritten in place.
 
-Read are templates that cite (``archive-url``, ``archive-date``, ``url``, ``access-date``),
-``{{webarchive}}``, and archive links by themselves. The scanner is our own because places are
-what counts: mwparserfromhell builds a tree of the page whose nodes do not know where they
-stood. One pass, no recursion, linear in the length of the page.
+Read are templates that cite, and archive links by themselves. The scanner is our own because
+places are what counts: mwparserfromhell builds a tree of the page whose nodes do not know where
+they stood. One pass, no recursion, linear in the length of the page.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
+from archives.possessive import compiled
+from timegate.bulk.citations import Field, Found, Template, cited_by
 from timegate.bulk.item import Item
 from timegate.bulk.place import Place, Span
+from timegate.bulk.unfolding import unfolded
 
 IsArchiveLink = Callable[[str], bool]
 
-_BRACKET: Final = re.compile(r"\{\{|\}\}|\[\[|\]\]|\|")
+_LONGEST: Final = 16_384
+"""Characters; what is longer is neither a link nor a date."""
+_BRACKET: Final = compiled(r"\{\{|\}\}|\[\[|\]\]|\|")
 _HIDING: Final = re.compile(r"<!--|<(nowiki|pre|source)\b[^<>]{0,200}>", re.IGNORECASE)
 _CLOSING: Final = {
     tag: re.compile(f"</{tag}[ \t]{{0,9}}>", re.IGNORECASE)
     for tag in ("nowiki", "pre", "source")
 }
-_URL: Final = re.compile(r"https?://[^\s|\[\]{}<>\"]++", re.IGNORECASE)
+_URL: Final = compiled(r"https?://(?:\{\{[=!]\}\}|[^\s|\[\]{}<>\"])++", re.IGNORECASE)
 # MediaWiki leaves these out of a bare link if they end it (Parser: closing punctuation).
 _AFTER_LINK: Final = ",;.:!?'"
-_LINKS: Final = ("archive-url", "archiveurl")
-_LINK_DATES: Final = ("archive-date", "archivedate")
-_DATES: Final = (*_LINK_DATES, "access-date", "accessdate", "date", "year")
-_DEAD: Final = {("url-status", "dead"), ("url-status", "usurped"), ("dead-url", "yes")}
-_WEBARCHIVE: Final = ("webarchive", "wayback")
-
-
-class Field(NamedTuple):
-    """A parameter of a template: its value, and where that stands."""
-
-    value: str
-    span: Span
-
-
-class Template(NamedTuple):
-    """A template as a page uses it."""
-
-    name: str
-    fields: Mapping[str, Field]
-
-    def first(self, names: Sequence[str]) -> Field | None:
-        """Return the first of the fields called so; None where there is none."""
-        return next((self.fields[name] for name in names if name in self.fields), None)
-
-    def value(self, *names: str) -> str:
-        """Return the first value of the fields called so that is not empty."""
-        values = (self.fields[name].value for name in names if name in self.fields)
-        return next(filter(None, values), "")
 
 
 def read_wikitext(text: str, is_archive_link: IsArchiveLink) -> Iterator[Place]:
     """Yield every reference of *text* that has an archive link or wants one, in order."""
     hidden = [*_hidden(text)]
-    cited = [place for one in templates(text, hidden) if (place := _cited(one))]
+    cited = [found for one in templates(text, hidden) if (found := cited_by(one))]
     taken = sorted(
-        [span for place in cited for span in (place.link, place.date) if span] + hidden
+        [span for _, place in cited for span in (place.link, place.date) if span] + hidden
     )
-    places = [*cited, *_bare(text, is_archive_link, taken)]
-    places.sort(key=lambda place: place.link or Span(0, 0))
-    for position, place in enumerate(places):
+    in_order = sorted([*cited, *_bare(text, is_archive_link, taken)], key=lambda one: one[0])
+    for position, (_, place) in enumerate(in_order):
         yield place._replace(item=place.item._replace(position=position))
 
 
@@ -105,57 +80,38 @@ def _template(text: str, bounds: Sequence[int]) -> Template:
     fields = {}
     for start, end in parts:
         equals = text.find("=", start, end)
-        if equals >= 0:
+        if equals >= 0 and end - start <= _LONGEST:
             # Of equal names MediaWiki takes the last.
             fields[text[start:equals].strip().lower()] = _field(text, equals + 1, end)
     return Template(text[name.start : name.end].strip().lower(), fields)
 
 
 def _field(text: str, start: int, end: int) -> Field:
-    comment = text.find("<!--", start, end)
-    value = text[start : comment if comment >= 0 else end]
-    begin = start + len(value) - len(value.lstrip())
-    value = value.strip()
+    raw = text[start:end]
+    comment = raw.find("<!--")
+    if comment >= 0 and not unfolded(raw[comment:]):
+        # Behind the value; it stays there.
+        raw = raw[:comment]
+    begin = start + len(raw) - len(raw.lstrip())
+    value = raw.strip()
     # An empty value stands behind its sign, not behind the line break that follows.
     begin = begin if value else start
-    return Field(value, Span(begin, begin + len(value)))
+    return Field(unfolded(value), Span(begin, begin + len(value)))
 
 
-def _cited(template: Template) -> Place | None:
-    if template.name in _WEBARCHIVE:
-        return _webarchive(template)
-    url = template.value("url")
-    link, date = template.first(_LINKS), template.first(_LINK_DATES)
-    archive_link = link.value if link else ""
-    dead = any(template.value(name).lower() == value for name, value in _DEAD)
-    if not archive_link and not (dead and url):
-        return None
-    references = tuple(filter(None, (archive_link, url)))
-    dates = tuple(filter(None, (template.value(name) for name in _DATES)))
-    item = Item(0, references[0], references, dates)
-    if link is not None:
-        return Place(item, link.span, date.span if date else None)
-    end = template.fields["url"].span.end
-    place = Span(end, end)
-    new_date = "" if date else " |archive-date="
-    return Place(item, place, date.span if date else place, " |archive-url=", new_date)
-
-
-def _webarchive(template: Template) -> Place | None:
-    link, date = template.first(("url",)), template.first(("date",))
-    if link is None or not link.value:
-        return None
-    dates = (date.value,) if date and date.value else ()
-    item = Item(0, link.value, (link.value,), dates)
-    return Place(item, link.span, date.span if date else None)
-
-
-def _bare(text: str, is_archive_link: IsArchiveLink, taken: Sequence[Span]) -> Iterator[Place]:
+def _bare(text: str, is_archive_link: IsArchiveLink, taken: Sequence[Span]) -> Iterator[Found]:
     for match in _URL.finditer(text):
-        link = match[0].rstrip(_AFTER_LINK)
         start = match.start()
+        bracketed = text.startswith("[", start - 1) if start else False
+        written = match[0] if bracketed else _without_end(match[0])
+        link = unfolded(written)
         if not _is_inside(start, taken) and is_archive_link(link):
-            yield Place(Item(0, link, (link,)), Span(start, start + len(link)))
+            yield start, Place(Item(0, link, (link,)), Span(start, start + len(written)))
+
+
+def _without_end(link: str) -> str:
+    # As MediaWiki does: a parenthesis is part of a link in which one is opened.
+    return link.rstrip(_AFTER_LINK if "(" in link else f"{_AFTER_LINK})")
 
 
 def _is_inside(at: int, spans: Sequence[Span]) -> bool:

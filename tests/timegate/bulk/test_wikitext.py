@@ -48,10 +48,96 @@ def test_a_citation_is_read_with_its_places() -> None:
         (f"<nowiki>{LINK} <nowiki>", [(LINK, None)]),
         ("{{cite web|url=http://a/}} http://b/", []),
         (f"<!-- {{{{cite|archive-url={LINK}}}}}", []),
+        (f"({LINK})", [(LINK, None)]),
+        (f"{LINK}a_(b), or [{LINK}c. there]", [(f"{LINK}a_(b)", None), (f"{LINK}c.", None)]),
+        (f"{{{{cite|url=http://a/|archive-url={'x' * 20_000}}}}}", []),
     ],
 )
 def test_links_are_found_in_place(text: str, found: list[tuple[str, str | None]]) -> None:
     assert [at(text, place) for place in read(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (f"{LINK}?a{{{{=}}}}b{{{{!}}}}c", f"{LINK}?a=b|c"),
+        (f"{LINK}?a&amp;b&#61;c&copy=d", f"{LINK}?a&b=c&copy=d"),
+        (f"<nowiki>{LINK}?a|b</nowiki>", f"{LINK}?a|b"),
+        (f"<!-- old -->{LINK}<!-- x -->b", f"{LINK}b"),
+        (f"{LINK} {{{{dead link|date=May 2015}}}}", LINK),
+    ],
+)
+def test_a_link_is_read_as_the_page_shows_it(written: str, meant: str) -> None:
+    text = f"{{{{cite web|url=http://a/|archive-url={written}|archive-date=2013}}}}"
+
+    (place,) = read(text)
+
+    assert place.item.text == meant
+    assert place.item.trouble == ""
+    assert at(text, place) == (written, "2013")
+
+
+def test_a_bare_link_is_read_as_the_page_shows_it() -> None:
+    written = f"{LINK}?a{{{{=}}}}b&amp;c"
+
+    (place,) = read(f"[{written} there]")
+
+    assert place.item.text == f"{LINK}?a=b&c"
+    assert at(f"[{written} there]", place) == (written, None)
+
+
+@pytest.mark.parametrize("template", ["cite|archive-url", "webarchive|url"])
+def test_a_link_with_another_template_in_it_is_told(template: str) -> None:
+    (place,) = read(f"{{{{{template}={LINK}{{{{urlencode:a b}}}}}}}}")
+
+    assert "a template in the link" in place.item.trouble
+
+
+@pytest.mark.parametrize(
+    ("link", "date", "accessed"),
+    [
+        ("archiv-url", "archiv-datum", "abruf"),
+        ("archivurl", "Archivdatum", "zugriff"),
+        ("arkivurl", "arkivdato", "besøgsdato"),
+        ("archive-url", "archive-date", "consulté le"),
+        ("urlarchivo", "fechaarchivo", "fechaacceso"),
+    ],
+)
+def test_citations_of_other_encyclopedias_are_read(link: str, date: str, accessed: str) -> None:
+    text = f"{{{{Quelle|url=http://a/|{link}={LINK}|{date}=2013-02-03|{accessed}=2012}}}}"
+
+    (place,) = read(text)
+
+    assert place.item.references == (LINK, "http://a/")
+    assert place.item.dates == ("2013-02-03", "2012")
+    assert at(text, place) == (LINK, "2013-02-03")
+
+
+@pytest.mark.parametrize(
+    "template", ["Webarchiv|wayback=20130203040506", "Lien archive|horodatage archive=2013"]
+)
+def test_a_copy_that_is_named_by_its_time_is_read_and_stays(template: str) -> None:
+    stamp = template.partition("=")[2]
+
+    first, second = read(f"{{{{{template}|url=http://a/}}}} [{LINK} x] {{{{{template}}}}}")
+
+    link = f"https://web.archive.org/web/{stamp}/http://a/"
+    assert (first.item.references, first.link) == ((link, "http://a/"), None)
+    assert second.item.text == LINK
+
+
+@pytest.mark.parametrize(
+    ("template", "link"),
+    [
+        ("Internetquelle|offline=1", " |archiv-url="),
+        ("Kilde www|url-status=dead", " |arkivurl="),
+        ("Lien web|brisé le=2 mai 2015", " |archive-url="),
+    ],
+)
+def test_a_missing_link_is_called_what_the_template_calls_it(template: str, link: str) -> None:
+    (place,) = read(f"{{{{{template}|url=http://a/}}}}")
+
+    assert place.before_link == link
 
 
 def test_a_dead_link_without_an_archive_link_has_a_place_for_one() -> None:
@@ -77,7 +163,8 @@ def test_items_are_numbered_in_the_order_of_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["{{", "[[", "|", "{{a|", "<nowiki>", "<!--", "<pre ", "}}", "=", "[[a|{{"]
+    "piece",
+    ["{{", "[[", "|", "{{a|", "<nowiki>", "<!--", "<pre ", "}}", "=", "[[a|{{", "{{=}}"],
 )
 def test_a_hundred_thousand_open_brackets_are_read_in_one_pass(piece: str) -> None:
     text = piece * 100_000 + f"--> {LINK}"
