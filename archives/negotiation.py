@@ -75,7 +75,7 @@ class Negotiator:
         self._entry = entry
         self._fetch = fetch
         self._clock = clock
-        self._hosts = frozenset(_hosts(entry))
+        self._hosts = frozenset(hosts_of(entry))
         urls = (entry.timegate, entry.replay, entry.raw)
         self._at_home = tuple(f"{o}/" for url in urls if url and (o := _origin(url)))
         self._takes_head = True
@@ -283,7 +283,7 @@ class Negotiator:
         return Misbehaved(self._entry.id, url, why)
 
 
-def _hosts(entry: ArchiveEntry) -> Iterator[str]:
+def hosts_of(entry: ArchiveEntry) -> Iterator[str]:
     """Yield the hosts that *entry* names."""
     yield from (host.partition("/")[0].lower() for host in entry.hosts)
     urls = (entry.timegate, *entry.timemaps.values(), entry.cdx, entry.replay, entry.raw)

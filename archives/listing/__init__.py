@@ -82,7 +82,10 @@ class _Listing:
         documents = list(self._documents.values())
         promised = any(document.lost or document.pages for document in documents)
         if promised and not any(document.listed for document in documents):
+            stray = next((d.stray for d in documents if d.stray), None)
             why = "lists captures, but none that can be read"
+            if stray is not None:
+                why = f"lists captures at {stray[:100]}, which the registry does not name"
             raise self._search.misbehaved(documents[0].url, why)
 
     def may_go_back(self, stamp: str) -> bool:

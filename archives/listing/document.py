@@ -4,9 +4,11 @@ What is not there, what is not whole and what is no list are three different thi
 captures, captures and then an error, an error.
 """
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from archives.errors import Misbehaved, Refused
@@ -16,12 +18,24 @@ from archives.formats.detection import decoder_for
 from archives.formats.linkformat import resolved
 from archives.formats.rows import Page, Row
 from archives.model import ArchiveEntry, Memento
-from archives.negotiation import CLEAR_NO, GO_AWAY, MOST_HOPS, REDIRECTS, downgrades
+from archives.negotiation import (
+    CLEAR_NO,
+    GO_AWAY,
+    MOST_HOPS,
+    REDIRECTS,
+    downgrades,
+    hosts_of,
+)
+from archives.possessive import compiled
 from archives.reading import Malformed
 from archives.source import Fetcher, Reply, Request
 
 _ENOUGH_TO_SNIFF: Final = 512
 _LINE_END: Final = 2
+# No user, no backslash: there browsers and servers disagree about where the host is.
+_SERVER: Final = compiled(
+    r"https?+://(\[[0-9a-f:.]++\]|[a-z0-9._-]++)(?::[0-9]*+)?+(?=[/?#]|\Z)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +52,18 @@ class Search:
         return Misbehaved(self.entry.id, url, why)
 
 
+def _host(uri: str) -> str:
+    """Return the host of an http(s) address that everybody reads alike; else nothing."""
+    server = _SERVER.match(uri)
+    return server[1].lower().strip("[]") if server else ""
+
+
+@lru_cache(maxsize=256)
+def _is_at(host: str, homes: frozenset[str]) -> bool:
+    """Whether *host* is one of *homes*, or below one of them."""
+    return host in homes or any(host.endswith(f".{home}") for home in homes)
+
+
 class Document:
     """One document of a list."""
 
@@ -51,6 +77,12 @@ class Document:
         self._ends: tuple[Memento, Memento] | None = None
         self.listed = 0
         self._dropped = 0
+        self._homes = frozenset((*hosts_of(search.entry), *search.entry.former_hosts))
+        # Nearly all of them, and this is asked a million times.
+        authority = url.partition("://")[2].partition("/")[0]
+        self._here = f"http://{authority}/", f"https://{authority}/"
+        self.stray: str | None = None
+        """A server that it leads to, and that is not the archive's."""
 
     @property
     def pages(self) -> Sequence[Page]:
@@ -133,12 +165,30 @@ class Document:
         search = self._search
         captures = [capture_of(row, search.entry, search.original, search.now) for row in rows]
         captures = [capture for capture in captures if _sound(capture, search.now)]
+        if any(row.uri for row in rows):
+            captures = self._at_home(captures)
         self._dropped += len(rows) - len(captures)
         self.listed += len(captures)
         if captures:
             first = captures[0] if self._ends is None else self._ends[0]
             self._ends = first, captures[-1]
         return captures
+
+    def _at_home(self, captures: list[Memento]) -> list[Memento]:
+        """Leave out what is said to be elsewhere: nobody is led where no registry leads (Q-1).
+
+        A list may be written by whoever broke into an archive, or by a proxy in front of it.
+        """
+        homes, here = self._homes, self._here
+        kept = [
+            capture
+            for capture in captures
+            if capture.uri.startswith(here) or _is_at(_host(capture.uri), homes)
+        ]
+        if len(kept) < len(captures) and self.stray is None:
+            strays = (_host(capture.uri) for capture in captures)
+            self.stray = next(stray for stray in strays if not _is_at(stray, homes))
+        return kept
 
     def _check_end(self) -> None:
         """Raise unless this was all of it."""

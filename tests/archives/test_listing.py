@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -113,6 +114,52 @@ async def test_the_captures_are_where_the_links_lead() -> None:
     [batch] = [batch async for batch in source_for(ARCHIVE, fetch, clock).mementos(PAGE)]
 
     assert batch == [Memento("20130615083000", at("20130615083000"), PAGE, "test")]
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "http://evil.example",
+        "http://archive.example@evil.example",
+        "http://evil.example\\@archive.example",
+        "http://evil.example#.archive.example",
+        "http://archive.example.evil",
+        "http://notarchive.example",
+    ],
+)
+async def test_nobody_is_led_where_no_registry_leads(elsewhere: str) -> None:
+    stray = written(*years(2012)).replace(f"<{BASE}/web".encode(), f"<{elsewhere}/web".encode())
+
+    alone, trouble = await read({TIMEMAP: Canned(body=stray)})
+    among, fine = await read(
+        {TIMEMAP: Canned(body=written(*years(2010)).strip() + b"," + stray)}
+    )
+
+    assert (alone, among, fine) == ([], years(2010), None)
+    assert isinstance(trouble, Misbehaved)
+
+
+async def test_a_server_that_the_registry_does_not_name_is_told() -> None:
+    stray = written(*years(2012)).replace(
+        b"<http://archive.", b"<http://wayback.intern/archive."
+    )
+
+    _, trouble = await read({TIMEMAP: Canned(body=stray)})
+
+    assert trouble is not None
+    assert "at wayback.intern, which the registry does not name" in trouble.why
+
+
+@pytest.mark.parametrize(
+    "host", ["archive.example:8080", "www.archive.example", "ARCHIVE.example", "old.example"]
+)
+async def test_captures_may_be_at_any_of_the_archives_servers(host: str) -> None:
+    entry = replace(ARCHIVE, former_hosts=("old.example",))
+    moved = written(*years(2012)).replace(
+        f"<{BASE}/web".encode(), f"<http://{host}/web".encode()
+    )
+
+    assert await read({TIMEMAP: Canned(body=moved)}, entry) == (years(2012), None)
 
 
 @pytest.mark.parametrize("status", [404, 410])
