@@ -70,7 +70,8 @@ def code_of(resolution: Resolution, judged: Verdict) -> Code:
     who replaces links into an archive asks for nothing else.
     """
     if resolution.memento is None:
-        return 3 if resolution.complete else 4
+        # Where nobody could be asked, nobody has said no.
+        return 3 if resolution.complete and resolution.attempts else 4
     if not satisfies(resolution, judged):
         return 1
     as_asked = judged.match.value in _PRECISE or _is_equivalent(judged, resolution.policy)
@@ -104,6 +105,8 @@ def found(
     why = str(told["words"])
     if resolution.memento is None and resolution.failed:
         why = f"nothing found; no answer from {', '.join(resolution.failed)}"
+    elif not resolution.attempts:
+        why = "nothing found: nobody could be asked"
     # Who did not answer may hold a better copy than the one that was found.
     final = code == 0 or resolution.complete
     return Result(item, outcome, code, final, date, why, told)

@@ -1,7 +1,7 @@
 """The command line: one module for each command.
 
 Exit codes: 0 as asked, 1 found but less precise than asked, 2 bad usage or identifier,
-3 nothing found and everyone answered, 4 nothing found and some archive did not answer.
+3 nothing found and everyone answered, 4 nothing found and nobody knows.
 """
 
 import click

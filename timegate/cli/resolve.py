@@ -54,7 +54,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
       1  found, but less precise than asked
       2  not an identifier, or bad usage
       3  nothing found, and every archive answered
-      4  nothing found, and some archive did not answer
+      4  nothing found, and some archive did not answer, or none could be asked
 
     \b
     Examples:

@@ -8,7 +8,9 @@ import pytest
 from archives.model import Closest
 from tests.timegate.bulk.results import a_result
 from tests.timegate.resolutions import PAGE, REGISTRY, absent, asking, failed, found, memento
+from timegate.bulk.item import Item
 from timegate.bulk.result import better, code_of, from_line, to_line
+from timegate.bulk.result import found as found_by
 from timegate.resolution import Attempt, Policy, Resolution
 from timegate.verdict import verdict
 
@@ -41,6 +43,16 @@ def test_a_copy_elsewhere_is_as_good_unless_that_archive_is_wanted(
     resolution = Resolution(asking(THEN, precision="page"), policy, best, (), (attempt,))
 
     assert code_of(resolution, verdict(resolution, REGISTRY)) == code
+
+
+def test_where_nobody_could_be_asked_nobody_has_said_no() -> None:
+    resolution = Resolution(asking(THEN), Policy(), None, (), ())
+    judged = verdict(resolution, REGISTRY)
+
+    result = found_by(Item(0, "x", ("x",)), resolution, judged, None, lambda *_: {"words": ""})
+
+    assert (result.code, result.outcome, result.final) == (4, "unknown", True)
+    assert result.why == "nothing found: nobody could be asked"
 
 
 def test_a_nearer_copy_is_better_and_not_to_know_is_better_than_a_no() -> None:

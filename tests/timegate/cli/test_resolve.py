@@ -54,7 +54,7 @@ def test_every_id_is_a_line_of_json_and_the_worst_counts() -> None:
         (("http://nowhere.example/", "--archives-only", "harbour"), 3),
         (("http://nowhere.example/", "--wait", "0.5"), 4),
         (("--exclude", "harbour", "--wait", "0.5", HOME), 4),
-        (("--exclude", "harbour.example,lantern", HOME), 3),
+        (("--exclude", "harbour.example,lantern", HOME), 4),
     ],
 )
 def test_the_exit_code_says_how_good_the_answer_is(
