@@ -33,15 +33,21 @@ async def opened_fetchers(
     """
     config = addressed(config, base_url)
     elsewhere = remote(config)
-    contact = config.contact or "no contact given"
-    settings = pool.Settings(contact, allow_private=config.private, patience=_PATIENCE)
+    settings = pool.Settings(
+        config.contact or "no contact given",
+        allow_private=config.private,
+        patience=_PATIENCE,
+        authorizations=config.authorizations,
+    )
     shared = None if ledgers is None else SharedLedgers(ledgers, elsewhere)
     around = pool.Surroundings(ledger=None if shared is None else shared.of)
     deadlines = Deadlines(config.soft, config.hard)
     try:
         async with (
             pool.open_fetchers(elsewhere, settings, around) as network,
-            opened(config.registry, base_url, deadlines, keep=False) as local,
+            opened(
+                config.registry, base_url, deadlines, keep=False, settings=settings
+            ) as local,
         ):
             yield {**network, **local.fetchers}
     finally:
