@@ -69,7 +69,7 @@ def policy_from(
     are left to others.
     """
     if not query_parameters and prefer is None and cache_control is None:
-        return _NOTHING_CHOSEN
+        return NOTHING_CHOSEN, ()
     caching = _items(cache_control)
     policy = Policy(no_cache="no-cache" in caching, only_if_cached="only-if-cached" in caching)
     for name, choice in _CHOICES.items():
@@ -81,7 +81,8 @@ def policy_from(
     return _with_wishes(policy, _items(prefer), query_parameters.keys())
 
 
-_NOTHING_CHOSEN: Final = (Policy(), ())
+NOTHING_CHOSEN: Final = Policy()
+"""The policy of whoever chooses nothing."""
 
 
 def check_archives(policy: Policy, registry: Registry) -> None:

@@ -14,7 +14,9 @@ from archives.moment import Moment
 
 _REVISIT: Final = "warc/revisit"
 """What an index says of a record that refers to another: nothing about the page."""
-_KEPT: Final = 4096
+_KEPT: Final = 2048
+_LONGEST: Final = 500
+"""Characters of a URL; what is kept holds it some twenty times."""
 
 
 class WarcArchive:
@@ -27,21 +29,25 @@ class WarcArchive:
         self._replay = entry.replay
         self._collection = collection
         # What is asked for again and again lies among the same few captures.
-        self._familiar = lru_cache(maxsize=_KEPT)(self._memento)
+        self._familiar = lru_cache(maxsize=_KEPT)(self._closest)
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         """Look up the capture nearest to *at*."""
         rows = await self._collection.placed(original, at)
         if not rows:
             return None
-        found, *around = map(self._familiar, rows)
-        return Closest(found, "cdx", (), _neighbours(found, around))
+        keep = len(original) <= _LONGEST
+        return (self._familiar if keep else self._closest)(*rows)
 
     async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
         """List what the index has of *original*, its variants included."""
         async with aclosing(self._collection.listed(original)) as batches:
             async for rows in batches:
                 yield [self._memento(row) for row in rows]
+
+    def _closest(self, *rows: Row) -> Closest:
+        found, *around = map(self._memento, rows)
+        return Closest(found, "cdx", (), _neighbours(found, around))
 
     def _memento(self, row: Row) -> Memento:
         # All the digits: in one second there may be several captures (T-9).

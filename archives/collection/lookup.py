@@ -7,6 +7,7 @@ by the next one, and nobody holds up its checkpoints. Connections belong to thre
 import os
 import sqlite3
 import threading
+from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -75,6 +76,7 @@ _RANGE: Final = (
     "ORDER BY c.surt, c.stamp, c.part, c.offset LIMIT ?"
 )
 _stamp: Final = attrgetter("stamp")
+_place: Final = attrgetter("stamp", "part", "offset")
 _BEHIND_DIGITS: Final = ":"
 """The character after 9: behind everything that begins with the digits before it."""
 _REVISIT: Final = "warc/revisit"
@@ -141,10 +143,10 @@ class Lookup:
         Nothing where there is none. Of the others one may be missing, or the nearest itself.
         """
         if at is not None:
-            rows = self._placed(surt(url), pivot(at))
-            found = nearest_row(dict.fromkeys(rows), url, at)
-            if found is not None and all(row.url == url and is_page(row) for row in rows):
-                return [found, *sorted(rows, key=_stamp)]
+            instant = pivot(at)
+            rows = self._placed(surt(url), instant)
+            if rows and all(row.url == url and is_page(row) for row in rows):
+                return _around(rows, instant, at)
         found = self.nearest(url, at)
         if found is None:
             return []
@@ -235,3 +237,13 @@ class Lookup:
             own.signature = signature
             self._opened.append(own.connection)
         return own.connection
+
+
+def _around(rows: Sequence[Row], instant: str, at: Moment) -> list[Row]:
+    """Return of *rows*, one page's, the nearest, the first, its neighbours, and the last."""
+    ordered = sorted(rows, key=_place)
+    here = bisect_right(ordered, instant, key=_stamp)
+    found = nearest_row(ordered[max(here - 1, 0) : here + 1], rows[0].url, at) or rows[0]
+    before = [row for row in ordered if row.stamp < found.stamp]
+    after = [row for row in ordered if row.stamp > found.stamp]
+    return [found, ordered[0], *before[-1:], *after[:1], ordered[-1]]

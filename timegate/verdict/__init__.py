@@ -20,7 +20,7 @@ from timegate.verdict.content import (
     raw_address,
     view,
 )
-from timegate.verdict.header import header
+from timegate.verdict.header import around_time, header, written
 from timegate.verdict.member import Member, Verdict, matched, plain
 from timegate.verdict.uri import STRIPPED_FRAGMENT, STRIPPED_USER, uri_member
 from timegate.verdict.words import in_words
@@ -30,6 +30,8 @@ __all__ = [
     "STRIPPED_USER",
     "Member",
     "Verdict",
+    "around_time",
+    "asked_time",
     "delivers_raw",
     "header",
     "header_safe",
@@ -37,6 +39,7 @@ __all__ = [
     "location",
     "raw_address",
     "verdict",
+    "written",
 ]
 
 

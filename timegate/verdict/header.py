@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
-from timegate.verdict.member import Parameter, Verdict
+from timegate.verdict.member import Member, Parameter, Verdict
 
 LONGEST_TEXT: Final = 2000
 _WORDS: Final = {
@@ -28,13 +28,24 @@ def header(verdict: Verdict) -> str:
     """Return the value of ``Memento-Precision``, ASCII throughout."""
     # A Dictionary is its members with commas between (RFC 9651 4.1.2), and most of them are
     # the same in every answer.
-    return ", ".join(
-        [
-            _member(name, member.value, tuple(member.params.items()))
-            for name, member in verdict.members()
-            if member is not None
-        ]
-    )
+    return ", ".join(_members(verdict))
+
+
+def around_time(verdict: Verdict) -> tuple[str, str]:
+    """Return what stands before the member ``time``, and what stands behind it."""
+    members = _members(verdict)
+    here = next(n for n, text in enumerate(members) if text.startswith("time="))
+    before, behind = members[:here], members[here + 1 :]
+    return "".join(f"{text}, " for text in before), "".join(f", {text}" for text in behind)
+
+
+def written(name: str, member: Member) -> str:
+    """Return one member."""
+    return _member(name, member.value, tuple(member.params.items()))
+
+
+def _members(verdict: Verdict) -> list[str]:
+    return [written(name, member) for name, member in verdict.members() if member is not None]
 
 
 @lru_cache(maxsize=1024)

@@ -15,6 +15,7 @@ from timegate.resolution import Policy, Query, Resolution
 from timegate.verdict import Verdict, header, in_words, location, verdict
 from timegate.verification import Verifier
 from timegate.web.call import Answer
+from timegate.web.patterns import Patterns
 from timegate.web.problems import nothing_found, precision_unmet, problem
 from timegate.web.site.pages import HEADERS, Pages
 from timegate.web.site.view import answer_view
@@ -35,7 +36,7 @@ class Resolves(Protocol):
 class Answers:
     """Resolves queries and writes what comes of it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- who resolves, and what answers say of it
         self,
         resolver: Resolves,
         registry: Registry,
@@ -43,9 +44,14 @@ class Answers:
         verifier: Verifier | None = None,
         *,
         changing: frozenset[str] = frozenset(),
+        patterns: Patterns | None = None,
     ) -> None:
-        """Take *changing* for archives of our own, which may hold more a second later."""
+        """Take *changing* for archives of our own, which may hold more a second later.
+
+        *patterns* spare work where one archive answers alone.
+        """
         self._changing = changing
+        self._patterns = patterns
         self._resolver = resolver
         self._verifier = verifier
         self._registry = registry
@@ -62,6 +68,10 @@ class Answers:
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
     ) -> Answer:
         """Redirect to the copy with its verdict (M-10); a problem where there is none."""
+        if self._patterns is not None:
+            answer = self._patterns.redirect(resolution, vary)
+            if answer is not None:
+                return answer
         judged = verdict(resolution, self._registry)
         unmet = self._unmet(resolution, judged, applied, vary)
         if unmet is not None or resolution.memento is None:
@@ -69,7 +79,10 @@ class Answers:
         headers = self._headers(resolution, judged, applied, vary)
         headers["Location"] = location(resolution, self._registry) or resolution.memento.uri
         body = msgspec.json.encode(summary(resolution, judged, self._registry))
-        return Answer(302, headers, body, self._kept(resolution))
+        answer = Answer(302, headers, body, self._kept(resolution))
+        if self._patterns is not None:
+            self._patterns.keep(resolution, judged, answer, vary)
+        return answer
 
     def described(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str

@@ -21,6 +21,7 @@ from timegate.timemap import FORMATS, Lists
 from timegate.web.answers import Answers
 from timegate.web.call import Answer, Call, Stream
 from timegate.web.collection_cdx import CollectionCdx
+from timegate.web.patterns import Patterns
 from timegate.web.problems import problem, read_on_site
 from timegate.web.replay import STAMPED, Replay
 from timegate.web.timegate import TimeGate
@@ -102,7 +103,13 @@ class Site:
         shelf, source = holding.shelf, holding.source
         self._source = source
         self._base = base = f"{base_url.rstrip('/')}/collections/{shelf.id}"
-        answers = Answers(Alone(source), registry, base, changing=frozenset({shelf.id}))
+        answers = Answers(
+            Alone(source),
+            registry,
+            base,
+            changing=frozenset({shelf.id}),
+            patterns=Patterns(registry),
+        )
         sources = {shelf.id: source}
         only = Plan(((shelf.id,),))
         self._timegate = TimeGate(answers, Surroundings(sources, NoMemory(), frozenset()))

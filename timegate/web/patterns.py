@@ -1,0 +1,99 @@
+"""Redirects that were written before, but for the time that was asked for.
+
+A page of a collection is asked for at many times. Of all that is said of a copy only the member
+``time`` is another then, and to write the rest anew is two thirds of the work of a TimeGate.
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+from cachetools import LRUCache
+
+from archives.model import Closest
+from archives.registry import Registry
+from timegate.policies import NOTHING_CHOSEN
+from timegate.report import summary
+from timegate.resolution import Query, Resolution
+from timegate.verdict import Member, Verdict, around_time, asked_time, written
+from timegate.web.call import Answer
+
+_KEPT: Final = 2048
+_LONGEST: Final = 500
+"""Characters of a URL. A pattern holds it some fifteen times."""
+_HERE: Final = b"\0"
+"""Stands where the time goes; JSON holds no such octet."""
+
+
+class _Pattern(NamedTuple):
+    headers: Mapping[str, str]
+    precision: tuple[str, str]
+    body: tuple[bytes, bytes]
+    keep: float
+
+    def filled(self, time: Member) -> Answer:
+        before, behind = self.precision
+        headers = {**self.headers, "Memento-Precision": before + written("time", time) + behind}
+        told = {"value": time.value, **time.params}
+        body = msgspec.json.encode(told).join(self.body)
+        return Answer(302, headers, body, self.keep)
+
+
+class Patterns:
+    """Keeps what was written."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._kept: LRUCache[Hashable, _Pattern] = LRUCache(_KEPT)
+
+    def redirect(self, resolution: Resolution, vary: str) -> Answer | None:
+        """Return the answer; None where its like was not written before."""
+        found = _found(resolution)
+        if found is None:
+            return None
+        entry = self._registry.by_id(found.memento.archive)
+        time = asked_time(resolution.query, found.memento, entry)
+        pattern = self._kept.get(_key(resolution.query, found, time, vary))
+        return None if pattern is None else pattern.filled(time)
+
+    def keep(self, resolution: Resolution, judged: Verdict, answer: Answer, vary: str) -> None:
+        """Take *answer* for a pattern of others, where it can be one."""
+        found, time = _found(resolution), judged.time
+        if found is None or time is None or len(resolution.query.original) > _LONGEST:
+            return
+        told = summary(resolution, judged, self._registry)
+        body = msgspec.json.encode({**told, "time": msgspec.Raw(_HERE)}).split(_HERE)
+        pattern = _Pattern(answer.headers, around_time(judged), (body[0], body[1]), answer.keep)
+        self._kept[_key(resolution.query, found, time, vary)] = pattern
+
+
+def _found(resolution: Resolution) -> Closest | None:
+    """Return what one archive alone answered just now to a URL and a time; None otherwise.
+
+    A reference says more than that, and answers of others take part in the links.
+    """
+    query, best = resolution.query, resolution.best
+    if best is None or resolution.attempts != (best,) or resolution.unanswered:
+        return None
+    if best.age is not None or best.original != query.original or not _is_plain(query):
+        return None
+    found = best.outcome
+    if not isinstance(found, Closest) or resolution.policy is not NOTHING_CHOSEN:
+        return None
+    return None if found.doubts else found
+
+
+def _is_plain(query: Query) -> bool:
+    is_reference = query.identifier is not None or query.archive_id is not None
+    # A leap second is answered with the one before it, and that is said elsewhere, too.
+    is_leap = query.at is not None and query.at.digits[12:14] == "60"
+    return not is_reference and not is_leap and query.precision is None
+
+
+def _key(query: Query, found: Closest, time: Member, vary: str) -> Hashable:
+    """Return all that the rest of an answer depends on."""
+    finely = 0 if query.at is None else len(query.at.digits)
+    asked = (query.original, query.syntax, query.diagnostics, finely, vary)
+    # On which side of the time a copy lies is said in the member time, and nowhere else.
+    where = "outside" if time.value in ("before", "after") else time.value
+    return (*asked, where, found.memento, found.via, *found.neighbours.items())
