@@ -14,12 +14,13 @@ from archives.formats.linkformat import resolved
 from archives.links import read_link
 from archives.reading import Diagnosis, Malformed
 from archives.registry import Registry
-from timegate.extraction.fetching import Fetched
+from timegate.extraction.fetching import Fetched, is_status
 from timegate.web.sandbox import is_clean
 
 Fields = list[tuple[str, str]]
 
 _ASIDE: Final = re.compile(r"x-archive-orig-([a-z0-9-]{1,60})")
+_OPAQUE: Final = "application/octet-stream"
 _MOST: Final = 100
 _NOT_TOLD: Final = frozenset(
     {
@@ -35,11 +36,10 @@ def archived_fields(copy: Fetched, registry: Registry) -> Fields | None:
     An archived redirect or error is an answer also where its headers are not told.
     """
     told = dict(_told(copy))
-    if not copy.dated or (not told and copy.status == 200):
+    if not copy.dated or (not told and copy.archived_status == 200):
         return None
-    kind = copy.headers.get("content-type", "")
-    if kind and is_clean(kind):
-        # In the view of the raw bytes, the type is theirs.
+    kind = told_type(copy)
+    if kind is not None:
         told.setdefault("content-type", kind)
     target = _target(copy, registry)
     if target is not None:
@@ -47,10 +47,21 @@ def archived_fields(copy: Fetched, registry: Registry) -> Fields | None:
     return [(name.title(), value) for name, value in told.items()]
 
 
+def told_type(copy: Fetched) -> str | None:
+    """Return the type of the bytes, which in their raw view is that of the answer.
+
+    Nobody can tell ``application/octet-stream`` from no type at all: archives send it in the
+    place of none, as we do, and RFC 9110 8.3 lets readers take the one for the other.
+    """
+    kind = copy.headers.get("content-type", "")
+    known = kind.partition(";")[0].strip().lower() not in ("", _OPAQUE)
+    return kind if known and is_clean(kind) else None
+
+
 def _told(copy: Fetched) -> Iterator[tuple[str, str]]:
     for field, value in list(copy.headers.items())[:_MOST]:
         name = _ASIDE.fullmatch(field)
-        if name is None or not is_clean(value):
+        if name is None or not is_clean(value) or is_status(field, value):
             continue
         if name[1] not in _NOT_TOLD or (name[1], value) == ("content-length", str(copy.length)):
             yield name[1], value

@@ -1,6 +1,7 @@
 """Fetches the bytes of a copy into a file: one that is large does not lie in memory."""
 
 import asyncio
+import re
 from base64 import b32encode
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -23,6 +24,8 @@ _IN_MEMORY: Final = 1 << 20
 _DATED: Final = "memento-datetime"
 _MOVED: Final = (301, 302, 303, 307, 308)
 _MOST_HOPS: Final = 4
+_STATUS_ASIDE: Final = "x-archive-orig-status"
+_THREE_DIGITS: Final = re.compile(r"[0-9]{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,32 @@ class Fetched:
     def dated(self) -> bool:
         """Whether the archive says when it captured this: then the status is archived too."""
         return _DATED in self.headers
+
+    @property
+    def archived_status(self) -> int:
+        """The status of the answer that was captured."""
+        return archived_status(self.status, self.headers)
+
+
+def archived_status(status: int, headers: Mapping[str, str]) -> int:
+    """Return the archived status: that of the answer, unless HTTP cannot repeat it.
+
+    No server can answer 999, which some sites did; our own collections then set it aside.
+    """
+    aside = headers.get(_STATUS_ASIDE, "")
+    return int(aside) if status == 200 and is_status(_STATUS_ASIDE, aside) else status
+
+
+def is_status(field: str, value: str) -> bool:
+    """Whether this header has the archived status aside, and is none that was archived.
+
+    Some sites sent a header ``Status`` as well, with the status that they had.
+    """
+    return (
+        field == _STATUS_ASIDE
+        and _THREE_DIGITS.fullmatch(value) is not None
+        and not 200 <= int(value) <= 599
+    )
 
 
 @asynccontextmanager

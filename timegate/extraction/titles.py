@@ -4,7 +4,7 @@ from typing import Final
 
 from archives.source import Fetcher
 from timegate.cite.title import title_in
-from timegate.extraction.fetching import beginning
+from timegate.extraction.fetching import archived_status, beginning
 from timegate.extraction.held import Held
 
 _MOST: Final = 128 * 1024
@@ -17,6 +17,6 @@ async def archived_title(copy: Held, fetch: Fetcher) -> str | None:
     Raises ArchiveError where the archive does not give its bytes.
     """
     reply, octets = await beginning(copy, fetch, _MOST)
-    if reply.status != 200:
+    if archived_status(reply.status, reply.headers) != 200:
         return None
     return title_in(octets, reply.headers.get("content-type", ""))

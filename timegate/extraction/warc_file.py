@@ -17,15 +17,13 @@ from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-unty
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from timegate.bulk.result import Result
-from timegate.extraction.archived import Fields
+from timegate.extraction.archived import Fields, told_type
 from timegate.extraction.fetching import Fetched
 from timegate.extraction.held import Held
 from timegate.printing import masked
 from timegate.verdict import header_safe
-from timegate.web.sandbox import is_clean
 
 _FIELDS: Final = "application/warc-fields"
-_OPAQUE: Final = "application/octet-stream"
 
 
 class WarcFile:
@@ -78,12 +76,9 @@ class WarcFile:
             "WARC-Payload-Digest": content.digest,
         }
         http = None
-        if fields is None:
-            kind = content.headers.get("content-type", "")
-            head["Content-Type"] = kind if kind and is_clean(kind) else _OPAQUE
-        else:
+        if fields is not None:
             # Nobody tells the phrase behind the status; RFC 9112 4 lets it be empty.
-            http = StatusAndHeaders(f"{content.status} ", fields, protocol="HTTP/1.1")
+            http = StatusAndHeaders(f"{content.archived_status} ", fields, protocol="HTTP/1.1")
         record = self._writer.create_warc_record(
             header_safe(copy.original),
             "resource" if fields is None else "response",
@@ -92,6 +87,9 @@ class WarcFile:
             http_headers=http,
             warc_headers_dict=head,
         )
+        if fields is None:
+            # warcio would call what has no type a whole record.
+            record.content_type = told_type(content)
         self._writer.write_record(record)
         return str(record.rec_headers.get_header("WARC-Record-ID"))
 

@@ -62,6 +62,26 @@ def test_what_is_not_true_of_the_bytes_or_cannot_be_told_is_left_out(
     assert told({"x-archive-orig-a": "b", f"x-archive-orig-{name}": value}) == [("A", "b")]
 
 
+@pytest.mark.parametrize("kind", ["", "application/octet-stream", "Application/Octet-Stream;x"])
+def test_a_type_that_may_stand_for_none_is_not_written(kind: str) -> None:
+    assert told({"x-archive-orig-a": "b", "content-type": kind}) == [("A", "b")]
+
+
+def test_an_opaque_type_that_was_archived_is_written() -> None:
+    opaque = "application/octet-stream"
+
+    assert told({"x-archive-orig-content-type": opaque, "content-type": opaque}) == [
+        ("Content-Type", opaque)
+    ]
+
+
+def test_a_status_set_aside_is_no_header_but_one_that_a_site_sent_is() -> None:
+    assert told({"x-archive-orig-a": "b", "x-archive-orig-status": "999"}) == [("A", "b")]
+    assert told({"x-archive-orig-status": "999"}) == []
+    assert told({"x-archive-orig-status": "404"}) == [("Status", "404")]
+    assert told({"x-archive-orig-status": "200 OK"}) == [("Status", "200 OK")]
+
+
 def test_a_length_that_is_right_stays() -> None:
     assert told({"x-archive-orig-content-length": "12"}) == [("Content-Length", "12")]
 

@@ -86,6 +86,25 @@ async def test_bytes_without_headers_are_a_resource(tmp_path: Path) -> None:
     assert resource.head["Content-Type"] == "image/png"
 
 
+async def test_what_has_no_type_gets_none(tmp_path: Path) -> None:
+    answer = Canned(200, {**DATED, "Content-Type": "application/octet-stream"}, b"x")
+
+    await extracted(tmp_path / "out.warc", answer, a_result())
+
+    _, resource, _ = records(tmp_path / "out.warc")
+    assert resource.kind == "resource"
+    assert "Content-Type" not in resource.head
+
+
+async def test_a_status_that_no_server_can_answer_is_written_as_it_was(tmp_path: Path) -> None:
+    answer = Canned(200, {**ARCHIVED, "X-Archive-Orig-Status": "999"}, b"denied")
+
+    await extracted(tmp_path / "out.warc", answer, a_result())
+
+    _, response, _ = records(tmp_path / "out.warc")
+    assert response.http == "HTTP/1.1 999\r\nServer: nginx\r\nContent-Type: text/html\r\n"
+
+
 @pytest.mark.parametrize("answer", [ANSWER, Canned(200, DATED, b"x"), Canned(404, DATED)])
 async def test_our_own_reader_finds_the_copy_and_nothing_else(
     answer: Canned, tmp_path: Path
