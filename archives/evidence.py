@@ -20,12 +20,14 @@ from archives.formats.rows import stamp_from_digits
 from archives.model import Memento, Relation
 from archives.reading import Malformed
 from archives.source import Reply
+from archives.surt import surt
 
 BEFORE_THE_WEB: Final = "19900101000000"
 # A stamp in the path, a modifier, and the URL that was captured.
 _ADDRESS: Final = re.compile(
     r"/([0-9]{14,17})(?:[a-z]{2}_)?/((?:https?:|[a-z0-9-]++\.).*+)", re.IGNORECASE
 )
+_SCHEME: Final = re.compile(r"^https?+:/++", re.IGNORECASE)
 _RELATIONS: Final[tuple[Relation, ...]] = ("first", "prev", "next", "last")
 WEB: Final = ("http://", "https://")
 """How every address of a memento begins that people may be led to."""
@@ -56,6 +58,16 @@ def address_of(uri: str) -> Address | None:
 def same_page(one: str, other: str) -> bool:
     """Whether two URLs differ in nothing but what archives fold."""
     return _page_key(one) == _page_key(other)
+
+
+def filed_as_one(one: str, other: str) -> bool:
+    """Whether archives file two URLs under one key, however they are written."""
+    return same_page(one, other) or surt(_with_scheme(one)) == surt(_with_scheme(other))
+
+
+def _with_scheme(url: str) -> str:
+    """Return what an address may spell without its scheme, or with one slash, with both."""
+    return url if url.startswith(WEB) else "http://" + _SCHEME.sub("", url)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -13,11 +13,11 @@ from typing import Final, Literal
 
 from archives.choice import nearest, second_of
 from archives.errors import Misbehaved, Refused
-from archives.evidence import WEB, Statement, address_of, same_page, weigh
+from archives.evidence import WEB, Statement, address_of, filed_as_one, same_page, weigh
 from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Relation, Selection
 from archives.moment import Moment
 from archives.source import Fetcher, Reply, Request
-from archives.uri import host_of
+from archives.uri import plain_host
 from archives.usual_redirect import read_usual
 
 MOST_HOPS: Final = 5
@@ -158,6 +158,9 @@ class Negotiator:
             return None
         if statement.location is None:
             raise self._misbehaved(statement.url, f"{statement.status} without Location")
+        if statement.location.lower().startswith(WEB) and not plain_host(statement.location):
+            why = "leads to an address whose host not everybody reads alike"
+            raise self._misbehaved(statement.url, why)
         if downgrades(statement.url, statement.location):
             raise self._misbehaved(statement.location, "redirects from https to http")
         return self._settled(statement, question) or statement.location
@@ -178,6 +181,8 @@ class Negotiator:
         if dated.doubts or dated.stamp is None:
             return None
         original = statement.original(target, question.original)
+        if not filed_as_one(address.original, original):
+            return None
         chosen = Memento(dated.stamp, target, original, self._entry.id)
         return self._best(chosen, statement, question)
 
@@ -249,6 +254,7 @@ class Negotiator:
         if best.stamp[:14] == chosen.stamp[:14]:
             best = chosen
         doubts += statement.quarrels + self._wrong_choice(chosen, best, question.at)
+        doubts += _wrong_page(chosen)
         at, looks_back = question.at, self._entry.selection == "nearest-before"
         taken = best if at is None or looks_back or not _outside(at, best) else chosen
         return Closest(taken, question.via, doubts, neighbours)
@@ -300,7 +306,7 @@ def _origin(url: str) -> str | None:
 
 def _host(uri: str) -> str | None:
     """Return the host of an http(s) address in lower case; None for any other."""
-    return host_of(uri).lower().strip("[]") or None if uri.startswith(WEB) else None
+    return plain_host(uri) or None
 
 
 def downgrades(url: str, following: str) -> bool:
@@ -312,6 +318,14 @@ def _is_answer(statement: Statement) -> bool:
     """Whether a reply leads to a memento: more than yes or no can be said without one."""
     redirects = statement.status in REDIRECTS and statement.location is not None
     return redirects or statement.datetime is not None or statement.is_frame
+
+
+def _wrong_page(chosen: Memento) -> tuple[str, ...]:
+    """Doubt a memento whose address spells another page than the one it is said to be of."""
+    address = address_of(chosen.uri)
+    if address is None or filed_as_one(address.original, chosen.original):
+        return ()
+    return (f"its address is of {address.original[:200]}",)
 
 
 def _outside(at: Moment, capture: Memento) -> timedelta:

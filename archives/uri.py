@@ -27,6 +27,10 @@ _SCHEME: Final = compiled(r"([A-Za-z][A-Za-z0-9+.-]*+):")
 _HOST_FIRST: Final = compiled(r"[\w-]++(?:\.[\w-]++)++\.?+(?::[0-9]++)?+(?=[/?#]|\Z)")
 _ONE_SLASH: Final = compiled(r"https?+:/(?=[^/])", re.IGNORECASE)
 _AUTHORITY: Final = compiled(r"//([^/?#]*+)")
+# No user, no backslash: there browsers and servers disagree about where the host is.
+_SERVER: Final = compiled(
+    r"https?+://(\[[0-9a-f:.]++\]|[a-z0-9._-]++)(?::[0-9]*+)?+(?=[/?#]|\Z)", re.IGNORECASE
+)
 _PORT: Final = compiled(r"(?::[0-9]{0,5})?")
 _FUTURE_ADDRESS: Final = compiled(r"v[0-9A-Fa-f]++\.[!$&-.0-;=A-Z_a-z~]++", re.IGNORECASE)
 _TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
@@ -254,6 +258,12 @@ def without_user(uri: str) -> str:
     if authority is None or "@" not in authority[1]:
         return uri
     return uri[: authority.start(1)] + uri[authority.start(1) + authority[1].rindex("@") + 1 :]
+
+
+def plain_host(uri: str) -> str:
+    """Return the host of an http(s) address that everybody reads alike; else nothing."""
+    server = _SERVER.match(uri)
+    return server[1].lower().strip("[]") if server else ""
 
 
 def negotiable(uri: str) -> bool:

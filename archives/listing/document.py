@@ -4,7 +4,6 @@ What is not there, what is not whole and what is no list are three different thi
 captures, captures and then an error, an error.
 """
 
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -26,16 +25,12 @@ from archives.negotiation import (
     downgrades,
     hosts_of,
 )
-from archives.possessive import compiled
 from archives.reading import Malformed
 from archives.source import Fetcher, Reply, Request
+from archives.uri import plain_host
 
 _ENOUGH_TO_SNIFF: Final = 512
 _LINE_END: Final = 2
-# No user, no backslash: there browsers and servers disagree about where the host is.
-_SERVER: Final = compiled(
-    r"https?+://(\[[0-9a-f:.]++\]|[a-z0-9._-]++)(?::[0-9]*+)?+(?=[/?#]|\Z)", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +45,6 @@ class Search:
 
     def misbehaved(self, url: str, why: str) -> Misbehaved:
         return Misbehaved(self.entry.id, url, why)
-
-
-def _host(uri: str) -> str:
-    """Return the host of an http(s) address that everybody reads alike; else nothing."""
-    server = _SERVER.match(uri)
-    return server[1].lower().strip("[]") if server else ""
 
 
 @lru_cache(maxsize=256)
@@ -183,10 +172,10 @@ class Document:
         kept = [
             capture
             for capture in captures
-            if capture.uri.startswith(here) or _is_at(_host(capture.uri), homes)
+            if capture.uri.startswith(here) or _is_at(plain_host(capture.uri), homes)
         ]
         if len(kept) < len(captures) and self.stray is None:
-            strays = (_host(capture.uri) for capture in captures)
+            strays = (plain_host(capture.uri) for capture in captures)
             self.stray = next(stray for stray in strays if not _is_at(stray, homes))
         return kept
 

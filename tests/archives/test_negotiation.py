@@ -53,6 +53,7 @@ def memento(
     return Canned(status, dated | dict(headers))
 
 
+BACKSLASH: Final = at(STAMP).replace("://", "://evil.example\\@")
 ARCHIVE: Final = an_entry("memento", timegate=f"{BASE}/timegate/")
 WAYBACK: Final = an_entry("wayback", replay=BASE + "/web/{time14}/{uri}")
 
@@ -163,7 +164,9 @@ async def test_a_sixth_redirect_is_not_followed() -> None:
         ({TIMEGATE: redirect(BASE), BASE: redirect(TIMEGATE)}, "redirects in a circle"),
         ({TIMEGATE: redirect("")}, "redirects in a circle"),
         ({TIMEGATE: redirect(None)}, "302 without Location"),
-        ({TIMEGATE: redirect("http://[/")}, "does not name its host"),
+        ({TIMEGATE: redirect("http://[/")}, "host not everybody reads alike"),
+        ({TIMEGATE: redirect(at(STAMP).replace("://", "://me@"))}, "not everybody reads alike"),
+        ({TIMEGATE: redirect(BACKSLASH, linking(BACKSLASH))}, "not everybody reads alike"),
         ({TIMEGATE: redirect(at(STAMP))}, "leads to a capture that is not there"),
         ({TIMEGATE: redirect("http://elsewhere.example/")}, "does not name its host"),
         ({TIMEGATE: Canned(300, VARY)}, "answers 300"),
@@ -730,3 +733,53 @@ async def test_an_archive_with_raw_views_alone_gives_those() -> None:
 
 def test_a_capture_may_be_an_hour_ahead_of_our_clock() -> None:
     assert latest_stamp(clock) == "20261115130000"
+
+
+# Which page
+
+
+OTHER: Final = "http://other.example/"
+
+
+async def test_an_address_that_spells_another_page_is_looked_at() -> None:
+    there = at(STAMP, OTHER)
+    answers = {
+        TIMEGATE: redirect(there, {"link": f"{original()}, {link(there, STAMP)}"}),
+        there: memento({"link": original(OTHER)}),
+    }
+
+    closest = await found(answers)
+
+    assert closest.memento.original == OTHER
+    assert closest.doubts == ()
+
+
+async def test_who_insists_that_it_is_the_page_that_was_asked_for_is_doubted() -> None:
+    there = at(STAMP, OTHER)
+    claims = {"link": f"{original()}, {link(there, STAMP)}"}
+
+    closest = await found({TIMEGATE: redirect(there, claims), there: memento(claims)})
+
+    assert closest.memento.original == PAGE
+    assert closest.doubts == (f"its address is of {OTHER}",)
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "http://www.example.org:80/",
+        "example.org/",
+        "http:/example.org/",
+        "https://EXAMPLE.org",
+        "http://example.org/?",
+        "http://example.org/%2e",
+    ],
+)
+async def test_what_an_index_files_as_one_is_one_page(spelled: str) -> None:
+    there = at(STAMP, spelled)
+
+    closest = await found(
+        {TIMEGATE: redirect(there, {"link": f"{original()}, {link(there, STAMP)}"})}
+    )
+
+    assert closest.doubts == ()

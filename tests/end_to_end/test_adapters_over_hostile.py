@@ -116,7 +116,7 @@ HARMLESS: Final = (
     *("page-ring", "page-endless"),
     # One broken rule of RFC 7089 each.
     *("vary-missing", "vary-other", "memento-varies", "two-originals", "no-original"),
-    *("memento-no-original", "other-original", "redirect-307", "datetime-on-redirect"),
+    *("memento-no-original", "redirect-307", "datetime-on-redirect"),
     *("before-first-404", "after-last-404", "bad-date-ignored"),
     *("bad-date-500", "bare-refusals", "dated-refusals", "no-timemap-type"),
     *("chosen-unlinked", "unstable", "head-405", "head-undated"),
@@ -168,6 +168,7 @@ EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
         DOUBTED, DOUBTED, (MISBEHAVED, DOUBTED, DOUBTED), timemap=MISBEHAVED
     ),
     "stamp-differs": Expected(DOUBTED, DOUBTED, DOUBTED, timemap=Outcome.DIGITS),
+    "other-original": Expected(serving=DOUBTED),
     "echo-asked": Expected(serving=(FINE, DOUBTED, FINE)),
     "wrong-closest": at_timegates(DOUBTED),
     "holds-nothing": at_timegates(Outcome.NONE),
