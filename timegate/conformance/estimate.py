@@ -15,8 +15,8 @@ class Estimate:
     index: int
 
 
-FIRST_SAMPLE: Final = Estimate(memento=29, index=6)
-OTHER_SAMPLE: Final = Estimate(memento=19, index=5)
+FIRST_SAMPLE: Final = Estimate(memento=31, index=6)
+OTHER_SAMPLE: Final = Estimate(memento=21, index=5)
 _SINGLE: Final = Estimate(memento=3, index=0)
 
 

@@ -37,6 +37,8 @@ class Gate:
     unknown: Said | None = None
     """A page that nobody can have captured."""
     preflight: Said | None = None
+    later: tuple[Said, ...] = ()
+    """`early` twice more, where an answer said that it is not whole."""
 
     @property
     def good(self) -> list[Said]:

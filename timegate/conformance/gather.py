@@ -80,7 +80,7 @@ class _Gathering:
         near_earlier, near_later = questions.between(captures)
         oldest = captures[0][0] if captures else None
         early = questions.timegate(url, near_earlier)
-        return Gate(
+        gate = Gate(
             newest,
             await self._ask(early),
             await self._at(url, near_later),
@@ -93,6 +93,17 @@ class _Gathering:
             await self._unknown(self._subject.url) if self._first else None,
             await self._ask(questions.preflight(url)) if self._first else None,
         )
+        return replace(gate, later=await self._later(early, gate))
+
+    async def _later(self, early: Request, gate: Gate) -> tuple[Said, ...]:
+        """Ask twice more where an answer says that it is not whole: a later one may be.
+
+        Twice, since who still waits for an archive lets the next question wait along.
+        """
+        asked = (gate.early, gate.again, gate.head)
+        if not any(said is not None and said.is_partial for said in asked):
+            return ()
+        return (await self._ask(early, turn=2), await self._ask(early, turn=3))
 
     async def _at(self, url: str, stamp: str | None) -> Said | None:
         return None if stamp is None else await self._ask(questions.timegate(url, stamp))

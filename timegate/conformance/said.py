@@ -62,6 +62,15 @@ class Said:
         return self.exchange.headers.get(name.lower())
 
     @property
+    def is_partial(self) -> bool:
+        """Whether it says itself that not every archive behind it answered (X-3).
+
+        The next answer to the same question may be another one, and both are right.
+        """
+        members = (self.field("memento-precision") or "").split(",")
+        return any(member.strip().startswith("sources=partial") for member in members)
+
+    @property
     def asked(self) -> str | None:
         """The Accept-Datetime that was sent."""
         return self.exchange.request.headers.get("accept-datetime")

@@ -43,7 +43,7 @@ def test_a_right_timegate_passes(right: Archive) -> None:
     assert "pass    M-4  must     vary-names-accept-datetime" in result.stdout
     assert "fail" not in result.stdout
     assert "warn" not in result.stdout
-    assert "asking 1 archive: up to 35 requests" in result.stderr
+    assert "asking 1 archive: up to 37 requests" in result.stderr
     assert "[1/1]" in result.stderr
 
 

@@ -81,4 +81,4 @@ async def test_the_number_of_requests_is_what_was_announced() -> None:
         report = await checked(archive, ("http://example.org/", "http://www.example.org/"))
 
         assert report.requests == archive.journal.asked_in_all
-        assert report.requests <= 29 + 6 + 19 + 5
+        assert report.requests <= 31 + 6 + 21 + 5

@@ -119,6 +119,11 @@ def same_question_same_answer(facts: Facts) -> Finding:
     gate_answers(facts)
     gate = gate_of(facts)
     once, again = answered(gate.early, "a time"), answered(gate.again, "the same again")
+    if once.is_partial or again.is_partial:
+        whole = [said for said in (once, again, *gate.later) if not said.is_partial]
+        if len(whole) < 2:
+            raise NotApplicable("its answers are not whole, and say so")
+        once, again, *_ = whole
     told = [(said.status, said.chosen, said.datetime) for said in (once, again)]
     if told[0] == told[1]:
         return passed("twice the same", once, again)

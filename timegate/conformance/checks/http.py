@@ -3,6 +3,7 @@
 
 from ipaddress import ip_address
 from statistics import median
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from timegate.conformance.catalogue import check
@@ -61,22 +62,49 @@ def no_errors_of_its_own(facts: Facts) -> Finding:
 @check("M-1", "must", "RFC 9110 9.3.2")
 def head_is_get_without_a_body(facts: Facts) -> Finding:
     """HEAD is answered as GET is: the same status, the same Memento headers."""
-    pairs = _pairs(facts)
-    if not pairs:
+    asked = _heads(facts)
+    if not asked:
         raise NotApplicable("nothing was asked for with HEAD")
-    heard = [(get, head) for get, head in pairs if not get.silence and not head.silence]
+    heard = [each for each in asked if each.gets and not each.head.silence]
     if not heard:
-        raise Unanswered(pairs[0][1].silence or pairs[0][0].silence, pairs[0][1])
-    for get, head in heard:
-        if why := _difference(get, head):
-            return broken(why, "what GET answers", get, head)
-    return passed(f"{len(heard)} pairs", heard[0][1])
+        raise Unanswered(asked[0].head.silence or "GET is not answered", asked[0].head)
+    for each in heard:
+        if why := each.difference:
+            return broken(why, "what GET answers", each.gets[0], each.head)
+    if unsure := next((each for each in heard if not each.alike), None):
+        why = "no two answers are whole (Memento-Precision: sources=partial), and they differ"
+        raise Unanswered(why, unsure.gets[0], unsure.head)
+    return passed(f"{len(heard)} pairs", heard[0].head)
 
 
-def _pairs(facts: Facts) -> list[tuple[Said, Said]]:
-    pairs = [(facts.gate.early, facts.gate.head)] if facts.gate else []
-    pairs += [(replay.end, replay.head) for replay in facts.replays if replay.head]
-    return [(get, head) for get, head in pairs if head is not None]
+class _Head(NamedTuple):
+    """An answer to HEAD, and those to GET, of which there may be several."""
+
+    gets: list[Said]
+    head: Said
+
+    @property
+    def alike(self) -> bool:
+        return any(not _difference(get, self.head) for get in self.gets)
+
+    @property
+    def difference(self) -> str:
+        """In what HEAD differs from every GET; empty where that may be by chance."""
+        if self.alike:
+            return ""
+        if self.head.status not in {get.status for get in self.gets}:
+            return f"{self.head.status} to HEAD, {self.gets[0].status} to GET"
+        may_change = any(said.is_partial for said in (*self.gets, self.head))
+        return "" if may_change else _difference(self.gets[0], self.head)
+
+
+def _heads(facts: Facts) -> list[_Head]:
+    heads = [_Head([replay.end], replay.head) for replay in facts.replays if replay.head]
+    gate = facts.gate
+    if gate is not None and gate.head is not None:
+        gets = [gate.early, *filter(None, (gate.again,)), *gate.later]
+        heads.insert(0, _Head(gets, gate.head))
+    return [_Head([get for get in each.gets if not get.silence], each.head) for each in heads]
 
 
 def _difference(get: Said, head: Said) -> str:
