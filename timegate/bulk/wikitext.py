@@ -22,10 +22,9 @@ IsArchiveLink = Callable[[str], bool]
 _LONGEST: Final = 16_384
 """Characters; what is longer is neither a link nor a date."""
 _BRACKET: Final = compiled(r"\{\{|\}\}|\[\[|\]\]|\|")
-_HIDING: Final = re.compile(r"<!--|<(nowiki|pre|source)\b[^<>]{0,200}>", re.IGNORECASE)
+_HIDING: Final = compiled(r"<!--|<(nowiki|pre|source)\b[^<>]{0,200}>", re.IGNORECASE)
 _CLOSING: Final = {
-    tag: re.compile(f"</{tag}[ \t]{{0,9}}>", re.IGNORECASE)
-    for tag in ("nowiki", "pre", "source")
+    tag: compiled(f"</{tag}[ \t]{{0,9}}>", re.IGNORECASE) for tag in ("nowiki", "pre", "source")
 }
 _URL: Final = compiled(r"https?://(?:\{\{[=!]\}\}|[^\s|\[\]{}<>\"])++", re.IGNORECASE)
 # MediaWiki leaves these out of a bare link if they end it (Parser: closing punctuation).
