@@ -95,7 +95,7 @@ class SharedBreakers:
     async def _forget_all(self) -> None:
         try:
             await self._client.write(_KEY, "UNLINK", _KEY)
-        except Away:
+        except (Away, Spoiled):
             return
 
 

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine
 from hashlib import sha1
 from types import TracebackType
 from typing import Final, Self
@@ -151,6 +151,10 @@ class Client:
                 return await self._batches.put(place, command)
         except Impatient as error:
             raise Away from error
+        except Missing as error:
+            if command[0] != "EVALSHA":
+                raise Away from error
+            raise
         except (Down, TimeoutError) as error:
             self._failed(place, key, error, writing=isinstance(error, Denied))
             raise Away from error
@@ -185,8 +189,18 @@ class Client:
                 return
 
     async def _probe(self, key: str, *, writing: bool) -> None:
-        """Ask the server that is in charge of *key*, and if need be change it."""
-        await self._connection.run("EXISTS", key)
+        """Ask the server that is in charge of *key*, and if need be change it. Raises Down."""
+        await self._expect((0, 1), "EXISTS", key)
         if writing:
             tag = key.partition("{")[2].partition("}")[0] or key
-            await self._connection.run("SET", f"timegate:1:probe:{{{tag}}}", "1", "PX", 1000)
+            name = f"timegate:1:probe:{{{tag}}}"
+            await self._expect((True, b"OK"), "SET", name, "1", "PX", 1000)
+
+    async def _expect(self, answers: Collection[object], *command: Word) -> None:
+        """Run a command that no server has more than these *answers* to. Raises Down."""
+        try:
+            told = await self._connection.run(*command)
+        except (Spoiled, Missing) as error:
+            raise Down(str(error) or "it misses a script that it was not asked for") from error
+        if told not in answers:
+            raise Down(f"it says {repr(told)[:40]} to {command[0]!r}")

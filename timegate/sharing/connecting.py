@@ -4,10 +4,13 @@ The library is an extra. Nothing is tried twice in there: whoever asks has 40 ms
 attempt is a second wait.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Protocol
 
+from redis._parsers import _AsyncHiredisParser
+from redis.asyncio import Connection as LibraryConnection
 from redis.asyncio import Redis, RedisCluster, Sentinel
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
@@ -18,8 +21,10 @@ from redis.exceptions import (
     RedisError,
     ResponseError,
 )
+from redis.utils import HIREDIS_AVAILABLE
 
 from timegate.sharing.address import Address
+from timegate.sharing.framing import Frames
 
 CONNECTIONS: Final = 64
 """To one server: as many operations as may be under way."""
@@ -31,7 +36,15 @@ _SPOILED: Final = "WRONGTYPE"
 # A Cluster of which no node answers raises what is no RedisError in redis-py (8.1).
 _COMPLAINTS: Final = (RedisError, RedisClusterException, OSError)
 # What is no Redis at all makes the library stumble, not complain.
-_KINDS: Final = (*_COMPLAINTS, ValueError, TypeError, KeyError, IndexError)
+_STUMBLES: Final = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    MemoryError,
+    RecursionError,
+)
+_KINDS: Final = (*_COMPLAINTS, *_STUMBLES)
 
 
 Word = str | bytes | float
@@ -126,6 +139,7 @@ class _Single:
         else:
             self._redis = _server(address)
             self._all = [self._redis]
+        _let_be_careful(*(redis.connection_pool.connection_kwargs for redis in self._all))
 
     def place(self, key: str) -> str:
         del key
@@ -177,6 +191,9 @@ class _Clustered:
             retry=Retry(NoBackoff(), 0),
             protocol=2,
         )
+        nodes = self._cluster.nodes_manager
+        known = (node.connection_kwargs for node in nodes.startup_nodes.values())
+        _let_be_careful(nodes.connection_kwargs, *known)
 
     def place(self, key: str) -> str:
         try:
@@ -208,13 +225,48 @@ class _Clustered:
                     cursor, keys = await node.execute_command(
                         "SCAN", cursor, "MATCH", pattern, "COUNT", _SCAN_COUNT
                     )
-                yield keys
+                yield [key for key in keys if isinstance(key, bytes)]
                 if not cursor:
                     break
 
     async def close(self) -> None:
         with _translated():
             await self._cluster.aclose()
+
+
+class _Watched(asyncio.StreamReader):
+    """What a connection receives, as far as it is no more than we ask for."""
+
+    def __init__(self, stream: asyncio.StreamReader) -> None:
+        super().__init__()
+        self._stream = stream
+        self._frames = Frames()
+        # The library looks in there for what came unasked, before it uses a connection again.
+        self._buffer: bytearray = stream._buffer  # type: ignore[attr-defined] # noqa: SLF001
+
+    async def read(self, n: int = -1) -> bytes:
+        received = await self._stream.read(n)
+        self._frames.follow(received)
+        return received
+
+    def at_eof(self) -> bool:
+        return self._stream.at_eof()
+
+
+class _Careful(_AsyncHiredisParser):
+    """The library's parser, fed from what is watched."""
+
+    def on_connect(self, connection: LibraryConnection) -> None:
+        super().on_connect(connection)  # type: ignore[no-untyped-call]
+        if self._stream is not None:
+            self._stream = _Watched(self._stream)
+
+
+def _let_be_careful(*options: dict[str, object]) -> None:
+    """Let connections that will be made with these *options* look at what they receive."""
+    for one in options:
+        if HIREDIS_AVAILABLE:
+            one["parser_class"] = _Careful
 
 
 def _server(address: Address) -> "Redis":

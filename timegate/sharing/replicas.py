@@ -60,5 +60,5 @@ class Replicas:
     async def _forget(self) -> None:
         try:
             await self._client.write(_KEY, "UNLINK", _KEY)
-        except Away:
+        except (Away, Spoiled):
             return

@@ -74,7 +74,7 @@ class RedisStore:
         name = _PREFIX + key
         try:
             await self._client.write(name, "SET", name, _packed(name, kept), "PX", milliseconds)
-        except Away:
+        except (Away, Spoiled):
             return
 
     async def delete(self, key: str) -> None:
@@ -83,7 +83,7 @@ class RedisStore:
         name = _PREFIX + key
         try:
             await self._client.write(name, "UNLINK", name, counted=False)
-        except Away as error:
+        except (Away, Spoiled) as error:
             raise self._unavailable() from error
 
     async def purge(self, prefix: str) -> int:
@@ -93,7 +93,7 @@ class RedisStore:
         try:
             async with asyncio.timeout(_PURGING):
                 return await self._purged(_PREFIX + _literally(prefix) + "*")
-        except (Away, Down, TimeoutError) as error:
+        except (Away, Spoiled, Down, TimeoutError) as error:
             raise self._unavailable() from error
 
     async def close(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.clock import in_virtual_time
 from timegate.sharing.address import Address, parse_address
 from timegate.sharing.client import Away, Client, Spoiled
-from timegate.sharing.connecting import Denied, Down, Word
+from timegate.sharing.connecting import Denied, Down, Missing, Word
 
 T = TypeVar("T")
 ADDRESS = parse_address("redis://:hunter2@127.0.0.1")
@@ -26,13 +26,16 @@ class FakeConnection:
         self.silent = False
         self.probes: list[float] = []
         self.asked = 0
+        self.said: dict[str, object] = {}
+        """What is answered to a probe instead of the right thing."""
 
     def place(self, key: str) -> str:
         return "second" if key.removeprefix("timegate:1:probe:{").startswith("b") else "first"
 
     async def run(self, *command: Word) -> object:
         self.probes.append(asyncio.get_running_loop().time() - 1000)
-        return await self._answered(command)
+        await self._answered(command)
+        return self.said.get(str(command[0]), 0 if command[0] == "EXISTS" else True)
 
     async def run_all(self, commands: Sequence[Sequence[Word]]) -> list[object]:
         self.asked += len(commands)
@@ -205,6 +208,67 @@ def test_a_server_that_is_not_there_at_the_start_is_no_reason_not_to_start() -> 
             return trouble, await read(client)
 
     assert run(story()) == ("first: gone", b"well")
+
+
+@pytest.mark.parametrize("lie", [Spoiled("WRONGTYPE"), Missing()])
+def test_a_probe_that_is_lied_to_is_not_the_last(lie: Exception) -> None:
+    async def story() -> tuple[object, str | None]:
+        world = Story()
+        async with world.client() as client:
+            world.connection.failure = Down("gone")
+            await read(client)
+            world.connection.failure = lie
+            await asyncio.sleep(30)
+            world.connection.failure = None
+            await asyncio.sleep(5)
+            return await read(client), client.trouble
+
+    assert run(story()) == (b"well", None)
+
+
+@pytest.mark.parametrize("lie", [Spoiled("WRONGTYPE"), Missing()])
+def test_a_server_that_lies_at_the_start_is_no_reason_not_to_start(lie: Exception) -> None:
+    async def story() -> str | None:
+        world = Story()
+        world.connection.failure = lie
+        async with world.client() as client:
+            return client.trouble
+
+    assert run(story()) is not None
+
+
+@pytest.mark.parametrize(
+    ("command", "lie", "trouble"),
+    [
+        ("EXISTS", b"OK", "first: it says b'OK' to 'EXISTS'"),
+        ("EXISTS", 2, "first: it says 2 to 'EXISTS'"),
+        ("EXISTS", [], "first: it says [] to 'EXISTS'"),
+        ("SET", None, "first: it says None to 'SET'"),
+    ],
+)
+def test_a_server_that_answers_nonsense_is_not_used(
+    command: str, lie: object, trouble: str
+) -> None:
+    async def story() -> tuple[str | None, object]:
+        world = Story()
+        world.connection.said = {command: lie}
+        async with world.client() as client:
+            said = client.trouble
+            world.connection.said = {}
+            await asyncio.sleep(5)
+            return said, await read(client)
+
+    assert run(story()) == (trouble, b"well")
+
+
+def test_a_script_is_missed_by_no_other_command() -> None:
+    async def story() -> tuple[object, object]:
+        world = Story()
+        async with world.client() as client:
+            world.connection.failure = Missing()
+            return await read(client), await written(client)
+
+    assert run(story()) == (None, None)
 
 
 def test_what_is_none_of_ours_is_no_trouble() -> None:
