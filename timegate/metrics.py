@@ -1,7 +1,9 @@
 """What is counted, with a fixed set of labels: never a URL, never a client (R24)."""
 
+import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal
 
@@ -19,6 +21,8 @@ _OTHER: Final = "other"
 _STATES: Final = ("closed", "half-open", "open")
 _CANARIES: Final = ("kept", "flipped", "unknown")
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+_AS_OLD_AS: Final = 5.0
+"""Seconds. Prometheus comes every 15 or more, and to one of several workers only."""
 Reading = Callable[[], Mapping[str, float]]
 
 
@@ -133,8 +137,22 @@ class Metrics:
             if self._named(archive) != _OTHER:
                 for state in _STATES:
                     self._breakers.labels(archive, state).set(float(state == standing))
-
         self._refresh_canaries(self._heard())
+
+    @asynccontextmanager
+    async def refreshed(self, every: float = _AS_OLD_AS) -> AsyncIterator[None]:
+        """Keep what this worker shows fresh in the block: another may be read in its place."""
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(self._refresh_again_and_again(every))
+            try:
+                yield
+            finally:
+                task.cancel()
+
+    async def _refresh_again_and_again(self, every: float) -> None:
+        while True:
+            self.refresh()
+            await asyncio.sleep(every)
 
     def _refresh_canaries(self, heard: Mapping[tuple[str, str], str]) -> None:
         # Those that are asked no more are in no state: an alarm about them is over.

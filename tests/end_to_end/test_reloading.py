@@ -184,6 +184,8 @@ def test_workers_take_a_change_over_and_are_replaced_one_by_one(
             workers = children(running.pid)
             os.kill(running.pid, signal.SIGUSR2)
             until(lambda: len(workers & children(running.pid)) == 0)
+            # What the dead had under way is nobody's any more.
+            until(lambda: showing(running.pid) == children(running.pid))
 
     # The kernel drops connections that a closing listener has not accepted: a client sees a
     # reset before it has sent anything, and may ask again.
@@ -195,6 +197,17 @@ def test_workers_take_a_change_over_and_are_replaced_one_by_one(
 def children(pid: int) -> set[int]:
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return {int(child) for child in listed}
+
+
+def showing(pid: int) -> set[int]:
+    """Return the workers of *pid* whose gauges are shown in /metrics."""
+    found = set()
+    for child in children(pid):
+        environment = Path(f"/proc/{child}/environ").read_text().split("\0")
+        name = "PROMETHEUS_MULTIPROC_DIR="
+        folder = next(one for one in environment if one.startswith(name)).removeprefix(name)
+        found |= {int(file.stem.rpartition("_")[2]) for file in Path(folder).glob("gauge_*")}
+    return found
 
 
 @contextmanager

@@ -1,9 +1,12 @@
 """What is counted, in a page that does not grow."""
 
+import asyncio
+
 from prometheus_client import generate_latest
 
 from archives.errors import Unreachable
 from archives.moment import Moment
+from tests.clock import in_virtual_time
 from timegate.metrics import Metrics
 from timegate.resolution import Attempt, Policy, Query, Resolution
 
@@ -74,3 +77,22 @@ def test_canaries_that_are_asked_no_more_are_in_no_state() -> None:
 
     assert f"{line} 1.0" in before
     assert f"{line} 0.0" in after
+
+
+def test_a_worker_that_nobody_reads_shows_what_is_now() -> None:
+    metrics = Metrics()
+    states = iter(["open", "half-open", "closed"])
+    seen: list[str] = []
+
+    def standings() -> dict[str, str]:
+        seen.append(next(states))
+        return {"a": seen[-1]}
+
+    async def told() -> None:
+        metrics.watch(dict, standings)
+        async with metrics.refreshed(every=5.0):
+            await asyncio.sleep(12.0)
+
+    in_virtual_time(told())
+
+    assert seen == ["open", "half-open", "closed"]

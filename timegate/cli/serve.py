@@ -7,7 +7,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,7 +126,10 @@ async def _serve(config: Config, ledgers: Path | None, reread: Callable[[], Conf
             except NotInstalled as error:
                 raise click.UsageError(str(error)) from error
             lasting.make_room(config)
-            async with serving(answering, place, room=lasting.room):
+            async with (
+                serving(answering, place, room=lasting.room),
+                lasting.metrics.refreshed() if ledgers is not None else nullcontext(),
+            ):
                 if ledgers is not None:
                     ready_file(ledgers.parent, os.getpid()).touch()
                 _say_listening(config, address, worker=ledgers is not None)

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from prometheus_client.multiprocess import mark_process_dead
+
 _GRACE: Final = 15.0
 _SHORT_LIFE: Final = 2.0
 _PAUSE: Final = 0.2
@@ -87,6 +89,7 @@ class Workers:
                 if time.monotonic() - started < _SHORT_LIFE:
                     self._end()
                     return code or 1
+                self._forget(process)
                 self._workers[number] = self._started()
             self._obey()
             time.sleep(_PAUSE)
@@ -114,6 +117,11 @@ class Workers:
             self._workers[number] = new
             old.terminate()
             _ended(old, _GRACE)
+            self._forget(old)
+
+    def _forget(self, dead: Process) -> None:
+        """Take what *dead* had under way out of the metrics; what it counted stays."""
+        mark_process_dead(dead.pid, str(self._folder))  # type: ignore[no-untyped-call]
 
     def _started(self) -> tuple[Process, float]:
         process = subprocess.Popen(self._command, env=self._environment)  # noqa: S603 -- ourselves
