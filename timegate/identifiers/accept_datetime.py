@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from archives.formats.httpdate import WEEKDAYS, read_http_date
 from archives.moment import Moment
@@ -16,21 +16,12 @@ _DATE_LIKE: Final = re.compile(rf"(?:{'|'.join(WEEKDAYS)})[a-z]*+,? |[^:/]*+ [^:
 class AcceptDatetime(Named):
     """A second, as RFC 7089 writes it."""
 
+    archive: ClassVar[None] = None
+    precision: ClassVar[None] = None
+    item: ClassVar[None] = None
     time: Moment
     written: str
     """Without the white space around it. A weekday that does not fit is kept (M-3)."""
-
-    @property
-    def archive(self) -> None:
-        return None
-
-    @property
-    def precision(self) -> None:
-        return None
-
-    @property
-    def item(self) -> None:
-        return None
 
     @property
     def canonical(self) -> str:

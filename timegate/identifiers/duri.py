@@ -13,7 +13,7 @@ follows: a URI scheme begins with one, no part of a time does.
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import ClassVar, Final
 
 from archives.moment import Moment
 from archives.possessive import compiled
@@ -43,18 +43,12 @@ _OFFSET: Final = compiled(r"([+-])([0-9]{2})(?:(:?)([0-9]{2}))?")
 class Duri(Named):
     """A URI at a time. Without a time it means now: the newest copy (D-7)."""
 
+    archive: ClassVar[None] = None
+    precision: ClassVar[None] = None
     time: Moment | None
     item: str
     thing: bool = False
     """Whether it names the thing described (``tdb``), not the description."""
-
-    @property
-    def archive(self) -> None:
-        return None
-
-    @property
-    def precision(self) -> None:
-        return None
 
     @property
     def canonical(self) -> str:

@@ -1,6 +1,7 @@
 """A plain URL: any archive, any time."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from archives.reading import Diagnosis, Malformed
 from archives.uri import begins_with_host, canonical_uri, host_of, read_uri, scheme_of
@@ -11,19 +12,10 @@ from timegate.identifier import Named, Reading
 class Url(Named):
     """The URL of an original."""
 
+    archive: ClassVar[None] = None
+    time: ClassVar[None] = None
+    precision: ClassVar[None] = None
     item: str
-
-    @property
-    def archive(self) -> None:
-        return None
-
-    @property
-    def time(self) -> None:
-        return None
-
-    @property
-    def precision(self) -> None:
-        return None
 
     @property
     def canonical(self) -> str:
