@@ -34,53 +34,6 @@ _LONGEST_STAMP: Final = 14
 _MODIFIED: Final = re.compile(r"([0-9]{4,14})([a-z]{2}_)/")
 
 
-class MementoHandler:
-    """Redirects to the copy closest to a stamp, or describes it in a format of MemGator's."""
-
-    def __init__(
-        self, answers: Answers, surroundings: Surroundings, *, old_redirects: bool = False
-    ) -> None:
-        self._descriptions = _Descriptions(answers, surroundings)
-        self._answers = answers
-        self._old_redirects = old_redirects
-
-    async def __call__(self, call: Call) -> Answer:
-        """Answer ``{stamp}/{URI-R}`` or ``{link,json,cdxj}/{stamp}/{URI-R}``."""
-        name, slash, _ = call.rest.partition("/")
-        if slash and name in MEMGATOR:
-            asked = stamped(call.rest, len(name) + 1)
-            return await self._descriptions.answer(call, asked, name, MEMGATOR[name])
-        asked = _modified(call.rest)
-        resolution, applied = await self._descriptions.resolved(call, asked)
-        answer = self._answers.redirect(resolution, applied, vary=VARY)
-        if self._old_redirects:
-            return _to_the_page(answer, asked, self._answers.base_url)
-        return _counted(answer, resolution)
-
-
-class ApiHandler:
-    """Describes the copy closest to a stamp: in JSON as Time Travel did, else as MemGator."""
-
-    def __init__(
-        self, answers: Answers, surroundings: Surroundings, *, old_redirects: bool = False
-    ) -> None:
-        self._descriptions = _Descriptions(answers, surroundings)
-        self._answers = answers
-        self._old_redirects = old_redirects
-
-    async def __call__(self, call: Call) -> Answer:
-        """Answer ``{link,json,cdxj}/{stamp}/{URI-R}``."""
-        name, slash, _ = call.rest.partition("/")
-        if not slash or name not in API:
-            forms = ", ".join(f"/api/{known}/{{stamp}}/{{URL}}" for known in API)
-            raise Declined(problem(404, "not-found", f"there is {forms}", formats=[*API]))
-        asked = stamped(call.rest, len(name) + 1)
-        answer = await self._descriptions.answer(call, asked, name, API[name])
-        if self._old_redirects and name == "json":
-            return _to_the_page(answer, asked, self._answers.base_url)
-        return answer
-
-
 class Stamped(NamedTuple):
     """What stands in a path: a stamp, and what archives are asked."""
 
@@ -89,22 +42,25 @@ class Stamped(NamedTuple):
     query: Query
 
 
-class _Descriptions:
+class _Describing:
     """Looks for a copy and describes it."""
 
-    def __init__(self, answers: Answers, surroundings: Surroundings) -> None:
+    def __init__(
+        self, answers: Answers, surroundings: Surroundings, *, old_redirects: bool = False
+    ) -> None:
         self._answers = answers
         self._surroundings = surroundings
+        self._old_redirects = old_redirects
 
-    async def resolved(self, call: Call, asked: Stamped) -> tuple[Resolution, tuple[str, ...]]:
+    async def _resolved(self, call: Call, asked: Stamped) -> tuple[Resolution, tuple[str, ...]]:
         """Return the closest copy with its neighbours, and the preferences applied."""
         policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
         resolution = await self._answers.resolve(asked.query, policy)
         return await self._surroundings.filled_in(resolution), applied
 
-    async def answer(self, call: Call, asked: Stamped, name: str, write: Format) -> Answer:
+    async def _described(self, call: Call, asked: Stamped, name: str, write: Format) -> Answer:
         """Return the description, or the problem."""
-        resolution, applied = await self.resolved(call, asked)
+        resolution, applied = await self._resolved(call, asked)
         answer = self._answers.described(resolution, applied, vary=VARY)
         closest = resolution.memento
         if answer.status != 200 or closest is None:
@@ -115,6 +71,39 @@ class _Descriptions:
         body = write(described._replace(told=json.loads(answer.body)))
         headers = {**answer.headers, "Content-Type": media_type(name)}
         return replace(answer, headers=headers, body=body.encode())
+
+
+class MementoHandler(_Describing):
+    """Redirects to the copy closest to a stamp, or describes it in a format of MemGator's."""
+
+    async def __call__(self, call: Call) -> Answer:
+        """Answer ``{stamp}/{URI-R}`` or ``{link,json,cdxj}/{stamp}/{URI-R}``."""
+        name, slash, _ = call.rest.partition("/")
+        if slash and name in MEMGATOR:
+            asked = stamped(call.rest, len(name) + 1)
+            return await self._described(call, asked, name, MEMGATOR[name])
+        asked = _modified(call.rest)
+        resolution, applied = await self._resolved(call, asked)
+        answer = self._answers.redirect(resolution, applied, vary=VARY)
+        if self._old_redirects:
+            return _to_the_page(answer, asked, self._answers.base_url)
+        return _counted(answer, resolution)
+
+
+class ApiHandler(_Describing):
+    """Describes the copy closest to a stamp: in JSON as Time Travel did, else as MemGator."""
+
+    async def __call__(self, call: Call) -> Answer:
+        """Answer ``{link,json,cdxj}/{stamp}/{URI-R}``."""
+        name, slash, _ = call.rest.partition("/")
+        if not slash or name not in API:
+            forms = ", ".join(f"/api/{known}/{{stamp}}/{{URL}}" for known in API)
+            raise Declined(problem(404, "not-found", f"there is {forms}", formats=[*API]))
+        asked = stamped(call.rest, len(name) + 1)
+        answer = await self._described(call, asked, name, API[name])
+        if self._old_redirects and name == "json":
+            return _to_the_page(answer, asked, self._answers.base_url)
+        return answer
 
 
 def stamped(rest: str, start: int = 0) -> Stamped:
