@@ -524,7 +524,7 @@ archives = st.builds(
 moments = st.sampled_from([EXACT, EXACT[:8], EXACT[:6], EXACT[:4]]).map(Moment)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(archives, min_size=2, max_size=35), moments, st.sampled_from(["a0", None]))
 def test_the_choice_is_that_of_an_oracle_over_what_answered_in_time(
     world_of: list[FakeArchive], at: Moment, archive: str | None

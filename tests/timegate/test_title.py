@@ -1,7 +1,7 @@
 """What a page calls itself."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from timegate.cite.title import title_in
@@ -59,7 +59,6 @@ def test_a_picture_has_no_title() -> None:
     assert title_in(b"<title>x</title>", "image/svg+xml") is None
 
 
-@settings(deadline=None)
 @given(st.binary() | st.text(alphabet="<>/!-title sc=\"'").map(str.encode), st.text())
 def test_whatever_it_is_it_is_a_line_or_nothing(octets: bytes, kind: str) -> None:
     title = title_in(octets, f"html {kind}")

@@ -224,7 +224,7 @@ moments = some.builds(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(times=some.sets(seconds, min_size=1, max_size=12), at=moments)
 def test_every_kind_makes_the_choice_of_the_specification(
     kind: str, times: set[datetime], at: Moment

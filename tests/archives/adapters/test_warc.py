@@ -118,7 +118,7 @@ moments = some.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(times=some.sets(seconds, min_size=1, max_size=12), at=moments)
 def test_it_makes_the_choice_of_the_specification(times: set[datetime], at: Moment) -> None:
     with tempfile.TemporaryDirectory() as folder:

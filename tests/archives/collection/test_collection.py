@@ -129,7 +129,7 @@ moments = some.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     known=some.lists(
         some.tuples(some.sampled_from([PAGE, SECURE, WWW]), stamps), min_size=1, max_size=9

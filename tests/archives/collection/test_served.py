@@ -64,7 +64,7 @@ def places(rows: Iterable[Row]) -> list[tuple[str, str, int]]:
 
 
 @given(CAPTURES, TIMES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 async def test_it_finds_what_our_own_index_finds(captures: list[Capture], time: str) -> None:
     theirs, at = served(captures), Moment(time)
     with TemporaryDirectory() as name:

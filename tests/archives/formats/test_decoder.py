@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from archives.formats.cdx import CdxLines
@@ -106,7 +106,6 @@ def cut(document: bytes, places: list[int]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-@settings(deadline=None)
 @given(document=documents, places=st.lists(st.integers(0, 400) | st.integers(0, 70000)))
 @example(document=b"<a>; rel=memento; datetime=" + DATE, places=[31])
 @example(document=b"<a>; x='b, c'; rel=memento", places=[10])
@@ -121,7 +120,6 @@ def test_how_a_document_is_cut_into_chunks_changes_nothing(
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-@settings(deadline=None)
 @given(document=documents.map(lambda document: document[:400]))
 def test_a_document_may_arrive_byte_by_byte(
     decoder: Callable[[str], Decoder], document: bytes
@@ -134,7 +132,6 @@ def test_a_document_may_arrive_byte_by_byte(
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-@settings(deadline=None)
 @given(document=st.binary(max_size=200) | documents)
 def test_any_bytes_give_rows_and_nothing_else(
     decoder: Callable[[str], Decoder], document: bytes
@@ -161,7 +158,6 @@ def fast_rows(document: bytes) -> list[Row]:
     return decoder.feed(document) + decoder.close()
 
 
-@settings(deadline=None)
 @given(document=documents)
 def test_the_fast_readings_of_links_agree_with_the_slow_one(document: bytes) -> None:
     assert fast_rows(document) == slow_rows(document)

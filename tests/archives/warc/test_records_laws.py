@@ -65,7 +65,6 @@ def read(found: Record) -> bytes | None:
         return None
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.binary(max_size=40), FRAGMENTS), max_size=8).map(b"".join))
 def test_any_octets_are_records_and_damages_in_order(octets: bytes) -> None:
     offsets = [
@@ -78,7 +77,6 @@ def test_any_octets_are_records_and_damages_in_order(octets: bytes) -> None:
     assert len(set(offsets)) == len(offsets)
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.binary(max_size=40), FRAGMENTS), max_size=8).map(b"".join))
 def test_what_is_listed_opens_by_its_offset_and_length(octets: bytes) -> None:
     file = io.BytesIO(octets)
@@ -91,7 +89,7 @@ def test_what_is_listed_opens_by_its_offset_and_length(octets: bytes) -> None:
         assert found.length == each.length
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     st.sampled_from(list(FILES)),
     st.integers(0, len(b"".join(SOUND))),
@@ -143,7 +141,6 @@ def _found(octets: bytes) -> list[int | Damage]:
 
 
 @pytest.mark.parametrize("kind", FILES)
-@settings(deadline=None)
 @given(st.integers(1, 3000))
 def test_how_much_is_read_at_once_changes_nothing(kind: str, step: int) -> None:
     layout, records = FILES[kind]
@@ -158,7 +155,6 @@ def test_how_much_is_read_at_once_changes_nothing(kind: str, step: int) -> None:
         assert octets == b"".join(iter(lambda: at_once.read(1 << 20), b""))  # noqa: B023
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=3000), st.integers(1, 400), st.integers(1, 700))
 def test_chunks_are_put_together_whatever_their_size(
     payload: bytes, size: int, step: int

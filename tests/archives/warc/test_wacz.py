@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from archives.warc.capture import Capture, Damage
@@ -184,7 +184,6 @@ def test_damages_are_counted(tmp_path: Path) -> None:
         assert len(parts_of(file)) == 1000
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(SOUND)), st.binary(max_size=30), st.integers(0, 30))
 def test_any_octets_are_parts_inside_the_file_or_damages(
     at: int, others: bytes, fewer: int

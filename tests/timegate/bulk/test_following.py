@@ -60,7 +60,7 @@ async def test_a_finished_journal_is_written_at_once(tmp_path: Path) -> None:
     assert out.getvalue() == b"0\n1\n2\n"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.permutations(range(8)), st.sets(st.integers(0, 7)))
 def test_whatever_the_order_of_the_answers_the_rows_are_those_of_the_list(
     order: list[int], asked_twice: set[int]
