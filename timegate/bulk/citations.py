@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from timegate.bulk.item import Item
+from timegate.bulk.months import in_digits
 from timegate.bulk.place import Place, Span
 from timegate.bulk.unfolding import unreadable
 
@@ -77,7 +78,7 @@ def cited_by(template: Template) -> Found | None:
     if not archive_link and not (url and _is_dead(template)):
         return None
     references = tuple(filter(None, (archive_link, url)))
-    dates = tuple(filter(None, (template.value(name) for name in _DATES)))
+    dates = tuple(filter(None, (in_digits(template.value(name)) for name in _DATES)))
     item = Item(0, references[0], references, dates, unreadable(references[0]))
     if link is not None:
         return link.span.start, Place(item, link.span, date.span if date else None)
@@ -102,7 +103,7 @@ def _webarchive(template: Template) -> Found | None:
     link, date = template.first(("url",)), template.first(("date",))
     if link is None or not link.value:
         return None
-    dates = (date.value,) if date and date.value else ()
+    dates = (in_digits(date.value),) if date and date.value else ()
     item = Item(0, link.value, (link.value,), dates, unreadable(link.value))
     return link.span.start, Place(item, link.span, date.span if date else None)
 
