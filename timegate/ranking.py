@@ -90,11 +90,14 @@ def ends_search(query: Query, attempt: Attempt) -> bool:
     """Whether nothing better can come: inside the interval, from the archive that was named.
 
     Where none is named, from any. A copy in doubt ends nothing, nor does the newest of one
-    archive where any may answer: another may have a newer one.
+    archive where any may answer: another may have a newer one. There an archived error or
+    redirect ends nothing either: another may have the page itself (S-5).
     """
     if not isinstance(attempt.outcome, Closest) or attempt.outcome.doubts:
         return False
     if query.archive is not None and attempt.archive != query.archive:
+        return False
+    if query.archive is None and _is_no_page(query, attempt.outcome.memento):
         return False
     if query.at is None:
         return query.archive is not None

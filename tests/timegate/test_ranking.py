@@ -1,11 +1,13 @@
 """Which copy is the answer where the client wants one on a certain side."""
 
+from dataclasses import replace
+
 import pytest
 
 from archives.model import Closest, Memento, Relation
 from archives.moment import Moment
-from timegate.ranking import in_direction
-from timegate.resolution import Direction
+from timegate.ranking import ends_search, in_direction
+from timegate.resolution import Attempt, Direction, Query
 
 AT = Moment("20160122112029")
 
@@ -38,3 +40,15 @@ def test_the_neighbour_on_the_wanted_side_is_the_answer() -> None:
 
     assert found is not None
     assert found.memento.stamp == "20150101000000"
+
+
+def test_an_archived_error_does_not_end_the_search_for_a_page_that_any_archive_may_have() -> (
+    None
+):
+    error = Closest(copy(AT.digits)._replace(status=404), "timegate")
+    attempt = Attempt("a", error, 0.0, "http://x.org/")
+    anywhere = Query("http://x.org/", AT)
+
+    assert not ends_search(anywhere, attempt)
+    assert ends_search(replace(anywhere, precision="part"), attempt)
+    assert ends_search(replace(anywhere, archive="a", archive_id="a.example"), attempt)
