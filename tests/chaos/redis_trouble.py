@@ -1,6 +1,7 @@
 """A Redis that is stopped, killed, slow, full, read-only, flushed, lying or failed over."""
 
 import asyncio
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from tests.chaos.scenario import CannotRun, Rig, Scenario
 from tests.end_to_end.redis_servers import PROGRAM, RedisServer, free_port, redis_server
 
 Deed = Callable[[RedisServer], object]
-_RATE: Final = 40.0
+_RATE: Final = 20.0
 _PAUSE: Final = 0.05
 """Seconds in which the archives answer, so that a look-up can be told from an archive."""
 
@@ -41,6 +42,8 @@ def _lying(server: RedisServer) -> None:
 
 
 FAULTS: Final = (
+    # How far two apart are of which nobody harms either.
+    Fault("left alone", _nothing, _nothing),
     Fault("killed", RedisServer.kill, RedisServer.start),
     Fault("stopped", RedisServer.pause, RedisServer.go_on),
     Fault("asleep for 3 s", lambda s: s.say("CLIENT", "PAUSE", "3000", "ALL"), _nothing),
@@ -68,57 +71,104 @@ def _shared(rig: Rig, url: str) -> Iterator[tuple[Archives, TimeGate]]:
             yield farm, server
 
 
+class Beside(NamedTuple):
+    """Two of our servers that are asked at the same moments; the Redis of one is harmed.
+
+    What else the machine does is done to both: against a time before, a request that had to
+    wait for a processor looked like one that had to wait for Redis.
+    """
+
+    harmed: TimeGate
+    sound: TimeGate
+    redis: RedisServer
+
+
+@contextmanager
+def _beside(rig: Rig) -> Iterator[Beside]:
+    with (
+        archives(6, rig.folder) as farm,
+        redis_server(rig.folder / "redis") as redis,
+        redis_server(rig.folder / "other") as other,
+    ):
+        farm.behave(range(6), seconds=_PAUSE)
+        configs = [f'[cache]\nurl = "{one.url}"\n{farm.entries()}' for one in (redis, other)]
+        with (
+            timegate(rig.place("t"), configs[0]) as harmed,
+            timegate(rig.place("s"), configs[1]) as sound,
+        ):
+            yield Beside(harmed, sound, redis)
+
+
 async def redis_faults(rig: Rig) -> None:
     """FA-13: each fault under load; what it costs requests, and when Redis is in use again."""
     if PROGRAM is None:
         raise CannotRun("no redis-server (apt: redis-server)")
-    seconds = rig.scaled(6, 3)
-    with (
-        redis_server(rig.folder / "redis") as redis,
-        _shared(rig, redis.url) as (_, server),
-    ):
-        client = Client(server.port)
-        await client.at_rate(timegates("warm", 40), _RATE)
-        usual = await client.at_rate(timegates("usual", int(seconds * _RATE)), _RATE)
+    began = time.monotonic()
+    with _beside(rig) as both:
+        await _asked(both, "warm", 40, _nothing)
         for fault in FAULTS:
-            await _suffer(rig, fault, redis, server, usual)
-        warnings = server.running.said().count("the shared memory is not used")
+            await _suffer(rig, fault, both)
+        warnings = both.harmed.running.said().count("the shared memory is not used")
+    minutes = (time.monotonic() - began) / 60
     rig.promise(
-        "warnings in the log over all faults",
+        f"warnings in the log over all faults, in {minutes:.1f} minutes",
         warnings,
         "at most one a minute",
-        met=warnings <= 2,
+        met=warnings <= minutes + 1,
     )
 
 
-async def _suffer(
-    rig: Rig, fault: Fault, redis: RedisServer, server: TimeGate, usual: list[Answer]
-) -> None:
-    client = Client(server.port)
-    count = int(rig.scaled(6, 3) * _RATE)
+class Round(NamedTuple):
+    """What both have answered."""
+
+    harmed: list[Answer]
+    sound: list[Answer]
+
+    @property
+    def added(self) -> float:
+        """By how many milliseconds the longest is longer than the longest beside it."""
+        return 1000 * (percentile(self.harmed, 1.0) - percentile(self.sound, 1.0))
+
+
+async def _asked(both: Beside, label: str, count: int, harm: Deed) -> Round:
+    """Ask both for the same, and harm the Redis of one meanwhile."""
+    targets = timegates(label.replace(" ", "-"), count)
     async with asyncio.TaskGroup() as group:
-        load = group.create_task(
-            client.at_rate(timegates(fault.name.replace(" ", "-"), count), _RATE)
-        )
+        harmed = group.create_task(Client(both.harmed.port).at_rate(targets, _RATE))
+        sound = group.create_task(Client(both.sound.port).at_rate(targets, _RATE))
         await asyncio.sleep(0.5)
-        await asyncio.to_thread(fault.harm, redis)
-    await asyncio.to_thread(fault.heal, redis)
-    back = await in_use_again(server, redis)
-    answers = load.result()
-    added = (percentile(answers, 1.0) - percentile(usual, 1.0)) * 1000
-    wrong = [answer for answer in answers if answer.status != 302]
-    rig.promise(f"Redis {fault.name}: answers", statuses(answers), "all 302", met=not wrong)
-    rig.speed(
-        f"Redis {fault.name}: the longest against the longest before",
-        f"{added:+.0f} ms",
-        "+50 ms",
-        met=added <= 50,
-    )
+        await asyncio.to_thread(harm, both.redis)
+    return Round(harmed.result(), sound.result())
+
+
+async def _suffer(rig: Rig, fault: Fault, both: Beside) -> None:
+    rounds: list[Round] = []
+    back: list[float | None] = []
+    for number in range(rig.scaled(3, 1, 10)):
+        label, count = f"{fault.name} {number}", int(4 * _RATE)
+        rounds.append(await _asked(both, label, count, fault.harm))
+        await asyncio.to_thread(fault.heal, both.redis)
+        back.append(await in_use_again(both.harmed, both.redis))
+    _report(rig, fault.name, rounds)
     rig.promise(
         f"Redis {fault.name}: in use again",
-        "never" if back is None else f"after {back:.1f} s",
+        "never" if None in back else f"after {max(filter(None, back)):.1f} s",
         "10 s",
-        met=back is not None,
+        met=None not in back,
+    )
+
+
+def _report(rig: Rig, name: str, rounds: list[Round]) -> None:
+    answers = [answer for one in rounds for answer in one.harmed]
+    wrong = [answer for answer in answers if answer.status != 302]
+    rig.promise(f"Redis {name}: answers", statuses(answers), "all 302", met=not wrong)
+    added = sorted(one.added for one in rounds)
+    middle = statistics.median(added)
+    rig.speed(
+        f"Redis {name}: the longest, against the longest beside a sound Redis",
+        f"{middle:+.0f} ms (rounds: {', '.join(f'{one:+.0f}' for one in added)})",
+        "+50 ms in the middle one of the rounds",
+        met=middle <= 50,
     )
 
 
@@ -216,7 +266,7 @@ async def absent_at_start(rig: Rig) -> None:
 
 
 SCENARIOS: Final = (
-    Scenario("redis-faults", "FA-13, S2", redis_faults, 200),
+    Scenario("redis-faults", "FA-13, S2", redis_faults, 300, full_seconds=900),
     Scenario("redis-failover", "FA-14, S2", failover, 90),
     Scenario("redis-absent", "FA-13", absent_at_start),
 )
