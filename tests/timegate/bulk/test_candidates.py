@@ -71,3 +71,10 @@ def test_what_means_nothing_says_why(
 )
 def test_references_are_told_from_other_text(text: str, yes: bool) -> None:  # noqa: FBT001
     assert is_reference(text, REGISTRY) is yes
+
+
+def test_what_is_known_to_be_unreadable_is_refused_for_that_reason() -> None:
+    item = Item(0, URL, (URL,), (), "a template in the link")
+
+    with pytest.raises(ValueError, match="a template in the link"):
+        candidates(item, REGISTRY, read_time)

@@ -151,6 +151,19 @@ def test_a_dead_link_without_an_archive_link_has_a_place_for_one() -> None:
     assert (place.before_link, place.before_date) == (" |archive-url=", " |archive-date=")
 
 
+def test_a_date_that_is_there_is_filled_in_and_not_added() -> None:
+    text = "{{cite web|url=http://a/|url-status=dead|archive-url=|archive-date=x}}"
+
+    (place,) = read(text.replace("|archive-url=", ""))
+
+    assert at(text.replace("|archive-url=", ""), place) == ("", "x")
+    assert (place.before_link, place.before_date) == (" |archive-url=", "")
+
+
+def test_a_webarchive_without_a_link_names_nothing() -> None:
+    assert read("{{webarchive|date=2013}} {{webarchive|url=|date=2013}}") == []
+
+
 def test_items_are_numbered_in_the_order_of_the_page() -> None:
     links = [f"https://archive.today/2013/http://{n}/" for n in range(4)]
     text = f"{links[0]} {{{{cite|archive-url={links[1]}}}}} [{links[2]}] {links[3]}"
