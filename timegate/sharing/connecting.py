@@ -7,7 +7,7 @@ attempt is a second wait.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Final, Protocol, TypedDict
 
 from redis._parsers import _AsyncHiredisParser
 from redis.asyncio import Connection as LibraryConnection
@@ -182,14 +182,7 @@ class _Clustered:
             startup_nodes=[ClusterNode(host, port) for host, port in address.nodes],
             # A part of the memory is better than none.
             require_full_coverage=False,
-            max_connections=CONNECTIONS,
-            username=address.username,
-            password=address.password.reveal() or None,
-            ssl=address.tls,
-            socket_timeout=None,
-            socket_connect_timeout=_CONNECT,
-            retry=Retry(NoBackoff(), 0),
-            protocol=2,
+            **_options(address),
         )
         nodes = self._cluster.nodes_manager
         known = (node.connection_kwargs for node in nodes.startup_nodes.values())
@@ -269,21 +262,35 @@ def _let_be_careful(*options: dict[str, object]) -> None:
             one["parser_class"] = _Careful
 
 
+class _Options(TypedDict):
+    """How a connection is made, to whatever kind of server."""
+
+    username: str | None
+    password: str | None
+    ssl: bool
+    max_connections: int
+    socket_timeout: None
+    socket_connect_timeout: float
+    retry: Retry
+    protocol: int
+
+
+def _options(address: Address) -> _Options:
+    return {
+        "username": address.username,
+        "password": address.password.reveal() or None,
+        "ssl": address.tls,
+        "max_connections": CONNECTIONS,
+        "socket_timeout": None,
+        "socket_connect_timeout": _CONNECT,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 2,  # HELLO is one more round trip for each connection, for nothing we use
+    }
+
+
 def _server(address: Address) -> "Redis":
     ((host, port),) = address.nodes
-    return Redis(
-        host=host,
-        port=port,
-        db=address.database,
-        username=address.username,
-        password=address.password.reveal() or None,
-        ssl=address.tls,
-        max_connections=CONNECTIONS,
-        socket_timeout=None,
-        socket_connect_timeout=_CONNECT,
-        retry=Retry(NoBackoff(), 0),
-        protocol=2,  # HELLO is one more round trip for each connection, for nothing we use
-    )
+    return Redis(host=host, port=port, db=address.database, **_options(address))
 
 
 def _sentinel(address: Address) -> "Sentinel":
@@ -291,12 +298,5 @@ def _sentinel(address: Address) -> "Sentinel":
         list(address.nodes),
         sentinel_kwargs={"socket_timeout": _CONNECT, "retry": Retry(NoBackoff(), 0)},
         db=address.database,
-        username=address.username,
-        password=address.password.reveal() or None,
-        ssl=address.tls,
-        max_connections=CONNECTIONS,
-        socket_timeout=None,
-        socket_connect_timeout=_CONNECT,
-        retry=Retry(NoBackoff(), 0),
-        protocol=2,
+        **_options(address),
     )
