@@ -28,6 +28,7 @@ URLS = st.sampled_from(
     [
         *("http://a.example/", "http://a.example", "https://a.example/", "http://A.example/"),
         *("http://www.a.example/", "http://a.example/x?y=1", "http://b.example/", ""),
+        *("http://me@a.example/", "http://a..example/", "ftp://a.example/"),
     ]
 )
 ARCHIVES = st.sampled_from(["internet-archive", "arquivo-pt", "nameless", "zeros", "unlisted"])
