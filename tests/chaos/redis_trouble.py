@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from tests.chaos.rig.archives import Archives, archives
 from tests.chaos.rig.asking import Answer, Client, percentile, statuses, timegates
+from tests.chaos.rig.fault_proxy import fault_proxy
 from tests.chaos.rig.timegates import TimeGate, timegate
 from tests.chaos.scenario import CannotRun, Rig, Scenario
 from tests.end_to_end.redis_servers import PROGRAM, RedisServer, free_port, redis_server
@@ -18,6 +19,8 @@ Deed = Callable[[RedisServer], object]
 _RATE: Final = 20.0
 _PAUSE: Final = 0.05
 """Seconds in which the archives answer, so that a look-up can be told from an archive."""
+_PAUSES: Final = (0.005, 0.015, 0.03)
+"""Seconds after which a slow Redis answers. After 35 ms it is left alone."""
 
 
 class Fault(NamedTuple):
@@ -84,14 +87,11 @@ class Beside(NamedTuple):
 
 
 @contextmanager
-def _beside(rig: Rig) -> Iterator[Beside]:
-    with (
-        archives(6, rig.folder) as farm,
-        redis_server(rig.folder / "redis") as redis,
-        redis_server(rig.folder / "other") as other,
-    ):
+def _beside(rig: Rig, redis: RedisServer, url: str) -> Iterator[Beside]:
+    """Run both; *url* leads to the *redis* that is harmed."""
+    with archives(6, rig.folder) as farm, redis_server(rig.folder / "other") as other:
         farm.behave(range(6), seconds=_PAUSE)
-        configs = [f'[cache]\nurl = "{one.url}"\n{farm.entries()}' for one in (redis, other)]
+        configs = [f'[cache]\nurl = "{one}"\n{farm.entries()}' for one in (url, other.url)]
         with (
             timegate(rig.place("t"), configs[0]) as harmed,
             timegate(rig.place("s"), configs[1]) as sound,
@@ -104,7 +104,10 @@ async def redis_faults(rig: Rig) -> None:
     if PROGRAM is None:
         raise CannotRun("no redis-server (apt: redis-server)")
     began = time.monotonic()
-    with _beside(rig) as both:
+    with (
+        redis_server(rig.folder / "redis") as redis,
+        _beside(rig, redis, redis.url) as both,
+    ):
         await _asked(both, "warm", 40, _nothing)
         for fault in FAULTS:
             await _suffer(rig, fault, both)
@@ -116,6 +119,24 @@ async def redis_faults(rig: Rig) -> None:
         "at most one a minute",
         met=warnings <= minutes + 1,
     )
+
+
+async def redis_slow(rig: Rig) -> None:
+    """FA-13: a Redis that always answers, each time later than it should."""
+    if PROGRAM is None:
+        raise CannotRun("no redis-server (apt: redis-server)")
+    with redis_server(rig.folder / "redis") as redis:
+        async with fault_proxy(redis.port) as proxy:
+            with _beside(rig, redis, f"redis://127.0.0.1:{proxy.port}") as both:
+                await _asked(both, "warm", 40, _nothing)
+                for pause in _PAUSES:
+                    proxy.faults.latency = pause
+                    name = f"{1000 * pause:.0f} ms late each time"
+                    rounds = [
+                        await _asked(both, f"{name} {number}", int(4 * _RATE), _nothing)
+                        for number in range(rig.scaled(3, 1, 10))
+                    ]
+                    _report(rig, name, rounds)
 
 
 class Round(NamedTuple):
@@ -267,6 +288,7 @@ async def absent_at_start(rig: Rig) -> None:
 
 SCENARIOS: Final = (
     Scenario("redis-faults", "FA-13, S2", redis_faults, 300, full_seconds=900),
+    Scenario("redis-slow", "FA-13, S2", redis_slow, 120, full_seconds=300),
     Scenario("redis-failover", "FA-14, S2", failover, 90),
     Scenario("redis-absent", "FA-13", absent_at_start),
 )

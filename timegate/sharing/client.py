@@ -2,7 +2,7 @@
 
 Every operation ends within `BOUND`. After the first trouble the server is left alone: it is not
 requests that find out whether it is back, but a probe in the background, after a pause that
-grows to 4 s. So trouble costs the requests that are under way 40 ms, and the others nothing.
+grows to 4 s. So trouble costs the requests that are under way 35 ms, and the others nothing.
 """
 
 import asyncio

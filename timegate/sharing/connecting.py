@@ -1,6 +1,6 @@
 """The one place that knows the client library: how a server, a Sentinel, a Cluster is reached.
 
-The library is an extra. Nothing is tried twice in there: whoever asks has 40 ms, and a second
+The library is an extra. Nothing is tried twice in there: whoever asks has 35 ms, and a second
 attempt is a second wait.
 """
 

@@ -20,7 +20,7 @@ ARCHIVES = 5
 LIMITS = Limits(Rate(100, 1, 100), Rate(100, 1, 100), 8, "")
 AT = Moment("2020")
 SECONDS = st.one_of(
-    st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.035, 0.039, 0.041, 1000.0]), st.floats(0, 0.1)
+    st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.03, 0.034, 0.036, 1000.0]), st.floats(0, 0.1)
 )
 
 
@@ -92,8 +92,9 @@ async def one_request(shared: Shared) -> None:
 
 
 @given(st.lists(SECONDS, min_size=1, max_size=12))
-@example([0.035])
-@example([0.0, 0.039])
+@example([0.015])
+@example([0.03])
+@example([0.0, 0.034])
 def test_a_request_waits_no_longer_than_promised(pauses: list[float]) -> None:
     def connect(address: Address) -> Connection:
         del address
