@@ -1,0 +1,105 @@
+"""``timegate.toml``: what an operator decides. Every complaint names the file and the key."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from archives.registry import Registry
+from timegate.config import archives, values
+from timegate.config.archives import HOME_LIMITS, is_public
+from timegate.config.complaint import BadConfig
+from timegate.config.reading import read_file
+from timegate.secret import Secret
+from timegate.settings import (
+    ChecksSection,
+    Deny,
+    LimitsSection,
+    Listen,
+    LogSection,
+)
+
+__all__ = ["HOME_LIMITS", "BadConfig", "Config", "is_public", "load_config"]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What is known before the first request."""
+
+    registry: Registry
+    contact: str | None = None
+    """In the User-Agent; needed before public archives are asked."""
+    base_url: str | None = None
+    """What links in answers are built from; None for where the server listens."""
+    listen: Listen = field(default_factory=Listen)
+    soft: float = 2.0
+    hard: float = 5.0
+    cache: str = "memory:"
+    cache_limit: int | None = None
+    """Octets; None for what the kind of cache has by default."""
+    replicas: int | None = None
+    """How many servers share the cache and the manners towards archives, where it is known."""
+    mementomaps: Mapping[str, str] = field(default_factory=dict)
+    private: frozenset[str] = frozenset()
+    """Ids of the operator's own archives: only these may be at private addresses."""
+    delays: Mapping[str, float] = field(default_factory=dict)
+    """Seconds by which an archive of the demo answers late; no file can set it."""
+    old_redirects: bool = False
+    """Whether to lead to a page where there is no copy, as Time Travel did."""
+    limits: LimitsSection = field(default_factory=LimitsSection)
+    queue_wait: float = 0.5
+    log: LogSection = field(default_factory=LogSection)
+    checks: ChecksSection = field(default_factory=ChecksSection)
+    canaries_every: float | None = None
+    """Seconds between two canaries of a kind; None for none. Which pages, the entries say."""
+    deny: Deny = field(default_factory=Deny)
+    forward_proxy: bool = False
+    telemetry: str | None = None
+    """Where spans are sent; None for nowhere."""
+    replay_url: str | None = None
+    """The origin of archived bytes; None where there is but one."""
+    restricted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The networks from which an archive's holdings may be seen, by its id."""
+    authorizations: Mapping[str, Secret] = field(default_factory=dict)
+    """What is sent as Authorization to an archive, by its id."""
+
+
+def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
+    """Read *path* and *memgator_list*, where they are given; then the environment.
+
+    Raises BadConfig.
+    """
+    where = "the environment" if path is None else str(path)
+    file = read_file(path, where)
+    folder = Path() if path is None else path.parent
+    own = (
+        *archives.own_archives(file, where, folder.absolute()),
+        *archives.memgator(memgator_list),
+    )
+    known = archives.used(file, where)
+    if memgator_list is not None and file.archives.use is None:
+        # As with MemGator, the list is the list.
+        known = tuple(archives.switched(entry, on=False) for entry in known)
+    return Config(
+        archives.with_canaries(archives.joined(known, own), file, where),
+        values.contact(file, where),
+        values.base_url(file, where),
+        file.listen,
+        *values.deadlines(file, where),
+        file.cache.url,
+        values.cache_limit(file, where),
+        file.cache.replicas,
+        file.archives.mementomaps,
+        frozenset(entry.id for entry in own),
+        old_redirects=file.compatibility.redirect_if_none,
+        limits=values.limits(file, where),
+        queue_wait=values.seconds(file.limits.queue_wait, where, "limits.queue_wait"),
+        log=file.log,
+        checks=values.checks(file, where, folder.absolute()),
+        canaries_every=values.every(file, where),
+        deny=values.deny(file, where),
+        forward_proxy=file.forward_proxy.enabled,
+        replay_url=values.replay_url(file, where),
+        telemetry=values.telemetry(file, where),
+        restricted=archives.restricted(file, where),
+        authorizations=archives.authorizations(file, where, own, folder.absolute()),
+    )

@@ -1,0 +1,195 @@
+"""Which archives are asked, and the operator's own among them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+
+from archives.collection.place import is_elsewhere
+from archives.model import ArchiveEntry, Limits, Rate
+from archives.registry import (
+    DEFAULT_LIMITS,
+    BadEntry,
+    Registry,
+    canary_from,
+    endpoints,
+    entry_from,
+    from_memgator,
+    load_known,
+)
+from timegate.config.complaint import BadConfig, bad
+from timegate.nearness import similar
+from timegate.networks import Networks
+from timegate.secret import Secret, read_secret
+from timegate.settings import File
+
+HOME_LIMITS: Final = Limits(
+    Rate(2000, 1, 2000), Rate(500, 1, 500), 64, "an archive at a private address is our own"
+)
+_OURS: Final = ("authorization", "restricted_to")
+"""Keys of an archive that say what we do with it."""
+
+
+def used(file: File, where: str) -> tuple[ArchiveEntry, ...]:
+    """Return the known archives; ``archives.use`` says which are asked."""
+    known = load_known()
+    use = file.archives.use
+    if use is None:
+        return known.entries
+    own = {str(one.get("id")) for one in file.archive}
+    for name in use:
+        if known.by_id(name) is None and name not in own:
+            ids = [*own, *(entry.id for entry in known.entries)]
+            why = f"{name!r} is no archive; `timegate archives` lists them.{similar(name, ids)}"
+            raise bad(where, "archives.use", why)
+    return tuple(switched(entry, on=entry.id in use) for entry in known.entries)
+
+
+def switched(entry: ArchiveEntry, *, on: bool) -> ArchiveEntry:
+    if entry.use == on:
+        return entry
+    because = "Chosen in the configuration." if on else "Not chosen in the configuration."
+    return replace(entry, use=on, because=because)
+
+
+def own_archives(file: File, where: str, folder: Path) -> tuple[ArchiveEntry, ...]:
+    try:
+        entries = tuple(
+            _at_home(entry_from(_without_keys(one), f"{where}: archive[{number}]"))
+            for number, one in enumerate(file.archive, start=1)
+        )
+    except BadEntry as error:
+        raise BadConfig(str(error)) from error
+    return tuple(_located(entry, folder) for entry in entries)
+
+
+def memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
+    if path is None:
+        return ()
+    try:
+        return tuple(map(_at_home, from_memgator(path.read_text(), str(path))))
+    except OSError as error:
+        raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise BadConfig(str(error)) from error
+
+
+def joined(known: tuple[ArchiveEntry, ...], own: tuple[ArchiveEntry, ...]) -> Registry:
+    ours = {entry.id for entry in own}
+    names = {name for entry in own for name in entry.pwid}
+    try:
+        kept = (_without(entry, names) for entry in known if entry.id not in ours)
+        return Registry((*kept, *own), shared_hosts=True)
+    except BadEntry as error:
+        raise BadConfig(str(error)) from error
+
+
+def with_canaries(registry: Registry, file: File, where: str) -> Registry:
+    """Return *registry* with the pages that the operator names in place of others."""
+    pages = file.canaries.pages
+    if not pages:
+        return registry
+    entries = {entry.id: entry for entry in registry.entries}
+    for name, table in pages.items():
+        key = f"canaries.pages.{name}"
+        if name not in entries:
+            raise bad(where, key, f"there is no such archive.{similar(name, list(entries))}")
+        try:
+            canary = canary_from(table, where, key)
+        except BadEntry as error:
+            raise BadConfig(str(error)) from error
+        entries[name] = replace(entries[name], canary=canary)
+    return Registry(entries.values(), shared_hosts=True)
+
+
+def restricted(file: File, where: str) -> dict[str, tuple[str, ...]]:
+    """Return who may see which archive. No network at all would hide it from everybody."""
+    restricted = {}
+    for number, table in enumerate(file.archive, start=1):
+        if "restricted_to" in table:
+            key = f"archive[{number}].restricted_to"
+            texts = table["restricted_to"]
+            if not isinstance(texts, list) or not texts:
+                raise bad(where, key, "must be a list of networks, such as 192.0.2.0/24")
+            try:
+                Networks(map(str, texts))
+            except ValueError as error:
+                raise bad(where, key, f"{error}; write 192.0.2.0/24") from error
+            restricted[str(table["id"])] = tuple(map(str, texts))
+    return restricted
+
+
+def authorizations(
+    file: File, where: str, own: Iterable[ArchiveEntry], folder: Path
+) -> dict[str, Secret]:
+    """Return the secrets for archives: sent over https, and what they unlock not to all."""
+    entries = {entry.id: entry for entry in own}
+    secrets = {}
+    for number, table in enumerate(file.archive, start=1):
+        if "authorization" not in table:
+            continue
+        key = f"archive[{number}].authorization"
+        entry = entries[str(table["id"])]
+        if "restricted_to" not in table:
+            raise bad(where, key, "say with restricted_to who may see what it unlocks")
+        if not all(url.startswith("https://") for _, url in endpoints(entry)):
+            raise bad(where, key, "is sent over https only; give https endpoints")
+        try:
+            secrets[entry.id] = read_secret(table["authorization"], folder)
+        except ValueError as error:
+            raise bad(where, key, str(error)) from None
+    return secrets
+
+
+def is_public(entry: ArchiveEntry) -> bool:
+    """Whether somebody else runs *entry*, as far as its hosts tell."""
+    return entry.kind != "warc" and not all(
+        _is_private(host) or _is_internal(host) for host in entry.hosts
+    )
+
+
+def _without(entry: ArchiveEntry, names: set[str]) -> ArchiveEntry:
+    """Return *entry* without the archive-ids that an archive of the operator's answers to."""
+    if names.isdisjoint(entry.pwid):
+        return entry
+    return replace(entry, pwid=tuple(name for name in entry.pwid if name not in names))
+
+
+def _without_keys(table: Mapping[str, object]) -> dict[str, object]:
+    """Return what describes the archive, without what we do with it."""
+    return {key: value for key, value in table.items() if key not in _OURS}
+
+
+def _located(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
+    """Return a local collection with the paths that are meant: beside the configuration."""
+    if entry.kind != "warc" or entry.path is None:
+        return entry
+    index = entry.index and str(folder / Path(entry.index).expanduser())
+    if is_elsewhere(entry.path):
+        if index is None and entry.cdx is None:
+            raise BadConfig(f"{entry.origin}: index: is needed where the files are elsewhere")
+        return replace(entry, index=index)
+    path = folder / Path(entry.path).expanduser()
+    if not path.exists():
+        raise BadConfig(f"{entry.origin}: path: there is no {path}")
+    return replace(entry, path=str(path), index=index)
+
+
+def _at_home(entry: ArchiveEntry) -> ArchiveEntry:
+    """Return *entry* without the manners of a guest where its hosts are our own."""
+    if entry.limits != DEFAULT_LIMITS or not all(map(_is_private, entry.hosts)):
+        return entry
+    return replace(entry, limits=HOME_LIMITS)
+
+
+def _is_private(host: str) -> bool:
+    try:
+        return ip_address(host.strip("[]")).is_private
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_internal(host: str) -> bool:
+    """Whether a name cannot be one of the public DNS: RFC 6762, RFC 9476 and old habits."""
+    return "." not in host or host.endswith((".local", ".internal", ".lan", ".home.arpa"))
