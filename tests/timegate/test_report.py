@@ -19,7 +19,8 @@ from tests.timegate.resolutions import (
     memento,
     resolved,
 )
-from timegate.report import LONGEST_LINKS, Json, links, neighbours, report
+from timegate.links import LONGEST_LINKS, links, neighbours
+from timegate.report import Json, report
 from timegate.resolution import Resolution, Unasked
 from timegate.verdict import verdict
 

@@ -9,8 +9,9 @@ from typing import Final, Protocol
 import msgspec
 
 from archives.registry import Registry
+from timegate.links import links
 from timegate.policies import satisfies
-from timegate.report import links, report, summary
+from timegate.report import report, summary
 from timegate.resolution import Policy, Query, Resolution
 from timegate.verdict import Verdict, header, in_words, location, verdict
 from timegate.verification import Verifier

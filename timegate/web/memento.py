@@ -14,9 +14,9 @@ from archives.moment import GRANULARITIES, Moment
 from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text
 from timegate.identifiers.url import read_url
+from timegate.links import known_copies, neighbours
 from timegate.policies import policy_from
 from timegate.querying import NotNegotiable, query_for_url
-from timegate.report import known_copies, neighbours
 from timegate.resolution import Query, Resolution
 from timegate.surroundings import Surroundings
 from timegate.timemap import Names

@@ -22,9 +22,9 @@ from archives.registry import Registry
 from archives.source import Fetcher, Reply, Request
 from archives.uri import check_text
 from timegate.identifiers.url import read_url
+from timegate.links import links
 from timegate.policies import policy_from
 from timegate.querying import query_for_url
-from timegate.report import links
 from timegate.resolution import Attempt, Query, Resolution
 from timegate.verdict import header_safe, raw_address
 from timegate.web.answers import Answers

@@ -19,8 +19,8 @@ from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text
 from archives.warc.replay import Archived, Replayer, Unreadable
 from timegate.identifiers.url import read_url
+from timegate.links import LONGEST_LINKS
 from timegate.querying import NotNegotiable, query_for_url
-from timegate.report import LONGEST_LINKS
 from timegate.resolution import Attempt, Policy, Query, Resolution
 from timegate.shelf import Shelf, address, memento_of
 from timegate.verdict import header_safe

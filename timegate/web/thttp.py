@@ -20,12 +20,12 @@ from archives.evidence import WEB
 from archives.model import Closest
 from archives.reading import Malformed
 from archives.registry import Registry
+from timegate.found_names import cited
 from timegate.identifier import Reading
 from timegate.identifiers import parse
 from timegate.policies import policy_from
 from timegate.problem import status_of_refusal
 from timegate.querying import NotNegotiable, query_for
-from timegate.report import cited
 from timegate.resolution import Resolution
 from timegate.verdict import header_safe
 from timegate.web.accept import weight
