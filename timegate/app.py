@@ -40,9 +40,9 @@ from timegate.upstream.politeness import Ledger
 from timegate.upstream.shared import SharedLedgers
 from timegate.verification import Looking, Verifier
 from timegate.web.answers import Answers
+from timegate.web.dispatch import Dispatch
 from timegate.web.monitor import Monitor
 from timegate.web.operations import Operations
-from timegate.web.server import Dispatch
 from timegate.web.shown import Shown
 from timegate.web.site.checks import Checks
 from timegate.web.site.following import News

@@ -17,6 +17,8 @@ from timegate.web.answers import Answers
 from timegate.web.availabilities import Availabilities
 from timegate.web.batch import Batch
 from timegate.web.cdx import Captures, PywbCdx, WaybackCdx
+from timegate.web.dispatch import Batch as Posted
+from timegate.web.dispatch import Dispatch, Handler, Observe
 from timegate.web.everyone import Everyone
 from timegate.web.forward import forwarded
 from timegate.web.guard import Guard
@@ -29,8 +31,6 @@ from timegate.web.origins import Origins
 from timegate.web.proxy import Proxy
 from timegate.web.pwid_resolver import PwidResolver
 from timegate.web.resolve import Resolve
-from timegate.web.server import Batch as Posted
-from timegate.web.server import Dispatch, Handler, Observe
 from timegate.web.shown import Shown
 from timegate.web.site.archive_pages import ArchivePages
 from timegate.web.site.checks import PATH as CHECKS

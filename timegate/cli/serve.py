@@ -32,7 +32,8 @@ from timegate.logs import event, set_up
 from timegate.reloading import Reloading
 from timegate.telemetry import NotInstalled
 from timegate.upstream.shared import create_ledgers
-from timegate.web.server import Dispatch, bound, serving
+from timegate.web.dispatch import Dispatch
+from timegate.web.server import bound, serving
 from timegate.web.site.pages import prepare
 
 

@@ -24,7 +24,7 @@ from timegate.web.answers import Answers
 from timegate.web.batch import MOST_BYTES, MOST_LINES
 from timegate.web.call import Answer, Declined
 from timegate.web.problems import problem
-from timegate.web.server import body_of, response
+from timegate.web.sending import body_of, response
 from timegate.web.wayback import VARY, asked, first, is_no, side_wanted, snapshots
 
 _AT_ONCE: Final = 8

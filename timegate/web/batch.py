@@ -12,7 +12,7 @@ from timegate.resolution import Policy
 from timegate.web.call import Declined
 from timegate.web.problems import problem
 from timegate.web.resolve import Resolve
-from timegate.web.server import body_of, response
+from timegate.web.sending import body_of, response
 
 MOST_BYTES: Final = 1024 * 1024
 MOST_LINES: Final = 1000

@@ -7,8 +7,8 @@ sends no Accept-Datetime is led to the newest copy, as RFC 7089 has it for TimeG
 from typing import Final
 
 from timegate.web.call import Answer, Call, Stream
+from timegate.web.dispatch import Handler
 from timegate.web.problems import problem
-from timegate.web.server import Handler
 
 _SCHEMES: Final = ("http://", "https://")
 

@@ -17,7 +17,7 @@ from archives.errors import Misbehaved
 from archives.source import Request
 from timegate.upstream.coding import BadCoding, Decoder
 from timegate.web.call import Answer, Call, Declined, Stream
-from timegate.web.server import Handler
+from timegate.web.dispatch import Handler
 
 _MOST: Final = 1024**3
 _DATED: Final = "memento-datetime"

@@ -16,9 +16,10 @@ from timegate.surroundings import Surroundings
 from timegate.verification import Looking, Verifier
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
+from timegate.web.dispatch import Dispatch
 from timegate.web.operations import Operations
 from timegate.web.resolve import Resolve
-from timegate.web.server import Dispatch, listening
+from timegate.web.server import listening
 from timegate.web.timegate import TimeGate
 
 QUICK = Deadlines(0.2, 0.5)

@@ -25,8 +25,9 @@ from timegate.shelf import Alone
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
 from timegate.web.collections import Collections, Holding
+from timegate.web.dispatch import Dispatch
 from timegate.web.resolve import Resolve
-from timegate.web.server import Dispatch, listening
+from timegate.web.server import listening
 
 BASE = "https://gate.example"
 ID = "mine"

@@ -14,11 +14,12 @@ from timegate.resolver import Deadlines, Resolver
 from timegate.timemap import Lists
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
+from timegate.web.dispatch import Dispatch, Handler
 from timegate.web.everyone import Everyone
 from timegate.web.memento_list import ListHandler
 from timegate.web.operations import Operations
 from timegate.web.resolve import Resolve
-from timegate.web.server import Dispatch, Handler, listening
+from timegate.web.server import listening
 from timegate.web.site.archive_pages import ArchivePages
 from timegate.web.site.dressed import Dressed
 from timegate.web.site.following import MOST, Following, News

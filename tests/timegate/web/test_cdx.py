@@ -16,8 +16,9 @@ from timegate.timemap import Lists
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
 from timegate.web.cdx import Captures, PywbCdx, WaybackCdx
+from timegate.web.dispatch import Dispatch, Handler
 from timegate.web.resolve import Resolve
-from timegate.web.server import Dispatch, Handler, listening
+from timegate.web.server import listening
 
 IA = "/cdx/search/cdx"
 

@@ -9,8 +9,9 @@ from aiohttp import web
 from tests.scenario import World
 from tests.timegate.web.served import Site
 from timegate.web.call import Answer, Call
+from timegate.web.dispatch import Dispatch
 from timegate.web.forward import forwarded
-from timegate.web.server import Dispatch, listening
+from timegate.web.server import listening
 
 
 async def _echo(call: Call) -> Answer:

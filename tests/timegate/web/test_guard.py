@@ -19,9 +19,10 @@ from timegate.logs import Access
 from timegate.networks import Networks
 from timegate.web.call import Answer, Call, Stream
 from timegate.web.client import Clients
+from timegate.web.dispatch import Dispatch, Handler
 from timegate.web.doorway import Room, files_allow
 from timegate.web.guard import Client, Guard
-from timegate.web.server import Dispatch, Handler, bound, serving
+from timegate.web.server import bound, serving
 
 LOOPBACK = Networks(["127.0.0.0/8"])
 

@@ -19,11 +19,12 @@ from timegate.surroundings import Surroundings
 from timegate.timemap import Names
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
+from timegate.web.dispatch import Dispatch, Handler
 from timegate.web.memento import ApiHandler, MementoHandler, read_stamp
 from timegate.web.memento_formats import MEMGATOR, Described
 from timegate.web.memento_list import ListHandler
 from timegate.web.resolve import Resolve
-from timegate.web.server import Dispatch, Handler, listening
+from timegate.web.server import listening
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden"
 URL = "http://example.org/"

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.web.server import Patience
+from timegate.web.sending import Patience
 
 
 async def _reads(octets: int, seconds: float, times: int) -> None:

@@ -17,9 +17,10 @@ from tests.scenario import FakeArchive, World
 from tests.timegate.web.served import QUICK, Seen, Site, entries
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
+from timegate.web.dispatch import Dispatch
 from timegate.web.proxy import Proxy
 from timegate.web.resolve import Resolve
-from timegate.web.server import Dispatch, listening
+from timegate.web.server import listening
 
 STAMP = "20160122112029"
 LATER = "20160125112029"

@@ -9,7 +9,8 @@ from aiohttp import web
 from tests.scenario import FakeArchive, World
 from tests.timegate.web.served import Site, serving
 from timegate.web.call import Answer, Call
-from timegate.web.server import Dispatch, listening
+from timegate.web.dispatch import Dispatch
+from timegate.web.server import listening
 
 A = FakeArchive("a", 0.0, ("20160122112029",))
 

@@ -22,8 +22,9 @@ from timegate.conformance.history import History
 from timegate.conformance.report import Report
 from timegate.conformance.subject import Subject
 from timegate.conformance.turn import Turn
+from timegate.web.dispatch import Dispatch
 from timegate.web.operations import Operations
-from timegate.web.server import Dispatch, listening
+from timegate.web.server import listening
 from timegate.web.site.archive_pages import ArchivePages
 from timegate.web.site.checks import PATH, Checks, Run
 from timegate.web.site.pages import Pages

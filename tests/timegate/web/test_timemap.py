@@ -14,8 +14,9 @@ from tests.timegate.web.served import QUICK, Site, entries
 from timegate.timemap import Lists
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
+from timegate.web.dispatch import Dispatch
 from timegate.web.resolve import Resolve
-from timegate.web.server import Dispatch, listening
+from timegate.web.server import listening
 from timegate.web.timemap import TimeMap
 
 

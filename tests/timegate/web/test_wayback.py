@@ -13,8 +13,9 @@ from tests.timegate.web.served import QUICK, NoLists, Site, entries
 from timegate.surroundings import Surroundings
 from timegate.web.answers import Answers
 from timegate.web.batch import Batch
+from timegate.web.dispatch import Dispatch
 from timegate.web.resolve import Resolve
-from timegate.web.server import Dispatch, listening
+from timegate.web.server import listening
 from timegate.web.timegate import TimeGate
 from timegate.web.wayback import Availability, Web
 

@@ -23,7 +23,7 @@ from timegate.conformance.report import Report
 from timegate.conformance.turn import Turn, secret_at
 from timegate.web.call import Answer, Declined
 from timegate.web.problems import problem
-from timegate.web.server import body_of, response
+from timegate.web.sending import body_of, response
 from timegate.web.site.check_view import CheckView, check_view
 
 Run = Callable[[ArchiveEntry], Awaitable[tuple[Report, str]]]
