@@ -68,8 +68,10 @@ def quiet_at(entries: Sequence[ArchiveEntry], remote: Fetchers) -> Quiet:
         if remote.breakers.standing(archive) != "closed":
             return False
         entry = known[archive]
+        # Those of its host: a tenant's own are not kept to.
+        limits = known.get(entry.hosted_by or archive, entry).limits
         if entry.kind == "cdx":
-            return await door.is_quiet("index", entry.limits.index.burst // 2)
-        return await door.is_quiet("memento", entry.limits.memento.burst // 2)
+            return await door.is_quiet("index", limits.index.burst // 2)
+        return await door.is_quiet("memento", limits.memento.burst // 2)
 
     return quiet

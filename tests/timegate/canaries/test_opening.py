@@ -115,7 +115,7 @@ async def test_who_asks_from_the_command_line_watches_nobody() -> None:
         assert archive.journal.requests == []
 
 
-async def test_one_worker_asks_and_all_tell(tmp_path: Path) -> None:
+async def test_all_workers_come_to_know(tmp_path: Path) -> None:
     async with an_archive() as archive, AsyncExitStack() as stack:
         config, ledgers = config_for(archive, 10 * EVERY), tmp_path / "ledgers"
         create_ledgers(ledgers, config.registry.entries)
@@ -171,6 +171,22 @@ async def test_users_and_failures_keep_canaries_away() -> None:
         clock.advance(3600)
         assert not await quiet("a")
         assert await quiet("a-collection-of-our-own")
+
+
+async def test_a_tenant_is_asked_within_the_limits_of_its_host() -> None:
+    table = {"kind": "memento", "timegate": "http://127.0.0.1:9/timegate/"}
+    host = replace(
+        entry_from({**table, "id": "host"}, "a test"),
+        limits=Limits(Rate(1, 1, 1), Rate(1, 1, 1), 8, "a test"),
+    )
+    tenant = entry_from({**table, "id": "tenant", "hosted_by": "host"}, "a test")
+    around = pool.Surroundings(clock=Clock())
+    async with pool.open_fetchers([host, tenant], pool.Settings("me"), around) as fetchers:
+        quiet = quiet_at([host, tenant], fetchers)
+
+        assert await quiet("tenant")
+        await fetchers.doors["host"].ledger.take("memento")
+        assert not await quiet("tenant")
 
 
 async def test_an_index_is_left_to_users_as_well() -> None:
