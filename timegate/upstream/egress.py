@@ -120,13 +120,6 @@ class Egress:
             raise Misbehaved(self.archive, url, why)
         return parts
 
-    def check_hop(self, previous: str, following: str) -> Target:
-        """Check a redirect: also that it does not fall back from https to http (R3)."""
-        parts = self.check(following)
-        if parts.endpoint.scheme == "http" and previous.lower().startswith("https:"):
-            raise Misbehaved(self.archive, following, "redirects from https to http")
-        return parts
-
     def refusal(self, host: str) -> str | None:
         """Say why the socket address *host* must not be connected to; None if it may."""
         address = _literal(host)

@@ -137,15 +137,6 @@ def test_any_text_is_taken_apart_or_refused(text: str) -> None:
             assert all("!" <= character <= "~" for character in parts.path)
 
 
-def test_a_redirect_never_falls_back_to_http() -> None:
-    https, http = "https://web.archive.example/", "http://cdx.archive.example:8080/"
-
-    assert PUBLIC.check_hop(http, https)
-    assert PUBLIC.check_hop(http, http)
-    with pytest.raises(Misbehaved, match="redirects from https to http"):
-        PUBLIC.check_hop(https, http)
-
-
 FORBIDDEN = [
     "0.0.0.0",  # noqa: S104 - an address to refuse, not to bind
     "10.0.0.1",
