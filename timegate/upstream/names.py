@@ -25,7 +25,10 @@ _HESITATION: Final = 0.3
 """Seconds that a look-up may take where the last addresses are known."""
 _MOST: Final = 8
 """Addresses of one name that are tried."""
-_NO_SUCH_NAME: Final = frozenset((socket.EAI_NONAME, socket.EAI_NODATA))
+_NO_SUCH_NAME: Final = frozenset(
+    # RFC 3493 dropped EAI_NODATA; not every system has it.
+    (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+)
 _NO_SUCH_NAME_CARES: Final = frozenset((1, 4))
 """What c-ares calls ENODATA and ENOTFOUND; aiohttp hides it in the cause of an OSError."""
 
