@@ -77,7 +77,7 @@ class Metrics:
             "1 for what the page shows that an archive must have, or lack",
             ("archive", "page", "state"),
             registry=self._registry,
-            # All workers know the same; one that nobody has read for long says what was.
+            # All workers know the same, a minute later at most; the last to tell is believed.
             multiprocess_mode="livemostrecent",
         )
         self._singing: set[tuple[str, str]] = set()
@@ -195,7 +195,7 @@ class Metrics:
         return Histogram(name, meaning, (label,), registry=self._registry, buckets=_BUCKETS)
 
     def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
-        # Workers have as many requests together, but an archive is in one state.
+        # What workers have under way adds up; a state that two of them see is not two.
         mode: Literal["livemax", "livesum"] = "livemax" if labels else "livesum"
         return Gauge(name, meaning, labels, registry=self._registry, multiprocess_mode=mode)
 
