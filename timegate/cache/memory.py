@@ -1,9 +1,9 @@
 """Keeps entries in this process, bounded by bytes, in two halves of unequal standing.
 
 What is put enters on probation; what is asked for again is protected, and so is what comes back
-after it had to go. Eviction takes from
-probation first, so a crawler that asks a million URLs once each flushes a fifth of the store
-and not what everybody asks for. (Segmented LRU; with plain LRU such a scan evicts everything.)
+after it had to go. Eviction takes from probation first, so a crawler that asks a million URLs
+once each flushes a fifth of the store and not what everybody asks for. (Segmented LRU; with
+plain LRU such a scan evicts everything.)
 """
 
 import time
