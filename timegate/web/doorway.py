@@ -25,6 +25,7 @@ from aiohttp.web_protocol import RequestHandler
 from timegate.networks import Networks, household
 from timegate.web.client import peer_address
 from timegate.web.problems import problem
+from timegate.web.sending import response
 
 _FILES_OF_OUR_OWN: Final = 32
 """Of the process: standard streams, event loop, a listener, files of the cache."""
@@ -125,11 +126,9 @@ class Connection(RequestHandler):
         if request.writer.output_size > 0:
             raise ConnectionError("an answer is under way, there is no place for another")
         why = _UNENCODED if isinstance(exc, InvalidURLError) else _UNREADABLE
-        told = problem(400, "bad-request", why)
-        headers = {**told.headers, "Server": "timegate", "X-Content-Type-Options": "nosniff"}
-        response = web.Response(status=told.status, headers=headers, body=told.body)
-        response.force_close()
-        return response
+        told = response(problem(400, "bad-request", why))
+        told.force_close()
+        return told
 
 
 class Doorway(web.Server):
