@@ -5,13 +5,11 @@ that stand alone are no hosts: nobody is asked for them, because archives ban th
 nothing.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from timegate.web.call import Answer, Call, Stream
+from timegate.web.dispatch import Handler
 from timegate.web.problems import problem
-
-Handler = Callable[[Call], Awaitable[Answer | Stream]]
 
 # Without those that are top-level domains as well: do, map, md, mov, pl, py, sh, zip.
 _ENDINGS: Final = (
