@@ -244,7 +244,7 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
             Operations(
                 config.registry,
                 lambda name: {**guide.state(name), **canaries.state(name)},
-                lambda: getattr(store, "trouble", None),
+                lambda: store.trouble,
                 lasting.metrics.registry,
                 config.contact,
                 lasting.condition,
