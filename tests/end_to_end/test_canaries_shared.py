@@ -22,7 +22,7 @@ async def always(_: str) -> bool:
     return True
 
 
-async def test_of_two_replicas_one_asks_and_both_tell(tmp_path: Path) -> None:
+async def test_of_three_replicas_one_asks_and_all_tell(tmp_path: Path) -> None:
     archives = {name: FakeArchive(name, delay=0.2) for name in ARCHIVES}
     questions = [Question(name, "lacks", NEVER_ARCHIVED) for name in ARCHIVES]
     boards = []
