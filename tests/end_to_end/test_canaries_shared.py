@@ -1,4 +1,4 @@
-"""Canaries of two replicas over a real Redis: one asks, both tell."""
+"""Canaries of three replicas over a real Redis: one asks, all tell."""
 
 import asyncio
 from contextlib import AsyncExitStack
