@@ -45,18 +45,23 @@ class Source:
         self.name = name
         self._columns = columns
         self._registry = registry
+        self._empty = False
         self.document: str | None = None
         """The whole text of a document; None for lists, which are read as a stream."""
         with self._stream() as stream:
-            beginning = _beginning(stream)
-            trouble = "" if form else foreign(beginning)
-            if trouble:
-                raise BadInput(trouble)
-            self._empty = not beginning.strip()
-            self.form: InputFormat = form or format_of(name, beginning)
+            # Who says the format may write the list bit by bit: nothing is waited for.
+            self.form: InputFormat = form or self._looked_at(_beginning(stream))
             if self.form in _REWRITTEN or self.form in _WHOLE:
                 self.document = read_document(stream)
         self._guessed = form is None and said_by(name) is None
+
+    def _looked_at(self, beginning: bytes) -> InputFormat:
+        """Return the format of a list that begins like *beginning*. Raises BadInput."""
+        trouble = foreign(beginning)
+        if trouble:
+            raise BadInput(trouble)
+        self._empty = not beginning.strip()
+        return format_of(self.name, beginning)
 
     @property
     def repeatable(self) -> bool:
