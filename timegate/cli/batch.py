@@ -72,6 +72,7 @@ class _Batch:
 
     def work(self) -> int:
         """Resolve what is not done; write rows meanwhile, and what needs all of them then."""
+        self._check_source()
         with ExitStack() as stack:
             journal = stack.enter_context(self._journal(stack))
             out = stack.enter_context(_written(self._options.output))
@@ -86,6 +87,11 @@ class _Batch:
                     page.writelines(self._page(journal, statistics))
         _say(self._summary(statistics))
         return 0 if self._options.exit_zero else statistics.worst
+
+    def _check_source(self) -> None:
+        """Raise BadInput for a list that was misread, before there is a journal of it."""
+        if self._source.repeatable and next(self._source.items(), None) is None:
+            self._source.none_found()
 
     def _summary(self, statistics: Statistics) -> str:
         if not statistics.total:
@@ -156,9 +162,6 @@ class _Batch:
         for item in self._source.items():
             journal.knows(item)
             total += 1
-        if not total:
-            # Before anything is written: the list may have been misread.
-            self._source.none_found()
         journal.check_length(total)
         return total
 

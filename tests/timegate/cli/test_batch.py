@@ -75,7 +75,17 @@ def test_a_list_that_was_misread_is_refused_before_anything_is_written(tmp_path:
 
     assert result.exit_code == 2
     assert "no references in it" in result.stderr
-    assert not out.exists()
+    assert [*tmp_path.glob("out*")] == []
+
+
+def test_a_table_without_references_leaves_no_journal_behind(tmp_path: Path) -> None:
+    path, out = listed(tmp_path, "name,size\na,1\nb,2\n", "list.csv"), tmp_path / "out.jsonl"
+
+    result = batch(tmp_path, "--batch", path, "--output", str(out))
+
+    assert result.exit_code == 2
+    assert "name it with --column" in result.stderr
+    assert [*tmp_path.glob("out*")] == []
 
 
 def test_a_list_in_json_is_read(tmp_path: Path) -> None:
