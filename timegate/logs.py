@@ -159,8 +159,12 @@ def _message(record: logging.LogRecord) -> str:
     if record.name == "asyncio":
         # It shows tasks with what they were about.
         return "something failed in the background"
-    text = record.getMessage()[:_LONGEST]
-    return masked(text, " ")
+    try:
+        text = record.getMessage()
+    except (KeyError, TypeError, ValueError):
+        # A library whose words and arguments do not fit: whoever logs is not to fail for it.
+        text = str(record.msg)
+    return masked(text[:_LONGEST], " ")
 
 
 def _where(error: BaseException) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.clock import Clock
-from timegate.logs import Access, AccessLog, Bounded, Changes, Tally, event, set_up
+from timegate.logs import Access, AccessLog, Bounded, Changes, Tally, TextLines, event, set_up
 from timegate.settings import LogSection
 
 
@@ -39,6 +39,12 @@ def test_an_event_is_a_line_of_json() -> None:
     assert (one["event"], one["level"], one["taken"]) == ("reload", "info", True)
     assert other["event"] == "the cache is gone for good"
     assert str(one["time"]).endswith("+00:00")
+
+
+def test_words_that_do_not_fit_their_arguments_are_written_as_they_are() -> None:
+    record = logging.LogRecord("library", logging.INFO, "", 1, "%d items", ("many",), None)
+
+    assert TextLines().format(record) == "%d items"
 
 
 def test_people_get_words() -> None:
