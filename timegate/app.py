@@ -153,7 +153,7 @@ async def _state(
         with _complaining_of_the_cache():
             opening = open_shared(config.cache, config.replicas)
         shared = await stack.enter_async_context(opening)
-        turns = shared.turns(_version(askable(config)))
+        turns = shared.turns(_version(askable(config)), restricted=config.restricted.keys())
         return _State(
             lasting, shared.store, shared.ledger, turns, shared.watch, board=shared.board
         )

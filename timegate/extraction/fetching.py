@@ -14,6 +14,7 @@ from archives.errors import Misbehaved
 from archives.formats.httpdate import http_date, stamp_from_http_date
 from archives.formats.linkformat import resolved
 from archives.moment import Moment
+from archives.negotiation import downgrades
 from archives.reading import Malformed
 from archives.source import Fetcher, Reply, Request
 from timegate.extraction.held import Held
@@ -122,6 +123,8 @@ async def _opened(url: str, archive: str, fetch: Fetcher) -> AsyncIterator[Reply
             if onward is None:
                 yield reply
                 return
+        if downgrades(url, onward):
+            raise Misbehaved(archive, url, "leads from https to http")
         url = onward
     raise Misbehaved(archive, url, "leads from one address to the next")
 

@@ -58,6 +58,17 @@ async def test_what_is_not_the_copy_is_refused(answer: Canned | ArchiveError, wh
         await taken(answer, most=100)
 
 
+async def test_no_redirect_leads_from_https_to_http() -> None:
+    secure = RAW.replace("http://", "https://", 1)
+    back = Canned(302, {"Location": RAW})
+
+    with pytest.raises(Misbehaved, match="leads from https to http"):
+        async with fetched(
+            COPY._replace(raw=secure), FakeFetcher({secure: back, RAW: Canned(200, DATED)})
+        ):
+            pass  # pragma: no cover -- never entered
+
+
 async def test_what_is_only_shown_rewritten_is_not_even_asked_for() -> None:
     fetch = FakeFetcher({})
 
