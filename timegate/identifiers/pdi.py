@@ -197,9 +197,9 @@ def _read_specifier(text: str, offset: int) -> tuple[str, str | None, str | None
 
 
 def _end_of(pattern: re.Pattern[str], text: str, start: int = 0) -> int:
-    """Return where *text* stops being what *pattern* wants; 0 where it never was."""
+    """Return where *text* stops being what *pattern* wants; *start* where it never was."""
     found = pattern.match(text, start)
-    return found.end() if found else 0
+    return found.end() if found else start
 
 
 def _read_foreign(
@@ -255,7 +255,7 @@ def _with_fragment(pdi: Pdi, text: str, start: int) -> Pdi:
     stated = _FRAGMENT.fullmatch(text, start)
     if stated is None:
         why = "a fragment is written like 37,51 or char=37,51 or (5,10),(25,30)"
-        raise Malformed("pdi-fragment", why, max(_end_of(_FRAGMENT, text, start), start))
+        raise Malformed("pdi-fragment", why, _end_of(_FRAGMENT, text, start))
     scheme = stated[1] or ""
     return replace(pdi, fragment=scheme.lower() + text[start + len(scheme) :])
 
