@@ -48,7 +48,8 @@ class Closest:
     memento: Memento
     via: Negotiation
     doubts: tuple[str, ...] = ()
-    """Where the archive contradicts itself: header, link, digits of the URI-M (X-6)."""
+    """Where the archive contradicts itself: header, link, digits of the URI-M (X-6); or why who
+    is led to the copy may see another."""
     neighbours: Mapping[Relation, Memento] = field(default_factory=dict)
 
 

@@ -108,7 +108,6 @@ class Resolution:
     """Archives that were asked or should have been, and had not answered when time was up."""
     unasked: tuple[Unasked, ...] = ()
     """Where nothing was found: other spellings, which are asked of a few archives only."""
-
     skipped: tuple[str, ...] = ()
     """Archives of which nothing was heard, since the copy cannot be bettered or only what is
     remembered will do. They are not missing, but may hold copies next to the one chosen."""

@@ -76,7 +76,7 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     match = matched(archive, time, grain, extent, uri)
     doubts = "; ".join(best.outcome.doubts)
     if doubts:
-        # An archive that contradicts itself proves nothing: never exact.
+        # What is in doubt proves nothing: never exact.
         match = plain("approximate") if match.value in ("exact", "within") else match
         time = Member(time.value, {**time.params, "doubt": doubts[:_LONGEST_DOUBT]})
     return Verdict(
