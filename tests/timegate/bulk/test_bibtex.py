@@ -137,17 +137,19 @@ def test_comments_and_preambles_are_no_entries() -> None:
         ('note = "[Online; accessed 3-February-2016]"', ("3-February-2016",)),
         ("note = {Accessed: 2016-02-03.}", ("2016-02-03",)),
         ("note = {Retrieved on February 3, 2016, again}", ("February 3, 2016",)),
-        ("lastaccessed = {February~3, 2016}, month = 2, year = {2015}", None),
+        (
+            "lastaccessed = {February~3, 2016}, month = 2, year = {2015}",
+            ("February 3, 2016", "2 2015", "2015"),
+        ),
         ("urldate = when, month = {}, note = {accessed daily}", ()),
     ],
 )
 def test_dates_are_read_in_the_forms_that_are_in_use(
-    fields: str, dates: tuple[str, ...] | None
+    fields: str, dates: tuple[str, ...]
 ) -> None:
     (place,) = read(f"@misc{{a, url={{http://a/}}, {fields}}}")
 
-    expected = ("February 3, 2016", "2 2015", "2015") if dates is None else dates
-    assert place.item.dates == expected
+    assert place.item.dates == dates
 
 
 def test_one_brace_too_few_spoils_one_entry() -> None:
