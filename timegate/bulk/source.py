@@ -102,6 +102,9 @@ class Source:
     def _stream(self) -> AbstractContextManager[BinaryIO]:
         if self.name == "-":
             return nullcontext(sys.stdin.buffer)
+        if Path(self.name).is_fifo():
+            # It is opened several times, and whatever the first look took would be lost.
+            raise BadInput("a pipe, read only once: send it to standard input, and give -")
         try:
             return Path(self.name).open("rb", _BUFFER)
         except OSError as error:

@@ -1,6 +1,7 @@
 """The list itself, from a file or standard input."""
 
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -81,6 +82,13 @@ def test_a_file_that_is_not_there_and_one_that_is_too_large_are_refused(
     with pytest.raises(BadInput, match="split the file"):
         read_document(io.BytesIO(b"12345"), 4)
     assert read_document(io.BytesIO(b"1234"), 4) == "1234"
+
+
+def test_a_pipe_with_a_name_is_refused_before_anything_of_it_is_lost(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "list")
+
+    with pytest.raises(BadInput, match="send it to standard input"):
+        source(tmp_path / "list")
 
 
 def test_what_is_no_list_is_refused_unless_somebody_insists(tmp_path: Path) -> None:
