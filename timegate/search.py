@@ -10,7 +10,7 @@ still under way goes on and is remembered by the `Desk`.
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from archives.errors import Unreachable
 from archives.model import Closest
@@ -25,6 +25,13 @@ from timegate.variants import Spelling, Spellings
 # 300 ms (lognormal, sigma 0.8) that is 1.14 requests on average where it holds the copy.
 PATIENCE: Final = 1.3
 STAGGER: Final = 0.1
+
+
+class _Question(NamedTuple):
+    archive: str
+    spelling: Spelling | None
+    """None for the URL itself."""
+    began: float
 
 
 class Search:
@@ -53,7 +60,7 @@ class Search:
             left for group in plan.groups if (left := [a for a in group if a not in answered])
         ]
         self._current: set[str] = set()
-        self._pending: dict[asyncio.Task[Attempt], tuple[str, Spelling | None]] = {}
+        self._pending: dict[asyncio.Task[Attempt], _Question] = {}
         self._next_start = 0.0
 
     async def run(self, deadlines: Deadlines, *, old: bool = False) -> None:
@@ -104,7 +111,7 @@ class Search:
         """Start the next group if this one has answered, or one of it if this one is slow."""
         if not self._groups:
             return
-        if not any(archive in self._current for archive, _ in self._pending.values()):
+        if not any(asked.archive in self._current for asked in self._pending.values()):
             self._current.update(self._groups[0])
             self._start(self._groups.pop(0))
             self._next_start = self._now() + PATIENCE
@@ -171,7 +178,7 @@ class Search:
                 direction=self._policy.direction,
                 variant=None if spelling is None else spelling.rule,
             )
-            self._pending[task] = (archive, spelling)
+            self._pending[task] = _Question(archive, spelling, self._now())
 
     async def _wait(self, give_up: float) -> None:
         until = min(give_up, self._next_start) if self._groups else give_up
@@ -180,7 +187,7 @@ class Search:
             self._pending, timeout=patience, return_when=asyncio.FIRST_COMPLETED
         )
         for task in done:
-            _, spelling = self._pending.pop(task)
+            spelling = self._pending.pop(task).spelling
             rule = None if spelling is None else spelling.rule
             attempt = task.result()
             # Whoever asked first may have meant another URL, of which this one is a variant.
@@ -192,15 +199,16 @@ class Search:
 
     def _silent(self) -> list[str]:
         """Return who has not answered, or was not even asked."""
-        pending = [archive for archive, spelling in self._pending.values() if spelling is None]
+        pending = [asked.archive for asked in self._pending.values() if asked.spelling is None]
         return [*pending, *(archive for group in self._groups for archive in group)]
 
     def _overdue_spellings(self) -> Iterator[Attempt]:
         """Yield who was asked for another spelling and has not said: that is unknown too."""
-        for archive, spelling in () if self._ended else self._pending.values():
+        for archive, spelling, began in () if self._ended else self._pending.values():
             if spelling is not None:
                 silence = Unreachable(archive, spelling.url, "no answer in time")
-                yield Attempt(archive, silence, 0.0, spelling.url, spelling.rule)
+                waited = self._now() - began
+                yield Attempt(archive, silence, waited, spelling.url, spelling.rule)
 
     def _failed(self) -> set[str]:
         return {

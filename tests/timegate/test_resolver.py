@@ -407,6 +407,8 @@ def test_an_archive_that_does_not_say_whether_it_has_another_spelling_is_unknown
     assert resolution.memento is None
     assert resolution.failed == ("a",)
     assert not resolution.complete
+    # The wait that it was, in virtual time: five seconds in all, of which one answer took 0.1.
+    assert {round(attempt.seconds, 3) for attempt in resolution.attempts} == {0.1, 4.9}
 
 
 def test_the_literal_reading_is_asked_also_of_who_folds_spellings() -> None:
