@@ -39,7 +39,7 @@ def pwid_of(resolution: Resolution, registry: Registry) -> str | None:
 
 
 # As with the links: what many ask for is found again and again.
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _names(original: str, stamp: str, archive: str, *, raw: bool) -> tuple[str, str]:
     found = citation(original, Moment(stamp), archive, raw=raw)
     return found.pwid.canonical, found.duri.canonical

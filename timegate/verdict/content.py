@@ -47,7 +47,7 @@ def view(query: Query, memento: Memento, entry: ArchiveEntry | None) -> View:
 
 
 # Each member of a verdict asks for it, and pages are asked for again.
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _view(memento: Memento, template: str | None, *, is_local: bool, part: bool) -> View:
     raw = _raw_address(memento, template)
     uri = raw if part and raw is not None else memento.uri

@@ -215,7 +215,7 @@ def _outcome(attempt: Attempt) -> tuple[str, str]:
         return "unknown", printable(outcome.why[:300])
     doubts = "; ".join(outcome.doubts)
     told = f"has a copy from {spoken(outcome.memento.captured)}"
-    return "found", printable(f"{told}, but contradicts itself: {doubts}" if doubts else told)
+    return "found", printable(f"{told}, in doubt: {doubts}" if doubts else told)
 
 
 def _citations(resolution: Resolution, registry: Registry, today: date) -> Iterator[Cited]:
