@@ -60,7 +60,7 @@ class Familiar:
         self._size = 0
 
     def placed(self, key: str, instant: str, version: Version, read: Read) -> Sequence[Row]:
-        """Return the first, two before *instant*, two after it (nearest first), the last.
+        """Return the first, two before *instant*, two after it, and the last, in this order.
 
         Nothing where the page is not familiar, or not there.
         """
@@ -74,8 +74,7 @@ class Familiar:
             return ()
         rows = page.rows
         here = bisect_right(page.stamps, instant)
-        before = rows[max(here - 2, 0) : here]
-        return (rows[0], *before[::-1], *rows[here : here + 2], rows[-1])
+        return (rows[0], *rows[max(here - 2, 0) : here + 2], rows[-1])
 
     def _known(self, key: str, version: Version) -> _Page:
         page = self._pages.get(key)

@@ -155,13 +155,14 @@ class Lookup:
         return [found, *around]
 
     def _placed(self, key: str, instant: str) -> Sequence[Row]:
-        """Return the first, two before *instant*, two behind it, and the last."""
+        """Return the first, two before *instant*, two behind it, the last, in this order."""
         if self._familiar is not None:
             read = partial(self._behind, key)
             rows = self._familiar.placed(key, instant, self._version(), read)
             if rows:
                 return rows
-        return self._rows(_PLACED, key, 1, key, instant, 2, key, instant, 2, key, 1)
+        rows = self._rows(_PLACED, key, 1, key, instant, 2, key, instant, 2, key, 1)
+        return sorted(rows, key=_place)
 
     def _behind(self, key: str, last: Row | None) -> list[Row]:
         place = ("", 0, 0) if last is None else last.key[1:]
@@ -241,9 +242,8 @@ class Lookup:
 
 def _around(rows: Sequence[Row], instant: str, at: Moment) -> list[Row]:
     """Return of *rows*, one page's, the nearest, the first, its neighbours, and the last."""
-    ordered = sorted(rows, key=_place)
-    here = bisect_right(ordered, instant, key=_stamp)
-    found = nearest_row(ordered[max(here - 1, 0) : here + 1], rows[0].url, at) or rows[0]
-    before = [row for row in ordered if row.stamp < found.stamp]
-    after = [row for row in ordered if row.stamp > found.stamp]
-    return [found, ordered[0], *before[-1:], *after[:1], ordered[-1]]
+    here = bisect_right(rows, instant, key=_stamp)
+    found = nearest_row(rows[max(here - 1, 0) : here + 1], rows[0].url, at) or rows[0]
+    before = [row for row in rows if row.stamp < found.stamp]
+    after = [row for row in rows if row.stamp > found.stamp]
+    return [found, rows[0], *before[-1:], *after[:1], rows[-1]]

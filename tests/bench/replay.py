@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         with ours(folder / "warcs") as server:
             replayed = measure(server, raws(6_000))
             read = measure(server, raws(6_000, "Cache-Control: no-cache\r\n"))
-            negotiated = measure(server, timegates(6_000))
+            negotiated = measure(server, timegates(20_000))
         if gunicorn is None:
             print("pywb is not measured: no gunicorn in .venv-pywb, and none given")
             theirs = None

@@ -4,11 +4,11 @@ A page of a collection is asked for at many times. Of all that is said of a copy
 ``time`` is another then, and to write the rest anew is two thirds of the work of a TimeGate.
 """
 
+from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
-from cachetools import LRUCache
 
 from archives.model import Closest
 from archives.registry import Registry
@@ -26,6 +26,8 @@ _HERE: Final = b"\0"
 
 
 class _Pattern(NamedTuple):
+    found: Closest
+    """Of what it is one; while it is kept, nothing else has its identity."""
     headers: Mapping[str, str]
     precision: tuple[str, str]
     body: tuple[bytes, bytes]
@@ -44,7 +46,7 @@ class Patterns:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._kept: LRUCache[Hashable, _Pattern] = LRUCache(_KEPT)
+        self._kept: OrderedDict[Hashable, _Pattern] = OrderedDict()
 
     def redirect(self, resolution: Resolution, vary: str) -> Answer | None:
         """Return the answer; None where its like was not written before."""
@@ -53,8 +55,12 @@ class Patterns:
             return None
         entry = self._registry.by_id(found.memento.archive)
         time = asked_time(resolution.query, found.memento, entry)
-        pattern = self._kept.get(_key(resolution.query, found, time, vary))
-        return None if pattern is None else pattern.filled(time)
+        key = _key(resolution.query, found, time, vary)
+        pattern = self._kept.get(key)
+        if pattern is None:
+            return None
+        self._kept.move_to_end(key)
+        return pattern.filled(time)
 
     def keep(self, resolution: Resolution, judged: Verdict, answer: Answer, vary: str) -> None:
         """Take *answer* for a pattern of others, where it can be one."""
@@ -63,8 +69,12 @@ class Patterns:
             return
         told = summary(resolution, judged, self._registry)
         body = msgspec.json.encode({**told, "time": msgspec.Raw(_HERE)}).split(_HERE)
-        pattern = _Pattern(answer.headers, around_time(judged), (body[0], body[1]), answer.keep)
-        self._kept[_key(resolution.query, found, time, vary)] = pattern
+        told_before = (body[0], body[1])
+        self._kept[_key(resolution.query, found, time, vary)] = _Pattern(
+            found, answer.headers, around_time(judged), told_before, answer.keep
+        )
+        if len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
 
 
 def _found(resolution: Resolution) -> Closest | None:
@@ -91,9 +101,12 @@ def _is_plain(query: Query) -> bool:
 
 
 def _key(query: Query, found: Closest, time: Member, vary: str) -> Hashable:
-    """Return all that the rest of an answer depends on."""
+    """Return all that the rest of an answer depends on.
+
+    A collection hands out the same object for the same copy and neighbours.
+    """
     finely = 0 if query.at is None else len(query.at.digits)
-    asked = (query.original, query.syntax, query.diagnostics, finely, vary)
     # On which side of the time a copy lies is said in the member time, and nowhere else.
     where = "outside" if time.value in ("before", "after") else time.value
-    return (*asked, where, found.memento, found.via, *found.neighbours.items())
+    asked = (query.original, query.syntax, query.diagnostics, finely, vary)
+    return (id(found), where, *asked)
