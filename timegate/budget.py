@@ -4,13 +4,14 @@ Paging, variants and retries all draw on it. It travels in the context, so that 
 the way has to know it.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 from typing import Final
 
 from archives.errors import Resting
 from archives.source import Fetcher, Reply, Request
+from timegate.context import During
 
 MOST_REQUESTS: Final = 200
 """Unbound's number for one client query, after one query was made to cost 1,620 packets."""
@@ -30,14 +31,9 @@ class Budget:
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
-@contextmanager
-def spending(budget: Budget) -> Iterator[None]:
+def spending(budget: Budget) -> During[Budget | None]:
     """Let everything that is started in this block draw on *budget*."""
-    token = _current.set(budget)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return During(_current, budget)
 
 
 def budgeted(fetch: Fetcher, archive: str) -> Fetcher:

@@ -15,10 +15,9 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Iterable,
-    Iterator,
     Sequence,
 )
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Final
@@ -28,6 +27,7 @@ from cachetools import LRUCache
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.source import Source
+from timegate.context import During
 from timegate.desk import Desk, Memory
 from timegate.ranking import ends_search
 from timegate.resolution import Policy, Query, Resolution
@@ -121,24 +121,14 @@ _visit: ContextVar[Visit | None] = ContextVar("visit", default=None)
 _errand: ContextVar[Errand | None] = ContextVar("errand", default=None)
 
 
-@contextmanager
-def visiting(visit: Visit | None) -> Iterator[None]:
+def visiting(visit: Visit | None) -> During[Visit | None]:
     """Let *visit* pay for what is asked in this block; None for nobody to pay."""
-    token = _visit.set(visit)
-    try:
-        yield
-    finally:
-        _visit.reset(token)
+    return During(_visit, visit)
 
 
-@contextmanager
-def _on(errand: Errand) -> Iterator[None]:
+def _on(errand: Errand) -> During[Errand | None]:
     """Let everything that is started in this block belong to *errand*."""
-    token = _errand.set(errand)
-    try:
-        yield
-    finally:
-        _errand.reset(token)
+    return During(_errand, errand)
 
 
 class Public:

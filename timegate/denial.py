@@ -5,11 +5,11 @@ page has an empty plan: nobody is asked for it, nothing is recalled. Who asked i
 is noted in the context of the request.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from contextvars import ContextVar
 
 from archives.surt import surt
+from timegate.context import During
 from timegate.resolution import Policy, Query
 from timegate.resolver import Plan, Router
 
@@ -44,15 +44,9 @@ class Denials:
 _noted: ContextVar[list[str] | None] = ContextVar("denied", default=None)
 
 
-@contextmanager
-def noting() -> Iterator[list[str]]:
+def noting() -> During[list[str] | None]:
     """Collect what is denied in this block."""
-    noted: list[str] = []
-    token = _noted.set(noted)
-    try:
-        yield noted
-    finally:
-        _noted.reset(token)
+    return During(_noted, [])
 
 
 def note(url: str) -> None:

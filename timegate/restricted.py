@@ -6,8 +6,7 @@ own. Which archives are hidden travels in the context of a request; where there 
 as on the command line, nothing is.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
@@ -15,6 +14,7 @@ from functools import lru_cache
 from timegate.cache import Recollection, Store
 from timegate.cache.recollection import Question
 from timegate.cache.store import Clock
+from timegate.context import During
 from timegate.networks import Networks
 from timegate.resolution import Policy, Query
 from timegate.resolver import Plan, Router
@@ -54,14 +54,9 @@ def hidden() -> frozenset[str]:
     return _hidden.get()
 
 
-@contextmanager
-def hiding(archives: frozenset[str]) -> Iterator[None]:
+def hiding(archives: frozenset[str]) -> During[frozenset[str]]:
     """Hide *archives* from all that is done in this block."""
-    token = _hidden.set(archives)
-    try:
-        yield
-    finally:
-        _hidden.reset(token)
+    return During(_hidden, archives)
 
 
 def visible(route: Router) -> Router:

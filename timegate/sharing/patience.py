@@ -11,11 +11,11 @@ is what the client has waited.
 """
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Final
+
+from timegate.context import During
 
 BOUND: Final = 0.035
 """Seconds of one operation, and of all that a request looks up."""
@@ -137,14 +137,9 @@ class Patience:
 _current: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 
-@contextmanager
-def patient(seconds: float = BOUND) -> Iterator[None]:
+def patient(seconds: float = BOUND) -> During[Patience | None]:
     """Let all that is started in this block wait no longer than *seconds* in sum."""
-    token = _current.set(Patience(seconds))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return During(_current, Patience(seconds))
 
 
 def branch(in_all: float = IN_ALL) -> None:

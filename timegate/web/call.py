@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One request. *rest* is the target behind the route, octet by octet, query included."""
 
     method: str
