@@ -20,6 +20,7 @@ MAX: Final = "max"
 """The end of an interval that reaches past year 9999."""
 
 _SECOND: Final = timedelta(seconds=1)
+_NOTHING: Final = timedelta(0)
 _EARLIEST: Final = "00000101000000"
 
 # IERS, leap-seconds.list of 2025-07-07: days that ended with 23:59:60 UTC.
@@ -110,7 +111,7 @@ class Moment:
         first, last = self.window
         if captured < first:
             return captured - first
-        return max(captured.replace(microsecond=0) - last, timedelta(0))
+        return _NOTHING if captured <= last else captured.replace(microsecond=0) - last
 
     def __str__(self) -> str:
         """Write what was stated in the manner of RFC 3339, with Z from the hour on."""
