@@ -100,13 +100,13 @@ bench: .venv/dev
 lock:
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip $(PIP_INSTALL) uv
-	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --group build -o locks/run.txt
-	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra otel --group build --group dev -o locks/dev.txt
-	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url locks/pywb.in -o locks/pywb.txt
-	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url locks/moto.in -o locks/moto.txt
 
 clean:
