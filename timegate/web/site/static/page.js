@@ -3,13 +3,14 @@
 import { drawTimeline } from "./timeline.js";
 
 const part = (id) => document.getElementById(id);
+let timeline = null;
 
 function dress(root) {
   for (const group of root.querySelectorAll(".copies")) group.hidden = false;
   for (const texts of root.querySelectorAll("details.texts")) texts.open = false;
   for (const instead of root.querySelectorAll(".unscripted")) instead.remove();
   const figure = root.querySelector("figure.timeline");
-  if (figure) drawTimeline(figure);
+  if (figure) timeline = drawTimeline(figure);
 }
 
 async function copy(button) {
@@ -33,6 +34,8 @@ function watch(form) {
   const [outcome, progress] = [part("outcome"), part("progress")];
   const line = part("progress-line");
   history.pushState(null, "", address);
+  timeline?.stop();
+  timeline = null;
   outcome.replaceChildren();
   progress.hidden = false;
   line.textContent = "Asking the archives.";

@@ -133,8 +133,11 @@ class Timeline {
   }
 
   draw() {
-    const ratio = devicePixelRatio || 1, lanes = [...this.lanes];
-    this.width = this.picture.clientWidth;
+    if (!this.figure.isConnected) return this.stop();
+    const ratio = devicePixelRatio || 1, lanes = [...this.lanes], room = this.picture.clientWidth;
+    // Without width there is nothing to draw; the observer calls again when there is some.
+    if (!(room > 0)) return;
+    this.width = room;
     this.height = TOP + Math.max(lanes.length, 1) * LANE + AXIS;
     const [width, height] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     if (this.canvas.width !== width || this.canvas.height !== height) {
@@ -188,11 +191,13 @@ class Timeline {
   }
 
   // Yields the time and the number of captures of every bin that has some. Bins begin at
-  // multiples of their size, so that bars do not flicker while the picture is moved.
+  // multiples of their size, so that bars do not flicker while the picture is moved. A bin takes at
+  // least one capture whatever its size is (0, negative, NaN, rounded), so that the loop ends.
   *bins(lane, size) {
     const times = lane.times;
     for (let from = lower(times, this.from); from < times.length && times[from] <= this.to;) {
-      const begin = Math.floor(times[from] / size) * size, to = lower(times, begin + size);
+      const begin = Math.floor(times[from] / size) * size;
+      const end = Math.max(begin + size, times[from] + 1), to = Math.max(lower(times, end), from + 1);
       yield [to - from === 1 ? times[from] : begin, to - from];
       from = to;
     }
@@ -295,8 +300,18 @@ class Timeline {
       else this.zoom(Math.exp(event.deltaY * 0.002), event.offsetX / this.width);
     }, { passive: false });
     this.listenToPointer();
-    new ResizeObserver(() => this.redraw()).observe(this.picture);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+    const again = () => this.redraw(), dark = matchMedia("(prefers-color-scheme: dark)");
+    const observer = new ResizeObserver(again);
+    observer.observe(this.picture);
+    dark.addEventListener("change", again);
+    this.unlisten = () => { observer.disconnect(); dark.removeEventListener("change", again); };
+  }
+
+  // Ends drawing and observing, for a figure that is removed from the document.
+  stop() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    this.unlisten();
   }
 
   listenToPointer() {
