@@ -6,6 +6,7 @@
       Resting         we did not ask: breaker open, Retry-After     -> come back later
         Queued        we did not ask: too many of ours before it    -> come back soon
       Misbehaved      an answer that breaks its protocol            -> tell its operator
+      Internal        our own code failed while it was asked        -> mend our code
 
 "We do not hold that page" is an answer, not an error: adapters return None, and only when
 the archive clearly said so. A timeout never becomes a 404.
@@ -50,3 +51,13 @@ class Queued(Resting):
 
 class Misbehaved(ArchiveError):
     """An answer arrived that breaks the protocol it claims to speak."""
+
+
+class Internal(ArchiveError):
+    """Our own code raised an exception that it did not foresee while the archive was asked."""
+
+    def __init__(self, archive: str, url: str, error: Exception) -> None:
+        # The words of the exception may quote a URL; they are in no answer and in no log.
+        super().__init__(
+            archive, url, f"internal error of this server ({type(error).__name__})"
+        )

@@ -41,6 +41,8 @@ class FakeArchive:
     status: int | None = 200
     lost: bool = False
     """Whether its copies are gone, although it lists them."""
+    bug: Exception | None = None
+    """What is raised instead of an answer, unforeseen."""
     asked: list[tuple[str, Moment | None]] = field(default_factory=list)
 
     @property
@@ -66,11 +68,15 @@ class FakeArchive:
         await asyncio.sleep(self.delay)
         if self.error:
             raise Unreachable(self.name, original, "it is down")
+        if self.bug is not None:
+            raise self.bug
         best = nearest(self.captures(original), at)
         return None if best is None else Closest(best, "timegate", self.doubts)
 
     async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
         await asyncio.sleep(self.delay)
+        if self.bug is not None:
+            raise self.bug
         yield sorted(self.captures(original))
 
 

@@ -19,6 +19,7 @@ from timegate.cold import FrugalLists, FrugalResolver, Public
 from timegate.config import BadConfig, Config, is_public
 from timegate.conformance.report import Report
 from timegate.conformance.run import check_entry
+from timegate.containment import Contained, Containment
 from timegate.delay import Late
 from timegate.denial import Denials, denying
 from timegate.desk import Desk, Turns
@@ -183,7 +184,9 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
     deadlines = Deadlines(config.soft, config.hard)
     own = frozenset(entry.id for entry in entries if not is_public(entry))
     public = frozenset(entry.id for entry in entries) - own
+    containment = _containment(lasting, remote.breakers)
     sources = _sources(config, entries, remote, local, public)
+    sources = {name: Contained(one, containment) for name, one in sources.items()}
     if state.trace is not None:
         sources = {name: TracedSource(one, state.trace) for name, one in sources.items()}
     fetchers: dict[str, Fetcher] = {**remote, **local.fetchers}
@@ -222,13 +225,14 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
             state.turns,
             config.restricted.keys(),
         ) as canaries,
-        Desk(sources, memory, observe, turns=state.turns) as desk,
+        Desk(sources, memory, observe, turns=state.turns, containment=containment) as desk,
     ):
         lasting.metrics.watch_canaries(canaries.standings)
         resolver = FrugalResolver(
             desk, memory, plan, deadlines, public=public, observe=lasting.metrics.resolved
         )
-        verifier = Verifier(resolver, _looking(entries, fetchers), config.soft)
+        looking = _looking(entries, fetchers, containment)
+        verifier = Verifier(resolver, looking, config.soft)
         answers = Answers(
             resolver, config.registry, base_url, verifier, changing=frozenset(local.sources)
         )
@@ -237,7 +241,7 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
             answers,
             guide,
             plan,
-            FrugalLists(sources, memory, public),
+            FrugalLists(sources, memory, public, containment),
             deadlines,
             Surroundings(sources, memory, own),
             fetchers,
@@ -257,6 +261,7 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
             checks,
             AccessLog() if config.log.access else None,
             state.trace,
+            containment,
         )
         async with routed(rooms) as dispatch:
             yield App(resolver, answers, rooms.timemap, dispatch)
@@ -314,8 +319,20 @@ def _known(
     return Known(observations, health, maps, frozenset(local.sources), own)
 
 
+def _containment(lasting: Lasting, breakers: Breakers) -> Containment:
+    """Return the boundary around questions to archives."""
+
+    def failed(archive: str) -> None:
+        lasting.metrics.broke(archive)
+        breakers.broke(archive)
+
+    return Containment(failed, breakers.worked)
+
+
 def _looking(
-    entries: Sequence[ArchiveEntry], fetchers: Mapping[str, Fetcher]
+    entries: Sequence[ArchiveEntry],
+    fetchers: Mapping[str, Fetcher],
+    containment: Containment,
 ) -> Mapping[str, Looking]:
     """Return for each archive how to look at one of its copies."""
 
@@ -324,7 +341,8 @@ def _looking(
             asked = Question(
                 memento.uri, memento.original, memento.captured, "template", {}, None
             )
-            return await negotiator.closest(asked)
+            with containment.around(memento.archive, memento.uri):
+                return await negotiator.closest(asked)
 
         return look
 

@@ -27,6 +27,7 @@ from cachetools import LRUCache
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.source import Source
+from timegate.containment import Containment
 from timegate.context import During
 from timegate.desk import Desk, Memory
 from timegate.ranking import ends_search
@@ -215,9 +216,13 @@ class FrugalLists(Lists):
     """Lists of captures, of public archives only for those who can pay."""
 
     def __init__(
-        self, sources: dict[str, Source], memory: ListMemory, public: frozenset[str]
+        self,
+        sources: dict[str, Source],
+        memory: ListMemory,
+        public: frozenset[str],
+        containment: Containment | None = None,
     ) -> None:
-        super().__init__(sources, memory)
+        super().__init__(sources, memory, containment)
         self._public = public
 
     @asynccontextmanager

@@ -7,6 +7,7 @@ go, the answer is remembered. A question ends by itself after `patience` seconds
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from types import TracebackType
 from typing import Final, Protocol, Self
 
@@ -15,6 +16,7 @@ from archives.errors import ArchiveError, Unreachable
 from archives.model import Closest, Memento
 from archives.moment import Moment
 from archives.source import Source
+from timegate.containment import Containment
 from timegate.ranking import in_direction
 from timegate.resolution import Attempt, Direction, Remembered, Rule
 from timegate.turnstile import Turnstile
@@ -75,19 +77,21 @@ class Alone:
 class Desk:
     """Where questions are handed in. Use as a context manager: it ends what is under way."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 -- whom it asks, and who wants to know
         self,
         sources: Mapping[str, Source],
         memory: Memory,
         observe: Callable[[Attempt], None] = lambda _: None,
         patience: float = _PATIENCE,
         turns: Turns | None = None,
+        containment: Containment | None = None,
     ) -> None:
         self._sources = sources
         self._memory = memory
         self._observe = observe
         self._patience = patience
         self._turns: Turns = turns or Alone()
+        self._containment = containment or Containment()
         self._turnstile = Turnstile(_AT_A_TURN)
         self._under_way: dict[Question, asyncio.Task[Attempt]] = {}
         self._overdue: set[Question] = set()
@@ -143,7 +147,7 @@ class Desk:
             self._turns.done(question)
 
     async def _asked(self, question: Question, variant: Rule | None) -> Attempt:
-        archive, original, at, direction = question
+        archive, original, _, _ = question
         clock = asyncio.get_running_loop().time
         began = clock()
         outcome: Closest | ArchiveError | None
@@ -154,7 +158,8 @@ class Desk:
             if known is not None:
                 took = clock() - began
                 return Attempt(archive, known.outcome, took, original, variant, known.age)
-            outcome = await self._outcome(question)
+            with self._containment.around(archive, original):
+                outcome = await self._outcome(question)
         except ArchiveError as error:
             outcome = error
         except asyncio.CancelledError:
@@ -163,9 +168,25 @@ class Desk:
             why = f"no answer within {self._patience:g} s"
             outcome = Unreachable(archive, original, why)
         attempt = Attempt(archive, outcome, clock() - began, original, variant)
+        attempt = await self._remembered(question, attempt)
         self._observe(attempt)
-        if not isinstance(outcome, ArchiveError) and direction == "closest":
-            await self._memory.remember(archive, original, at, outcome)
+        return attempt
+
+    async def _remembered(self, question: Question, attempt: Attempt) -> Attempt:
+        """Remember the answer, and return *attempt*; as failed where that raises.
+
+        Text that an archive sends cannot always be written: a header may be no UTF-8.
+        """
+        archive, original, at, direction = question
+        if isinstance(attempt.outcome, ArchiveError):
+            return attempt
+        try:
+            with self._containment.around(archive, original):
+                if direction == "closest":
+                    await self._memory.remember(archive, original, at, attempt.outcome)
+        except ArchiveError as error:
+            return replace(attempt, outcome=error)
+        self._containment.worked(archive)
         return attempt
 
     async def _asked_elsewhere(self, question: Question) -> Remembered | None:

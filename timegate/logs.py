@@ -225,6 +225,26 @@ class Tally:
             self._counts.clear()
 
 
+class Unforeseen:
+    """Writes where an unforeseen exception was raised, once a minute for each subject."""
+
+    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._name = name
+        self._clock = clock
+        self._quiet_until: dict[str, float] = {}
+        self._counts: Counter[str] = Counter()
+
+    def __call__(self, subject: str, error: Exception) -> None:
+        """Count *error*, and write its traceback if none was written in the last minute."""
+        self._counts[subject] += 1
+        now = self._clock()
+        if now < self._quiet_until.get(subject, now):
+            return
+        self._quiet_until[subject] = now + _SILENCE
+        fields = {"id": subject, "times": self._counts.pop(subject)}
+        EVENTS.error(self._name, exc_info=error, extra={_FIELDS: fields})
+
+
 class Changes:
     """Writes down when something gets into another state, such as an archive."""
 

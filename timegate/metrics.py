@@ -44,6 +44,11 @@ class Metrics:
             "archive",
             "outcome",
         )
+        self._internal = self._counter(
+            "timegate_archive_internal_errors_total",
+            "Unforeseen exceptions while an archive was asked, or what it sent was read",
+            "archive",
+        )
         self._refusals = self._counter(
             "timegate_refused_total", "Requests and connections refused by reason", "reason"
         )
@@ -115,6 +120,10 @@ class Metrics:
             count = self._bound[key] = self._questions.labels(*key).inc
         count()
         self._timed("archive", archive, attempt.seconds)
+
+    def broke(self, archive: str) -> None:
+        """Count an unforeseen exception while *archive* was asked."""
+        self._internal.labels(self._named(archive)).inc()
 
     def refused(self, reason: str) -> None:
         """Count a request that was not worked on."""

@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from archives.registry import Registry
 from archives.source import Fetcher
 from timegate.config import Config
+from timegate.containment import Containment
 from timegate.guide import Guide
 from timegate.logs import Access
 from timegate.resolver import Deadlines, Router
@@ -71,6 +72,8 @@ class Rooms:
     """Writes down each request."""
     trace: Trace | None = None
     """Opens a span for each request."""
+    containment: Containment = field(default_factory=Containment)
+    """The boundary around questions to archives."""
 
     @property
     def registry(self) -> Registry:
@@ -152,7 +155,9 @@ def _prefixes(rooms: Rooms, resolve: Resolve) -> dict[str, Handler]:
         "/timemap/": rooms.timemap,
         "/resolve/": resolve,
         "/collections/": rooms.collections,
-        "/memento/proxy/": Proxy(answers, registry, rooms.fetchers),
+        "/memento/proxy/": Proxy(
+            answers, registry, rooms.fetchers, containment=rooms.containment
+        ),
         "/memento/": MementoHandler(answers, rooms.around, old_redirects=old),
         "/api/": ApiHandler(answers, rooms.around, old_redirects=old),
         "/list/": ListHandler(answers, plan),

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from archives.errors import Unreachable
+from archives.errors import Internal, Unreachable
+from archives.model import Closest
 from archives.moment import Moment
 from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive, FakeMemory
@@ -174,3 +175,27 @@ def test_who_does_not_get_a_turn_in_time_is_no_answer_either() -> None:
     outcomes = [attempt.outcome for attempt in in_virtual_time(story())]
 
     assert all(isinstance(outcome, Unreachable) for outcome in outcomes)
+
+
+class Unwritable(FakeMemory):
+    """A memory that cannot write what it is given, as text that is no UTF-8."""
+
+    async def remember(
+        self, archive: str, original: str, at: Moment | None, outcome: Closest | None
+    ) -> None:
+        del archive, original, at, outcome
+        "\udcff".encode()
+
+
+def test_an_answer_that_cannot_be_remembered_is_a_failure_of_its_archive() -> None:
+    archive = FakeArchive("a", 1.0, ("20200101000000",))
+    observed: list[Attempt] = []
+
+    async def story() -> Attempt:
+        async with Desk({"a": archive}, Unwritable(), observed.append) as desk:
+            return await desk.ask("a", PAGE, AT)
+
+    attempt = in_virtual_time(story())
+
+    assert isinstance(attempt.outcome, Internal)
+    assert observed == [attempt]

@@ -8,7 +8,17 @@ from collections.abc import Iterator
 import pytest
 
 from tests.clock import Clock
-from timegate.logs import Access, AccessLog, Bounded, Changes, Tally, TextLines, event, set_up
+from timegate.logs import (
+    Access,
+    AccessLog,
+    Bounded,
+    Changes,
+    Tally,
+    TextLines,
+    Unforeseen,
+    event,
+    set_up,
+)
 from timegate.settings import LogSection
 
 
@@ -172,6 +182,31 @@ def test_what_happens_often_is_written_once_a_minute() -> None:
     first, second = lines(stream)
     assert first["full"] == 1
     assert (second["full"], second["share"]) == (2, 1)
+
+
+def test_a_traceback_is_written_once_a_minute_for_each_subject() -> None:
+    stream = io.StringIO()
+    set_up(LogSection(format="json"), stream)
+    clock = Clock()
+    unforeseen = Unforeseen("archive-internal-error", clock)
+
+    for archive in ("a", "a", "b", "a"):
+        _raise_into(unforeseen, archive)
+    clock.advance(60)
+    _raise_into(unforeseen, "a")
+
+    told = lines(stream)
+    assert [(line["id"], line["times"]) for line in told] == [("a", 1), ("b", 1), ("a", 3)]
+    assert told[0]["error"] == "ValueError"
+    assert "_raise_into" in str(told[0]["at"])
+    assert "http://secret.example/" not in stream.getvalue()
+
+
+def _raise_into(unforeseen: Unforeseen, subject: str) -> None:
+    try:
+        int("http://secret.example/")
+    except ValueError as error:
+        unforeseen(subject, error)
 
 
 def test_only_changes_are_written() -> None:

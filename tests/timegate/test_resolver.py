@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archives.choice import second_of
+from archives.errors import Internal
 from archives.model import Closest, Memento
 from archives.moment import Moment
 from tests.clock import in_virtual_time
@@ -47,6 +48,22 @@ def timed(world: World, query: Query) -> tuple[Resolution, float]:
         return await w.resolver.resolve(query), clock() - began
 
     return story(world, tell)
+
+
+@pytest.mark.parametrize("query", [ANY, NAMED])
+def test_an_internal_error_at_one_archive_leaves_the_answers_of_the_others(
+    query: Query,
+) -> None:
+    broken = FakeArchive("named", 0.0, bug=OverflowError("http://secret.example/"))
+    world = World(broken, FakeArchive("other", 0.1, (EXACT,)))
+
+    resolution = resolved(world, query)
+
+    assert resolution.memento is not None
+    assert resolution.memento.archive == "other"
+    (failure,) = [a.outcome for a in resolution.attempts if isinstance(a.outcome, Internal)]
+    assert failure.why == "internal error of this server (OverflowError)"
+    assert [type(a.outcome) for a in world.observed].count(Internal) == 1
 
 
 def test_an_exact_copy_in_the_named_archive_needs_one_request() -> None:

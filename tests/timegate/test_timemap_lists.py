@@ -2,7 +2,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from archives.errors import Resting, Unreachable
+from archives.errors import Internal, Resting, Unreachable
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from tests.scenario import entry
@@ -103,3 +103,11 @@ async def test_nobody_is_asked_for_a_client_that_wants_only_what_is_cached() -> 
     with pytest.raises(Resting, match="only-if-cached"):
         await read(listing, FakeShelf(), Policy(only_if_cached=True))
     assert not listing.pulled
+
+
+async def test_an_internal_error_in_a_list_is_a_failure_of_its_archive() -> None:
+    shelf = FakeShelf()
+
+    with pytest.raises(Internal, match="OverflowError"):
+        await read(Listing(captures("a", [1]), OverflowError("http://secret.example/")), shelf)
+    assert shelf.kept == {}

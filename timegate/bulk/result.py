@@ -120,6 +120,12 @@ def refused(item: Item, error: ValueError) -> Result:
     return Result(item, "refused", 2, final=True, date=None, why=str(error), report=None)
 
 
+def broken(item: Item, error: Exception) -> Result:
+    """Return the result of an item at which our own code failed; it is asked once more."""
+    why = f"an internal error happened ({type(error).__name__})"
+    return Result(item, "unknown", 4, final=False, date=None, why=why, report=None)
+
+
 def better(one: Result | None, other: Result) -> Result:
     """Return the one that is nearer to what it asked for; the first of equals."""
     return other if one is None or _rank(other) < _rank(one) else one

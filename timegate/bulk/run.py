@@ -12,9 +12,10 @@ from archives.registry import Registry
 from timegate.bulk.candidates import ReadTime, candidates
 from timegate.bulk.item import Item
 from timegate.bulk.journal import Journal
-from timegate.bulk.result import Json, Result, better, found, refused
+from timegate.bulk.result import Json, Result, better, broken, found, refused
 from timegate.bulk.trust import trusted
 from timegate.bulk.turns import Rests, Turns, queued
+from timegate.logs import Unforeseen
 from timegate.resolution import Policy, Query, Resolution
 from timegate.verdict import Verdict, verdict
 
@@ -64,6 +65,7 @@ class Run:
         self._policy = policy
         self._at_once = at_once
         self._rests = Rests()
+        self._log = Unforeseen("item-internal-error")
 
     async def complete(self, items: AsyncIterator[Item], waits: Waits) -> None:
         """Resolve what the journal does not have, then again what nobody answered."""
@@ -88,14 +90,22 @@ class Run:
                 group.create_task(work())
 
     async def _finish(self, item: Item, policy: Policy, *, last: bool) -> None:
-        spared = replace(policy, exclude=policy.exclude | self._without(item))
-        result = await self._resolved(item, spared, last=last)
+        result = await self._contained(item, policy, last=last)
         result = self._settled(result) if last else result
         self._journal.append(result)
         if result.final:
             self._around.advance()
         if self._journal.due:
             await asyncio.to_thread(self._journal.sync)
+
+    async def _contained(self, item: Item, policy: Policy, *, last: bool) -> Result:
+        """Resolve *item*; an unforeseen exception costs its row and no other."""
+        try:
+            spared = replace(policy, exclude=policy.exclude | self._without(item))
+            return await self._resolved(item, spared, last=last)
+        except Exception as error:  # noqa: BLE001 -- the boundary around each item
+            self._log("list", error)
+            return broken(item, error)
 
     def _settled(self, result: Result) -> Result:
         """Return *result*, or what was found before it if somebody has fallen silent since."""

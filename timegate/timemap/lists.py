@@ -12,6 +12,7 @@ from archives.errors import Resting
 from archives.model import Memento
 from archives.source import Source
 from timegate.budget import MOST_REQUESTS, Budget, spending
+from timegate.containment import Containment
 from timegate.resolution import Policy
 from timegate.timemap.merge import Merge, merged
 
@@ -36,9 +37,15 @@ class ListMemory(Protocol):
 class Lists:
     """The lists of all archives."""
 
-    def __init__(self, sources: Mapping[str, Source], memory: ListMemory) -> None:
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        memory: ListMemory,
+        containment: Containment | None = None,
+    ) -> None:
         self._sources = sources
         self._memory = memory
+        self._containment = containment or Containment()
 
     @asynccontextmanager
     async def merged(
@@ -64,9 +71,11 @@ class Lists:
             return
         if policy.only_if_cached:
             raise Resting(archive, original, "not asked: only-if-cached", 1.0)
-        async with aclosing(self._asked(archive, original)) as batches:
-            async for batch in batches:
-                yield batch
+        with self._containment.around(archive, original):
+            async with aclosing(self._asked(archive, original)) as batches:
+                async for batch in batches:
+                    yield batch
+        self._containment.worked(archive)
 
     async def _asked(
         self, archive: str, original: str

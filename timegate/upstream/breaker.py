@@ -5,6 +5,7 @@ learned from real questions alone; an archive that nobody asks about is never po
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -67,13 +68,16 @@ class Circuit:
         failures = self.failures + 1
         if self.opens_until is None and failures < FAILURES:
             return replace(self, failures=failures)
-        openings = self.openings + 1
-        rest = min(REST * openings, LONGEST_REST) * (1 + JITTER * chance)
-        return Circuit(failures, openings, now + rest)
+        return _opened(failures, self.openings + 1, now, chance)
 
     def woken(self, now: float) -> "Circuit":
         """End the rest early, so that the next request is the probe."""
         return self if self.opens_until is None else replace(self, opens_until=now)
+
+
+def _opened(failures: int, openings: int, now: float, chance: float) -> Circuit:
+    rest = min(REST * openings, LONGEST_REST) * (1 + JITTER * chance)
+    return Circuit(failures, openings, now + rest)
 
 
 FRESH: Final = Circuit()
@@ -113,6 +117,7 @@ class Breakers:
         self, archives: Iterable[str], clock: Callable[[], float], chance: Callable[[], float]
     ) -> None:
         self._circuits = dict.fromkeys(archives, FRESH)
+        self._faults: Counter[str] = Counter()
         self._clock = clock
         self._chance = chance
 
@@ -174,6 +179,24 @@ class Breakers:
         self._circuits[archive] = after
         if alone and outcome == "good":
             self._wake_all(now)
+
+    def broke(self, archive: str) -> None:
+        """Count a question that ended with an internal error of ours.
+
+        Counted apart from requests: the reply to such a question may have been a good one, and
+        was reported as that. As many in a row as of failed requests open the circuit.
+        """
+        if archive not in self._circuits:
+            return
+        self._faults[archive] += 1
+        failures, now = self._faults[archive], self._clock()
+        if failures >= FAILURES and self._circuits[archive].standing(now) != "open":
+            openings = failures - FAILURES + 1
+            self._circuits[archive] = _opened(failures, openings, now, self._chance())
+
+    def worked(self, archive: str) -> None:
+        """Note a question that ended with an answer."""
+        self._faults.pop(archive, None)
 
     def _all_dead(self, now: float) -> bool:
         """Whether nobody may be asked and nobody is just being tried."""
@@ -262,5 +285,9 @@ def _shown_by_error(error: BaseException, *, late: bool = False) -> Outcome:
             return "bad"
         case asyncio.CancelledError():
             return "bad" if late else "neither"
+        case Exception():
+            # Our own code failed on what the archive sent: without a rest it would do so again
+            # with every question.
+            return "bad"
         case _:
             return "neither"

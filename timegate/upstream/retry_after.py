@@ -37,8 +37,13 @@ def _until(stated: str, date: str) -> float | None:
 
 
 def _read_date(text: str) -> datetime | None:
+    """Return the date in *text*; None for any text that is none.
+
+    The parser of the standard library raises OverflowError for numbers that fit no field, and
+    has raised TypeError and IndexError in several of its versions.
+    """
     try:
         read = parsedate_to_datetime(text[:64])
-    except ValueError:
+    except (ValueError, TypeError, ArithmeticError, LookupError):
         return None
     return read if read.tzinfo is not None else read.replace(tzinfo=UTC)

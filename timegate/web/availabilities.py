@@ -18,6 +18,7 @@ from aiohttp import web
 
 from archives.registry import Registry
 from timegate.cdx import Parameters, parameters_in
+from timegate.logs import Unforeseen
 from timegate.policies import BadChoice, check_archives, policy_from
 from timegate.resolution import Resolution
 from timegate.web.answers import Answers
@@ -42,6 +43,7 @@ class Availabilities:
         self._answers = answers
         self._registry = registry
         self._deadline = deadline
+        self._log = Unforeseen("item-internal-error")
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Read all lines, and answer when all are known or time is up."""
@@ -67,7 +69,7 @@ class Availabilities:
 
         async def work() -> None:
             for line, result in waiting:
-                known = await self._known(line, orders)
+                known = await self._contained(line, orders)
                 if known is not None:
                     result["archived_snapshots"] = known
 
@@ -77,6 +79,16 @@ class Availabilities:
                 for _ in range(min(_AT_ONCE, len(lines))):
                     group.create_task(work())
         return results
+
+    async def _contained(
+        self, line: Parameters, orders: Mapping[str, str]
+    ) -> dict[str, object] | None:
+        """Answer one line; an unforeseen exception costs this row and no other."""
+        try:
+            return await self._known(line, orders)
+        except Exception as error:  # noqa: BLE001 -- the boundary around each item
+            self._log("POST /wayback/available", error)
+            return None
 
     async def _known(
         self, line: Parameters, orders: Mapping[str, str]

@@ -7,11 +7,12 @@ from typing import Final
 
 from aiohttp import web
 
+from timegate.logs import Unforeseen
 from timegate.policies import policy_from
 from timegate.resolution import Policy
 from timegate.web.call import Declined
-from timegate.web.problems import problem
-from timegate.web.resolve import Resolve
+from timegate.web.problems import internal, problem
+from timegate.web.resolve import Resolve, row
 from timegate.web.sending import body_of, response
 
 MOST_BYTES: Final = 1024 * 1024
@@ -26,6 +27,7 @@ class Batch:
     def __init__(self, resolve: Resolve, body_deadline: float = _BODY_DEADLINE) -> None:
         self._resolve = resolve
         self._body_deadline = body_deadline
+        self._log = Unforeseen("item-internal-error")
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Read all lines, then answer them a few at a time, in the order of the answers."""
@@ -54,13 +56,21 @@ class Batch:
 
         async def work() -> None:
             for text in waiting:
-                told = await self._resolve.line(text, policy)
+                told = await self._line(text, policy)
                 async with sending:
                     await streamed.write(told)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(_AT_ONCE, len(lines))):
                 group.create_task(work())
+
+    async def _line(self, text: str, policy: Policy) -> bytes:
+        """Answer one line; an unforeseen exception costs this row and no other."""
+        try:
+            return await self._resolve.line(text, policy)
+        except Exception as error:  # noqa: BLE001 -- the boundary around each item
+            self._log("POST /resolve", error)
+            return row(text, internal(error))
 
 
 def _lines(body: bytes) -> Iterator[str]:

@@ -39,6 +39,7 @@ _TITLES: Final = {
     "too-large": "The request is too large",
     "too-busy": "Too many requests at once",
     "timeout": "The request did not arrive in time",
+    "internal": "An internal error happened",
     "damaged-record": "The copy is here, but its record cannot be read",
 }
 _RETRY: Final = 60
@@ -73,6 +74,12 @@ def printable(text: str) -> str:
     """Return *text* without controls, and not longer than a person reads (E-1)."""
     shown = escaped(text[:1000])
     return shown if len(text) <= 1000 else shown + " ..."
+
+
+def internal(error: Exception) -> Answer:
+    """Say that our own code failed, without the words of *error*, which may quote a URL."""
+    why = f"an internal error happened ({type(error).__name__}); the server's log says where"
+    return problem(500, "internal", why)
 
 
 def unreadable(complaint: Malformed, text: str) -> Answer:

@@ -21,6 +21,7 @@ from archives.reading import Diagnosis, Malformed
 from archives.registry import Registry
 from archives.source import Fetcher, Reply, Request
 from archives.uri import check_text
+from timegate.containment import Containment
 from timegate.identifiers.url import read_url
 from timegate.links import links
 from timegate.policies import policy_from
@@ -69,11 +70,13 @@ class Proxy:
         registry: Registry,
         fetchers: Mapping[str, Fetcher],
         most: int = MOST,
+        containment: Containment | None = None,
     ) -> None:
         self._answers = answers
         self._registry = registry
         self._fetchers = fetchers
         self._most = most
+        self._containment = containment or Containment()
 
     async def __call__(self, call: Call) -> Answer | Stream:
         """Send the bytes, or redirect to the address that names a copy."""
@@ -88,7 +91,8 @@ class Proxy:
             address = self._address(memento.stamp, best.original)
             return replace(answer, headers={**answer.headers, "Location": address})
         try:
-            return await self._relayed(call, _Found(resolution, memento, answer.headers))
+            with self._containment.around(memento.archive, memento.uri):
+                return await self._relayed(call, _Found(resolution, memento, answer.headers))
         except ArchiveError as error:
             return self._failed(resolution, error)
 

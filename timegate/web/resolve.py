@@ -56,8 +56,7 @@ class Resolve:
         else:
             resolution = await self._answers.resolve(query, policy)
             answer = self._answers.described(resolution, vary=VARY)
-        told = json.loads(answer.body) if answer.body else {}
-        return json.dumps({"input": text, "status": answer.status, **told}).encode() + b"\n"
+        return row(text, answer)
 
     def _wishes(
         self, call: Call, parameters: Mapping[str, str]
@@ -89,6 +88,12 @@ class Resolve:
         return Answer(
             303, {"Location": f"{self._answers.base_url}/resolve/{duri}", "Vary": VARY}
         )
+
+
+def row(text: str, answer: Answer) -> bytes:
+    """Write *answer* as the line of a batch for the input *text*."""
+    told = json.loads(answer.body) if answer.body else {}
+    return json.dumps({"input": text, "status": answer.status, **told}).encode() + b"\n"
 
 
 def _is_strict(prefer: str) -> bool:

@@ -146,6 +146,23 @@ def test_silence_in_both_passes_is_unknown_and_final(tmp_path: Path) -> None:
     assert len(resolver.asked) == 2
 
 
+def test_an_item_that_raises_costs_its_row_and_no_other(tmp_path: Path) -> None:
+    holder = holding("20150601000000")
+
+    def answer(query: Query, policy: Policy) -> Attempt:
+        if "1.example" in query.original:
+            raise OverflowError("http://secret.example/")
+        return holder(query, policy)
+
+    resolver = FakeResolver(answer)
+    first, broken, last = run(tmp_path / "j", resolver, items((), (), ()))
+
+    assert (first.code, last.code) == (0, 0)
+    assert (broken.outcome, broken.code, broken.final) == ("unknown", 4, True)
+    assert broken.why == "an internal error happened (OverflowError)"
+    assert len(resolver.asked) == 4
+
+
 def test_what_cannot_be_read_is_refused_without_asking(tmp_path: Path) -> None:
     resolver = FakeResolver(holding("20150601000000"))
 

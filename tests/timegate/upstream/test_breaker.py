@@ -247,7 +247,7 @@ async def test_an_answer_that_turns_out_bad_while_it_is_read_is_a_failure() -> N
     assert archive.asked == 5
 
 
-async def test_a_bug_of_ours_proves_nothing_and_frees_the_probe() -> None:
+async def test_an_internal_error_is_a_failure_and_frees_the_probe() -> None:
     clock = Clock()
     breakers = Breakers(["a", "b"], clock, lambda: 0.0)
     broken(breakers, "a")
@@ -258,7 +258,41 @@ async def test_a_bug_of_ours_proves_nothing_and_frees_the_probe() -> None:
         async with fetch(REQUEST):
             raise KeyError
 
+    assert breakers.admit("a").retry_after == 60
+    clock.advance(60)
     assert breakers.admit("a").admitted
+
+
+async def test_internal_errors_after_good_replies_open_the_circuit() -> None:
+    archive, clock = Archive(FakeReply(200)), Clock()
+    breakers = Breakers(["a", "b"], clock, lambda: 0.0)
+    fetch = breaking(archive, "a", breakers, clock)
+
+    for _ in range(9):
+        with suppress(ArchiveError):
+            async with fetch(REQUEST):
+                pass
+            breakers.broke("a")
+
+    assert archive.asked == 5
+    clock.advance(30)
+    async with fetch(REQUEST):
+        pass
+    breakers.broke("a")
+    assert breakers.admit("a").retry_after == 60
+
+
+def test_a_question_that_works_ends_the_row_of_internal_errors() -> None:
+    breakers = Breakers(["a", "b"], Clock(), lambda: 0.0)
+
+    for _ in range(4):
+        breakers.broke("a")
+    breakers.worked("a")
+    for _ in range(4):
+        breakers.broke("a")
+    breakers.broke("a local collection, which has no breaker")
+
+    assert breakers.standing("a") == "closed"
 
 
 @pytest.mark.parametrize(("given_up_after", "standing"), [(1.0, "closed"), (4.0, "open")])

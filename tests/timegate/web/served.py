@@ -115,7 +115,9 @@ class NoLists:
 
 @asynccontextmanager
 async def serving(
-    *archives: FakeArchive, extra: tuple[ArchiveEntry, ...] = ()
+    *archives: FakeArchive,
+    extra: tuple[ArchiveEntry, ...] = (),
+    resolving: type[Resolve] = Resolve,
 ) -> AsyncIterator[Site]:
     """Serve a small world of archives."""
     world = World(*archives, deadlines=QUICK)
@@ -123,7 +125,7 @@ async def serving(
     looking = {name: _looking(archive) for name, archive in world.archives.items()}
     verifier = Verifier(world.resolver, looking, 0.5)
     answers = Answers(world.resolver, registry, "https://gate.example", verifier)
-    resolve = Resolve(answers, registry)
+    resolve = resolving(answers, registry)
     operations = Operations(
         registry, lambda name: {"name": name}, lambda: None, CollectorRegistry, "mailto:x@y.org"
     )

@@ -7,6 +7,8 @@ import pytest
 from archives.model import ArchiveEntry
 from tests.scenario import LIMITS, FakeArchive
 from tests.timegate.web.served import serving
+from timegate.resolution import Policy
+from timegate.web.resolve import Resolve
 
 EXACT = "20160122112029"
 LATER = "20160125112029"
@@ -213,6 +215,31 @@ async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:
         f"duri:2016:{URL}": 200,
         "nonsense": 400,
     }
+
+
+class Failing(Resolve):
+    """A `Resolve` that fails at some identifiers, unforeseen."""
+
+    async def line(self, text: str, policy: Policy) -> bytes:
+        if "broken" in text:
+            raise OverflowError("http://secret.example/")
+        return await super().line(text, policy)
+
+
+async def test_a_line_that_raises_costs_its_row_and_no_other() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,)), resolving=Failing) as site:
+        body = f"http://broken.example/\n{URL}\n".encode()
+        seen = await site.ask("/resolve", method="POST", body=body)
+
+    lines = [json.loads(line) for line in seen.body.splitlines() if line.startswith(b"{")]
+    told = {line["input"]: line for line in lines}
+    assert {text: line["status"] for text, line in told.items()} == {
+        "http://broken.example/": 500,
+        URL: 200,
+    }
+    assert "internal error" in told["http://broken.example/"]["detail"]
+    assert b"secret" not in seen.body
+    assert seen.body.endswith(b"0\r\n\r\n")
 
 
 async def test_too_many_at_once_are_refused() -> None:
