@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 Reason = Literal["full", "share"]
+_LATELY: Final = 5.0
+"""Seconds for which a refusal tells of overload: probes come every few seconds."""
 EXEMPT: Final = ""
 """The client without a share of its own."""
 
@@ -48,11 +50,22 @@ class Admission:
         self._waiting: dict[str, deque[asyncio.Future[Refusal | None]]] = {}
         self.in_flight = 0
         self.queued = 0
+        self._taken = 0.0
+        """When a place was last taken."""
+        self._in_vain = float("-inf")
+        """When a request last was refused after it had waited."""
 
     @property
     def overloaded(self) -> bool:
-        """Whether the next request of somebody new would be refused, or might be."""
-        return self.queued >= self._places.queue and self.in_flight >= self._places.in_flight
+        """Whether the next request of somebody new would be refused, or might be.
+
+        Whatever holds the places: the queue may be empty, because nobody stays in it for long.
+        """
+        if self.in_flight < self._places.in_flight:
+            return False
+        now = asyncio.get_running_loop().time()
+        held = now - self._taken >= self._places.wait
+        return held or self.queued >= self._places.queue or now - self._in_vain < _LATELY
 
     async def enter(self, client: str) -> Refusal | None:
         """Take a place, None for success: then `leave` must follow."""
@@ -79,6 +92,7 @@ class Admission:
     def _take(self, client: str) -> None:
         self._busy[client] = self._busy.get(client, 0) + 1
         self.in_flight += 1
+        self._taken = asyncio.get_running_loop().time()
 
     def _hand_over(self) -> None:
         while eligible := [client for client in self._waiting if self._has_place(client)]:
@@ -127,6 +141,8 @@ class Admission:
     def _give_up(self, client: str, turn: "asyncio.Future[Refusal | None]") -> None:
         if not turn.done():
             refusal = self._refusal(client)
+            if refusal.reason == "full":
+                self._in_vain = asyncio.get_running_loop().time()
             self._forget(client, turn)
             turn.set_result(refusal)
 

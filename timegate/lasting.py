@@ -144,13 +144,17 @@ class Lasting:
 
     def condition(self) -> Condition:
         """Return how we are."""
-        return Condition(self._admission.overloaded, self.draining, self.reload_trouble)
+        overloaded = self._admission.overloaded or self.room.full
+        lists_full = self._streams.overloaded
+        return Condition(overloaded, self.draining, self.reload_trouble, lists_full)
 
     def gauges(self) -> dict[str, float]:
         """Return what is under way, for the metrics."""
         return {
             "in_flight": self._admission.in_flight,
             "queued": self._admission.queued,
+            "streams": self._streams.in_flight,
+            "overloaded": float(self.condition().overloaded),
             "connections": self.room.total,
             "tasks": len(asyncio.all_tasks()),
         }

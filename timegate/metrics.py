@@ -66,6 +66,10 @@ class Metrics:
         self._gauges = {
             "in_flight": self._gauge("timegate_in_flight", "Requests under way"),
             "queued": self._gauge("timegate_queued", "Requests that wait for a place"),
+            "streams": self._gauge("timegate_streams", "Long answers that are being sent"),
+            "overloaded": self._gauge(
+                "timegate_overloaded", "Workers of which new requests would be refused"
+            ),
             "connections": self._gauge("timegate_connections", "Open connections of clients"),
             "memory": self._gauge(
                 "timegate_resident_memory_bytes", "Memory in use by this server"

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.clock import in_virtual_time
 from timegate.admission import EXEMPT, Admission, Places, Refusal
 
 NO_QUEUE = Places(in_flight=4, queue=0, wait=10.0)
@@ -173,3 +174,35 @@ async def test_twenty_small_clients_get_through_beside_a_large_one() -> None:
 @pytest.mark.parametrize(("in_flight", "share"), [(1, 1), (2, 1), (4, 3), (256, 192)])
 def test_a_share_is_three_quarters_and_never_nothing(in_flight: int, share: int) -> None:
     assert Places(in_flight=in_flight).share == share
+
+
+def test_places_that_are_held_are_overload_although_nobody_waits() -> None:
+    async def story() -> list[bool]:
+        admission = Admission(Places(in_flight=4, queue=64, wait=0.5))
+        await entered(admission, "a", "b", "c")
+        told = [admission.overloaded]
+        await admission.enter("d")
+        told.append(admission.overloaded)
+        await asyncio.sleep(0.5)
+        told.append(admission.overloaded)
+        admission.leave("a")
+        told.append(admission.overloaded)
+        return told
+
+    assert in_virtual_time(story()) == [False, False, True, False]
+
+
+def test_who_waited_in_vain_tells_of_overload_although_places_change_hands() -> None:
+    async def story() -> list[bool]:
+        admission = Admission(Places(in_flight=4, queue=64, wait=0.5))
+        await entered(admission, "a", "b", "c", "d")
+        refused = await admission.enter("e")
+        admission.leave("a")
+        await admission.enter("f")
+        told = [refused == Refusal("full"), admission.overloaded]
+        await asyncio.sleep(5)
+        admission.leave("b")
+        await admission.enter("g")
+        return [*told, admission.overloaded]
+
+    assert in_virtual_time(story()) == [True, True, False]

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from itertools import islice
 from typing import Final
 
 from aiohttp import web
@@ -10,23 +11,31 @@ from aiohttp import web
 from timegate.logs import Unforeseen
 from timegate.policies import policy_from
 from timegate.resolution import Policy
-from timegate.web.call import Declined
+from timegate.web.call import Declined, Stream
 from timegate.web.problems import internal, problem
 from timegate.web.resolve import Resolve, row
-from timegate.web.sending import body_of, response
+from timegate.web.sending import GRACE, Patience, body_of, response, streamed
 
 MOST_BYTES: Final = 1024 * 1024
 MOST_LINES: Final = 1000
 _AT_ONCE: Final = 8
 _BODY_DEADLINE: Final = 15.0
+_HEADERS: Final = {"Content-Type": "application/x-ndjson"}
 
 
 class Batch:
     """Answers batches."""
 
-    def __init__(self, resolve: Resolve, body_deadline: float = _BODY_DEADLINE) -> None:
+    def __init__(
+        self,
+        resolve: Resolve,
+        body_deadline: float = _BODY_DEADLINE,
+        grace: float = GRACE,
+    ) -> None:
+        """*grace*: seconds for which the client may read nothing of the answer."""
         self._resolve = resolve
         self._body_deadline = body_deadline
+        self._grace = grace
         self._log = Unforeseen("item-internal-error")
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -42,27 +51,34 @@ class Batch:
             return response(declined.answer)
         except ValueError as error:
             return response(problem(400, "bad-parameter", str(error)))
-        streamed = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        await streamed.prepare(request)
-        await self._answer(lines, policy, streamed)
-        await streamed.write_eof()
-        return streamed
+        return await self._sent(request, lines, policy)
 
-    async def _answer(
-        self, lines: list[str], policy: Policy, streamed: web.StreamResponse
-    ) -> None:
-        waiting = iter(lines)
-        sending = asyncio.Lock()
+    async def _sent(
+        self, request: web.BaseRequest, lines: list[str], policy: Policy
+    ) -> web.StreamResponse:
+        under_way: set[asyncio.Task[bytes]] = set()
+        rows = Stream(200, _HEADERS, self._rows(lines, policy, under_way))
+        try:
+            return await streamed(request, rows, Patience(self._grace, most=self._grace))
+        finally:
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
 
-        async def work() -> None:
-            for text in waiting:
-                told = await self._line(text, policy)
-                async with sending:
-                    await streamed.write(told)
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(_AT_ONCE, len(lines))):
-                group.create_task(work())
+    async def _rows(
+        self, lines: list[str], policy: Policy, under_way: set["asyncio.Task[bytes]"]
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the answers as they come; no more lines are begun while nobody reads."""
+        loop, waiting = asyncio.get_running_loop(), iter(lines)
+        while True:
+            for text in islice(waiting, _AT_ONCE - len(under_way)):
+                under_way.add(loop.create_task(self._line(text, policy)))
+            if not under_way:
+                return
+            done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+            under_way.difference_update(done)
+            for task in done:
+                yield task.result()
 
     async def _line(self, text: str, policy: Policy) -> bytes:
         """Answer one line; an unforeseen exception costs this row and no other."""

@@ -62,6 +62,11 @@ class Room:
     _clients: Counter[str] = field(default_factory=Counter)
 
     @property
+    def full(self) -> bool:
+        """Whether one more connection would be refused."""
+        return self.total >= self.most
+
+    @property
     def at_a_turn(self) -> int:
         """How many may come at one turn of the loop; they need files before they are counted.
 

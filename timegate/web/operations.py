@@ -25,6 +25,8 @@ class Condition(NamedTuple):
     draining: bool = False
     reload: str | None = None
     """Why the last change of the configuration was not taken over; None if all is well."""
+    lists_full: bool = False
+    """Whether all places for long answers are held, so that lists are refused."""
 
 
 class Operations:
@@ -79,8 +81,9 @@ class Operations:
 
         A process that is well has no power over archives: that none can be asked is said, and
         is no reason to send people elsewhere, where it would be the same. Nor is a cache in
-        trouble, or a new configuration that was wrong. What is wrong is in the log: it names
-        files and hosts of ours, and anybody may ask here.
+        trouble, or a new configuration that was wrong, or that lists are refused while all else
+        is answered: a few hundred slow readers would take the whole server out. What is wrong
+        is in the log: it names files and hosts of ours, and anybody may ask here.
         """
         condition = self._condition()
         ready = not (condition.overloaded or condition.draining)
@@ -88,6 +91,7 @@ class Operations:
             "ready": ready,
             "overloaded": condition.overloaded,
             "draining": condition.draining,
+            "lists": "full" if condition.lists_full else "ok",
             "cache": "ok" if self._trouble() is None else "in trouble, see the log",
             "configuration": "ok"
             if condition.reload is None

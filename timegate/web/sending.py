@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from math import inf
 from typing import Final
 
 from aiohttp import web
@@ -14,7 +15,7 @@ from timegate.web.problems import problem
 
 _SLOWEST: Final = 1024
 """Octets a second that a client has to take on average, after a grace of so many seconds."""
-_GRACE: Final = 20.0
+GRACE: Final = 20.0
 COMMON: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": (
@@ -30,22 +31,31 @@ COMMON: Final = {
 class Patience:
     """How long a client may keep us waiting: so long, and a second more for each kilobyte."""
 
-    def __init__(self, grace: float = _GRACE, slowest: float = _SLOWEST) -> None:
+    def __init__(
+        self, grace: float = GRACE, slowest: float = _SLOWEST, most: float = inf
+    ) -> None:
+        """*most*: seconds that are saved up at most by taking octets faster than it has to.
+
+        Octets that wait in the kernel look like taken ones: hundreds of kilobytes of them.
+        """
         self._left = grace
         self._slowest = slowest
+        self._most = most
 
     @asynccontextmanager
     async def of(self, octets: int) -> AsyncIterator[None]:
         """Wait for *octets* to be taken; raise TimeoutError if that takes too long."""
         clock = asyncio.get_running_loop().time
-        self._left += octets / self._slowest
+        self._left = min(self._left, self._most) + octets / self._slowest
         began = clock()
         async with asyncio.timeout(self._left):
             yield
         self._left -= clock() - began
 
 
-async def streamed(request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
+async def streamed(
+    request: web.BaseRequest, stream: Stream, patience: Patience | None = None
+) -> web.StreamResponse:
     """Send a body as it is made; the client's pace holds back who makes it."""
     headers = CIMultiDict(COMMON)
     headers.update(stream.headers)
@@ -54,14 +64,16 @@ async def streamed(request: web.BaseRequest, stream: Stream) -> web.StreamRespon
         await sent.prepare(request)
         if request.method == "HEAD":
             return sent
-        reading = Patience()
+        reading = patience or Patience()
         try:
             async for chunk in chunks:
                 # Who reads slower than this holds archives and memory for nothing (S16).
                 async with reading.of(len(chunk)):
                     await sent.write(chunk)
-            await sent.write_eof()
-        except ConnectionResetError:
+            # Up to 64 kB are not waited for by `write`, but here.
+            async with reading.of(0):
+                await sent.write_eof()
+        except ConnectionError:
             # The client has left; there is nobody to tell.
             return sent
         except (ArchiveError, TimeoutError):

@@ -40,6 +40,13 @@ async def test_it_is_ready_unless_full_or_leaving(condition: Condition, status: 
     assert json.loads(answer.body)["ready"] is (status == 200)
 
 
+async def test_that_lists_are_refused_is_said_and_no_reason_to_be_down() -> None:
+    full, fine = await readiness(Condition(lists_full=True)), await readiness(Condition())
+
+    assert (full.status, json.loads(full.body)["lists"]) == (200, "full")
+    assert json.loads(fine.body)["lists"] == "ok"
+
+
 async def test_archives_and_cache_in_trouble_are_said_and_no_reason_to_be_down() -> None:
     answer = await readiness(Condition(), "reading: no space left")
 

@@ -30,3 +30,16 @@ def test_a_kilobyte_a_second_is_enough(octets: int, seconds: float, times: int) 
 def test_who_is_slower_is_cut_off(octets: int, seconds: float, times: int) -> None:
     with pytest.raises(TimeoutError):
         in_virtual_time(_reads(octets, seconds, times))
+
+
+def test_what_is_saved_up_can_be_bounded() -> None:
+    async def story(most: float) -> None:
+        patience = Patience(most=most)
+        async with patience.of(1024 * 1024):
+            pass
+        async with patience.of(1024):
+            await asyncio.sleep(22.0)
+
+    in_virtual_time(story(1000.0))
+    with pytest.raises(TimeoutError):
+        in_virtual_time(story(20.0))
