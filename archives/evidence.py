@@ -8,8 +8,8 @@ disagreement is kept as a doubt.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from html import unescape
 from typing import Final, NamedTuple
@@ -97,6 +97,8 @@ class Statement:
     """What was captured: one, if the archive keeps to M-6."""
     links: tuple["DatedLink", ...]
     """The links to mementos."""
+    stray: str | None = None
+    """A link to a memento that was left out: its address is not one of the archive's."""
 
     @classmethod
     def of(cls, reply: Reply) -> "Statement":
@@ -115,6 +117,14 @@ class Statement:
             originals,
             tuple(_dated_links(links, reply.url, (reply.url, *originals))),
         )
+
+    def only_at(self, is_ours: Callable[[str], bool]) -> "Statement":
+        """Return the statement without links to addresses that are not the archive's."""
+        strays = [link.uri for link in self.links if not is_ours(link.uri)]
+        if not strays:
+            return self
+        kept = tuple(link for link in self.links if link.uri not in strays)
+        return replace(self, links=kept, stray=strays[0])
 
     @property
     def is_frame(self) -> bool:

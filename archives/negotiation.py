@@ -5,19 +5,19 @@ memento itself. Redirects on the way are followed by hand, at most `MOST_HOPS`, 
 the `Fetcher`. No body is read.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from archives.choice import nearest, second_of
 from archives.errors import Misbehaved, Refused
 from archives.evidence import WEB, Statement, address_of, filed_as_one, same_page, weigh
-from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Relation, Selection
+from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Selection
 from archives.moment import Moment
 from archives.source import Fetcher, Reply, Request
-from archives.uri import plain_host
+from archives.uri import USUAL_PORTS, plain_host, plain_origin
 from archives.usual_redirect import read_usual
 
 MOST_HOPS: Final = 5
@@ -75,7 +75,7 @@ class Negotiator:
         self._entry = entry
         self._fetch = fetch
         self._clock = clock
-        self._hosts = frozenset(hosts_of(entry))
+        self._homes = Homes.of(entry)
         urls = (entry.timegate, entry.replay, entry.raw)
         self._at_home = tuple(f"{o}/" for url in urls if url and (o := _origin(url)))
         self._takes_head = True
@@ -129,7 +129,8 @@ class Negotiator:
     async def _said(self, method: _Method, url: str, question: Question) -> Statement | Closest:
         request = Request(method, url, "memento", question.headers)
         async with self._fetch(request) as reply:
-            return self._usual(reply, question) or Statement.of(reply)
+            usual = self._usual(reply, question)
+            return usual or Statement.of(reply).only_at(self._is_ours)
 
     def _usual(self, reply: Reply, question: Question) -> Closest | None:
         """Return the answer if the reply is the redirect that most TimeGates send."""
@@ -141,7 +142,9 @@ class Negotiator:
             return None
         now = latest_stamp(self._clock)
         told = read_usual(headers, question.original, question.at, self._entry.id, now)
-        return None if told is None else Closest(told[0], question.via, (), told[1])
+        if told is None or not all(self._is_ours(near.uri) for near in told[1].values()):
+            return None
+        return Closest(told[0], question.via, (), told[1])
 
     def _is_suspect(self, told: Statement, *, sent_on: bool) -> bool:
         if _is_answer(told):
@@ -222,13 +225,31 @@ class Negotiator:
         if not statement.negotiates:
             return statement.url, ()
         doubts = () if stated is None else (f"Content-Location is no memento: {stated[:200]}",)
-        return statement.linked_address or statement.url, doubts
+        linked, stray = self._linked(statement)
+        return linked or statement.url, doubts + stray
+
+    def _linked(self, statement: Statement) -> tuple[str | None, tuple[str, ...]]:
+        """Return the address that the links give, where people may be led; else doubts.
+
+        It is checked as the target of a redirect is. A frame has no other address.
+        """
+        linked, stray = statement.linked_address, statement.stray
+        if linked is not None and not downgrades(statement.url, linked):
+            return linked, ()
+        stray = linked or stray
+        if stray is None:
+            return None, ()
+        why = f"links a memento where nobody is led: {stray[:200]}"
+        if statement.datetime is None and statement.status == 200:
+            raise self._misbehaved(statement.url, why)
+        return None, (why,)
 
     def _is_its_address(self, stated: str, statement: Statement, question: Question) -> bool:
         """Whether Content-Location is the archive's word, not a header of the archived page."""
         address = address_of(stated)
-        if not self._is_ours(stated) or address is None:
-            return statement.negotiates and self._is_ours(stated)
+        ours = self._is_ours(stated) and not downgrades(statement.url, stated)
+        if not ours or address is None:
+            return statement.negotiates and ours
         pages = (*statement.originals, question.original)
         return any(same_page(address.original, page) for page in pages)
 
@@ -244,13 +265,9 @@ class Negotiator:
         One that is merely nearer is only a claim: asked for 2020-02-01T02:03:57, the Internet
         Archive leads past the prev that it links, one second off, to a copy it can play.
         """
-        linked = statement.neighbours(chosen, latest_stamp(self._clock))
-        neighbours: dict[Relation, Memento] = {
-            relation: memento
-            for relation, memento in linked.items()
-            if self._is_ours(memento.uri)
-        }
-        best = nearest([chosen, *neighbours.values()], question.at) or chosen
+        neighbours = statement.neighbours(chosen, latest_stamp(self._clock))
+        secure = [m for m in neighbours.values() if not downgrades(statement.url, m.uri)]
+        best = nearest([chosen, *secure], question.at) or chosen
         if best.stamp[:14] == chosen.stamp[:14]:
             best = chosen
         doubts += statement.quarrels + self._wrong_choice(chosen, best, question.at)
@@ -283,17 +300,52 @@ class Negotiator:
         raise self._misbehaved(statement.url, f"answers {statement.status}")
 
     def _is_ours(self, uri: str) -> bool:
-        return uri.startswith(self._at_home) or _host(uri) in self._hosts
+        return uri.startswith(self._at_home) or self._homes.hold(uri)
 
     def _misbehaved(self, url: str, why: str) -> Misbehaved:
         return Misbehaved(self._entry.id, url, why)
 
 
-def hosts_of(entry: ArchiveEntry) -> Iterator[str]:
-    """Yield the hosts that *entry* names."""
-    yield from (host.partition("/")[0].lower() for host in entry.hosts)
-    urls = (entry.timegate, *entry.timemaps.values(), entry.cdx, entry.replay, entry.raw)
-    yield from filter(None, map(_host, filter(None, urls)))
+class Homes(NamedTuple):
+    """Where the addresses of one archive may lead, as far as its entry says."""
+
+    hosts: frozenset[str]
+    ports: frozenset[tuple[str, int]]
+    """Scheme and port: the usual ones, and those of its endpoints."""
+
+    @classmethod
+    def of(cls, entry: ArchiveEntry, *also: str) -> "Homes":
+        """Read the homes of *entry*; *also* names more hosts."""
+        urls = (entry.timegate, *entry.timemaps.values(), entry.cdx, entry.replay, entry.raw)
+        asked = list(filter(None, map(plain_origin, filter(None, urls))))
+        named = [_host_and_port(host) for host in (*entry.hosts, *also)]
+        hosts = (*(host for host, _ in named), *(host for _, host, _ in asked))
+        ports = {(scheme, port) for scheme, _, port in asked} | {*USUAL_PORTS.items()}
+        ports |= {(scheme, port) for _, port in named if port for scheme in USUAL_PORTS}
+        return cls(frozenset(hosts), frozenset(ports))
+
+    def hold(self, uri: str, *, below: bool = False) -> bool:
+        """Whether *uri* is at one of the hosts, with *below* also at one under them."""
+        origin = plain_origin(uri)
+        return origin is not None and _is_home(self, origin, below=below)
+
+
+@lru_cache(maxsize=1024)
+def _is_home(homes: Homes, origin: tuple[str, str, int], *, below: bool) -> bool:
+    scheme, host, port = origin
+    if (scheme, port) not in homes.ports:
+        return False
+    return host in homes.hosts or (
+        below and any(host.endswith(f".{home}") for home in homes.hosts)
+    )
+
+
+def _host_and_port(text: str) -> tuple[str, int | None]:
+    """Return a host of an entry; only those of a command line have a port."""
+    name = text.partition("/")[0].lower()
+    host, _, port = name.rpartition(":")
+    has_port = host and ":" not in host and port.isascii() and port.isdecimal()
+    return (host, int(port[:6])) if has_port else (name, None)
 
 
 def _origin(url: str) -> str | None:
@@ -302,11 +354,6 @@ def _origin(url: str) -> str | None:
     authority = rest.partition("/")[0]
     plain = separator and not set(authority) & set("@{}?#")
     return f"{scheme}://{authority}" if plain and url.startswith(WEB) else None
-
-
-def _host(uri: str) -> str | None:
-    """Return the host of an http(s) address in lower case; None for any other."""
-    return plain_host(uri) or None
 
 
 def downgrades(url: str, following: str) -> bool:

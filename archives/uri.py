@@ -29,8 +29,10 @@ _ONE_SLASH: Final = compiled(r"https?+:/(?=[^/])", re.IGNORECASE)
 _AUTHORITY: Final = compiled(r"//([^/?#]*+)")
 # No user, no backslash: there browsers and servers disagree about where the host is.
 _SERVER: Final = compiled(
-    r"https?+://(\[[0-9a-f:.]++\]|[a-z0-9._-]++)(?::[0-9]*+)?+(?=[/?#]|\Z)", re.IGNORECASE
+    r"(https?+)://(\[[0-9a-f:.]++\]|[a-z0-9._-]++)(?::([0-9]{0,5}))?+(?=[/?#]|\Z)",
+    re.IGNORECASE,
 )
+USUAL_PORTS: Final = {"http": 80, "https": 443}
 _PORT: Final = compiled(r"(?::[0-9]{0,5})?")
 _FUTURE_ADDRESS: Final = compiled(r"v[0-9A-Fa-f]++\.[!$&-.0-;=A-Z_a-z~]++", re.IGNORECASE)
 _TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
@@ -263,7 +265,16 @@ def without_user(uri: str) -> str:
 def plain_host(uri: str) -> str:
     """Return the host of an http(s) address that everybody reads alike; else nothing."""
     server = _SERVER.match(uri)
-    return server[1].lower().strip("[]") if server else ""
+    return server[2].lower().strip("[]") if server else ""
+
+
+def plain_origin(uri: str) -> tuple[str, str, int] | None:
+    """Return scheme, host and port of such an address, the usual port filled in; else None."""
+    server = _SERVER.match(uri)
+    if server is None:
+        return None
+    scheme = server[1].lower()
+    return scheme, server[2].lower().strip("[]"), int(server[3] or USUAL_PORTS[scheme])
 
 
 def negotiable(uri: str) -> bool:

@@ -7,7 +7,6 @@ captures, captures and then an error, an error.
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from archives.errors import Misbehaved, Refused
@@ -22,12 +21,12 @@ from archives.negotiation import (
     GO_AWAY,
     MOST_HOPS,
     REDIRECTS,
+    Homes,
     downgrades,
-    hosts_of,
 )
 from archives.reading import Malformed
 from archives.source import Fetcher, Reply, Request
-from archives.uri import plain_host
+from archives.uri import USUAL_PORTS, plain_host, plain_origin
 
 _ENOUGH_TO_SNIFF: Final = 512
 _LINE_END: Final = 2
@@ -47,12 +46,6 @@ class Search:
         return Misbehaved(self.entry.id, url, why)
 
 
-@lru_cache(maxsize=256)
-def _is_at(host: str, homes: frozenset[str]) -> bool:
-    """Whether *host* is one of *homes*, or below one of them."""
-    return host in homes or any(host.endswith(f".{home}") for home in homes)
-
-
 class Document:
     """One document of a list."""
 
@@ -66,10 +59,11 @@ class Document:
         self._ends: tuple[Memento, Memento] | None = None
         self.listed = 0
         self._dropped = 0
-        self._homes = frozenset((*hosts_of(search.entry), *search.entry.former_hosts))
+        self._homes = Homes.of(search.entry, *search.entry.former_hosts)
         # Nearly all of them, and this is asked a million times.
         authority = url.partition("://")[2].partition("/")[0]
-        self._here = f"http://{authority}/", f"https://{authority}/"
+        here = (f"http://{authority}/", f"https://{authority}/")
+        self._here: tuple[str, ...] = here if plain_host(url) else ()
         self.stray: str | None = None
         """A server that it leads to, and that is not the archive's."""
 
@@ -172,11 +166,11 @@ class Document:
         kept = [
             capture
             for capture in captures
-            if capture.uri.startswith(here) or _is_at(plain_host(capture.uri), homes)
+            if capture.uri.startswith(here) or homes.hold(capture.uri, below=True)
         ]
         if len(kept) < len(captures) and self.stray is None:
-            strays = (plain_host(capture.uri) for capture in captures)
-            self.stray = next(stray for stray in strays if not _is_at(stray, homes))
+            uris = (capture.uri for capture in captures if not capture.uri.startswith(here))
+            self.stray = next(_server(uri) for uri in uris if not homes.hold(uri, below=True))
         return kept
 
     def _check_end(self) -> None:
@@ -188,6 +182,12 @@ class Document:
 
     def _misbehaved(self, why: str) -> Misbehaved:
         return self._search.misbehaved(self.url, why)
+
+
+def _server(uri: str) -> str:
+    """Return host and port of *uri*, the usual port left out; empty where it has no host."""
+    scheme, host, port = plain_origin(uri) or ("", "", 0)
+    return host if port == USUAL_PORTS.get(scheme, 0) else f"{host}:{port}"
 
 
 def _secured(uri: str, url: str) -> str:

@@ -125,6 +125,12 @@ async def test_the_captures_are_where_the_links_lead() -> None:
         "http://evil.example#.archive.example",
         "http://archive.example.evil",
         "http://notarchive.example",
+        "http://archive.example:6379",
+        "//archive.example:6379",
+        "http://archive.example:443",
+        "https://archive.example:80",
+        "http://me@archive.example",
+        "http://www.archive.example:8080",
     ],
 )
 async def test_nobody_is_led_where_no_registry_leads(elsewhere: str) -> None:
@@ -151,7 +157,7 @@ async def test_a_server_that_the_registry_does_not_name_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["archive.example:8080", "www.archive.example", "ARCHIVE.example", "old.example"]
+    "host", ["archive.example:80", "www.archive.example", "ARCHIVE.example", "old.example"]
 )
 async def test_captures_may_be_at_any_of_the_archives_servers(host: str) -> None:
     entry = replace(ARCHIVE, former_hosts=("old.example",))
@@ -160,6 +166,26 @@ async def test_captures_may_be_at_any_of_the_archives_servers(host: str) -> None
     )
 
     assert await read({TIMEMAP: Canned(body=moved)}, entry) == (years(2012), None)
+
+
+async def test_captures_may_be_at_the_port_of_an_endpoint() -> None:
+    entry = replace(ARCHIVE, replay="http://archive.example:8080/web/{time14}/{uri}")
+    moved = written(*years(2012)).replace(
+        f"<{BASE}/web".encode(), b"<http://archive.example:8080/web"
+    )
+
+    assert await read({TIMEMAP: Canned(body=moved)}, entry) == (years(2012), None)
+
+
+async def test_a_port_that_the_registry_does_not_name_is_told() -> None:
+    moved = written(*years(2012)).replace(
+        f"<{BASE}/web".encode(), b"<http://archive.example:6379/web"
+    )
+
+    _, trouble = await read({TIMEMAP: Canned(body=moved)})
+
+    assert trouble is not None
+    assert "at archive.example:6379, which the registry does not name" in trouble.why
 
 
 @pytest.mark.parametrize("status", [404, 410])

@@ -324,6 +324,102 @@ async def test_a_content_location_elsewhere_is_doubtful_at_a_timegate(location: 
     assert closest.doubts == (f"Content-Location is no memento: {location}",)
 
 
+FOREIGN: Final = (
+    f"http://evil.example/web/{STAMP}/{PAGE}",
+    "http://evil.example/phish",
+    at(STAMP).replace("archive.example", "archive.example:6379"),
+    at(STAMP).replace("archive.example", "archive.example:443"),
+    at(STAMP).replace("http://archive.example", "https://archive.example:80"),
+    at(STAMP).replace("://", "://me@"),
+    BACKSLASH,
+)
+
+
+@pytest.mark.parametrize("address", FOREIGN)
+async def test_nobody_is_led_to_a_linked_address_that_is_not_the_archives(
+    address: str,
+) -> None:
+    answer = memento(VARY | {"link": f"{original()}, {link(address, STAMP)}"})
+
+    closest = await found({TIMEGATE: answer})
+
+    assert (closest.memento.uri, closest.memento.stamp) == (TIMEGATE, STAMP)
+    assert f"links a memento where nobody is led: {address}" in closest.doubts
+
+
+@pytest.mark.parametrize("address", FOREIGN)
+async def test_the_archives_own_address_counts_beside_a_foreign_one(address: str) -> None:
+    links = f"{original()}, {link(address, STAMP)}, {link(at(STAMP), STAMP)}"
+
+    closest = await found({TIMEGATE: memento(VARY | {"link": links})})
+
+    assert (closest.memento.uri, closest.doubts) == (at(STAMP), ())
+
+
+@pytest.mark.parametrize("address", FOREIGN)
+async def test_a_frame_around_a_foreign_address_is_misbehaviour(address: str) -> None:
+    frame = Canned(200, {**VARY, "link": f"{original()}, {link(address, STAMP)}"})
+
+    with pytest.raises(Misbehaved, match="where nobody is led"):
+        await ask({TIMEGATE: frame})
+
+
+@pytest.mark.parametrize("address", FOREIGN)
+async def test_a_foreign_content_location_is_not_the_address(address: str) -> None:
+    closest = await found({TIMEGATE: memento(VARY | {"content-location": address})})
+
+    assert closest.memento.uri == TIMEGATE
+    assert f"Content-Location is no memento: {address}" in closest.doubts
+
+
+@pytest.mark.parametrize("field", ["link", "content-location"])
+async def test_an_address_never_falls_back_to_http(field: str) -> None:
+    secure = an_entry("memento", timegate="https://archive.example/timegate/")
+    url = f"https://archive.example/timegate/{PAGE}"
+    value = f"{original()}, {link(at(STAMP), STAMP)}" if field == "link" else at(STAMP)
+
+    closest = await found({url: memento(VARY | {field: value})}, entry=secure)
+
+    assert closest.memento.uri == url
+
+
+async def test_a_clear_no_may_link_anything() -> None:
+    answer = Canned(404, {**VARY, "link": f"{original()}, {link(FOREIGN[0], STAMP)}"})
+
+    assert await ask({TIMEGATE: answer}) is None
+
+
+async def test_a_redirect_to_another_port_is_not_the_answer_unasked() -> None:
+    target = at(STAMP).replace("archive.example", "archive.example:6379")
+    fetch = FakeFetcher({TIMEGATE: redirect(target, linking(target))})
+
+    with pytest.raises(Misbehaved):
+        await ask(fetch)
+    assert f"HEAD {target}" in fetch.lines
+
+
+@pytest.mark.parametrize("port", ["6379", "8080"])
+async def test_the_port_of_an_endpoint_is_one_of_the_archives(port: str) -> None:
+    entry = an_entry("memento", timegate="http://archive.example:8080/timegate/")
+    url = f"http://archive.example:8080/timegate/{PAGE}"
+    address = at(STAMP).replace("archive.example", f"archive.example:{port}")
+
+    closest = await found({url: memento(VARY | {"content-location": address})}, entry=entry)
+
+    assert closest.memento.uri == (address if port == "8080" else url)
+
+
+@pytest.mark.parametrize("address", FOREIGN[:1] + FOREIGN[2:])
+async def test_no_neighbour_is_at_an_address_that_is_not_the_archives(address: str) -> None:
+    foreign = address.replace(STAMP, EARLIER)
+    links = f"{original()}, {link(at(STAMP), STAMP)}, {link(foreign, EARLIER, 'first memento')}"
+
+    closest = await found({TIMEGATE: redirect(at(STAMP), {"link": links})})
+
+    assert closest.memento.uri == at(STAMP)
+    assert closest.neighbours == {}
+
+
 async def test_a_timegate_may_have_no_other_address() -> None:
     """Pattern 2.3 of RFC 7089. Who is led there sends no time, and sees another copy."""
     closest = await found({TIMEGATE: memento(VARY)})

@@ -9,6 +9,7 @@ from archives.uri import (
     check_text,
     host_of,
     negotiable,
+    plain_origin,
     read_uri,
     scheme_of,
 )
@@ -137,3 +138,24 @@ def test_only_http_with_a_host_can_be_negotiated() -> None:
     assert not negotiable("http://:80/")
     assert not negotiable("http:x")
     assert not negotiable("ftp://x/")
+
+
+@pytest.mark.parametrize(
+    ("uri", "origin"),
+    [
+        ("http://A.example/x", ("http", "a.example", 80)),
+        ("HTTPS://a.example", ("https", "a.example", 443)),
+        ("http://a.example:/x", ("http", "a.example", 80)),
+        ("http://a.example:8080?x", ("http", "a.example", 8080)),
+        ("http://[::1]:6379/", ("http", "::1", 6379)),
+        ("http://me@a.example/", None),
+        ("http://a.example\\@b.example/", None),
+        ("http://a.example:123456/", None),
+        ("//a.example/", None),
+        ("ftp://a.example/", None),
+    ],
+)
+def test_an_origin_is_what_everybody_reads_alike(
+    uri: str, origin: tuple[str, str, int] | None
+) -> None:
+    assert plain_origin(uri) == origin

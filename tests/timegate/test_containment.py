@@ -114,3 +114,19 @@ async def test_errors_of_archives_and_cancellations_are_left_as_they_are() -> No
         raise asyncio.CancelledError
 
     assert failed == []
+
+
+ELSEWHERE = (
+    b"HTTP/1.1 200 OK\r\nVary: accept-datetime\r\nMemento-Datetime: " + DATE + b"\r\n"
+    b'Link: <%s>; rel="original", <http://evil.example/phish>; rel="memento"; '
+    b'datetime="%s"\r\nContent-Length: 0\r\n\r\n' % (PAGE.encode(), DATE)
+)
+
+
+@pytest.mark.parametrize("path", [f"/timegate/{PAGE}", f"/web/{STAMP}/{PAGE}"])
+async def test_no_archive_leads_anybody_to_a_host_that_is_not_its_own(path: str) -> None:
+    async with saying(ELSEWHERE) as bad, saying(ELSEWHERE) as good, served(bad, good) as site:
+        seen = await site.ask(path, ("Accept-Datetime", DATE.decode()))
+
+    assert seen.headers["Location"].startswith("http://127.0.0.1:")
+    assert "evil.example" not in seen.headers.get("Link", "")
