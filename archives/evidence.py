@@ -33,7 +33,7 @@ WEB: Final = ("http://", "https://")
 """How every address of a memento begins that people may be led to."""
 
 
-class Address(NamedTuple):
+class ReplayAddress(NamedTuple):
     """What the address of a memento says."""
 
     stamp: str
@@ -45,14 +45,14 @@ _KEPT: Final = 4096
 
 
 @lru_cache(maxsize=_KEPT)
-def address_of(uri: str) -> Address | None:
+def address_of(uri: str) -> ReplayAddress | None:
     """Return the stamp and the original that *uri* spells out; None where it does not."""
     found = _ADDRESS.search(uri)
     # Digits that follow another URL belong to it: a capture of a link into an archive.
     if found is None or "://" in uri[uri.find("://") + 3 : found.start()]:
         return None
     stamp = stamp_from_digits(found[1])
-    return None if stamp is None else Address(stamp, found[2])
+    return None if stamp is None else ReplayAddress(stamp, found[2])
 
 
 def same_page(one: str, other: str) -> bool:

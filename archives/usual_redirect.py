@@ -12,7 +12,7 @@ from typing import Final
 from archives.choice import second_of
 from archives.evidence import plausible
 from archives.formats.linkformat import Link, parse_tidy
-from archives.formats.rows import DAYS, Unreadable
+from archives.formats.rows import DAYS, UnreadableItem
 from archives.model import Memento, Relation
 from archives.moment import Moment
 
@@ -87,7 +87,7 @@ def _stamp(date: str) -> str | None:
         return None
     try:
         return DAYS[date[:16]] + clock
-    except Unreadable:
+    except UnreadableItem:
         return None
 
 

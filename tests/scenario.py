@@ -8,8 +8,8 @@ from archives.choice import nearest
 from archives.errors import ArchiveError, Unreachable
 from archives.model import ArchiveEntry, Closest, Limits, Memento, Rate
 from archives.moment import Moment
-from timegate.desk import Desk
-from timegate.resolution import Attempt, Policy, Query, Remembered
+from timegate.desk import Coalescer
+from timegate.resolution import Attempt, Preferences, Query, Remembered
 from timegate.resolver import Deadlines, Plan, Resolver
 
 LIMITS = Limits(Rate(1, 1, 5), Rate(1, 1, 5), 8, "a test")
@@ -108,10 +108,10 @@ class World:
         self.archives = {archive.name: archive for archive in archives}
         self.memory = FakeMemory()
         self.observed: list[Attempt] = []
-        self.desk = Desk(self.archives, self.memory, self.observed.append)
+        self.desk = Coalescer(self.archives, self.memory, self.observed.append)
         self.resolver = Resolver(self.desk, self.memory, self.route, deadlines)
 
-    def route(self, query: Query, policy: Policy) -> Plan:
+    def route(self, query: Query, policy: Preferences) -> Plan:
         names = [
             name
             for name in self.archives

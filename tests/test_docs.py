@@ -11,10 +11,10 @@ from archives.registry import load_known
 from timegate.config import load_config
 from timegate.identifiers import parse
 from timegate.querying import query_for
-from timegate.resolution import Attempt, Policy, Resolution
+from timegate.resolution import Attempt, Preferences, Resolution
 from timegate.resolver import Resolver
 from timegate.web.answers import Answers
-from timegate.web.call import Answer
+from timegate.web.call import Response
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -22,7 +22,7 @@ WORKED_EXAMPLE = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.d
 NO_RESOLVER = cast("Resolver", None)
 
 
-def worked_answer() -> Answer:
+def worked_answer() -> Response:
     """Answer the worked example where archive.org is silent and arquivo.pt has a copy."""
     registry = load_known()
     query = query_for(parse(WORKED_EXAMPLE, registry), registry)
@@ -30,7 +30,7 @@ def worked_answer() -> Answer:
     memento = Memento("20160123040000", uri, "http://www.dr.dk", "arquivo-pt", 200)
     found = Attempt("arquivo-pt", Closest(memento, "timegate"), 0.4, query.original)
     resolution = Resolution(
-        query, Policy(), found, (), (found,), unanswered=("internet-archive",)
+        query, Preferences(), found, (), (found,), unanswered=("internet-archive",)
     )
     answers = Answers(NO_RESOLVER, registry, "https://timegate.example.org")
     return answers.redirect(resolution, vary="accept, prefer")

@@ -19,7 +19,7 @@ EXEMPT: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Capacity:
     """How many there are."""
 
     in_flight: int = 256
@@ -33,7 +33,7 @@ class Places:
         return max(1, self.in_flight * 3 // 4)
 
 
-class Refusal(NamedTuple):
+class Rejection(NamedTuple):
     """Why a request is not worked on: the server is full, or its client has its share."""
 
     reason: Reason
@@ -41,13 +41,13 @@ class Refusal(NamedTuple):
     """Seconds."""
 
 
-class Admission:
+class ConcurrencyLimit:
     """Counts who is in flight and who waits."""
 
-    def __init__(self, places: Places | None = None) -> None:
-        self._places = places or Places()
+    def __init__(self, places: Capacity | None = None) -> None:
+        self._places = places or Capacity()
         self._busy: dict[str, int] = {}
-        self._waiting: dict[str, deque[asyncio.Future[Refusal | None]]] = {}
+        self._waiting: dict[str, deque[asyncio.Future[Rejection | None]]] = {}
         self.in_flight = 0
         self.queued = 0
         self._taken = 0.0
@@ -67,7 +67,7 @@ class Admission:
         held = now - self._taken >= self._places.wait
         return held or self.queued >= self._places.queue or now - self._in_vain < _LATELY
 
-    async def enter(self, client: str) -> Refusal | None:
+    async def enter(self, client: str) -> Rejection | None:
         """Take a place, None for success: then `leave` must follow."""
         if self._has_place(client):
             self._take(client)
@@ -118,12 +118,12 @@ class Admission:
         turn = self._waiting[greedy][-1]
         self._forget(greedy, turn)
         if not turn.cancelled():
-            turn.set_result(Refusal("share"))
+            turn.set_result(Rejection("share"))
         return True
 
-    async def _turn(self, client: str) -> Refusal | None:
+    async def _turn(self, client: str) -> Rejection | None:
         loop = asyncio.get_running_loop()
-        turn: asyncio.Future[Refusal | None] = loop.create_future()
+        turn: asyncio.Future[Rejection | None] = loop.create_future()
         self._waiting.setdefault(client, deque()).append(turn)
         self.queued += 1
         timer = loop.call_later(self._places.wait, self._give_up, client, turn)
@@ -138,7 +138,7 @@ class Admission:
         finally:
             timer.cancel()
 
-    def _give_up(self, client: str, turn: "asyncio.Future[Refusal | None]") -> None:
+    def _give_up(self, client: str, turn: "asyncio.Future[Rejection | None]") -> None:
         if not turn.done():
             refusal = self._refusal(client)
             if refusal.reason == "full":
@@ -146,7 +146,7 @@ class Admission:
             self._forget(client, turn)
             turn.set_result(refusal)
 
-    def _forget(self, client: str, turn: "asyncio.Future[Refusal | None]") -> None:
+    def _forget(self, client: str, turn: "asyncio.Future[Rejection | None]") -> None:
         waiting = self._waiting.get(client, ())
         if turn not in waiting:
             return
@@ -155,9 +155,9 @@ class Admission:
         if not self._waiting[client]:
             del self._waiting[client]
 
-    def _refusal(self, client: str) -> Refusal:
+    def _refusal(self, client: str) -> Rejection:
         """Say whose fault it is: a client among others that has more than its part."""
         clients = len(self._busy.keys() | self._waiting.keys() | {client})
         held = self._busy.get(client, 0) + len(self._waiting.get(client, ()))
         greedy = clients > 1 and held > max(1, self._places.in_flight // clients)
-        return Refusal("share" if greedy and client != EXEMPT else "full")
+        return Rejection("share" if greedy and client != EXEMPT else "full")

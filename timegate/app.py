@@ -20,34 +20,39 @@ from timegate.config import BadConfig, Config, is_public
 from timegate.conformance.report import Report
 from timegate.conformance.run import check_entry
 from timegate.containment import Contained, Containment
-from timegate.delay import Late
-from timegate.denial import Denials, denying
-from timegate.desk import Desk, Turns
-from timegate.guide import Guide
-from timegate.lasting import Lasting
-from timegate.local import Local, addressed, is_local, opened
-from timegate.logs import AccessLog, Changes
+from timegate.delay import DelayedSource
+from timegate.denial import Blocklist, denying
+from timegate.desk import Coalescer, ReplicaLocks
+from timegate.guide import Planner
+from timegate.lasting import ProcessState
+from timegate.local import LocalCollections, is_local, open_collections, with_replay_addresses
+from timegate.logs import AccessLog, StateChanges
 from timegate.resolution import Attempt
 from timegate.resolver import Deadlines, Resolver
 from timegate.restricted import ScopedRecollection, visible
-from timegate.routes import Rooms, routed
-from timegate.routing import Known, MementoMap, Observations, Standing
+from timegate.routes import Dependencies, routed
+from timegate.routing import CombinedKnowledge, MementoMap, Observations, Standing
 from timegate.sharing import is_shared, open_shared
-from timegate.surroundings import Surroundings
+from timegate.surroundings import Neighbours
 from timegate.telemetry import Trace, TracedSource, tracing
-from timegate.upstream import pool
 from timegate.upstream.breaker import Breakers
-from timegate.upstream.politeness import Ledger
-from timegate.upstream.shared import SharedLedgers
-from timegate.verification import Looking, Verifier
+from timegate.upstream.politeness import RateLimiter
+from timegate.upstream.pool import (
+    Fetchers,
+    UpstreamEnvironment,
+    UpstreamSettings,
+    open_fetchers,
+)
+from timegate.upstream.shared import WorkerRateLimiters
+from timegate.verification import MementoProbe, Verifier
 from timegate.web.answers import Answers
 from timegate.web.dispatch import Dispatch
 from timegate.web.monitor import Monitor
 from timegate.web.operations import Operations
-from timegate.web.shown import Shown
-from timegate.web.site.checks import Checks
-from timegate.web.site.following import News
-from timegate.web.timemap import TimeMap
+from timegate.web.shown import VisibleCollections
+from timegate.web.site.checks import ArchiveChecks
+from timegate.web.site.following import SearchEvents
+from timegate.web.timemap import TimeMapEndpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ class App:
 
     resolver: Resolver
     answers: Answers
-    timemap: TimeMap
+    timemap: TimeMapEndpoint
     dispatch: Dispatch
 
 
@@ -75,7 +80,7 @@ async def running(
     base_url: str,
     ledgers: Path | None = None,
     *,
-    lasting: Lasting | None = None,
+    lasting: ProcessState | None = None,
 ) -> AsyncIterator[App]:
     """Build everything, and end it at the end of the block.
 
@@ -83,26 +88,26 @@ async def running(
     serves: clients have limits, and the indexes of local collections are kept up to date.
     """
     replay_url = config.replay_url or base_url
-    config = addressed(config, replay_url)
+    config = with_replay_addresses(config, replay_url)
     remote = [entry for entry in askable(config) if not is_local(entry)]
-    settings = pool.Settings(
+    settings = UpstreamSettings(
         config.contact or "no contact given",
         allow_private=config.private,
         authorizations=config.authorizations,
     )
     deadlines = Deadlines(config.soft, config.hard)
     async with AsyncExitStack() as stack:
-        kept = await stack.enter_async_context(Lasting()) if lasting is None else lasting
+        kept = await stack.enter_async_context(ProcessState()) if lasting is None else lasting
         state = await _state(config, remote, ledgers, kept, stack)
         if lasting is not None and config.telemetry is not None:
             trace = await stack.enter_async_context(tracing(config.telemetry))
             state = replace(state, trace=trace)
-        around = pool.Surroundings(ledger=state.ledger, addresses=kept.addresses)
-        fetchers = await stack.enter_async_context(pool.open_fetchers(remote, settings, around))
+        around = UpstreamEnvironment(ledger=state.ledger, addresses=kept.addresses)
+        fetchers = await stack.enter_async_context(open_fetchers(remote, settings, around))
         kept.hand_on(fetchers.breakers)
         state.watch(fetchers.breakers)
         local = await stack.enter_async_context(
-            opened(
+            open_collections(
                 config.registry,
                 replay_url,
                 deadlines,
@@ -125,10 +130,10 @@ async def running(
 class _State:
     """What outlives a request: in this process, in files, or shared by replicas."""
 
-    lasting: Lasting
+    lasting: ProcessState
     store: Store
-    ledger: Callable[[ArchiveEntry], Ledger]
-    turns: Turns | None = None
+    ledger: Callable[[ArchiveEntry], RateLimiter]
+    turns: ReplicaLocks | None = None
     watch: Callable[[Breakers], None] = lambda _: None
     trace: Trace | None = None
     board: Store | None = None
@@ -147,7 +152,7 @@ async def _state(
     config: Config,
     remote: Sequence[ArchiveEntry],
     ledgers: Path | None,
-    lasting: Lasting,
+    lasting: ProcessState,
     stack: AsyncExitStack,
 ) -> _State:
     if is_shared(config.cache):
@@ -162,7 +167,7 @@ async def _state(
         store = lasting.store(config.cache, config.cache_limit)
     if ledgers is None:
         return _State(lasting, store, lasting.ledger)
-    file = SharedLedgers(ledgers, remote)
+    file = WorkerRateLimiters(ledgers, remote)
     stack.callback(file.close)
     # Canaries are asked by one worker, and all of them tell what it was told.
     beside = f"sqlite:{ledgers.with_name('canaries.sqlite')}"
@@ -173,11 +178,11 @@ async def _state(
 @asynccontextmanager
 async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
     config: Config,
-    remote: pool.Fetchers,
-    local: Local,
+    remote: Fetchers,
+    local: LocalCollections,
     state: _State,
     base_url: str,
-    checks: Checks | None = None,
+    checks: ArchiveChecks | None = None,
 ) -> AsyncIterator[App]:
     entries = askable(config)
     store, lasting = state.store, state.lasting
@@ -199,10 +204,10 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
     )
     observations = await lasting.observed(store)
     known = _known(config, observations, remote, local, own)
-    guide = Guide(entries, known)
-    denials = Denials(config.deny.urls, config.deny.hosts)
+    guide = Planner(entries, known)
+    denials = Blocklist(config.deny.urls, config.deny.hosts)
     plan = denying(visible(guide.plan), denials)
-    monitor, news, changes = Monitor(), News(), Changes("archive")
+    monitor, news, changes = Monitor(), SearchEvents(), StateChanges("archive")
     lasting.metrics.watch(
         lasting.gauges, lambda: {entry.id: known.standing(entry.id) for entry in entries}
     )
@@ -225,7 +230,7 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
             state.turns,
             config.restricted.keys(),
         ) as canaries,
-        Desk(sources, memory, observe, turns=state.turns, containment=containment) as desk,
+        Coalescer(sources, memory, observe, turns=state.turns, containment=containment) as desk,
     ):
         lasting.metrics.watch_canaries(canaries.standings)
         resolver = FrugalResolver(
@@ -236,14 +241,14 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
         answers = Answers(
             resolver, config.registry, base_url, verifier, changing=frozenset(local.sources)
         )
-        rooms = Rooms(
+        rooms = Dependencies(
             config,
             answers,
             guide,
             plan,
             FrugalLists(sources, memory, public, containment),
             deadlines,
-            Surroundings(sources, memory, own),
+            Neighbours(sources, memory, own),
             fetchers,
             Operations(
                 config.registry,
@@ -255,7 +260,7 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
             ),
             monitor,
             news,
-            Shown(local.collections, denials),
+            VisibleCollections(local.collections, denials),
             lasting.metrics.answered,
             lasting.guard(config),
             checks,
@@ -271,9 +276,9 @@ async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
 def _checks(
     config: Config,
     base_url: str,
-    settings: pool.Settings,
-    ledger: Callable[[ArchiveEntry], Ledger],
-) -> Checks | None:
+    settings: UpstreamSettings,
+    ledger: Callable[[ArchiveEntry], RateLimiter],
+) -> ArchiveChecks | None:
     """Return the checks that pages show, and what runs one where that is allowed."""
     if config.checks.history is None:
         return None
@@ -282,14 +287,14 @@ def _checks(
         return await check_entry(entry, settings, ledger)
 
     file, may_run = Path(config.checks.history), config.checks.run
-    return Checks(file, config.registry, base_url, run if may_run else None)
+    return ArchiveChecks(file, config.registry, base_url, run if may_run else None)
 
 
 def _sources(
     config: Config,
     entries: Sequence[ArchiveEntry],
-    remote: pool.Fetchers,
-    local: Local,
+    remote: Fetchers,
+    local: LocalCollections,
     public: frozenset[str],
 ) -> dict[str, Source]:
     sources = {
@@ -298,7 +303,7 @@ def _sources(
         for entry in entries
     }
     for name, seconds in config.delays.items():
-        sources[name] = Late(sources[name], seconds)
+        sources[name] = DelayedSource(sources[name], seconds)
     return {
         name: Public(source) if name in public else source for name, source in sources.items()
     }
@@ -307,19 +312,19 @@ def _sources(
 def _known(
     config: Config,
     observations: Observations,
-    remote: pool.Fetchers,
-    local: Local,
+    remote: Fetchers,
+    local: LocalCollections,
     own: frozenset[str],
-) -> Known:
+) -> CombinedKnowledge:
     maps = {name: MementoMap.load(Path(file)) for name, file in config.mementomaps.items()}
 
     def health(archive: str) -> Standing:
         return "closed" if archive in local.sources else remote.breakers.standing(archive)
 
-    return Known(observations, health, maps, frozenset(local.sources), own)
+    return CombinedKnowledge(observations, health, maps, frozenset(local.sources), own)
 
 
-def _containment(lasting: Lasting, breakers: Breakers) -> Containment:
+def _containment(lasting: ProcessState, breakers: Breakers) -> Containment:
     """Return the boundary around questions to archives."""
 
     def failed(archive: str) -> None:
@@ -333,10 +338,10 @@ def _looking(
     entries: Sequence[ArchiveEntry],
     fetchers: Mapping[str, Fetcher],
     containment: Containment,
-) -> Mapping[str, Looking]:
+) -> Mapping[str, MementoProbe]:
     """Return for each archive how to look at one of its copies."""
 
-    def at(negotiator: Negotiator) -> Looking:
+    def at(negotiator: Negotiator) -> MementoProbe:
         async def look(memento: Memento) -> Closest | None:
             asked = Question(
                 memento.uri, memento.original, memento.captured, "template", {}, None

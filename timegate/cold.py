@@ -29,17 +29,17 @@ from archives.moment import Moment
 from archives.source import Source
 from timegate.containment import Containment
 from timegate.context import During
-from timegate.desk import Desk, Memory
+from timegate.desk import AnswerMemory, Coalescer
 from timegate.ranking import ends_search
-from timegate.resolution import Policy, Query, Resolution
+from timegate.resolution import Preferences, Query, Resolution
 from timegate.resolver import Deadlines, Resolver, Router
-from timegate.timemap import ListMemory, Lists, Merge
+from timegate.timemap import ArchiveLists, ListCache, Merge
 
 _MOST_CLIENTS: Final = 65_536
 """Some 10 MB. Who is forgotten has a full budget again, but only after so many others came."""
 
 
-class Budgets:
+class ClientQuotas:
     """Tokens that drip in for each client."""
 
     def __init__(
@@ -82,12 +82,12 @@ class Errand:
         self.asked = False
 
 
-class Visit:
+class ClientQuota:
     """One request of one client, and what it was denied."""
 
     __slots__ = ("_budgets", "_client", "_paid", "_patient", "retry_after")
 
-    def __init__(self, client: str, budgets: Budgets, *, patient: bool = False) -> None:
+    def __init__(self, client: str, budgets: ClientQuotas, *, patient: bool = False) -> None:
         """*patient*: it has many questions and waits until each may be asked."""
         self._client = client
         self._budgets = budgets
@@ -118,11 +118,11 @@ class Visit:
             self._budgets.give_back(self._client)
 
 
-_visit: ContextVar[Visit | None] = ContextVar("visit", default=None)
+_visit: ContextVar[ClientQuota | None] = ContextVar("visit", default=None)
 _errand: ContextVar[Errand | None] = ContextVar("errand", default=None)
 
 
-def visiting(visit: Visit | None) -> During[Visit | None]:
+def visiting(visit: ClientQuota | None) -> During[ClientQuota | None]:
     """Let *visit* pay for what is asked in this block; None for nobody to pay."""
     return During(_visit, visit)
 
@@ -162,8 +162,8 @@ class FrugalResolver(Resolver):
 
     def __init__(  # noqa: PLR0913 -- a resolver's, and whom it costs to ask
         self,
-        desk: Desk,
-        memory: Memory,
+        desk: Coalescer,
+        memory: AnswerMemory,
         route: Router,
         deadlines: Deadlines | None = None,
         *,
@@ -175,13 +175,13 @@ class FrugalResolver(Resolver):
         self._public = public
         self._observe = observe
 
-    async def resolve(self, query: Query, policy: Policy | None = None) -> Resolution:
+    async def resolve(self, query: Query, policy: Preferences | None = None) -> Resolution:
         """Return the best answer that the client can still have."""
-        resolution = await self._resolved(query, policy or Policy())
+        resolution = await self._resolved(query, policy or Preferences())
         self._observe(resolution)
         return resolution
 
-    async def _resolved(self, query: Query, policy: Policy) -> Resolution:
+    async def _resolved(self, query: Query, policy: Preferences) -> Resolution:
         visit = _visit.get()
         if visit is None or policy.only_if_cached or not self._costs(query, policy):
             return await super().resolve(query, policy)
@@ -194,10 +194,10 @@ class FrugalResolver(Resolver):
         finally:
             visit.settle(errand)
 
-    def _costs(self, query: Query, policy: Policy) -> bool:
+    def _costs(self, query: Query, policy: Preferences) -> bool:
         return not self._public.isdisjoint(self._plan(query, policy).order)
 
-    async def _free(self, query: Query, policy: Policy) -> Resolution:
+    async def _free(self, query: Query, policy: Preferences) -> Resolution:
         """Return what is remembered, else what our own archives have; nobody else is asked."""
         known = replace(policy, only_if_cached=True, no_cache=False)
         found = await super().resolve(query, known)
@@ -212,13 +212,13 @@ class FrugalResolver(Resolver):
         return replace(found, policy=policy, unanswered=missing)
 
 
-class FrugalLists(Lists):
+class FrugalLists(ArchiveLists):
     """Lists of captures, of public archives only for those who can pay."""
 
     def __init__(
         self,
         sources: dict[str, Source],
-        memory: ListMemory,
+        memory: ListCache,
         public: frozenset[str],
         containment: Containment | None = None,
     ) -> None:
@@ -227,7 +227,7 @@ class FrugalLists(Lists):
 
     @asynccontextmanager
     async def merged(
-        self, archives: Iterable[str], original: str, policy: Policy
+        self, archives: Iterable[str], original: str, policy: Preferences
     ) -> AsyncIterator[Merge]:
         """Merge what *archives* list of *original*."""
         visit = _visit.get()
@@ -245,7 +245,7 @@ class FrugalLists(Lists):
             yield merge
 
     async def of(
-        self, archive: str, original: str, policy: Policy
+        self, archive: str, original: str, policy: Preferences
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Yield the captures that *archive* lists, if only from memory."""
         errand = _errand.get()

@@ -9,7 +9,7 @@ from archives.moment import Moment
 from archives.source import Source
 
 
-class Late:
+class DelayedSource:
     """A `Source` that takes *seconds* longer than it needs; the demo has one."""
 
     def __init__(self, source: Source, seconds: float) -> None:

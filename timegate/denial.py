@@ -10,11 +10,11 @@ from contextvars import ContextVar
 
 from archives.surt import surt
 from timegate.context import During
-from timegate.resolution import Policy, Query
+from timegate.resolution import Preferences, Query
 from timegate.resolver import Plan, Router
 
 
-class Denials:
+class Blocklist:
     """What is denied."""
 
     def __init__(self, urls: Sequence[str] = (), hosts: Sequence[str] = ()) -> None:
@@ -56,12 +56,12 @@ def note(url: str) -> None:
         noted.append(url)
 
 
-def denying(route: Router, denials: Denials) -> Router:
+def denying(route: Router, denials: Blocklist) -> Router:
     """Return *route* with nobody to ask for what is denied."""
     if not denials:
         return route
 
-    def routed(query: Query, policy: Policy) -> Plan:
+    def routed(query: Query, policy: Preferences) -> Plan:
         if denials.hold(query.original):
             note(query.original)
             return Plan(())

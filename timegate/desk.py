@@ -19,7 +19,7 @@ from archives.source import Source
 from timegate.containment import Containment
 from timegate.ranking import in_direction
 from timegate.resolution import Attempt, Direction, Remembered, Rule
-from timegate.turnstile import Turnstile
+from timegate.turnstile import FairTurns
 
 Question = tuple[str, str, Moment | None, Direction]
 _PATIENCE: Final = 15.0
@@ -31,7 +31,7 @@ _JUST_NOW: Final = 2.0
 """Seconds, in which a question that was looked up in vain may have been answered."""
 
 
-class Memory(Protocol):
+class AnswerMemory(Protocol):
     """What archives said before."""
 
     async def recall(
@@ -49,7 +49,7 @@ class Memory(Protocol):
     ) -> None: ...
 
 
-class Turns(Protocol):
+class ReplicaLocks(Protocol):
     """Who asks, where several replicas have the same question at the same time."""
 
     async def wait(self, question: Question) -> float | None:
@@ -64,7 +64,7 @@ class Turns(Protocol):
         ...
 
 
-class Alone:
+class NoReplicas:
     """One replica: it is always its turn."""
 
     async def wait(self, question: Question) -> None:
@@ -74,25 +74,25 @@ class Alone:
         """Do nothing: nobody waits."""
 
 
-class Desk:
+class Coalescer:
     """Where questions are handed in. Use as a context manager: it ends what is under way."""
 
     def __init__(  # noqa: PLR0913, PLR0917 -- whom it asks, and who wants to know
         self,
         sources: Mapping[str, Source],
-        memory: Memory,
+        memory: AnswerMemory,
         observe: Callable[[Attempt], None] = lambda _: None,
         patience: float = _PATIENCE,
-        turns: Turns | None = None,
+        turns: ReplicaLocks | None = None,
         containment: Containment | None = None,
     ) -> None:
         self._sources = sources
         self._memory = memory
         self._observe = observe
         self._patience = patience
-        self._turns: Turns = turns or Alone()
+        self._turns: ReplicaLocks = turns or NoReplicas()
         self._containment = containment or Containment()
-        self._turnstile = Turnstile(_AT_A_TURN)
+        self._turnstile = FairTurns(_AT_A_TURN)
         self._under_way: dict[Question, asyncio.Task[Attempt]] = {}
         self._overdue: set[Question] = set()
 

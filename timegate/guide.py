@@ -9,20 +9,20 @@ from cachetools import LRUCache
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest
 from archives.uri import host_of
-from timegate.resolution import Attempt, Policy, Query
+from timegate.resolution import Attempt, Preferences, Query
 from timegate.resolver import Plan
-from timegate.routing import Known, Outcome, order
+from timegate.routing import CombinedKnowledge, Outcome, order
 
 _HOLDS: Final = 1.0
 
 
-class Guide:
+class Planner:
     """Plans each search, and learns from what archives answer."""
 
     def __init__(
         self,
         entries: Sequence[ArchiveEntry],
-        known: Known,
+        known: CombinedKnowledge,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._entries = entries
@@ -34,7 +34,7 @@ class Guide:
         self._by_host_alone = not known.maps and not paths
         self._plans: LRUCache[tuple[object, ...], tuple[float, Plan]] = LRUCache(1024)
 
-    def plan(self, query: Query, policy: Policy) -> Plan:
+    def plan(self, query: Query, policy: Preferences) -> Plan:
         """Return whom to ask: our own, the archive that is named, the others.
 
         Where the named one is our own, it alone comes first. A plan for pages of the same host
@@ -50,7 +50,7 @@ class Guide:
             self._plans[key] = (now + _HOLDS, plan)
         return plan
 
-    def _planned(self, query: Query, policy: Policy) -> Plan:
+    def _planned(self, query: Query, policy: Preferences) -> Plan:
         routed = order(query, policy, self._entries, self._known)
         ours = self._known.local | self._known.private
         names = [step.archive for step in (*routed.first, *routed.then)]

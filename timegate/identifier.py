@@ -1,6 +1,6 @@
 """What every identifier says, whatever it is written in: which URL, when, in which archive.
 
-`Reading` is what a text turned out to be: the identifier, the notation it was written in, and
+`ParsedIdentifier` is what a text turned out to be: the identifier, the notation it was written in, and
 what the reader has to say.
 """
 
@@ -50,7 +50,7 @@ class Identifier(Protocol):
         ...
 
 
-class Named:
+class CanonicalEquality:
     """What the kinds have in common: they are equal when their canonical forms are."""
 
     __slots__ = ()
@@ -61,12 +61,12 @@ class Named:
         return (type(self), self.archive, self.time, self.precision, self.item)
 
     def __eq__(self: Identifier, other: object) -> bool:
-        if not isinstance(other, Named):
+        if not isinstance(other, CanonicalEquality):
             return NotImplemented
-        return Named._key(self) == other._key()  # type: ignore[misc]
+        return CanonicalEquality._key(self) == other._key()  # type: ignore[misc]
 
     def __hash__(self: Identifier) -> int:
-        return hash(Named._key(self))
+        return hash(CanonicalEquality._key(self))
 
     @property
     def granularity(self: Identifier) -> str:
@@ -77,7 +77,7 @@ class Named:
         return self.item is not None and negotiable(self.item)
 
 
-class Reading(NamedTuple):
+class ParsedIdentifier(NamedTuple):
     """An identifier as it was found in a text."""
 
     identifier: Identifier
@@ -98,7 +98,7 @@ class Reading(NamedTuple):
 class Reader(Protocol):
     """Reads one notation. None: the text is not in it. Raises Malformed: it is, but wrong."""
 
-    def __call__(self, text: str, diagnosis: Diagnosis) -> Reading | None: ...
+    def __call__(self, text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None: ...
 
 
 UNRESERVED: Final = "A-Za-z0-9._~-"

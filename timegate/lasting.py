@@ -13,20 +13,20 @@ from typing import Final, Self
 import msgspec
 
 from archives.model import ArchiveEntry
-from timegate.admission import Admission, Places
+from timegate.admission import Capacity, ConcurrencyLimit
 from timegate.cache import Store, open_store
-from timegate.cold import Budgets
+from timegate.cold import ClientQuotas
 from timegate.config import Config
-from timegate.logs import Tally
+from timegate.logs import LogCounter
 from timegate.metrics import Metrics
 from timegate.networks import Networks
 from timegate.restricted import Restrictions
 from timegate.routing import Observations
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.names import AddressBook
-from timegate.upstream.politeness import Ledger, LocalLedger
-from timegate.web.client import Clients
-from timegate.web.doorway import Room, files_allow
+from timegate.upstream.politeness import LocalRateLimiter, RateLimiter
+from timegate.web.client import ClientAddresses
+from timegate.web.doorway import ConnectionLimit, files_allow
 from timegate.web.guard import Guard
 from timegate.web.operations import Condition
 
@@ -34,25 +34,25 @@ _OBSERVED: Final = "observations"
 _MONTH: Final = 30 * 86_400.0
 
 
-class Lasting:
+class ProcessState:
     """Holds it. Use as a context manager: it closes what it opened."""
 
     def __init__(self) -> None:
         self.metrics = Metrics()
         self.observations = Observations(time.time)
-        self.room = Room()
+        self.room = ConnectionLimit()
         self.addresses: AddressBook = {}
         self.draining = False
         self.reload_trouble: str | None = None
-        self._admission = Admission()
-        self._streams = Admission(Places(queue=0))
-        self._places = Places()
-        self._budgets = Budgets(30, 10)
+        self._admission = ConcurrencyLimit()
+        self._streams = ConcurrencyLimit(Capacity(queue=0))
+        self._places = Capacity()
+        self._budgets = ClientQuotas(30, 10)
         self._rate = (30, 10)
         self._stores: dict[tuple[str, int | None], Store] = {}
-        self._ledgers: dict[str, tuple[object, Ledger]] = {}
+        self._ledgers: dict[str, tuple[object, RateLimiter]] = {}
         self._breakers: Breakers | None = None
-        self._tally = Tally("refused")
+        self._tally = LogCounter("refused")
         self._restored = False
 
     async def __aenter__(self) -> Self:
@@ -70,21 +70,21 @@ class Lasting:
     def guard(self, config: Config) -> Guard:
         """Return who guards the front; who is inside stays counted, unless limits changed."""
         limits = config.limits
-        places = Places(limits.in_flight, limits.queue, config.queue_wait)
+        places = Capacity(limits.in_flight, limits.queue, config.queue_wait)
         if places != self._places:
-            self._places, self._admission = places, Admission(places)
+            self._places, self._admission = places, ConcurrencyLimit(places)
             # Nobody waits for a place among these: they are long, and their turn may not come.
-            self._streams = Admission(Places(limits.in_flight, queue=0))
+            self._streams = ConcurrencyLimit(Capacity(limits.in_flight, queue=0))
         rate = (limits.cold_per_minute, limits.cold_burst)
         if rate != self._rate:
-            self._rate, self._budgets = rate, Budgets(*rate)
+            self._rate, self._budgets = rate, ClientQuotas(*rate)
         self.room.per_client = limits.connections_per_client
         self.room.uncounted = Networks([*limits.trusted_proxies, *limits.exempt])
         self.room.refused = self._refused
         return Guard(
             self._admission,
             self._budgets,
-            Clients(Networks(limits.trusted_proxies), limits.client_header),
+            ClientAddresses(Networks(limits.trusted_proxies), limits.client_header),
             Networks(limits.exempt),
             self._refused,
             Restrictions({name: Networks(texts) for name, texts in config.restricted.items()}),
@@ -126,11 +126,11 @@ class Lasting:
         learned = msgspec.json.encode(self.observations.export())
         await store.put(_OBSERVED, learned, _MONTH, 0.0)
 
-    def ledger(self, entry: ArchiveEntry) -> Ledger:
+    def ledger(self, entry: ArchiveEntry) -> RateLimiter:
         """Return what is known of how much *entry* was asked; anew where its limits changed."""
         limits, ledger = self._ledgers.get(entry.id, (None, None))
         if ledger is None or limits != entry.limits:
-            ledger = LocalLedger(entry.limits, time.monotonic)
+            ledger = LocalRateLimiter(entry.limits, time.monotonic)
             self._ledgers[entry.id] = (entry.limits, ledger)
         return ledger
 

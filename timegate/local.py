@@ -12,24 +12,27 @@ from typing import BinaryIO, Final
 from urllib.parse import quote, urlsplit
 
 from archives.adapters.warc import WarcArchive
-from archives.collection.bucket import Bucket, NotInstalled
+from archives.collection.bucket import S3Bucket, S3NotInstalled
 from archives.collection.collection import Collection
-from archives.collection.place import Address, Place, is_elsewhere
-from archives.collection.served import Served
-from archives.collection.watching import Keeper
+from archives.collection.place import LocalFiles, RemoteFiles, is_elsewhere
+from archives.collection.served import CdxServerIndex
+from archives.collection.watching import IndexUpdater
 from archives.model import ArchiveEntry, ReplayForm
 from archives.registry import DEFAULT_LIMITS, Registry
 from archives.source import Fetcher, Source
 from archives.warc.fetched import Address as FileAddress
 from archives.warc.fetched import FetchedRanges
 from archives.warc.reading import Opening, from_disk
-from archives.warc.reading import Place as Record
+from archives.warc.reading import RecordLocation as Record
 from archives.warc.remote import open_remote, plain_path
 from archives.warc.replay import Replayer
 from timegate.config import HOME_LIMITS, BadConfig, Config
 from timegate.resolver import Deadlines
-from timegate.upstream import pool
-from timegate.web.collections import Collections, Holding
+from timegate.upstream.pool import (
+    UpstreamSettings,
+    open_fetchers,
+)
+from timegate.web.collections import Collections, OpenCollection
 from timegate.web.local_fetcher import LocalFetcher
 
 _LOG: Final = logging.getLogger("timegate.collections")
@@ -39,7 +42,7 @@ _READERS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class LocalCollections:
     """What the rest of the server needs to know of the collections."""
 
     sources: Mapping[str, Source]
@@ -52,7 +55,7 @@ def is_local(entry: ArchiveEntry) -> bool:
     return entry.kind == "warc" and entry.use and entry.access != "onsite-only"
 
 
-def addressed(config: Config, base_url: str) -> Config:
+def with_replay_addresses(config: Config, base_url: str) -> Config:
     """Return *config* with the addresses under which its collections are served."""
     entries = tuple(_addressed(entry, base_url) for entry in config.registry.entries)
     return replace(config, registry=Registry(entries, shared_hosts=True))
@@ -73,14 +76,14 @@ def _addressed(entry: ArchiveEntry, base_url: str) -> ArchiveEntry:
 
 
 @asynccontextmanager
-async def opened(
+async def open_collections(
     registry: Registry,
     base_url: str,
     deadlines: Deadlines,
     *,
     keep: bool,
-    settings: pool.Settings | None = None,
-) -> AsyncIterator[Local]:
+    settings: UpstreamSettings | None = None,
+) -> AsyncIterator[LocalCollections]:
     """Open the collections of *registry*; with *keep*, index what comes to their folders.
 
     *settings* are for collections whose files or index lie elsewhere. Raises BadConfig.
@@ -94,13 +97,13 @@ async def opened(
             shelf = _shelf(entry, fetchers)
             if isinstance(shelf, Collection):
                 await stack.enter_async_context(shelf)
-                if keep and isinstance(shelf.place, Place):
-                    keeper = Keeper(shelf.place, _LOG.warning)
+                if keep and isinstance(shelf.place, LocalFiles):
+                    keeper = IndexUpdater(shelf.place, _LOG.warning)
                     await stack.enter_async_context(_kept(keeper))
             replayer = Replayer(entry.id, shelf, threads, _opening(entry, fetchers, stack))
-            holdings[entry.id] = Holding(shelf, WarcArchive(entry, shelf), replayer)
+            holdings[entry.id] = OpenCollection(shelf, WarcArchive(entry, shelf), replayer)
         collections = Collections(holdings.values(), registry, base_url, deadlines)
-        yield Local(
+        yield LocalCollections(
             {name: holding.source for name, holding in holdings.items()},
             {name: LocalFetcher(name, collections, base_url) for name in holdings},
             collections,
@@ -118,16 +121,16 @@ async def _readers() -> AsyncIterator[ThreadPoolExecutor]:
         await asyncio.get_running_loop().run_in_executor(None, ending)
 
 
-def _shelf(entry: ArchiveEntry, fetchers: Mapping[str, Fetcher]) -> Collection | Served:
+def _shelf(entry: ArchiveEntry, fetchers: Mapping[str, Fetcher]) -> Collection | CdxServerIndex:
     path = str(entry.path)
     if entry.cdx is not None and is_elsewhere(entry.cdx):
-        return Served(entry.id, entry.cdx, path, fetchers[entry.id])
+        return CdxServerIndex(entry.id, entry.cdx, path, fetchers[entry.id])
     index = _index(entry)
     if not is_elsewhere(path):
         return Collection(entry.id, Path(path), index)
     if index is None:
         raise BadConfig(f"{entry.origin}: index: is needed where the files are elsewhere")
-    return Collection(entry.id, Address(path, index))
+    return Collection(entry.id, RemoteFiles(path, index))
 
 
 def _index(entry: ArchiveEntry) -> Path | None:
@@ -135,7 +138,7 @@ def _index(entry: ArchiveEntry) -> Path | None:
 
 
 @asynccontextmanager
-async def _kept(keeper: Keeper) -> AsyncIterator[None]:
+async def _kept(keeper: IndexUpdater) -> AsyncIterator[None]:
     """Let *keeper* work until the block ends."""
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(keeper.run())
@@ -147,14 +150,14 @@ async def _kept(keeper: Keeper) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _fetchers(
-    entries: Sequence[ArchiveEntry], settings: pool.Settings | None
+    entries: Sequence[ArchiveEntry], settings: UpstreamSettings | None
 ) -> AsyncIterator[Mapping[str, Fetcher]]:
     """Open what reaches the origins of each collection, and nothing else (R1)."""
     reached = [await _reached(entry) for entry in entries if _is_remote(entry)]
     # An operator wrote these entries, so their names may lead to private addresses.
     own = frozenset(entry.id for entry in reached)
-    settings = replace(settings or pool.Settings("no contact given"), allow_private=own)
-    async with pool.open_fetchers(reached, settings) as fetchers:
+    settings = replace(settings or UpstreamSettings("no contact given"), allow_private=own)
+    async with open_fetchers(reached, settings) as fetchers:
         yield fetchers
 
 
@@ -172,8 +175,8 @@ async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
     files = str(entry.path)
     if files.lower().startswith(_S3):
         try:
-            files = await Bucket(files).address_async("any")
-        except (NotInstalled, ValueError, OSError) as error:
+            files = await S3Bucket(files).address_async("any")
+        except (S3NotInstalled, ValueError, OSError) as error:
             raise BadConfig(f"{entry.origin}: path: {error}") from error
     return replace(
         entry,
@@ -206,7 +209,7 @@ def _opening(
 
 def _addresses(root: str) -> FileAddress:
     if root.lower().startswith(_S3):
-        return Bucket(root).address_async
+        return S3Bucket(root).address_async
 
     async def below(path: str) -> str:
         return f"{root}/{quote(plain_path(path))}"

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, TextIO
 
 from timegate.networks import neighbourhood
 from timegate.printing import masked
-from timegate.scribe import Scribe
+from timegate.scribe import LogWriter
 from timegate.settings import LogSection
 
 EVENTS: Final = logging.getLogger("timegate.events")
@@ -40,7 +40,7 @@ def set_up(section: LogSection, stream: TextIO | None = None) -> None:
     """Write what is logged from now on as *section* says, to standard error or *stream*."""
     handler = _handler(stream)
     handler.setFormatter(JsonLines() if section.format == "json" else TextLines())
-    handler.addFilter(Bounded(section.lines_per_second))
+    handler.addFilter(RateLimitedFilter(section.lines_per_second))
     root = logging.getLogger()
     for old in [old for old in root.handlers if isinstance(old, _OURS)]:
         root.removeHandler(old)
@@ -55,7 +55,7 @@ def _handler(stream: TextIO | None) -> logging.Handler:
     if stream is not None:
         return _AtOnce(stream)
     try:
-        return _Aside(Scribe(sys.stderr.fileno()))
+        return _Aside(LogWriter(sys.stderr.fileno()))
     except (OSError, ValueError):
         # What stands there is none of the system's files, as where somebody captures it.
         return _AtOnce(sys.stderr)
@@ -71,7 +71,7 @@ class _AtOnce(logging.StreamHandler[TextIO]):
 class _Aside(logging.Handler):
     """Has lines written by somebody else, and waits for him only at the end."""
 
-    def __init__(self, scribe: Scribe) -> None:
+    def __init__(self, scribe: LogWriter) -> None:
         super().__init__()
         self._scribe = scribe
 
@@ -95,7 +95,7 @@ class _Aside(logging.Handler):
 _OURS: Final = (_AtOnce, _Aside)
 
 
-class Bounded(logging.Filter):
+class RateLimitedFilter(logging.Filter):
     """Lets so many lines a second through, and counts the others."""
 
     def __init__(self, per_second: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -206,7 +206,7 @@ class AccessLog:
         ACCESS.info("request", extra={_FIELDS: fields})
 
 
-class Tally:
+class LogCounter:
     """Counts what happens too often to be written each time, and writes the sums."""
 
     def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -245,7 +245,7 @@ class Unforeseen:
         EVENTS.error(self._name, exc_info=error, extra={_FIELDS: fields})
 
 
-class Changes:
+class StateChanges:
     """Writes down when something gets into another state, such as an archive."""
 
     def __init__(self, name: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from timegate.resolution import Policy, Query
+from timegate.resolution import Preferences, Query
 
 # RFC 8767 5: a client hears of old data before it gives up by itself.
 _OLD_IS_GOOD_ENOUGH: Final = 1.8
@@ -45,4 +45,4 @@ class Plan:
         return tuple(archive for group in self.groups for archive in group)
 
 
-Router = Callable[[Query, Policy], Plan]
+Router = Callable[[Query, Preferences], Plan]

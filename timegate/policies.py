@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, get_args
 
 from archives.possessive import compiled
 from archives.registry import Registry
-from timegate.resolution import Direction, Policy, Resolution, Strictness, Verification
+from timegate.resolution import Direction, Preferences, Resolution, Strictness, Verification
 from timegate.verdict import Member, Verdict
 
 LONGEST_WAIT: Final = 30.0
@@ -51,7 +51,7 @@ _ESCAPE: Final = compiled(r"\\(.)")
 _WORD: Final = compiled(rf"{_TCHAR}++")
 
 
-class BadChoice(ValueError):
+class BadPreference(ValueError):
     """A parameter that cannot be obeyed; says which, and what is allowed."""
 
     def __init__(self, name: str, allowed: str) -> None:
@@ -60,9 +60,9 @@ class BadChoice(ValueError):
         self.allowed = allowed
 
 
-def policy_from(
+def preferences_from(
     query_parameters: Mapping[str, str], prefer: str | None, cache_control: str | None
-) -> tuple[Policy, tuple[str, ...]]:
+) -> tuple[Preferences, tuple[str, ...]]:
     """Return what the client chose, and those of its preferences that are applied.
 
     Raises BadChoice for a query parameter that cannot be obeyed. Parameters with other names
@@ -71,33 +71,35 @@ def policy_from(
     if not query_parameters and prefer is None and cache_control is None:
         return NOTHING_CHOSEN, ()
     caching = _items(cache_control)
-    policy = Policy(no_cache="no-cache" in caching, only_if_cached="only-if-cached" in caching)
+    policy = Preferences(
+        no_cache="no-cache" in caching, only_if_cached="only-if-cached" in caching
+    )
     for name, choice in _CHOICES.items():
         if name in query_parameters:
             ordered = choice.choose(policy, query_parameters[name])
             if ordered is None:
-                raise BadChoice(name, choice.allowed)
+                raise BadPreference(name, choice.allowed)
             policy = ordered
     return _with_wishes(policy, _items(prefer), query_parameters.keys())
 
 
-NOTHING_CHOSEN: Final = Policy()
+NOTHING_CHOSEN: Final = Preferences()
 """The policy of whoever chooses nothing."""
 
 
-def check_archives(policy: Policy, registry: Registry) -> None:
+def check_archives(policy: Preferences, registry: Registry) -> None:
     """Refuse to ask only archives that do not exist: nobody would be asked, and nobody told.
 
     Raises BadChoice.
     """
     for name in policy.archives or ():
         if registry.by_id(name) is None:
-            raise BadChoice("archives", f"ids of /archives; there is no {name!r}")
+            raise BadPreference("archives", f"ids of /archives; there is no {name!r}")
 
 
 def _with_wishes(
-    policy: Policy, wishes: Mapping[str, str], ordered: Collection[str]
-) -> tuple[Policy, tuple[str, ...]]:
+    policy: Preferences, wishes: Mapping[str, str], ordered: Collection[str]
+) -> tuple[Preferences, tuple[str, ...]]:
     applied: list[str] = []
     for name, text in wishes.items():
         if name in _CHOICES and name not in ordered:
@@ -124,16 +126,16 @@ def _items(field: str | None) -> dict[str, str]:
 
 class _Choice(NamedTuple):
     allowed: str
-    choose: Callable[[Policy, str], Policy | None]
+    choose: Callable[[Preferences, str], Preferences | None]
     """Return the policy with the choice made; None where the text cannot be obeyed."""
 
 
-def _with_archives(policy: Policy, text: str) -> Policy | None:
+def _with_archives(policy: Preferences, text: str) -> Preferences | None:
     named = _archives(text)
     return None if named is None else replace(policy, archives=named)
 
 
-def _with_exclude(policy: Policy, text: str) -> Policy | None:
+def _with_exclude(policy: Preferences, text: str) -> Preferences | None:
     named = _archives(text)
     return None if named is None else replace(policy, exclude=named)
 
@@ -143,27 +145,27 @@ def _archives(text: str) -> frozenset[str] | None:
     return frozenset(names) if all(_ARCHIVE.fullmatch(name) for name in names) else None
 
 
-def _with_precision(policy: Policy, text: str) -> Policy | None:
+def _with_precision(policy: Preferences, text: str) -> Preferences | None:
     found = next((word for word in _STRICTNESSES if word == text), None)
     return found and replace(policy, precision=found)
 
 
-def _with_direction(policy: Policy, text: str) -> Policy | None:
+def _with_direction(policy: Preferences, text: str) -> Preferences | None:
     found = next((word for word in _DIRECTIONS if word == text), None)
     return found and replace(policy, direction=found)
 
 
-def _with_verify(policy: Policy, text: str) -> Policy | None:
+def _with_verify(policy: Preferences, text: str) -> Preferences | None:
     found = next((word for word in _VERIFICATIONS if word == text), None)
     return found and replace(policy, verify=found)
 
 
-def _with_tolerance(policy: Policy, text: str) -> Policy | None:
+def _with_tolerance(policy: Preferences, text: str) -> Preferences | None:
     tolerance = duration(text)
     return None if tolerance is None else replace(policy, tolerance=tolerance)
 
 
-def _with_wait(policy: Policy, text: str) -> Policy | None:
+def _with_wait(policy: Preferences, text: str) -> Preferences | None:
     wait = float(text) if _SECONDS.fullmatch(text) else 0.0
     return replace(policy, wait=wait) if 0 < wait <= LONGEST_WAIT else None
 

@@ -1,7 +1,7 @@
 """Which HTTP status a text leads to, before any archive is asked (E-2)."""
 
 from archives.reading import Malformed
-from timegate.identifier import Reading
+from timegate.identifier import ParsedIdentifier
 
 _REFUSALS = {"too-long": 414, "not-negotiable": 422}
 
@@ -11,7 +11,7 @@ def status_of_refusal(complaint: Malformed) -> int:
     return _REFUSALS.get(complaint.code, 400)
 
 
-def status_of_reading(reading: Reading) -> int | None:
+def status_of_reading(reading: ParsedIdentifier) -> int | None:
     """Return the status where an identifier cannot be negotiated; None where it can be asked.
 
     A ``tdb`` names a thing, not a document: 303 to the document (D-8). Whether an opaque PDI

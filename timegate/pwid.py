@@ -10,7 +10,7 @@ from typing import Final
 
 from archives.moment import Moment
 from archives.uri import canonical_uri
-from timegate.identifier import Named
+from timegate.identifier import CanonicalEquality
 
 PRECISIONS: Final = frozenset(
     {"part", "page", "subsite", "site", "collection", "recording", "snapshot"}
@@ -20,7 +20,7 @@ _ENCODED: Final = str.maketrans({"%": "%25", "[": "%5B", "]": "%5D", "?": "%3F",
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pwid(Named):
+class Pwid(CanonicalEquality):
     """One PWID. Archive-id, precision and a registered item are in lower case."""
 
     archive: str

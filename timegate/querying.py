@@ -11,7 +11,7 @@ from archives.moment import Moment
 from archives.reading import Diagnostic
 from archives.registry import Registry
 from archives.uri import host_of, negotiable, without_user
-from timegate.identifier import Reading
+from timegate.identifier import ParsedIdentifier
 from timegate.resolution import Query, Syntax
 from timegate.verdict import STRIPPED_FRAGMENT, STRIPPED_USER
 
@@ -33,7 +33,7 @@ class NotNegotiable(ValueError):
         """``not-negotiable``, or ``unknown-archive`` where only its own resolver could help."""
 
 
-def query_for(reading: Reading, registry: Registry) -> Query:
+def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
     """Return what archives are asked for *reading*. Raises NotNegotiable."""
     identifier = reading.identifier
     item = identifier.item
@@ -81,7 +81,7 @@ def _tokens(diagnostics: Sequence[Diagnostic]) -> list[str]:
     return list(dict.fromkeys(diagnostic.token for diagnostic in diagnostics))
 
 
-def _refusal(reading: Reading) -> NotNegotiable:
+def _refusal(reading: ParsedIdentifier) -> NotNegotiable:
     item = reading.identifier.item
     if reading.scheme == "pdi":
         why = (
@@ -100,7 +100,7 @@ def _refusal(reading: Reading) -> NotNegotiable:
     return NotNegotiable("not-negotiable", why)
 
 
-def _archive(reading: Reading, registry: Registry) -> tuple[str | None, str | None]:
+def _archive(reading: ParsedIdentifier, registry: Registry) -> tuple[str | None, str | None]:
     """Return the archive that is named: its id in the registry, and as it is written.
 
     The series of a PDI is no archive, and a link to an aggregator names none.
@@ -114,7 +114,7 @@ def _archive(reading: Reading, registry: Registry) -> tuple[str | None, str | No
     return (None if entry is None else entry.id), written
 
 
-def _literal(reading: Reading, item: str) -> str | None:
+def _literal(reading: ParsedIdentifier, item: str) -> str | None:
     """Return the item as it reads if its triplets were those of the URL itself (P-21).
 
     Which case their hex digits had is not kept; RFC 3986 2.1 wants capitals.

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from timegate.ranking import in_direction
-from timegate.resolution import Attempt, Policy, Query, Remembered
+from timegate.resolution import Attempt, Preferences, Query, Remembered
 
 
-def fresh(query: Query, policy: Policy, remembered: Mapping[str, Remembered]) -> list[Attempt]:
+def fresh(
+    query: Query, policy: Preferences, remembered: Mapping[str, Remembered]
+) -> list[Attempt]:
     """Return what was said lately and answers the question."""
     return [
         attempt_of(query, policy, archive, known)
@@ -15,7 +17,7 @@ def fresh(query: Query, policy: Policy, remembered: Mapping[str, Remembered]) ->
     ]
 
 
-def tells(query: Query, policy: Policy, known: Remembered) -> bool:
+def tells(query: Query, policy: Preferences, known: Remembered) -> bool:
     """Whether *known* answers the question.
 
     The closest copy may lie on the side that is not wanted. Whether there is one on the other
@@ -25,7 +27,9 @@ def tells(query: Query, policy: Policy, known: Remembered) -> bool:
     return outcome is None or in_direction(outcome, query.at, policy.direction) is not None
 
 
-def stale(query: Query, policy: Policy, remembered: Mapping[str, Remembered]) -> list[Attempt]:
+def stale(
+    query: Query, policy: Preferences, remembered: Mapping[str, Remembered]
+) -> list[Attempt]:
     """Return the copies that were told of once, for when nothing better is to be had."""
     return [
         attempt_of(query, policy, a, r)
@@ -34,7 +38,7 @@ def stale(query: Query, policy: Policy, remembered: Mapping[str, Remembered]) ->
     ]
 
 
-def attempt_of(query: Query, policy: Policy, archive: str, known: Remembered) -> Attempt:
+def attempt_of(query: Query, policy: Preferences, archive: str, known: Remembered) -> Attempt:
     """Return *known* as if *archive* had just said it, with its age."""
     outcome = known.outcome
     if outcome is not None:

@@ -40,7 +40,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Preferences:
     """What the client wants, beyond the reference itself."""
 
     archives: frozenset[str] | None = None
@@ -97,7 +97,7 @@ class Resolution:
     """The answer to a query, with the trail of how it came about."""
 
     query: Query
-    policy: Policy
+    policy: Preferences
     best: Attempt | None
     """The attempt whose outcome was chosen; its outcome is a Closest."""
     alternatives: tuple[Attempt, ...]

@@ -5,11 +5,11 @@ plan. No I/O in here: archives are behind the desk, time is the event loop's.
 """
 
 from timegate.budget import Budget, spending
-from timegate.desk import Desk, Memory
+from timegate.desk import AnswerMemory, Coalescer
 from timegate.plan import Deadlines, Plan, Router
 from timegate.ranking import found
 from timegate.recalled import fresh, stale
-from timegate.resolution import Policy, Query, Remembered, Resolution
+from timegate.resolution import Preferences, Query, Remembered, Resolution
 from timegate.search import Search
 
 __all__ = ["Deadlines", "Plan", "Resolver", "Router"]
@@ -19,16 +19,20 @@ class Resolver:
     """Answers queries from as many archives as it takes."""
 
     def __init__(
-        self, desk: Desk, memory: Memory, route: Router, deadlines: Deadlines | None = None
+        self,
+        desk: Coalescer,
+        memory: AnswerMemory,
+        route: Router,
+        deadlines: Deadlines | None = None,
     ) -> None:
         self._desk = desk
         self._memory = memory
         self._route = route
         self._deadlines = deadlines or Deadlines()
 
-    async def resolve(self, query: Query, policy: Policy | None = None) -> Resolution:
+    async def resolve(self, query: Query, policy: Preferences | None = None) -> Resolution:
         """Return the best answer in time. Never raises for what archives do."""
-        wishes = policy or Policy()
+        wishes = policy or Preferences()
         plan = self._narrowed(self._route(query, wishes), query, wishes)
         remembered = {} if wishes.no_cache else await self._recalled(query, plan)
         known = fresh(query, wishes, remembered)
@@ -39,7 +43,7 @@ class Resolver:
                 await search.run(self._timed(wishes), old=bool(found(old)))
         return search.conclusion(old)
 
-    def _narrowed(self, plan: Plan, query: Query, policy: Policy) -> Plan:
+    def _narrowed(self, plan: Plan, query: Query, policy: Preferences) -> Plan:
         """Leave out the others where only the named archive will do (S-8)."""
         if policy.precision not in ("exact", "archive") or query.archive_id is None:
             return plan
@@ -52,7 +56,7 @@ class Resolver:
         # In the order of the plan, which decides between equals.
         return {archive: known[archive] for archive in plan.order if archive in known}
 
-    def _timed(self, policy: Policy) -> Deadlines:
+    def _timed(self, policy: Preferences) -> Deadlines:
         if policy.wait is None:
             return self._deadlines
         # Who says how long it may take wants what is known by then, not what was quick.

@@ -11,12 +11,12 @@ from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
 
-from timegate.cache import Recollection, Store
-from timegate.cache.recollection import Question
+from timegate.cache import AnswerCache, Store
+from timegate.cache.recollection import CacheKey
 from timegate.cache.store import Clock
 from timegate.context import During
 from timegate.networks import Networks
-from timegate.resolution import Policy, Query
+from timegate.resolution import Preferences, Query
 from timegate.resolver import Plan, Router
 
 NOTHING: frozenset[str] = frozenset()
@@ -62,7 +62,7 @@ def hiding(archives: frozenset[str]) -> During[frozenset[str]]:
 def visible(route: Router) -> Router:
     """Return *route* without what is hidden from whoever asks."""
 
-    def routed(query: Query, policy: Policy) -> Plan:
+    def routed(query: Query, policy: Preferences) -> Plan:
         unseen = _hidden.get()
         if unseen:
             policy = replace(policy, exclude=policy.exclude | unseen)
@@ -71,7 +71,7 @@ def visible(route: Router) -> Router:
     return routed
 
 
-class ScopedRecollection(Recollection):
+class ScopedRecollection(AnswerCache):
     """Remembers what restricted archives said in a scope of their own."""
 
     def __init__(
@@ -86,7 +86,7 @@ class ScopedRecollection(Recollection):
         super().__init__(store, clock, version, changing=changing)
         self._restricted = frozenset(restricted)
 
-    def _question(self, archive: str, original: str, time: str, scope: str) -> Question:
+    def _question(self, archive: str, original: str, time: str, scope: str) -> CacheKey:
         if archive in self._restricted:
             scope = "restricted"
         return super()._question(archive, original, time, scope)

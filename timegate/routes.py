@@ -8,19 +8,19 @@ from archives.registry import Registry
 from archives.source import Fetcher
 from timegate.config import Config
 from timegate.containment import Containment
-from timegate.guide import Guide
+from timegate.guide import Planner
 from timegate.logs import Access
 from timegate.resolver import Deadlines, Router
-from timegate.surroundings import Surroundings
+from timegate.surroundings import Neighbours
 from timegate.telemetry import Trace
-from timegate.timemap import Lists
+from timegate.timemap import ArchiveLists
 from timegate.web.answers import Answers
 from timegate.web.availabilities import Availabilities
-from timegate.web.batch import Batch
+from timegate.web.batch import BatchResolve
 from timegate.web.cdx import Captures, PywbCdx, WaybackCdx
 from timegate.web.dispatch import Batch as Posted
 from timegate.web.dispatch import Dispatch, Handler, Observe
-from timegate.web.everyone import Everyone
+from timegate.web.everyone import ExhaustiveResolver
 from timegate.web.forward import forwarded
 from timegate.web.guard import Guard
 from timegate.web.memento import ApiHandler, MementoHandler
@@ -32,42 +32,42 @@ from timegate.web.origins import Origins
 from timegate.web.proxy import Proxy
 from timegate.web.pwid_resolver import PwidResolver
 from timegate.web.resolve import Resolve
-from timegate.web.shown import Shown
+from timegate.web.shown import VisibleCollections
 from timegate.web.site.archive_pages import ArchivePages
 from timegate.web.site.checks import PATH as CHECKS
-from timegate.web.site.checks import Checks
-from timegate.web.site.dressed import Dressed
-from timegate.web.site.following import Following, News
+from timegate.web.site.checks import ArchiveChecks
+from timegate.web.site.dressed import HtmlProblems
+from timegate.web.site.following import RunningSearches, SearchEvents
 from timegate.web.site.home import Home
 from timegate.web.site.static import static
 from timegate.web.site.timeline import Timeline
 from timegate.web.thttp import Thttp
-from timegate.web.timegate import TimeGate
-from timegate.web.timemap import TimeMap
+from timegate.web.timegate import TimeGateEndpoint
+from timegate.web.timemap import TimeMapEndpoint
 from timegate.web.visitors import robots, unbidden
 from timegate.web.wayback import Availability, Web
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
+class Dependencies:
     """What the handlers are made of."""
 
     config: Config
     answers: Answers
-    guide: Guide
+    guide: Planner
     plan: Router
     """Whom to ask, as far as the client may know of them."""
-    lists: Lists
+    lists: ArchiveLists
     deadlines: Deadlines
-    around: Surroundings
+    around: Neighbours
     fetchers: Mapping[str, Fetcher]
     operations: Operations
     monitor: Monitor
-    news: News
-    collections: Shown
+    news: SearchEvents
+    collections: VisibleCollections
     observe: Observe
     guard: Guard | None = None
-    checks: Checks | None = None
+    checks: ArchiveChecks | None = None
     log: Callable[[Access], None] | None = None
     """Writes down each request."""
     trace: Trace | None = None
@@ -81,25 +81,27 @@ class Rooms:
         return self.config.registry
 
     @property
-    def timemap(self) -> TimeMap:
+    def timemap(self) -> TimeMapEndpoint:
         """Who writes merged TimeMaps."""
         base = self.answers.base_url
-        return TimeMap(self.lists, self.plan, self.registry, lambda: base, self.deadlines)
+        return TimeMapEndpoint(
+            self.lists, self.plan, self.registry, lambda: base, self.deadlines
+        )
 
 
 @asynccontextmanager
-async def routed(rooms: Rooms) -> AsyncIterator[Dispatch]:
+async def routed(rooms: Dependencies) -> AsyncIterator[Dispatch]:
     """Open what watches searches, and give every address its handler."""
     answers = rooms.answers
-    everyone = Everyone(answers, rooms.plan)
-    async with Following(everyone, rooms.news) as following:
+    everyone = ExhaustiveResolver(answers, rooms.plan)
+    async with RunningSearches(everyone, rooms.news) as following:
         home = Home(answers, rooms.registry, everyone, following)
         resolve = Resolve(answers, rooms.registry)
         yield Dispatch(
             _dressed(_exact(rooms, home, resolve), answers),
             _dressed(_prefixes(rooms, resolve), answers),
-            otherwise=Dressed(unbidden(resolve), answers.pages),
-            batch=Batch(resolve),
+            otherwise=HtmlProblems(unbidden(resolve), answers.pages),
+            batch=BatchResolve(resolve),
             observe=rooms.observe,
             posts=_posts(rooms),
             guard=rooms.guard,
@@ -110,7 +112,7 @@ async def routed(rooms: Rooms) -> AsyncIterator[Dispatch]:
         )
 
 
-def _posts(rooms: Rooms) -> dict[str, Posted]:
+def _posts(rooms: Dependencies) -> dict[str, Posted]:
     posts: dict[str, Posted] = {
         "/wayback/available": Availabilities(rooms.answers, rooms.registry)
     }
@@ -120,10 +122,10 @@ def _posts(rooms: Rooms) -> dict[str, Posted]:
 
 
 def _dressed(handlers: Mapping[str, Handler], answers: Answers) -> dict[str, Handler]:
-    return {path: Dressed(handler, answers.pages) for path, handler in handlers.items()}
+    return {path: HtmlProblems(handler, answers.pages) for path, handler in handlers.items()}
 
 
-def _exact(rooms: Rooms, home: Home, resolve: Resolve) -> dict[str, Handler]:
+def _exact(rooms: Dependencies, home: Home, resolve: Resolve) -> dict[str, Handler]:
     operations = rooms.operations
     captures = Captures(rooms.lists, rooms.plan, rooms.deadlines)
     return {
@@ -146,9 +148,9 @@ def _exact(rooms: Rooms, home: Home, resolve: Resolve) -> dict[str, Handler]:
     }
 
 
-def _prefixes(rooms: Rooms, resolve: Resolve) -> dict[str, Handler]:
+def _prefixes(rooms: Dependencies, resolve: Resolve) -> dict[str, Handler]:
     answers, registry, plan = rooms.answers, rooms.registry, rooms.plan
-    timegate = TimeGate(answers, rooms.around)
+    timegate = TimeGateEndpoint(answers, rooms.around)
     old = rooms.config.old_redirects
     return {
         "/timegate/": timegate,
@@ -170,7 +172,7 @@ def _prefixes(rooms: Rooms, resolve: Resolve) -> dict[str, Handler]:
     }
 
 
-def _pages(rooms: Rooms) -> ArchivePages:
+def _pages(rooms: Dependencies) -> ArchivePages:
     return ArchivePages(
         rooms.registry,
         rooms.operations.state,

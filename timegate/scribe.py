@@ -13,7 +13,7 @@ _MOST: Final = 1000
 """Lines that wait; at 100 a second, ten seconds of a reader that stands still."""
 
 
-class Scribe:
+class LogWriter:
     """Writes to the file descriptor *number*, straight: not through what Python keeps for it.
 
     When Python ends it flushes that, and aborts if a thread has it in use.

@@ -4,7 +4,7 @@ Our own come first, so that nobody else learns what we look for, then the one th
 names, then all others. A group follows when the one before it has answered without an exact
 copy, or one archive at a time when it is slower than usual. An exact copy ends the search. At
 the soft deadline the best so far is the answer, at the hard one whatever there is. What is
-still under way goes on and is remembered by the `Desk`.
+still under way goes on and is remembered by the `Coalescer`.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from typing import Final, NamedTuple
 
 from archives.errors import Unreachable
 from archives.model import Closest
-from timegate.desk import Desk, Memory
+from timegate.desk import AnswerMemory, Coalescer
 from timegate.plan import Deadlines, Plan
 from timegate.ranking import ends_search, found, ranked
 from timegate.recalled import attempt_of, tells
-from timegate.resolution import Attempt, Policy, Query, Remembered, Resolution
+from timegate.resolution import Attempt, Preferences, Query, Remembered, Resolution
 from timegate.variants import Spelling, Spellings
 
 # The named archive alone for so long, then one more at a time: with answers at a median of
@@ -40,10 +40,10 @@ class Search:
     def __init__(  # noqa: PLR0913, PLR0917 -- what is asked, of whom, and what is known
         self,
         query: Query,
-        policy: Policy,
+        policy: Preferences,
         plan: Plan,
-        desk: Desk,
-        memory: Memory,
+        desk: Coalescer,
+        memory: AnswerMemory,
         known: Iterable[Attempt],
     ) -> None:
         self._query = query

@@ -118,7 +118,7 @@ class Deny(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is answered: unavailable for legal reasons (RFC 7725), or not found."""
 
 
-class Replay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReplaySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where archived bytes are served."""
 
     base_url: str | None = None
@@ -186,7 +186,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checks: ChecksSection = ChecksSection()
     canaries: CanariesSection = CanariesSection()
     deny: Deny = Deny()
-    replay: Replay = Replay()
+    replay: ReplaySection = ReplaySection()
     forward_proxy: ForwardProxy = ForwardProxy()
     telemetry: Telemetry = Telemetry()
     compatibility: Compatibility = Compatibility()

@@ -21,7 +21,7 @@ _PATIENCE: Final = 1.0
 _MOST: Final = 20_000
 
 
-class Lists(Protocol):
+class CaptureLists(Protocol):
     """Lists of captures that were read before."""
 
     async def recall_timemap(
@@ -33,13 +33,13 @@ class Lists(Protocol):
     ) -> None: ...
 
 
-class Surroundings:
+class Neighbours:
     """Fills in what lies around a copy."""
 
     def __init__(
         self,
         sources: Mapping[str, Source],
-        lists: Lists,
+        lists: CaptureLists,
         ours: frozenset[str],
         patience: float = _PATIENCE,
     ) -> None:

@@ -24,7 +24,7 @@ _SECONDS: Final = 5
 _MOST_WAITING: Final = 2048
 
 
-class NotInstalled(ValueError):
+class TracingNotInstalled(ValueError):
     """OpenTelemetry is wanted and not there."""
 
 
@@ -41,7 +41,7 @@ async def tracing(endpoint: str) -> AsyncIterator[Trace]:
         resources = import_module("opentelemetry.sdk.resources")
     except ImportError as error:
         why = "telemetry.endpoint: OpenTelemetry is missing; install timegate-proxy[otel]"
-        raise NotInstalled(why) from error
+        raise TracingNotInstalled(why) from error
     sender = otlp.OTLPSpanExporter(endpoint=endpoint, timeout=_SECONDS)
     provider = trace.TracerProvider(
         resource=resources.Resource.create({"service.name": "timegate"}),

@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 
 
-class Turnstile:
+class FairTurns:
     """One for what takes about as long each."""
 
     def __init__(self, at_a_turn: int) -> None:

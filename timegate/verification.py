@@ -10,14 +10,14 @@ from typing import Final, Protocol
 
 from archives.errors import ArchiveError, Misbehaved
 from archives.model import Closest, Memento
-from timegate.resolution import Attempt, Policy, Query, Resolution
+from timegate.resolution import Attempt, Preferences, Query, Resolution
 from timegate.resolver import Resolver
 
 _MOST: Final = 3
 """Copies that are looked at: the best, and two more if that is not there."""
 
 
-class Looking(Protocol):
+class MementoProbe(Protocol):
     """Asks an archive for one of its copies. None: it is not there. Raises ArchiveError."""
 
     async def __call__(self, memento: Memento) -> Closest | None: ...
@@ -27,13 +27,13 @@ class Verifier:
     """Resolves, and recommends only what it has seen."""
 
     def __init__(
-        self, resolver: Resolver, looking: Mapping[str, Looking], seconds: float
+        self, resolver: Resolver, looking: Mapping[str, MementoProbe], seconds: float
     ) -> None:
         self._resolver = resolver
         self._looking = looking
         self._seconds = seconds
 
-    async def resolve(self, query: Query, policy: Policy) -> Resolution:
+    async def resolve(self, query: Query, policy: Preferences) -> Resolution:
         """Return the best copy that is really there; the others are kept as failures."""
         lost: list[Attempt] = []
         while True:

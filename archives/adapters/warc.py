@@ -8,7 +8,7 @@ from contextlib import aclosing
 from functools import lru_cache
 from typing import Final
 
-from archives.collection.index import Holdings, Row
+from archives.collection.index import CaptureIndex, IndexRow
 from archives.model import ArchiveEntry, Closest, Memento, Relation
 from archives.moment import Moment
 
@@ -22,7 +22,7 @@ _LONGEST: Final = 500
 class WarcArchive:
     """A `Source` over the index of a collection."""
 
-    def __init__(self, entry: ArchiveEntry, collection: Holdings) -> None:
+    def __init__(self, entry: ArchiveEntry, collection: CaptureIndex) -> None:
         if entry.replay is None:
             raise ValueError(f"{entry.id}: a collection needs a replay template")
         self.entry = entry
@@ -45,11 +45,11 @@ class WarcArchive:
             async for rows in batches:
                 yield [self._memento(row) for row in rows]
 
-    def _closest(self, *rows: Row) -> Closest:
+    def _closest(self, *rows: IndexRow) -> Closest:
         found, *around = map(self._memento, rows)
         return Closest(found, "cdx", (), _neighbours(found, around))
 
-    def _memento(self, row: Row) -> Memento:
+    def _memento(self, row: IndexRow) -> Memento:
         # All the digits: in one second there may be several captures (T-9).
         uri = self._replay.replace("{time14}", row.stamp, 1).replace("{uri}", row.url, 1)
         mime = None if row.mime == _REVISIT else row.mime

@@ -5,10 +5,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from archives.collection.bucket import NotInstalled
+from archives.collection.bucket import S3NotInstalled
 from archives.collection.building import NotWritable, index_collection
-from archives.collection.database import Foreign, Newer, Occupied
-from archives.collection.place import Address, is_elsewhere
+from archives.collection.database import ForeignIndex, IndexInUse, NewerIndex
+from archives.collection.place import RemoteFiles, is_elsewhere
 
 _NICENESS = 10
 """Below whatever answers questions."""
@@ -20,11 +20,18 @@ def main(path: str, index: str) -> int:
         # A service may be kept from it (systemd: SystemCallFilter=~@resources).
         os.nice(_NICENESS)
     try:
-        place = Address(path, Path(index)) if is_elsewhere(path) else Path(path)
+        place = RemoteFiles(path, Path(index)) if is_elsewhere(path) else Path(path)
         summary = index_collection(place, Path(index))
-    except Occupied:
+    except IndexInUse:
         return 0
-    except (NotWritable, NotInstalled, ValueError, OSError, Foreign, Newer) as error:
+    except (
+        NotWritable,
+        S3NotInstalled,
+        ValueError,
+        OSError,
+        ForeignIndex,
+        NewerIndex,
+    ) as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 2
     for complaint in summary.shown:

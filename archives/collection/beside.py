@@ -12,7 +12,7 @@ from typing import BinaryIO, Final, NamedTuple, cast
 
 from archives.formats.decoder import plain
 from archives.formats.json_items import json_value, text_fields
-from archives.formats.rows import Unreadable, stamp_from_digits, status_code
+from archives.formats.rows import UnreadableItem, stamp_from_digits, status_code
 from archives.surt import surt
 from archives.warc.capture import Capture, Damage
 
@@ -41,7 +41,7 @@ _DIRECTIVES: Final = ("!", "@")
 _POSTED: Final = "__wb_method="
 
 
-class Named(NamedTuple):
+class CdxLine(NamedTuple):
     """One line: a capture, in which file it is said to be, and where the line stands."""
 
     name: str
@@ -49,7 +49,7 @@ class Named(NamedTuple):
     at: int
 
 
-def captures_beside(opened: BinaryIO, name: str) -> Iterator[Named | Damage]:
+def captures_beside(opened: BinaryIO, name: str) -> Iterator[CdxLine | Damage]:
     """Read a CDX or CDXJ file line by line, and close it. Raises OSError."""
     with opened as file:
         if not name.lower().endswith(".gz"):
@@ -62,7 +62,7 @@ def captures_beside(opened: BinaryIO, name: str) -> Iterator[Named | Damage]:
             yield Damage(file.tell(), f"the gzip breaks off: {error}")
 
 
-def _lines(file: BinaryIO, packed: BinaryIO | None) -> Iterator[Named | Damage]:
+def _lines(file: BinaryIO, packed: BinaryIO | None) -> Iterator[CdxLine | Damage]:
     legend: tuple[str, ...] = ()
     at = 0
     while line := file.readline(_LONGEST):
@@ -91,14 +91,14 @@ def _skipped(file: BinaryIO) -> int:
     return length
 
 
-def named_in(line: str, legend: tuple[str, ...], at: int) -> Iterator[Named | Damage]:
+def named_in(line: str, legend: tuple[str, ...], at: int) -> Iterator[CdxLine | Damage]:
     """Yield what one line tells: a capture, nothing, or that it cannot be read."""
     try:
         fields = _fields(line, legend)
         # pywb folds what was posted into the key. That capture is no answer to a GET.
         if _POSTED not in fields.get("urlkey", ""):
-            yield Named(_file_name(fields), _capture(fields), at)
-    except Unreadable as error:
+            yield CdxLine(_file_name(fields), _capture(fields), at)
+    except UnreadableItem as error:
         yield Damage(at, f"no line of a CDX file: {error}")
 
 
@@ -111,7 +111,7 @@ def _fields(line: str, legend: tuple[str, ...]) -> Mapping[str, str]:
     values = plain(line).split(" ")
     letters = legend or _USUAL.get(len(values), ())
     if len(values) not in (len(letters), len(letters) + len(_ORIGINAL)) or not letters:
-        raise Unreadable(f"{len(values)} fields")
+        raise UnreadableItem(f"{len(values)} fields")
     return {
         _LETTERS[letter]: value
         for letter, value in zip(letters, values, strict=False)
@@ -122,7 +122,7 @@ def _fields(line: str, legend: tuple[str, ...]) -> Mapping[str, str]:
 def _file_name(fields: Mapping[str, str]) -> str:
     name = fields.get("filename", "").rpartition("/")[2]
     if not name:
-        raise Unreadable("it names no file")
+        raise UnreadableItem("it names no file")
     return name
 
 
@@ -130,7 +130,7 @@ def _capture(fields: Mapping[str, str]) -> Capture:
     stamp = stamp_from_digits(fields.get("timestamp", ""))
     url = fields.get("url", "").partition("#")[0]
     if stamp is None or not url or not url.isprintable():
-        raise Unreadable("no time or no URL")
+        raise UnreadableItem("no time or no URL")
     mime = fields.get("mime") or fields.get("mimetype")
     return Capture(
         surt(url),
@@ -146,7 +146,7 @@ def _capture(fields: Mapping[str, str]) -> Capture:
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or len(text) > 18:
-        raise Unreadable(f"no number of octets: {text[:20]!r}")
+        raise UnreadableItem(f"no number of octets: {text[:20]!r}")
     return int(text)
 
 

@@ -14,8 +14,8 @@ from typing import BinaryIO, Final
 from urllib.parse import urlsplit
 
 from archives.collection.crew import Failed, News
-from archives.collection.folder import MOST_FILES, Listing, Seen, Tell, kind_of
-from archives.collection.planning import Job
+from archives.collection.folder import MOST_FILES, FileSeen, FolderContents, Tell, kind_of
+from archives.collection.planning import IndexJob
 from archives.collection.scanning import batches_of
 from archives.warc.remote import Piece, checked, failure, open_remote, plain_path
 
@@ -36,20 +36,20 @@ _VALID: Final = timedelta(minutes=15)
 _SECOND: Final = 1_000_000_000
 
 
-class NotInstalled(Exception):
+class S3NotInstalled(Exception):
     """What reads s3:// is an extra."""
 
     def __init__(self) -> None:
         super().__init__("s3:// needs obstore: pip install 'timegate-proxy[s3]'")
 
 
-class Bucket:
+class S3Bucket:
     """What lies in a bucket below a prefix; `Files` for the indexer, addresses for a server."""
 
     def __init__(self, url: str) -> None:
         """Read ``s3://bucket/prefix/``. Raises NotInstalled or ValueError."""
         if not _INSTALLED:
-            raise NotInstalled
+            raise S3NotInstalled
         parts = urlsplit(url)
         if parts.scheme.lower() != "s3" or not parts.netloc or "@" in parts.netloc:
             raise ValueError("write s3://bucket/prefix/; credentials come from the environment")
@@ -68,9 +68,9 @@ class Bucket:
             retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=_TIMEOUT)},
         )
 
-    def listing(self, tell: Tell) -> Listing:
+    def listing(self, tell: Tell) -> FolderContents:
         """Return the WARCs and WACZs there; CDX files are left to who lies beside them."""
-        seen: dict[str, Seen] = {}
+        seen: dict[str, FileSeen] = {}
         try:
             for objects in obstore.list(self._store):
                 for each in objects:
@@ -79,12 +79,12 @@ class Bucket:
                         continue
                     if len(seen) >= MOST_FILES:
                         tell(each["path"], 0, f"left out: more than {MOST_FILES} files")
-                        return Listing(seen, ())
+                        return FolderContents(seen, ())
                     time = _state(each["last_modified"], each["e_tag"])
-                    seen[each["path"]] = Seen(each["path"], kind, each["size"], time)
+                    seen[each["path"]] = FileSeen(each["path"], kind, each["size"], time)
         except (BaseError, OSError) as error:
             raise failure(_told(error)) from error
-        return Listing(seen, ())
+        return FolderContents(seen, ())
 
     def address(self, path: str) -> str:
         """Return a signed address of one file: a secret for as long as it is valid."""
@@ -103,7 +103,7 @@ class Bucket:
     def open(self, path: str) -> BinaryIO:
         return open_remote(self, path, ahead=_AHEAD)
 
-    def read(self, jobs: Sequence[Job], workers: int) -> Iterator[News]:
+    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[News]:
         """Read one file after another: what is waited for is the network."""
         del workers
         for job in jobs:

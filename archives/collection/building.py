@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Final
 
 from archives.collection.beside import captures_beside
-from archives.collection.bucket import Bucket
-from archives.collection.claims import Claims, Unsound
+from archives.collection.bucket import S3Bucket
+from archives.collection.claims import Claims, UntrustedCdx
 from archives.collection.crew import Failed
 from archives.collection.database import alone, is_damage, open_writer, set_aside
 from archives.collection.files import Files, OnDisk
 from archives.collection.filling import Filling
-from archives.collection.folder import Seen
-from archives.collection.place import Address, Place
-from archives.collection.planning import Job, Plan, plan
-from archives.collection.scanning import Batch
-from archives.collection.summary import Progress, Summary
-from archives.collection.writing import Part, Writer
+from archives.collection.folder import FileSeen
+from archives.collection.place import LocalFiles, RemoteFiles
+from archives.collection.planning import IndexJob, IndexPlan, plan
+from archives.collection.scanning import CaptureBatch
+from archives.collection.summary import IndexProgress, IndexSummary
+from archives.collection.writing import IndexPart, IndexWriter
 from archives.warc.capture import Damage
 
 _HEAD: Final = 4096
@@ -33,7 +33,7 @@ _EMPTIED: Final = (
     "nothing is there any more, so the index is left as it is: is it mounted? "
     "If everything was removed on purpose, use --read-all"
 )
-Watch = Callable[[Progress], None]
+Watch = Callable[[IndexProgress], None]
 
 
 class NotWritable(Exception):
@@ -41,21 +41,21 @@ class NotWritable(Exception):
 
 
 def index_collection(
-    path: Path | Address,
+    path: Path | RemoteFiles,
     index: Path | None = None,
     workers: int = 1,
     progress: Watch = lambda _: None,
     *,
     read_all: bool = False,
-) -> Summary:
+) -> IndexSummary:
     """Bring the index of the collection at *path* up to date.
 
     Raises OSError where the collection cannot be listed, NotWritable, Occupied where another
     process is at it, Newer or Foreign where the file there is none of this release; for what
     is elsewhere also NotInstalled, or ValueError for an address that cannot be listed.
     """
-    place = path if isinstance(path, Address) else Place.of(path, index)
-    files = OnDisk(place) if isinstance(place, Place) else Bucket(place.url)
+    place = path if isinstance(path, RemoteFiles) else LocalFiles.of(path, index)
+    files = OnDisk(place) if isinstance(place, LocalFiles) else S3Bucket(place.url)
     _make_room(place.index)
     with alone(place.index):
         try:
@@ -84,7 +84,7 @@ class _Run:
 
     def __init__(
         self,
-        place: Place | Address,
+        place: LocalFiles | RemoteFiles,
         files: Files,
         workers: int,
         progress: Watch,
@@ -93,10 +93,10 @@ class _Run:
     ) -> None:
         self._files = files
         self._watch = progress
-        self.summary = Summary()
+        self.summary = IndexSummary()
         connection, self.summary.rebuilt = open_writer(place.index)
         with closing(connection):
-            self._writer = Writer(connection)
+            self._writer = IndexWriter(connection)
             self._do(workers, read_all=read_all)
 
     def _do(self, workers: int, *, read_all: bool) -> None:
@@ -117,7 +117,7 @@ class _Run:
         writer.sweep()
         writer.finish(complete=not listing.missed)
 
-    def _begin(self, todo: Plan) -> None:
+    def _begin(self, todo: IndexPlan) -> None:
         summary = self.summary
         summary.files = sum(file.kind != "cdx" for file in self._found.values())
         summary.unchanged = todo.unchanged
@@ -127,7 +127,7 @@ class _Run:
         self._done = 0
         self._tell(0)
 
-    def _take_list(self, job: Job, needed: dict[str, Job]) -> None:
+    def _take_list(self, job: IndexJob, needed: dict[str, IndexJob]) -> None:
         """Take from a CDX file what it tells of files that are *needed*, and cross them off."""
         claims = Claims(job.file, needed, self._found)
         filling = Filling(self._writer, self.summary, via=job.file.path)
@@ -140,9 +140,9 @@ class _Run:
                 elif found is not None:
                     file, capture = found
                     filling.add(filling.part(file), [capture])
-        except (OSError, Unsound) as error:
+        except (OSError, UntrustedCdx) as error:
             filling.give_up(job.replaces)
-            at = error.at if isinstance(error, Unsound) else 0
+            at = error.at if isinstance(error, UntrustedCdx) else 0
             self.summary.complain(job.file.path, at, str(error))
             return
         replaced = [part for path in claims.taken for part in needed.pop(path).replaces]
@@ -152,7 +152,7 @@ class _Run:
         self.summary.octets += sum(self._found[path].size for path in claims.taken)
         self._tell(0)
 
-    def _read(self, jobs: list[Job], workers: int) -> None:
+    def _read(self, jobs: list[IndexJob], workers: int) -> None:
         fillings: dict[str, Filling] = {}
         under_way: dict[str, int] = {}
         for job, news in self._files.read(jobs, workers):
@@ -161,7 +161,7 @@ class _Run:
                 head = self._head(path, _HEAD)
                 fillings[path] = Filling(self._writer, self.summary, head=head)
             filling = fillings[path]
-            if isinstance(news, Batch):
+            if isinstance(news, CaptureBatch):
                 under_way[path] = self._fill(filling, job, news) or under_way.get(path, 0)
             else:
                 self._finish(filling, job, news)
@@ -169,14 +169,14 @@ class _Run:
                 under_way.pop(path, None)
             self._tell(sum(under_way.values()))
 
-    def _fill(self, filling: Filling, job: Job, batch: Batch) -> int:
+    def _fill(self, filling: Filling, job: IndexJob, batch: CaptureBatch) -> int:
         part = filling.part(job.file, batch.member)
         filling.add(part, batch.captures)
         for damage in batch.damages:
             filling.complain(part, job.file.path, damage.offset, damage.why)
         return batch.captures[-1].offset - job.start if batch.captures else 0
 
-    def _finish(self, filling: Filling, job: Job, news: Failed | None) -> None:
+    def _finish(self, filling: Filling, job: IndexJob, news: Failed | None) -> None:
         if news is not None:
             filling.give_up(job.replaces)
             self.summary.complain(job.file.path, job.start, news.why)
@@ -187,7 +187,7 @@ class _Run:
         self._done += 1
         self.summary.octets += job.file.size - job.start
 
-    def _grew(self, file: Seen, part: Part) -> bool:
+    def _grew(self, file: FileSeen, part: IndexPart) -> bool:
         """Whether it is longer than it was, and begins as it did."""
         if file.size <= part.size or not part.upto:
             return False
@@ -203,5 +203,7 @@ class _Run:
     def _tell(self, under_way: int) -> None:
         octets = self.summary.octets + under_way
         self._watch(
-            Progress(self._done, self._of_files, octets, self._of_octets, self.summary.captures)
+            IndexProgress(
+                self._done, self._of_files, octets, self._of_octets, self.summary.captures
+            )
         )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
-from archives.collection.index import Row
+from archives.collection.index import IndexRow
 from archives.moment import Moment, whole_second
 
 _SECOND: Final = 1_000_000_000
@@ -38,27 +38,27 @@ def pivot(at: Moment) -> str:
     return at.digits if whole else Moment.of(at.negotiated).digits
 
 
-def nearest_row(rows: Iterable[Row], url: str, at: Moment) -> Row | None:
+def nearest_row(rows: Iterable[IndexRow], url: str, at: Moment) -> IndexRow | None:
     """Return the best of *rows*."""
     return min(rows, key=remoteness(url, at), default=None)
 
 
-def newest_row(rows: Iterable[Row], url: str) -> Row | None:
+def newest_row(rows: Iterable[IndexRow], url: str) -> IndexRow | None:
     """Return the latest; of those as late the very URL, then a page rather than an error."""
     return max(rows, key=lambda row: (row.stamp, row.url == url, is_page(row)), default=None)
 
 
-def same_second(rows: Iterable[Row], url: str) -> Row | None:
+def same_second(rows: Iterable[IndexRow], url: str) -> IndexRow | None:
     """Return the best of captures that are all of the time asked for."""
     return max(rows, key=lambda row: (row.url == url, is_page(row)), default=None)
 
 
-def remoteness(url: str, at: Moment) -> Callable[[Row], Remoteness]:
+def remoteness(url: str, at: Moment) -> Callable[[IndexRow], Remoteness]:
     """Return what measures how far a row is from what was asked: the least is the best."""
     first, last, instant = _bounds(at)
     digits = at.digits
 
-    def measure(row: Row) -> Remoteness:
+    def measure(row: IndexRow) -> Remoteness:
         stamp = row.stamp
         captured = nanoseconds(stamp)
         inside = stamp.startswith(digits)
@@ -80,6 +80,6 @@ def _bounds(at: Moment) -> tuple[int, int, int]:
     return int(first.timestamp()) * _SECOND, int(last.timestamp()) * _SECOND, instant
 
 
-def is_page(row: Row) -> bool:
+def is_page(row: IndexRow) -> bool:
     """Whether it is not known to be an error or a redirect (S-5)."""
     return row.status is None or 200 <= row.status <= 299

@@ -17,11 +17,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from archives.collection.database import Foreign, Newer, Outdated
+from archives.collection.database import ForeignIndex, NewerIndex, OutdatedIndex
 from archives.collection.familiar import Familiar
-from archives.collection.index import Key, Row
+from archives.collection.index import IndexRow, Key
 from archives.collection.lookup import BATCH, Lookup
-from archives.collection.place import Address, Place
+from archives.collection.place import LocalFiles, RemoteFiles
 from archives.errors import Unreachable
 from archives.moment import Moment
 
@@ -45,7 +45,7 @@ class Collection:
     def __init__(
         self,
         id: str,  # noqa: A002 -- what the registry calls it
-        path: Path | Address,
+        path: Path | RemoteFiles,
         index: Path | None = None,
         clock: Callable[[], float] = time.perf_counter,
         waits: Callable[[], int] | None = None,
@@ -55,7 +55,7 @@ class Collection:
         Of files elsewhere the address says where the index is.
         """
         self.id = id
-        self.place = path if isinstance(path, Address) else Place.of(path, index)
+        self.place = path if isinstance(path, RemoteFiles) else LocalFiles.of(path, index)
         self._lookup = Lookup(self.place.index, self.place.root, _PATIENCE)
         self._swift = Lookup(self.place.index, self.place.root, 0.0, Familiar())
         self._clock = clock
@@ -87,24 +87,24 @@ class Collection:
     ) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self.__exit__, None, None, None)
 
-    async def nearest(self, url: str, at: Moment | None) -> Row | None:
+    async def nearest(self, url: str, at: Moment | None) -> IndexRow | None:
         """Return the capture nearest to *at* (None: the newest); None if there is none.
 
         Inside the interval the very URL goes before its variants, outside only time counts.
         """
         return await self._one(url, lambda lookup: lookup.nearest(_page(url), at))
 
-    async def at(self, url: str, stamp: str) -> Row | None:
+    async def at(self, url: str, stamp: str) -> IndexRow | None:
         """Return the capture with exactly these digits, the very URL before its variants."""
         return await self._one(url, lambda lookup: lookup.at(_page(url), stamp))
 
-    async def placed(self, url: str, at: Moment | None) -> Sequence[Row]:
+    async def placed(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
         """Return the nearest, then the first, those before and after it, and the last."""
         return await self._one(url, lambda lookup: lookup.placed(_page(url), at) or None) or ()
 
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
-    ) -> Row | None:
+    ) -> IndexRow | None:
         """Return the record whose payload a revisit repeats.
 
         *refers_to*: the URL and the date it names, as WARC-Refers-To writes them or as digits.
@@ -113,7 +113,7 @@ class Collection:
             url, lambda lookup: lookup.original_of(_page(url), digest, refers_to)
         )
 
-    async def listed(self, url: str) -> AsyncGenerator[Sequence[Row], None]:
+    async def listed(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Yield every capture in batches, oldest first."""
         page = _page(url)
         after: Key | None = None
@@ -126,7 +126,7 @@ class Collection:
 
     async def ranged(
         self, lower: str, upper: str, after: Key | None = None
-    ) -> AsyncGenerator[Sequence[Row], None]:
+    ) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Yield what lies from SURT *lower* to before *upper*, in order of SURT and time.
 
         *after* is the `key` of the last row somebody has already.
@@ -148,7 +148,7 @@ class Collection:
             waits = self._waits()
             try:
                 return question(self._swift)
-            except (OSError, sqlite3.Error, Foreign, Newer, Outdated):
+            except (OSError, sqlite3.Error, ForeignIndex, NewerIndex, OutdatedIndex):
                 self._slow_until = began + _REST  # and the threads tell what is the matter
             finally:
                 if self._clock() - began > _SWIFT and self._waits() > waits:
@@ -181,7 +181,7 @@ class Collection:
         except FileNotFoundError:
             why = f"not indexed yet: run {self.place.command}"
             raise Unreachable(self.id, url, why) from None
-        except (Foreign, Newer, Outdated) as error:
+        except (ForeignIndex, NewerIndex, OutdatedIndex) as error:
             raise Unreachable(self.id, url, f"its index is {error}") from error
         except (OSError, sqlite3.Error) as error:
             why = f"its index cannot be read: {error}; {self.place.command} may mend it"

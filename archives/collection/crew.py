@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from archives.collection.planning import Job
-from archives.collection.scanning import Batch, Task, batches_in
+from archives.collection.planning import IndexJob
+from archives.collection.scanning import CaptureBatch, ScanTask, batches_in
 
 _GRACE: Final = 5.0
 _MESSAGE: Final = msgspec.msgpack.Decoder(list[object] | str | None)
-_BATCH: Final = msgspec.msgpack.Decoder(Batch)
+_BATCH: Final = msgspec.msgpack.Decoder(CaptureBatch)
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
@@ -29,18 +29,18 @@ class Failed(NamedTuple):
     why: str
 
 
-News = tuple[Job, Batch | Failed | None]
+News = tuple[IndexJob, CaptureBatch | Failed | None]
 """What came of a job: some of it, a failure, or None at its end."""
 
 
-def read_files(jobs: Sequence[Job], root: str, workers: int) -> Iterator[News]:
+def read_files(jobs: Sequence[IndexJob], root: str, workers: int) -> Iterator[News]:
     """Read every file; what comes of several at once is mixed."""
     if workers <= 1 or len(jobs) <= 1:
         return _read_here(jobs, root)
     return _read_apart(list(reversed(jobs)), root, min(workers, len(jobs)))
 
 
-def _read_here(jobs: Sequence[Job], root: str) -> Iterator[News]:
+def _read_here(jobs: Sequence[IndexJob], root: str) -> Iterator[News]:
     for job in jobs:
         try:
             for batch in batches_in(_task(job, root)):
@@ -51,7 +51,7 @@ def _read_here(jobs: Sequence[Job], root: str) -> Iterator[News]:
             yield job, None
 
 
-def _read_apart(waiting: list[Job], root: str, count: int) -> Iterator[News]:
+def _read_apart(waiting: list[IndexJob], root: str, count: int) -> Iterator[News]:
     with _crew() as crew:
         while waiting or crew:
             while waiting and len(crew) < count:
@@ -62,7 +62,7 @@ def _read_apart(waiting: list[Job], root: str, count: int) -> Iterator[News]:
                 worker = crew[ready]  # type: ignore[index]
                 job, news = worker.news()
                 yield job, news
-                if isinstance(news, Batch):
+                if isinstance(news, CaptureBatch):
                     continue
                 if waiting and not worker.is_dead:
                     worker.begin(waiting.pop(), root)
@@ -83,9 +83,9 @@ class _Worker:
                 pass_fds=(theirs.fileno(),),
             )
         self.is_dead = False
-        self._job: Job | None = None
+        self._job: IndexJob | None = None
 
-    def begin(self, job: Job, root: str) -> None:
+    def begin(self, job: IndexJob, root: str) -> None:
         self._job = job
         try:
             self.connection.send_bytes(_encode(_task(job, root)))
@@ -122,7 +122,7 @@ def _crew() -> Iterator[dict["Connection[bytes, bytes]", _Worker]]:
             worker.end()
 
 
-def _understood(message: bytes) -> Batch | Failed | None:
+def _understood(message: bytes) -> CaptureBatch | Failed | None:
     match _MESSAGE.decode(message):
         case None:
             return None
@@ -132,5 +132,5 @@ def _understood(message: bytes) -> Batch | Failed | None:
             return _BATCH.decode(message)
 
 
-def _task(job: Job, root: str) -> Task:
-    return Task(os.path.join(root, job.file.path), job.file.kind, job.start)  # noqa: PTH118
+def _task(job: IndexJob, root: str) -> ScanTask:
+    return ScanTask(os.path.join(root, job.file.path), job.file.kind, job.start)  # noqa: PTH118

@@ -54,23 +54,23 @@ _WRITER_CACHE: Final = 64 * 1024
 """Kilobytes: rows come in the order of the crawl, and go into the order of the web."""
 
 
-class Foreign(Exception):
+class ForeignIndex(Exception):
     """The file is a database, but somebody else's: it is left alone."""
 
 
-class Outdated(Exception):
+class OutdatedIndex(Exception):
     """The file is an index of ours with other tables than these."""
 
 
-class Torn(Exception):
+class TornIndex(Exception):
     """The file is an index of ours that is not whole: a copy made while it was written."""
 
 
-class Newer(Exception):
+class NewerIndex(Exception):
     """The file was written by a later release."""
 
 
-class Occupied(Exception):
+class IndexInUse(Exception):
     """Another process is building this index."""
 
 
@@ -81,7 +81,7 @@ def open_writer(path: Path) -> tuple[sqlite3.Connection, bool]:
     """
     try:
         return _writer(path), False
-    except (Outdated, Torn):
+    except (OutdatedIndex, TornIndex):
         set_aside(path)
     except sqlite3.Error as error:
         if not is_damage(error):
@@ -132,7 +132,7 @@ def alone(path: Path, purpose: str = "lock") -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Occupied(str(path)) from None
+            raise IndexInUse(str(path)) from None
         yield
     finally:
         os.close(descriptor)
@@ -182,10 +182,10 @@ def _check(connection: sqlite3.Connection) -> None:
     with closing(connection.execute("PRAGMA quick_check(1)")) as told:
         found = str(told.fetchone()[0])
     if found != "ok":
-        raise Torn(found)
+        raise TornIndex(found)
     with closing(connection.execute(_MISSING)) as missing:
         if missing.fetchone() is not None:
-            raise Torn("captures are missing")
+            raise TornIndex("captures are missing")
 
 
 def _reader(address: str, patience: float) -> sqlite3.Connection:
@@ -210,11 +210,11 @@ def _judge(connection: sqlite3.Connection) -> None:
     application = _number(connection, "PRAGMA application_id")
     layout = _number(connection, "PRAGMA user_version")
     if application != APPLICATION:
-        raise Foreign("a database, but not an index of ours")
+        raise ForeignIndex("a database, but not an index of ours")
     if layout > LAYOUT:
-        raise Newer(f"written by a later release (layout {layout}, known is {LAYOUT})")
+        raise NewerIndex(f"written by a later release (layout {layout}, known is {LAYOUT})")
     if layout != LAYOUT or _objects(connection) != set(_TABLES):
-        raise Outdated("an index of another layout")
+        raise OutdatedIndex("an index of another layout")
 
 
 def _furnish(connection: sqlite3.Connection) -> None:

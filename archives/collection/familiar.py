@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
 
-from archives.collection.index import Row
+from archives.collection.index import IndexRow
 
 LONGEST: Final = 2_000
 """Captures of a page that is kept."""
@@ -27,7 +27,7 @@ Version = tuple[object, ...]
 _stamp: Final = attrgetter("stamp")
 
 
-Read = Callable[[Row | None], Sequence[Row]]
+Read = Callable[[IndexRow | None], Sequence[IndexRow]]
 """Returns the first captures of a page behind one, or its first, `BATCH` of them at most."""
 
 
@@ -35,7 +35,7 @@ Read = Callable[[Row | None], Sequence[Row]]
 class _Page:
     version: Version
     asked: int = 0
-    rows: list[Row] = field(default_factory=list)
+    rows: list[IndexRow] = field(default_factory=list)
     """Oldest first."""
     stamps: list[str] = field(default_factory=list)
     is_whole: bool = False
@@ -59,7 +59,9 @@ class Familiar:
         self._pages: OrderedDict[str, _Page] = OrderedDict()
         self._size = 0
 
-    def placed(self, key: str, instant: str, version: Version, read: Read) -> Sequence[Row]:
+    def placed(
+        self, key: str, instant: str, version: Version, read: Read
+    ) -> Sequence[IndexRow]:
         """Return the first, two before *instant*, two after it, and the last, in this order.
 
         Nothing where the page is not familiar, or not there.

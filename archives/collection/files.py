@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Protocol
 
 from archives.collection.crew import News, read_files
-from archives.collection.folder import Listing, Tell, files_in
-from archives.collection.place import Place
-from archives.collection.planning import Job
+from archives.collection.folder import FolderContents, Tell, files_in
+from archives.collection.place import LocalFiles
+from archives.collection.planning import IndexJob
 
 
 class Files(Protocol):
     """What can be listed and read. Each raises OSError where it cannot."""
 
-    def listing(self, tell: Tell) -> Listing:
+    def listing(self, tell: Tell) -> FolderContents:
         """Return what there is; *tell* takes complaints."""
         ...
 
@@ -20,7 +20,7 @@ class Files(Protocol):
         """Open one file."""
         ...
 
-    def read(self, jobs: Sequence[Job], workers: int) -> Iterator[News]:
+    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[News]:
         """Read files to their end."""
         ...
 
@@ -28,14 +28,14 @@ class Files(Protocol):
 class OnDisk:
     """Files in a folder, or a single one."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: LocalFiles) -> None:
         self._place = place
 
-    def listing(self, tell: Tell) -> Listing:
+    def listing(self, tell: Tell) -> FolderContents:
         return files_in(self._place, tell)
 
     def open(self, path: str) -> BinaryIO:
         return (self._place.root / path).open("rb")
 
-    def read(self, jobs: Sequence[Job], workers: int) -> Iterator[News]:
+    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[News]:
         return read_files(jobs, str(self._place.root), workers)

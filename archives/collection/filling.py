@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from archives.collection.folder import Seen
-from archives.collection.summary import Summary
-from archives.collection.writing import Filled, Writer
+from archives.collection.folder import FileSeen
+from archives.collection.summary import IndexSummary
+from archives.collection.writing import Filled, IndexWriter
 from archives.warc.capture import Capture
 
 _ENOUGH: Final = 10_000
@@ -15,7 +15,7 @@ class Filling:
     """The parts of one file, or of all the files that one CDX file tells of."""
 
     def __init__(
-        self, writer: Writer, summary: Summary, *, head: bytes = b"", via: str = ""
+        self, writer: IndexWriter, summary: IndexSummary, *, head: bytes = b"", via: str = ""
     ) -> None:
         self._writer = writer
         self._summary = summary
@@ -27,7 +27,7 @@ class Filling:
         self._complaints: dict[int, int] = {}
         self._rows: list[tuple[int, Capture]] = []
 
-    def part(self, file: Seen, member: str = "") -> int:
+    def part(self, file: FileSeen, member: str = "") -> int:
         """Return the part for *member* of *file*, begun if there is none yet."""
         part = self._parts.get((file.path, member))
         if part is None:
@@ -54,7 +54,7 @@ class Filling:
         self._summary.complain(file, offset, why)
 
     def publish(
-        self, replaced: tuple[int, ...], grown: Seen | None = None, upto: int = 0
+        self, replaced: tuple[int, ...], grown: FileSeen | None = None, upto: int = 0
     ) -> None:
         """Let all of it be seen, instead of the parts it replaces."""
         self._write()

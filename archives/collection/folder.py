@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from archives.collection.place import Place
+from archives.collection.place import LocalFiles
 
 Kind = Literal["warc", "wacz", "cdx"]
 MOST_FILES: Final = 1_000_000
@@ -29,7 +29,7 @@ Tell = Callable[[str, int, str], None]
 """Takes a complaint: file, offset, why."""
 
 
-class Seen(NamedTuple):
+class FileSeen(NamedTuple):
     """One file as the walk saw it."""
 
     path: str
@@ -40,10 +40,10 @@ class Seen(NamedTuple):
     """In nanoseconds."""
 
 
-class Listing(NamedTuple):
+class FolderContents(NamedTuple):
     """What a walk found."""
 
-    files: dict[str, Seen]
+    files: dict[str, FileSeen]
     """By path."""
     missed: tuple[str, ...]
     """Folders and files that could not be looked at: nobody knows whether they are gone."""
@@ -53,17 +53,17 @@ class Listing(NamedTuple):
         return any(not each or f"{path}/".startswith(f"{each}/") for each in self.missed)
 
 
-def files_in(place: Place, tell: Tell) -> Listing:
+def files_in(place: LocalFiles, tell: Tell) -> FolderContents:
     """Return the files of a collection. Raises OSError if it is not there."""
     if place.is_file:
         entry = place.root / place.path.name
         found = entry.stat()
         kind = kind_of(entry.name) or "warc"
-        file = Seen(entry.name, kind, found.st_size, found.st_mtime_ns)
-        return Listing({file.path: file}, ())
+        file = FileSeen(entry.name, kind, found.st_size, found.st_mtime_ns)
+        return FolderContents({file.path: file}, ())
     # It may be a mount that is not there: that is no empty collection, so it raises.
     os.scandir(place.root).close()
-    seen: dict[str, Seen] = {}
+    seen: dict[str, FileSeen] = {}
     missed: list[str] = []
     for each in _walked(place.root, "", os.path.realpath(place.root), tell, 0):
         if isinstance(each, str):
@@ -73,7 +73,7 @@ def files_in(place: Place, tell: Tell) -> Listing:
         else:
             tell(each.path, 0, f"left out: the collection has more than {MOST_FILES} files")
             break
-    return Listing(seen, tuple(missed))
+    return FolderContents(seen, tuple(missed))
 
 
 def kind_of(name: str) -> Kind | None:
@@ -84,7 +84,7 @@ def kind_of(name: str) -> Kind | None:
 
 def _walked(
     folder: Path, prefix: str, home: str, tell: Tell, depth: int
-) -> Iterator[Seen | str]:
+) -> Iterator[FileSeen | str]:
     """Yield files, and the paths of what could not be looked at."""
     try:
         with os.scandir(folder) as listing:
@@ -108,7 +108,7 @@ def _walked(
 
 def _file(
     entry: "os.DirEntry[str]", path: str, kind: Kind, home: str, tell: Tell
-) -> Iterator[Seen | str]:
+) -> Iterator[FileSeen | str]:
     if not path.isprintable():
         tell(ascii(path), 0, "left out: its name cannot be written")
         return
@@ -122,4 +122,4 @@ def _file(
         yield path
         return
     if entry.is_file():
-        yield Seen(path, kind, found.st_size, found.st_mtime_ns)
+        yield FileSeen(path, kind, found.st_size, found.st_mtime_ns)

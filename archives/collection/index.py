@@ -9,7 +9,7 @@ Key = tuple[str, str, int, int]
 """Where a row stands in the index: SURT, stamp, part, offset."""
 
 
-class Row(NamedTuple):
+class IndexRow(NamedTuple):
     """One capture as it is found: what the index knows of it, and which file to open."""
 
     stamp: str
@@ -36,13 +36,13 @@ class Row(NamedTuple):
         return self.surt, self.stamp, self.part, self.offset
 
 
-class Holdings(Protocol):
+class CaptureIndex(Protocol):
     """What can be asked of a collection. Each raises ArchiveError where it cannot tell."""
 
-    async def placed(self, url: str, at: Moment | None) -> Sequence[Row]:
+    async def placed(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
         """Return the nearest, then the first, those before and after it, and the last."""
         ...
 
-    def listed(self, url: str) -> AsyncGenerator[Sequence[Row], None]:
+    def listed(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Yield every capture in batches, oldest first."""
         ...

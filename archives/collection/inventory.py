@@ -14,20 +14,20 @@ from archives.collection.beside import captures_beside
 from archives.collection.building import NotWritable
 from archives.collection.database import alone, is_damage, open_writer, set_aside
 from archives.collection.filling import Filling
-from archives.collection.folder import MOST_FILES, Seen
-from archives.collection.place import Address
-from archives.collection.summary import Summary
-from archives.collection.writing import Part, Writer
+from archives.collection.folder import MOST_FILES, FileSeen
+from archives.collection.place import RemoteFiles
+from archives.collection.summary import IndexSummary
+from archives.collection.writing import IndexPart, IndexWriter
 from archives.warc.capture import Damage
 
 
-def index_inventory(address: Address, inventory: Path) -> Summary:
+def index_inventory(address: RemoteFiles, inventory: Path) -> IndexSummary:
     """Bring the index up to date with the CDX or CDXJ file *inventory*.
 
     Raises OSError, NotWritable, Occupied, Newer or Foreign, as `index_collection` does.
     """
     found = inventory.stat()
-    listing = Seen(inventory.name, "cdx", found.st_size, found.st_mtime_ns)
+    listing = FileSeen(inventory.name, "cdx", found.st_size, found.st_mtime_ns)
     address.index.parent.mkdir(parents=True, exist_ok=True)
     with alone(address.index):
         try:
@@ -42,11 +42,11 @@ def index_inventory(address: Address, inventory: Path) -> Summary:
         return summary
 
 
-def _indexed(index: Path, inventory: Path, listing: Seen) -> Summary:
-    summary = Summary()
+def _indexed(index: Path, inventory: Path, listing: FileSeen) -> IndexSummary:
+    summary = IndexSummary()
     connection, summary.rebuilt = open_writer(index)
     with closing(connection):
-        writer = Writer(connection)
+        writer = IndexWriter(connection)
         writer.bury_unfinished()
         parts = writer.parts()
         if _is_current(parts, listing):
@@ -58,13 +58,17 @@ def _indexed(index: Path, inventory: Path, listing: Seen) -> Summary:
     return summary
 
 
-def _is_current(parts: Iterable[Part], listing: Seen) -> bool:
+def _is_current(parts: Iterable[IndexPart], listing: FileSeen) -> bool:
     known = [part for part in parts if part.path == listing.path]
     return any((part.size, part.mtime) == (listing.size, listing.mtime) for part in known)
 
 
 def _fill(
-    writer: Writer, summary: Summary, inventory: Path, listing: Seen, parts: Iterable[Part]
+    writer: IndexWriter,
+    summary: IndexSummary,
+    inventory: Path,
+    listing: FileSeen,
+    parts: Iterable[IndexPart],
 ) -> None:
     """Take all of it, instead of what was taken before."""
     filling = Filling(writer, summary, via=listing.path)
@@ -79,7 +83,7 @@ def _fill(
             filling.complain(own, listing.path, item.at, why)
             continue
         names.add(item.name)
-        file = Seen(item.name, "warc", 0, listing.mtime)
+        file = FileSeen(item.name, "warc", 0, listing.mtime)
         filling.add(filling.part(file), [item.capture])
     filling.publish(tuple(part.id for part in parts))
     summary.files = summary.from_cdx = len(names)

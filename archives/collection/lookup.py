@@ -19,7 +19,7 @@ from archives.collection.choosing import is_page, nearest_row, newest_row, pivot
 from archives.collection.database import open_reader
 from archives.collection.familiar import BATCH as LEARNT
 from archives.collection.familiar import Familiar, Version
-from archives.collection.index import Key, Row
+from archives.collection.index import IndexRow, Key
 from archives.moment import Moment
 from archives.surt import surt
 
@@ -120,7 +120,7 @@ class Lookup:
         with closing(self._connection().execute("SELECT complete FROM pass")) as rows:
             return bool(rows.fetchone()[0])
 
-    def nearest(self, url: str, at: Moment | None) -> Row | None:
+    def nearest(self, url: str, at: Moment | None) -> IndexRow | None:
         """Return the capture nearest to *at*; the newest where no time is asked."""
         key = surt(url)
         if at is None:
@@ -132,12 +132,12 @@ class Lookup:
             return found
         return self._weighed(key, url, at)
 
-    def at(self, url: str, stamp: str) -> Row | None:
+    def at(self, url: str, stamp: str) -> IndexRow | None:
         """Return the capture with exactly these digits."""
         rows = self._rows(_EXACT, surt(url), stamp, stamp + "\0", _FAR)
         return same_second(rows, url)
 
-    def placed(self, url: str, at: Moment | None) -> list[Row]:
+    def placed(self, url: str, at: Moment | None) -> list[IndexRow]:
         """Return the nearest, then the first, those before and after it, and the last.
 
         Nothing where there is none. Of the others one may be missing, or the nearest itself.
@@ -154,7 +154,7 @@ class Lookup:
         around = self._rows(_SURROUNDING, key, 1, key, stamp, 1, key, stamp, 1, key, 1)
         return [found, *around]
 
-    def _placed(self, key: str, instant: str) -> Sequence[Row]:
+    def _placed(self, key: str, instant: str) -> Sequence[IndexRow]:
         """Return the first, two before *instant*, two behind it, the last, in this order."""
         if self._familiar is not None:
             read = partial(self._behind, key)
@@ -164,13 +164,13 @@ class Lookup:
         rows = self._rows(_PLACED, key, 1, key, instant, 2, key, instant, 2, key, 1)
         return sorted(rows, key=_place)
 
-    def _behind(self, key: str, last: Row | None) -> list[Row]:
+    def _behind(self, key: str, last: IndexRow | None) -> list[IndexRow]:
         place = ("", 0, 0) if last is None else last.key[1:]
         return self._rows(_PAGE, key, *place, LEARNT)
 
     def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
-    ) -> Row | None:
+    ) -> IndexRow | None:
         """Return the record that a revisit repeats: what it refers to, or the same payload."""
         if refers_to is not None:
             target, date = refers_to
@@ -183,16 +183,16 @@ class Lookup:
             return None
         return self._payload(url, "", _BEHIND_DIGITS, digest)
 
-    def listed(self, url: str, after: Key | None) -> list[Row]:
+    def listed(self, url: str, after: Key | None) -> list[IndexRow]:
         """Return the first captures behind *after*, oldest first."""
         _, stamp, part, offset = after or ("", "", 0, 0)
         return self._rows(_PAGE, surt(url), stamp, part, offset, BATCH)
 
-    def ranged(self, lower: str, upper: str, after: Key | None) -> list[Row]:
+    def ranged(self, lower: str, upper: str, after: Key | None) -> list[IndexRow]:
         """Return the first captures behind *after* whose SURTs lie from *lower* to *upper*."""
         return self._rows(_RANGE, *(after or (lower, "", 0, 0)), upper, BATCH)
 
-    def _weighed(self, key: str, url: str, at: Moment) -> Row | None:
+    def _weighed(self, key: str, url: str, at: Moment) -> IndexRow | None:
         """Look further, where a variant or an archived error is next to the instant."""
         found = nearest_row(self._around(key, pivot(at), "", _BEHIND_DIGITS, _FEW), url, at)
         if found is None or not found.stamp.startswith(at.digits):
@@ -200,19 +200,21 @@ class Lookup:
         inside = self._around(key, pivot(at), at.digits, at.digits + _BEHIND_DIGITS, _FAR)
         return nearest_row(inside, url, at)
 
-    def _around(self, key: str, instant: str, first: str, end: str, most: int) -> list[Row]:
+    def _around(
+        self, key: str, instant: str, first: str, end: str, most: int
+    ) -> list[IndexRow]:
         before = self._rows(_NOT_AFTER, key, instant, first, most)
         return before + self._rows(_AFTER, key, instant, end, most)
 
-    def _payload(self, url: str, first: str, end: str, digest: str | None) -> Row | None:
+    def _payload(self, url: str, first: str, end: str, digest: str | None) -> IndexRow | None:
         rows = self._rows(_EXACT, surt(url), first, end, _FAR)
         wanted = [row for row in rows if row.mime != _REVISIT and digest in (None, row.digest)]
         return same_second(wanted, url)
 
-    def _rows(self, query: str, *values: str | int) -> list[Row]:
+    def _rows(self, query: str, *values: str | int) -> list[IndexRow]:
         with closing(self._connection().execute(query, values)) as rows:
             return [
-                Row._make(
+                IndexRow._make(
                     (*known, f"{self._root}/{path}", member or path.rpartition("/")[2], part)
                 )
                 for *known, path, member, part in rows
@@ -240,7 +242,7 @@ class Lookup:
         return own.connection
 
 
-def _around(rows: Sequence[Row], instant: str, at: Moment) -> list[Row]:
+def _around(rows: Sequence[IndexRow], instant: str, at: Moment) -> list[IndexRow]:
     """Return of *rows*, one page's, the nearest, the first, its neighbours, and the last."""
     here = bisect_right(rows, instant, key=_stamp)
     found = nearest_row(rows[max(here - 1, 0) : here + 1], rows[0].url, at) or rows[0]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LocalFiles:
     """A folder of WARCs, or a single one, with its index."""
 
     path: Path
@@ -16,7 +16,7 @@ class Place:
     is_file: bool = False
 
     @classmethod
-    def of(cls, path: Path, index: Path | None = None) -> "Place":
+    def of(cls, path: Path, index: Path | None = None) -> "LocalFiles":
         """Return the place of the collection at *path*; *index* if not the usual one."""
         whole = path.absolute()
         if whole.is_file():
@@ -27,12 +27,12 @@ class Place:
     @property
     def command(self) -> str:
         """What to type to have it indexed."""
-        usual = Place.of(self.path).index == self.index
+        usual = LocalFiles.of(self.path).index == self.index
         return f"timegate index {self.path}" + ("" if usual else f" --index {self.index}")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class RemoteFiles:
     """Files on another machine, below an http(s) or s3 URL, with their index here."""
 
     url: str

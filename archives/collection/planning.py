@@ -4,37 +4,39 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from archives.collection.folder import Listing, Seen
-from archives.collection.writing import Part
+from archives.collection.folder import FileSeen, FolderContents
+from archives.collection.writing import IndexPart
 
 
-class Job(NamedTuple):
+class IndexJob(NamedTuple):
     """A file to read, from where, and which parts that makes obsolete."""
 
-    file: Seen
+    file: FileSeen
     start: int = 0
     replaces: tuple[int, ...] = ()
 
 
-class Plan(NamedTuple):
+class IndexPlan(NamedTuple):
     """What a run has to do."""
 
-    read: dict[str, Job]
+    read: dict[str, IndexJob]
     """WARCs and WACZs, by path."""
-    lists: list[Job]
+    lists: list[IndexJob]
     """CDX files that are new or have changed, the newest first."""
-    gone: list[Part]
+    gone: list[IndexPart]
     unchanged: int
 
 
-Grew = Callable[[Seen, Part], bool]
+Grew = Callable[[FileSeen, IndexPart], bool]
 """Whether a file that is longer than it was still begins with the same octets."""
 
 
-def plan(listing: Listing, parts: Iterable[Part], grew: Grew, *, read_all: bool) -> Plan:
+def plan(
+    listing: FolderContents, parts: Iterable[IndexPart], grew: Grew, *, read_all: bool
+) -> IndexPlan:
     """Compare what is there with what is known; *read_all*: believe neither."""
     found = listing.files
-    known: dict[str, list[Part]] = defaultdict(list)
+    known: dict[str, list[IndexPart]] = defaultdict(list)
     for part in parts:
         known[part.path].append(part)
     lists = {path: file for path, file in found.items() if file.kind == "cdx" and not read_all}
@@ -47,10 +49,10 @@ def plan(listing: Listing, parts: Iterable[Part], grew: Grew, *, read_all: bool)
         for file in files
         if read_all or not _stands(file, known.get(file.path, []), fresh)
     }
-    return Plan(
+    return IndexPlan(
         read,
         [
-            Job(file, replaces=_numbers(known.get(file.path, [])))
+            IndexJob(file, replaces=_numbers(known.get(file.path, [])))
             for file in sorted(lists.values(), key=lambda file: file.mtime, reverse=True)
             if file.path not in fresh
         ],
@@ -64,21 +66,21 @@ def plan(listing: Listing, parts: Iterable[Part], grew: Grew, *, read_all: bool)
     )
 
 
-def _is_current(file: Seen, parts: list[Part]) -> bool:
+def _is_current(file: FileSeen, parts: list[IndexPart]) -> bool:
     return bool(parts) and all((p.size, p.mtime) == (file.size, file.mtime) for p in parts)
 
 
-def _stands(file: Seen, parts: list[Part], fresh: set[str]) -> bool:
+def _stands(file: FileSeen, parts: list[IndexPart], fresh: set[str]) -> bool:
     """Whether its parts still tell the truth; those of a CDX file while that is the same."""
     return _is_current(file, parts) and all(not p.via or p.via in fresh for p in parts)
 
 
-def _job(file: Seen, parts: list[Part], grew: Grew) -> Job:
+def _job(file: FileSeen, parts: list[IndexPart], grew: Grew) -> IndexJob:
     whole = parts and file.kind == "warc" and not any(part.via for part in parts)
     if whole and grew(file, parts[0]):
-        return Job(file, start=max(part.upto for part in parts))
-    return Job(file, replaces=_numbers(parts))
+        return IndexJob(file, start=max(part.upto for part in parts))
+    return IndexJob(file, replaces=_numbers(parts))
 
 
-def _numbers(parts: list[Part]) -> tuple[int, ...]:
+def _numbers(parts: list[IndexPart]) -> tuple[int, ...]:
     return tuple(part.id for part in parts)

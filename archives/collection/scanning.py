@@ -14,7 +14,7 @@ _BATCH: Final = 500
 """Some 100 kB: enough that sending costs little, little enough to hold many."""
 
 
-class Task(NamedTuple):
+class ScanTask(NamedTuple):
     """What a worker is to read."""
 
     path: str
@@ -22,7 +22,7 @@ class Task(NamedTuple):
     start: int
 
 
-class Batch(NamedTuple):
+class CaptureBatch(NamedTuple):
     """Some of what a file holds; *member* is the WARC in a WACZ."""
 
     member: str
@@ -30,31 +30,31 @@ class Batch(NamedTuple):
     damages: list[Damage]
 
 
-def batches_in(task: Task) -> Iterator[Batch]:
+def batches_in(task: ScanTask) -> Iterator[CaptureBatch]:
     """Read a file to its end. Raises OSError."""
     with Path(task.path).open("rb") as file:
         yield from batches_of(file, task.kind, task.start)
 
 
-def batches_of(file: BinaryIO, kind: Kind, start: int) -> Iterator[Batch]:
+def batches_of(file: BinaryIO, kind: Kind, start: int) -> Iterator[CaptureBatch]:
     """Read an open file to its end. Raises OSError."""
     if kind == "warc":
         yield from _batches("", captures_in(file, start))
         return
     for region in parts_of(file):
         if isinstance(region, Damage):
-            yield Batch("", [], [region])
+            yield CaptureBatch("", [], [region])
         else:
             name, begin, end = region
             yield from _batches(name, captures_in(file, begin, end))
 
 
-def _batches(member: str, found: Iterable[Capture | Damage]) -> Iterator[Batch]:
+def _batches(member: str, found: Iterable[Capture | Damage]) -> Iterator[CaptureBatch]:
     items = iter(found)
     # Also where nothing is found there is a batch: a WARC without captures is a part too.
     while True:
         some = [_storable(item) for item in islice(items, _BATCH)]
-        yield Batch(
+        yield CaptureBatch(
             member,
             [item for item in some if isinstance(item, Capture)],
             [item for item in some if isinstance(item, Damage)],

@@ -11,12 +11,12 @@ from contextlib import aclosing
 from typing import Final
 from urllib.parse import quote
 
-from archives.collection.beside import Named, named_in
+from archives.collection.beside import CdxLine, named_in
 from archives.collection.choosing import is_page, remoteness, same_second
-from archives.collection.index import Key, Row
+from archives.collection.index import IndexRow, Key
 from archives.errors import Misbehaved, Unreachable
 from archives.formats.json_items import json_value, text_fields
-from archives.formats.rows import Unreadable
+from archives.formats.rows import UnreadableItem
 from archives.moment import Moment
 from archives.source import Fetcher, Reply, Request
 from archives.surt import surt
@@ -28,10 +28,10 @@ _LONGEST: Final = 64 * 1024
 _NO_CAPTURES: Final = "no captures found"
 _REVISIT: Final = "warc/revisit"
 
-Rank = Callable[[Row], tuple[object, ...]]
+Rank = Callable[[IndexRow], tuple[object, ...]]
 
 
-class Served:
+class CdxServerIndex:
     """A collection whose index is asked over HTTP. Each question raises ArchiveError."""
 
     def __init__(self, id: str, endpoint: str, root: str, fetch: Fetcher) -> None:  # noqa: A002
@@ -41,24 +41,24 @@ class Served:
         self._root = root.rstrip("/")
         self._fetch = fetch
 
-    async def nearest(self, url: str, at: Moment | None) -> Row | None:
+    async def nearest(self, url: str, at: Moment | None) -> IndexRow | None:
         """Return the capture nearest to *at* (None: the newest); None if there is none."""
         return (await self._looked(url, at)).best
 
-    async def placed(self, url: str, at: Moment | None) -> Sequence[Row]:
+    async def placed(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
         """Return the nearest, then the first, those before and after it, and the last."""
         look = await self._looked(url, at)
         rows = (look.best, look.first, look.before, look.after, look.last)
         return [row for row in rows if row is not None]
 
-    async def at(self, url: str, stamp: str) -> Row | None:
+    async def at(self, url: str, stamp: str) -> IndexRow | None:
         """Return the capture with exactly these digits, the very URL before its variants."""
         rows = await self._kept(url, lambda row: row.stamp == stamp)
         return same_second(rows, url.partition("#")[0])
 
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
-    ) -> Row | None:
+    ) -> IndexRow | None:
         """Return the record whose payload a revisit repeats."""
         if refers_to is not None:
             target, date = refers_to
@@ -68,9 +68,9 @@ class Served:
                 return found
         return None if digest is None else await self._payload(url, "", digest)
 
-    async def listed(self, url: str) -> AsyncGenerator[Sequence[Row], None]:
+    async def listed(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Yield every capture in batches, oldest first."""
-        batch: list[Row] = []
+        batch: list[IndexRow] = []
         async with aclosing(self._rows(url.partition("#")[0])) as rows:
             async for row in rows:
                 batch.append(row)
@@ -84,13 +84,13 @@ class Served:
 
     async def ranged(
         self, lower: str, upper: str, after: Key | None = None
-    ) -> AsyncGenerator[Sequence[Row], None]:
+    ) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Raise: a CDX server is asked for URLs, and whoever wants ranges can ask it itself."""
         del upper, after
         raise Unreachable(self.id, lower, "lists one URL at a time: ask its CDX server")
         yield  # pragma: no cover - what makes it a generator
 
-    async def _payload(self, url: str, second: str, digest: str | None) -> Row | None:
+    async def _payload(self, url: str, second: str, digest: str | None) -> IndexRow | None:
         rows = await self._kept(
             url,
             lambda row: (
@@ -101,9 +101,9 @@ class Served:
         )
         return same_second(rows, url)
 
-    async def _kept(self, url: str, wanted: Callable[[Row], bool]) -> list[Row]:
+    async def _kept(self, url: str, wanted: Callable[[IndexRow], bool]) -> list[IndexRow]:
         """Return the first of those *wanted*: no more than anybody would weigh."""
-        kept: list[Row] = []
+        kept: list[IndexRow] = []
         async with aclosing(self.listed(url)) as batches:
             async for rows in batches:
                 kept += [row for row in rows if wanted(row)][: _BATCH - len(kept)]
@@ -118,7 +118,7 @@ class Served:
                     look.take(row)
         return look
 
-    async def _rows(self, url: str) -> AsyncGenerator[Row, None]:
+    async def _rows(self, url: str) -> AsyncGenerator[IndexRow, None]:
         """Yield the rows of *url* itself: pywb may add what it takes for the same."""
         asked = f"{self._endpoint}?url={quote(url, safe='')}"
         key, before = surt(url), ""
@@ -163,15 +163,15 @@ class Served:
         if rest:
             yield rest.decode("latin-1")
 
-    def _read(self, asked: str, line: str) -> Iterator[Row]:
+    def _read(self, asked: str, line: str) -> Iterator[IndexRow]:
         if not line.strip():
             return
         for item in named_in(line, (), 0):
-            if not isinstance(item, Named):
+            if not isinstance(item, CdxLine):
                 raise Misbehaved(self.id, asked, f"its index tells {item.why}")
             name, c = item.name, item.capture
             file = f"{self._root}/{name}"
-            yield Row(
+            yield IndexRow(
                 c.stamp,
                 c.url,
                 c.mime,
@@ -193,14 +193,14 @@ class _Look:
         self._rank = rank
         self._newest = newest
         self._highest: tuple[object, ...] = ()
-        self._earlier: Row | None = None
-        self.best: Row | None = None
-        self.first: Row | None = None
-        self.before: Row | None = None
-        self.after: Row | None = None
-        self.last: Row | None = None
+        self._earlier: IndexRow | None = None
+        self.best: IndexRow | None = None
+        self.first: IndexRow | None = None
+        self.before: IndexRow | None = None
+        self.after: IndexRow | None = None
+        self.last: IndexRow | None = None
 
-    def take(self, row: Row) -> None:
+    def take(self, row: IndexRow) -> None:
         """Look at the next row."""
         if self.last is not None and self.last.stamp < row.stamp:
             self._earlier = self.last
@@ -223,6 +223,6 @@ def _lateness(url: str) -> Rank:
 def _says_no_captures(body: bytes) -> bool:
     try:
         told = text_fields(json_value(body.decode("latin-1")))
-    except Unreadable:
+    except UnreadableItem:
         return False
     return any(value.lower().startswith(_NO_CAPTURES) for value in told.values())

@@ -7,7 +7,7 @@ MOST_SHOWN: Final = 20
 """Complaints that are kept in words; the others are counted."""
 
 
-class Complaint(NamedTuple):
+class FileProblem(NamedTuple):
     """Something that could not be used, and where."""
 
     file: str
@@ -18,7 +18,7 @@ class Complaint(NamedTuple):
         return f"{self.file}@{self.offset}: {self.why}"
 
 
-class Progress(NamedTuple):
+class IndexProgress(NamedTuple):
     """How far a run is; octets are those of the files, as they are stored."""
 
     files: int
@@ -29,7 +29,7 @@ class Progress(NamedTuple):
 
 
 @dataclass(slots=True)
-class Summary:
+class IndexSummary:
     """What a run did."""
 
     files: int = 0
@@ -47,10 +47,10 @@ class Summary:
     rebuilt: bool = False
     """Whether a damaged index was set aside."""
     complaints: int = 0
-    shown: list[Complaint] = field(default_factory=list)
+    shown: list[FileProblem] = field(default_factory=list)
 
     def complain(self, file: str, offset: int, why: str) -> None:
         """Count a complaint, and keep its words if there are not too many already."""
         self.complaints += 1
         if len(self.shown) < MOST_SHOWN:
-            self.shown.append(Complaint(file, offset, why))
+            self.shown.append(FileProblem(file, offset, why))

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from typing import Final
 
-from archives.collection.database import Occupied, alone
-from archives.collection.folder import Listing, files_in
-from archives.collection.place import Place
+from archives.collection.database import IndexInUse, alone
+from archives.collection.folder import FolderContents, files_in
+from archives.collection.place import LocalFiles
 
 PAUSE: Final = 5.0
 """Seconds between two looks."""
@@ -21,11 +21,11 @@ _MOST_TOLD: Final = 8 * 1024
 _GRACE: Final = 5.0
 
 Pause = Callable[[float], Awaitable[None]]
-Child = Callable[[Place], Awaitable[tuple[int, str]]]
+Child = Callable[[LocalFiles], Awaitable[tuple[int, str]]]
 """Indexes a collection; returns the exit code, and what was complained about."""
 
 
-async def index_apart(place: Place) -> tuple[int, str]:
+async def index_apart(place: LocalFiles) -> tuple[int, str]:
     """Index in a process of its own, which ends with us."""
     command = ("-m", "archives.collection", str(place.path), str(place.index))
     process = await asyncio.create_subprocess_exec(
@@ -44,12 +44,12 @@ async def index_apart(place: Place) -> tuple[int, str]:
     return process.returncode or 0, told[:_MOST_TOLD].decode(errors="replace").strip()
 
 
-class Keeper:
+class IndexUpdater:
     """Keeps the index of one collection. `run` it until it is cancelled."""
 
     def __init__(
         self,
-        place: Place,
+        place: LocalFiles,
         tell: Callable[[str], None],
         *,
         child: Child = index_apart,
@@ -63,8 +63,8 @@ class Keeper:
         self._pause = pause
         self._every = every
         self._told = ""
-        self._before: Listing | None = None
-        self._indexed: Listing | None = None
+        self._before: FolderContents | None = None
+        self._indexed: FolderContents | None = None
 
     async def run(self) -> None:
         """Look, wait, look again."""
@@ -80,7 +80,7 @@ class Keeper:
         try:
             self._place.index.parent.mkdir(parents=True, exist_ok=True)
             held.enter_context(alone(self._place.index, "keeper"))
-        except Occupied:
+        except IndexInUse:
             return False
         except OSError as error:
             self._say(
@@ -98,7 +98,7 @@ class Keeper:
         if look is not None and steady and look != self._indexed:
             await self._index(look)
 
-    async def _look(self) -> Listing | None:
+    async def _look(self) -> FolderContents | None:
         """Return what is there; None where it cannot be listed: then nothing is concluded."""
         try:
             look = await asyncio.to_thread(files_in, self._place, lambda *_: None)
@@ -111,7 +111,7 @@ class Keeper:
             return None
         return look
 
-    async def _index(self, look: Listing | None) -> None:
+    async def _index(self, look: FolderContents | None) -> None:
         if look is None:
             return
         code, told = await self._child(self._place)

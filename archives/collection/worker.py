@@ -9,11 +9,11 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from archives.collection.scanning import Batch, Task, batches_in
+from archives.collection.scanning import CaptureBatch, ScanTask, batches_in
 
-Message = Batch | str | None
+Message = CaptureBatch | str | None
 """A batch; why the file could not be read; None at its end."""
-_TASK = msgspec.msgpack.Decoder(Task)
+_TASK = msgspec.msgpack.Decoder(ScanTask)
 _encode = msgspec.msgpack.Encoder().encode
 
 

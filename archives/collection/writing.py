@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from typing import Final, NamedTuple
 
 from archives.collection.database import BUILDING, DEAD, LIVE
-from archives.collection.folder import Seen
+from archives.collection.folder import FileSeen
 from archives.warc.capture import Capture
 
 _ENOUGH: Final = 1_000_000
@@ -27,7 +27,7 @@ _SLICE: Final = 20_000
 """Rows that are swept away in one transaction: readers and the log are not to wait long."""
 
 
-class Part(NamedTuple):
+class IndexPart(NamedTuple):
     """What is visible of one file, or of one WARC in a WACZ, or of a file since it grew."""
 
     id: int
@@ -57,10 +57,10 @@ class _Publication(NamedTuple):
 
     filled: Sequence[Filled]
     replaced: tuple[int, ...]
-    grown: Seen | None
+    grown: FileSeen | None
 
 
-class Writer:
+class IndexWriter:
     """The one connection that writes."""
 
     def __init__(self, connection: sqlite3.Connection, enough: int = _ENOUGH) -> None:
@@ -72,16 +72,16 @@ class Writer:
         connection.execute("PRAGMA temp.journal_mode = OFF")
         connection.execute(_WAITING)
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[IndexPart]:
         """Return what is visible."""
         query = (
             "SELECT id, path, member, size, mtime, upto, head, via FROM part WHERE state = 1 "
             "ORDER BY id"
         )
         with closing(self._connection.execute(query)) as rows:
-            return [Part._make(row) for row in rows]
+            return [IndexPart._make(row) for row in rows]
 
-    def begin(self, file: Seen, member: str, head: bytes, via: str) -> int:
+    def begin(self, file: FileSeen, member: str, head: bytes, via: str) -> int:
         """Begin a part that nobody sees yet; return its number."""
         values = (file.path, member, file.size, file.mtime, 0, head, via, BUILDING)
         with closing(
@@ -109,7 +109,7 @@ class Writer:
             self.flush()
 
     def publish(
-        self, filled: Sequence[Filled], replaced: Iterable[int], grown: Seen | None = None
+        self, filled: Sequence[Filled], replaced: Iterable[int], grown: FileSeen | None = None
     ) -> None:
         """Make parts visible, and those they replace invisible, at once: with the next `flush`.
 
@@ -181,7 +181,7 @@ class Writer:
         self._rows = 0
 
     def _publish(
-        self, filled: Sequence[Filled], replaced: tuple[int, ...], grown: Seen | None
+        self, filled: Sequence[Filled], replaced: tuple[int, ...], grown: FileSeen | None
     ) -> None:
         self._connection.executemany(
             f"UPDATE part SET state = {LIVE}, upto = ?, captures = ?, complaints = ? "  # noqa: S608

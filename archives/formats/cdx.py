@@ -15,9 +15,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from archives.formats.decoder import LONGEST_ITEM, Decoder, plain
+from archives.formats.decoder import LONGEST_ITEM, ListDecoder, plain
 from archives.formats.json_items import json_value, text_fields
-from archives.formats.rows import Row, Unreadable, row_from_fields, stamp_from_digits
+from archives.formats.rows import Row, UnreadableItem, row_from_fields, stamp_from_digits
 
 # The first six are the same in CDX of 6, 7, 9 and 11 fields (IA, OpenWayback, OutbackCDX).
 FIELDS: Final = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest")
@@ -26,7 +26,7 @@ _HEADERS: Final = ("!", "@", " CDX ")
 _BOM: Final = "\xef\xbb\xbf"
 
 
-class CdxLines(Decoder):
+class CdxLines(ListDecoder):
     """Reads one capture a line."""
 
     def __init__(self, base_url: str, fields: tuple[str, ...] = FIELDS) -> None:
@@ -63,7 +63,7 @@ class CdxLines(Decoder):
             return True
         try:
             rows += self._captures(self._bounded(line).strip("\r").removeprefix(_BOM))
-        except Unreadable:
+        except UnreadableItem:
             return self._take_resume_key(line.strip("\r"))
         self._after_blank = False
         return True
@@ -88,7 +88,7 @@ class CdxLines(Decoder):
             return [self._capture(match[1], text_fields(json_value(match[2])))]
         values = plain(line).split(" ")
         if len(values) < len(self._fields):
-            raise Unreadable("fields are missing")
+            raise UnreadableItem("fields are missing")
         fields = dict(zip(self._fields, values, strict=False))
         return [self._capture(fields.get("timestamp", ""), fields)]
 

@@ -7,7 +7,7 @@ never changes what comes out. It does no I/O and follows no link.
 from abc import ABC, abstractmethod
 from typing import Final
 
-from archives.formats.rows import Page, Row, Unreadable, mended_stamp
+from archives.formats.rows import Row, TimeMapPage, UnreadableItem, mended_stamp
 
 # The limits of one TimeMap: a million mementos are about 141 MB, so these leave room.
 LONGEST_ITEM: Final = 8192
@@ -65,7 +65,7 @@ def plain(text: str) -> str:
         return text
 
 
-class Decoder(ABC):
+class ListDecoder(ABC):
     """Reads one document. Feed it, close it, then see what else it found."""
 
     def __init__(self, base_url: str) -> None:
@@ -73,7 +73,7 @@ class Decoder(ABC):
         self.base_url = base_url
         self.original: str | None = None
         self.timegate: str | None = None
-        self.pages: list[Page] = []
+        self.pages: list[TimeMapPage] = []
         self.resume_key: str | None = None
         """What to ask the CDX server for to get the rows after these."""
         self.skipped = 0
@@ -138,7 +138,7 @@ class Decoder(ABC):
         """Remember the first reason why this is not everything."""
         self.shortfall = self.shortfall or why
 
-    def _refer_to(self, page: Page) -> None:
+    def _refer_to(self, page: TimeMapPage) -> None:
         if len(self.pages) < MOST_PAGES:
             self.pages.append(page)
         else:
@@ -148,7 +148,7 @@ class Decoder(ABC):
         """Return *item*, unless it is too long to be looked at."""
         if len(item) > LONGEST_ITEM:
             self.falls_short(f"an item of more than {LONGEST_ITEM} bytes")
-            raise Unreadable("too long")
+            raise UnreadableItem("too long")
         return item
 
     def _sound(self, stamp: str | None, stated: str) -> str:
@@ -157,7 +157,7 @@ class Decoder(ABC):
             stamp = mended_stamp(stated)
             self.repaired += stamp is not None
         if stamp is None:
-            raise Unreadable("no such time")
+            raise UnreadableItem("no such time")
         return stamp
 
     @abstractmethod

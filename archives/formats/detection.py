@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from archives.formats.cdx import CdxLines
-from archives.formats.decoder import Decoder
+from archives.formats.decoder import ListDecoder
 from archives.formats.timemap_json import JsonTimeMap
 from archives.formats.timemap_link import LinkTimeMap
 from archives.reading import Malformed
@@ -27,7 +27,7 @@ _LINES: Final = re.compile(
 )
 
 
-def decoder_for(first_bytes: bytes, base_url: str) -> Decoder:
+def decoder_for(first_bytes: bytes, base_url: str) -> ListDecoder:
     """Return the decoder for a document that begins with *first_bytes*; feed it those, too.
 
     Raises Malformed for a web page, an empty document, and anything else unknown.

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from archives.formats.rows import Unreadable
+from archives.formats.rows import UnreadableItem
 
 _TROUBLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 # An integer of thousands of digits is no status and no length, and slow to write out.
@@ -17,17 +17,17 @@ def json_value(text: str) -> object:
         return msgspec.json.decode(text.encode("latin-1"))
     except _TROUBLE as complaint:
         if text.isascii():
-            raise Unreadable(str(complaint)) from complaint
+            raise UnreadableItem(str(complaint)) from complaint
     try:
         return msgspec.json.decode(text)
     except _TROUBLE as complaint:
-        raise Unreadable(str(complaint)) from complaint
+        raise UnreadableItem(str(complaint)) from complaint
 
 
 def text_fields(value: object) -> dict[str, str]:
     """Return the members of an object that are text, numbers, or lists that begin with text."""
     if not isinstance(value, dict):
-        raise Unreadable("not an object")
+        raise UnreadableItem("not an object")
     texts = ((name, _text(member)) for name, member in value.items())
     return {str(name): text for name, text in texts if text is not None}
 
@@ -35,7 +35,7 @@ def text_fields(value: object) -> dict[str, str]:
 def texts(value: object) -> list[str]:
     """Return the items of an array as text; empty where one is neither text nor number."""
     if not isinstance(value, list):
-        raise Unreadable("not an array")
+        raise UnreadableItem("not an array")
     return [_text(item) or "" for item in value]
 
 

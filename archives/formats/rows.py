@@ -28,7 +28,7 @@ class Row(NamedTuple):
     digest: str | None = None
 
 
-class Page(NamedTuple):
+class TimeMapPage(NamedTuple):
     """Another TimeMap that this one refers to (RFC 7089 5.2)."""
 
     uri: str
@@ -37,7 +37,7 @@ class Page(NamedTuple):
     """Not to be trusted: RFC 7089 figure 28 has one older than its last memento (M-53)."""
 
 
-class Unreadable(LookupError):
+class UnreadableItem(LookupError):
     """An item that makes no row. It never leaves a decoder, which counts it as skipped."""
 
 
@@ -47,7 +47,7 @@ class _Days(dict[str, str]):
     def __missing__(self, day: str) -> str:
         digits = day_digits(day[5:]) if _DAY.fullmatch(day) else None
         if digits is None:
-            raise Unreadable(day)
+            raise UnreadableItem(day)
         if len(self) >= _MOST_DAYS:
             self.clear()
         self[day] = digits

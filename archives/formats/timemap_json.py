@@ -14,14 +14,14 @@ import re
 from typing import Final
 
 from archives.formats.cdx import FIELDS
-from archives.formats.decoder import Decoder
+from archives.formats.decoder import ListDecoder
 from archives.formats.httpdate import stamp_from_http_date
 from archives.formats.json_items import json_value, text_fields, texts
 from archives.formats.linkformat import resolved
 from archives.formats.rows import (
-    Page,
     Row,
-    Unreadable,
+    TimeMapPage,
+    UnreadableItem,
     row_from_fields,
     stamp_from_digits,
     stamp_from_iso,
@@ -40,7 +40,7 @@ _END: Final = {"{": "}", "[": "]"}
 _LONGEST_TOKEN: Final = 65_536
 
 
-class JsonTimeMap(Decoder):
+class JsonTimeMap(ListDecoder):
     """Reads a TimeMap or an index that is one JSON object or array."""
 
     def __init__(self, base_url: str) -> None:
@@ -104,7 +104,7 @@ class JsonTimeMap(Decoder):
     def _take_text(self, token: str) -> None:
         try:
             self._text = str(json_value(token))
-        except Unreadable:
+        except UnreadableItem:
             self._text = ""
         if self._key == "original_uri":
             self.original = self.original or self._text
@@ -121,19 +121,19 @@ class JsonTimeMap(Decoder):
             found = self._rows_of(self._bounded(token))
             self._passed -= len(found)
             rows += found
-        except Unreadable:
+        except UnreadableItem:
             self.skipped += 1
 
     def _take_next_page(self, token: str) -> None:
         """Follow ``"pages": {"next": {"uri": ...}}``; a memento called next has a datetime."""
         try:
             fields = text_fields(json_value(self._bounded(token)))
-        except Unreadable:
+        except UnreadableItem:
             self.falls_short("the address of its next page cannot be read")
             return
         uri = resolved(fields.get("uri", ""), self.base_url) if fields.get("uri") else None
         if uri and "datetime" not in fields:
-            self._refer_to(Page(uri, None, None))
+            self._refer_to(TimeMapPage(uri, None, None))
 
     def _rows_of(self, token: str) -> list[Row]:
         value = json_value(token)
@@ -148,7 +148,7 @@ class JsonTimeMap(Decoder):
         paged = fields.keys() & {"from", "until"} or self._list == "timemap_index"
         if not stated and fields.get("uri") and paged:
             since, until = (_time(fields.get(name, "")) for name in ("from", "until"))
-            self._refer_to(Page(fields["uri"], since, until))
+            self._refer_to(TimeMapPage(fields["uri"], since, until))
             return []
         return [row_from_fields(self._sound(_time(stated or ""), stated or ""), fields)]
 
@@ -164,7 +164,7 @@ class JsonTimeMap(Decoder):
             if self._names is values:
                 return []
         if len(values) < len(self._names):
-            raise Unreadable("fields are missing")
+            raise UnreadableItem("fields are missing")
         fields = dict(zip(self._names, values, strict=False))
         stated = fields["timestamp"]
         return [row_from_fields(self._sound(_time(stated), stated), fields)]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from archives.formats.decoder import LONGEST_ITEM, Decoder, plain
+from archives.formats.decoder import LONGEST_ITEM, ListDecoder, plain
 from archives.formats.httpdate import WEEKDAYS, stamp_from_http_date
 from archives.formats.linkformat import (
     BLANK,
@@ -21,7 +21,7 @@ from archives.formats.linkformat import (
     link,
     resolved,
 )
-from archives.formats.rows import DAYS, Page, Row, Unreadable
+from archives.formats.rows import DAYS, Row, TimeMapPage, UnreadableItem
 from archives.model import Relation
 from archives.possessive import compiled
 from archives.reading import Malformed
@@ -83,7 +83,7 @@ _LINK_FORMAT: Final = "application/link-format"
 _RELATIONS: Final[tuple[Relation, ...]] = ("first", "prev", "next", "last")
 
 
-class LinkTimeMap(Decoder):
+class LinkTimeMap(ListDecoder):
     """Reads a TimeMap in link-format."""
 
     def __init__(self, base_url: str) -> None:
@@ -123,7 +123,7 @@ class LinkTimeMap(Decoder):
                     if not uri.startswith(ready):
                         uri = self._absolute(plain(uri))
                     rows.append(_new(Row, (stamp, uri, None, None, None, None)))
-                except Unreadable:
+                except UnreadableItem:
                     self.skipped += 1
             elif not wreck:
                 self._read_link(rows, link(target, params))
@@ -166,7 +166,7 @@ class LinkTimeMap(Decoder):
                 rows.append(Row(_stamp(found, "datetime"), uri))
             else:
                 self._passed += 1
-        except Unreadable:
+        except UnreadableItem:
             self.skipped += 1
             return False
         return bool(rels)
@@ -177,7 +177,7 @@ class LinkTimeMap(Decoder):
     def _absolute(self, target: str) -> str:
         uri = resolved(target, self.base_url)
         if not uri:
-            raise Unreadable(target)
+            raise UnreadableItem(target)
         return uri
 
     def _note_relations(self, uri: str, found: Link) -> None:
@@ -188,7 +188,9 @@ class LinkTimeMap(Decoder):
         # MemGator lists its JSON and CDXJ forms as timemap links too: no pages of this one.
         same_format = found.params.get("type", _LINK_FORMAT).startswith(_LINK_FORMAT)
         if "timemap" in found.rels and "self" not in found.rels and same_format:
-            self._refer_to(Page(uri, _optional(found, "from"), _optional(found, "until")))
+            self._refer_to(
+                TimeMapPage(uri, _optional(found, "from"), _optional(found, "until"))
+            )
 
     def _about_something_else(self, found: Link) -> bool:
         if found.anchor is None or self.original is None:
@@ -212,13 +214,13 @@ def _stamp(found: Link, name: str) -> str:
     try:
         return stamp_from_http_date(found.params.get(name, "").strip(" \t"))
     except Malformed as complaint:
-        raise Unreadable(name) from complaint
+        raise UnreadableItem(name) from complaint
 
 
 def _optional(found: Link, name: str) -> str | None:
     try:
         return _stamp(found, name)
-    except Unreadable:
+    except UnreadableItem:
         return None
 
 
@@ -245,5 +247,5 @@ def _usual_rows(text: str, start: int, end: int) -> list[Row] | None:
             new(row, (f"{days[day]}{hour}{minute}{second}", uri, None, None, None, None))
             for uri, day, hour, minute, second in found
         ]
-    except Unreadable:
+    except UnreadableItem:
         return None

@@ -66,7 +66,7 @@ class Frequency(NamedTuple):
         return count is None or count.number > 0
 
 
-class Record(NamedTuple):
+class UkvsRecord(NamedTuple):
     """One line. Words are kept as they stand, because there are millions of them."""
 
     key: bytes
@@ -120,7 +120,7 @@ class UkvsFile:
         self._passed = 0
         self.header = self._read_header()
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[UkvsRecord]:
         """Yield every record in the order of the file."""
         record, others = _record_pattern(self.header), len(self.header.keys) - 1
         for line in _lines(self._octets, self._start, self._passed):
@@ -128,7 +128,7 @@ class UkvsFile:
             if found is None:
                 raise _unreadable(line, self.header)
             whole = not others or all(word in (b":", b"*", b"-") for word in found[2].split())
-            yield Record(found[1], found["frequency"], whole)
+            yield UkvsRecord(found[1], found["frequency"], whole)
 
     def _read_header(self) -> Header:
         header = Header()

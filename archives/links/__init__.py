@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from archives.links.family import forms_of
-from archives.links.matching import Address, Match, matched
+from archives.links.matching import LinkParts, Match, matched
 from archives.links.stamps import settled
 from archives.links.target import mended
 from archives.moment import Moment
@@ -70,7 +70,7 @@ def _refuse_foreign_characters(url: str) -> None:
             raise Malformed("bad-char", f"{character} is no character of a URL", position)
 
 
-def _address(url: str) -> Address:
+def _address(url: str) -> LinkParts:
     """Find host and path. A link may lack its own scheme, or one of the slashes behind it."""
     colon = url.find(":")
     start = colon + 1 if url[:colon].lower() in ("http", "https") else 0
@@ -80,7 +80,7 @@ def _address(url: str) -> Address:
     host_end = min(ends, default=len(url))
     path = host_end + 1 if url[host_end : host_end + 1] == "/" else host_end
     query = (at for at in (url.find(each, path) for each in "?#") if at >= 0)
-    return Address(
+    return LinkParts(
         host=bare_host(url[start:host_end]),
         text=url,
         path=path,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from archives.model import ArchiveEntry
-from archives.registry.forms import Form, compiled
+from archives.registry.forms import LinkForm, compiled
 
 _DATED: Final = ("{time}{mod}/{uri}", "{time}/{uri}")
 _WAYBACK: Final = (
@@ -26,14 +26,14 @@ _USUAL_PLACES: Final = ("{host}/", "{host}/web/", "{host}/wayback/")
 _PWID: Final = "{host}/pwid?time={time:iso}&coverage={mod}&item={uri}"
 
 
-def forms_of(entry: ArchiveEntry) -> tuple[Form, ...]:
+def forms_of(entry: ArchiveEntry) -> tuple[LinkForm, ...]:
     """Return the forms of links into *entry*, those that say most first."""
     listed = tuple(form.template for form in entry.forms)
     return _forms(listed, tuple(_from_endpoints(entry)))
 
 
 @lru_cache(maxsize=512)
-def _forms(listed: tuple[str, ...], endpoints: tuple[str, ...]) -> tuple[Form, ...]:
+def _forms(listed: tuple[str, ...], endpoints: tuple[str, ...]) -> tuple[LinkForm, ...]:
     # What is listed knows of collections, which the address of an endpoint does not show.
     own, asked = _places(listed), _places(endpoints)
     crowded = any(place.startswith("{host}/{coll}") for place in own)

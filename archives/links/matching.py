@@ -8,7 +8,7 @@ from typing import Final
 
 from archives.links.stamps import Stamp, read_stamp
 from archives.links.target import decoded, is_encoded, plausible, without_viewer, without_words
-from archives.registry.forms import Form, Segment
+from archives.registry.forms import LinkForm, Segment
 
 _LONGEST_WORD: Final = 256
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
@@ -17,7 +17,7 @@ _COLONS: Final = ("%3A", "%3a")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class LinkParts:
     """A link, taken apart as far as every form needs it."""
 
     host: str
@@ -54,7 +54,7 @@ class Match:
     uri_at: int = 0
 
 
-def matched(form: Form, address: Address) -> Match | None:
+def matched(form: LinkForm, address: LinkParts) -> Match | None:
     """Return what the fields of *form* stand for in *address*; None if it has another shape."""
     if form.host is not None and not f".{address.host}".endswith(f".{form.host}"):
         return None
@@ -69,7 +69,7 @@ def matched(form: Form, address: Address) -> Match | None:
     return found if plausible(found.uri, bare=form.anchored) else None
 
 
-def _segments(form: Form, address: Address, found: Match) -> int | None:
+def _segments(form: LinkForm, address: LinkParts, found: Match) -> int | None:
     """Read the path up to the target; return where that begins."""
     at = address.path
     for index, segment in enumerate(form.segments):
@@ -123,7 +123,7 @@ def _masked(word: str) -> str:
     return "".join("#" if each.isascii() and each.isalnum() else each for each in word)
 
 
-def _parameters(form: Form, address: Address, found: Match) -> bool:
+def _parameters(form: LinkForm, address: LinkParts, found: Match) -> bool:
     if not form.parameters:
         return True
     given = address.parameters

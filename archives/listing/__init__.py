@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from archives.choice import oldest_first
 from archives.errors import Unreachable
-from archives.listing.document import Document, Search, filled
+from archives.listing.document import Document, ListQuery, filled
 from archives.listing.spill import sorted_on_disk
 from archives.model import ArchiveEntry, Dialect, Memento
 from archives.negotiation import Clock, latest_stamp
@@ -41,7 +41,7 @@ def list_captures(
     entry: ArchiveEntry, fetch: Fetcher, clock: Clock, original: str
 ) -> AsyncGenerator[Sequence[Memento], None]:
     """Yield every capture of *original* that *entry* lists, oldest first."""
-    search = Search(entry, fetch, latest_stamp(clock), original.partition("#")[0])
+    search = ListQuery(entry, fetch, latest_stamp(clock), original.partition("#")[0])
     listing = _Listing(search)
     complaint = partial(search.misbehaved, search.original)
     return oldest_first(listing.batches(), listing.may_go_back, complaint, sorted_on_disk)
@@ -60,7 +60,7 @@ async def read_captures(
     entry: ArchiveEntry, fetch: Fetcher, clock: Clock, original: str, url: str
 ) -> Excerpt:
     """Return the captures in the one document at *url*."""
-    document = Document(Search(entry, fetch, latest_stamp(clock), original), url)
+    document = Document(ListQuery(entry, fetch, latest_stamp(clock), original), url)
     async with aclosing(document.batches()) as batches:
         captures = [capture async for batch in batches for capture in batch]
     return Excerpt(captures, document.listed + document.lost)
@@ -69,7 +69,7 @@ async def read_captures(
 class _Listing:
     """One reading of one archive's list, over as many documents as it takes."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: ListQuery) -> None:
         self._search = search
         self._documents: dict[str, Document] = {}
         """All that were asked for, by address without scheme."""

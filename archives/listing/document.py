@@ -11,10 +11,10 @@ from typing import Final
 
 from archives.errors import Misbehaved, Refused
 from archives.evidence import WEB, address_of, plausible
-from archives.formats.decoder import Decoder
+from archives.formats.decoder import ListDecoder
 from archives.formats.detection import decoder_for
 from archives.formats.linkformat import resolved
-from archives.formats.rows import Page, Row
+from archives.formats.rows import Row, TimeMapPage
 from archives.model import ArchiveEntry, Memento
 from archives.negotiation import (
     CLEAR_NO,
@@ -33,7 +33,7 @@ _LINE_END: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class ListQuery:
     """Who is asked, and what for."""
 
     entry: ArchiveEntry
@@ -49,12 +49,12 @@ class Search:
 class Document:
     """One document of a list."""
 
-    def __init__(self, search: Search, url: str, *, continues: bool = False) -> None:
+    def __init__(self, search: ListQuery, url: str, *, continues: bool = False) -> None:
         self._search = search
         self.url = url
         self._continues = continues
         """Whether another document refers to it: then it has to be there."""
-        self._decoder: Decoder | None = None
+        self._decoder: ListDecoder | None = None
         self._blanks = 0
         self._ends: tuple[Memento, Memento] | None = None
         self.listed = 0
@@ -68,7 +68,7 @@ class Document:
         """A server that it leads to, and that is not the archive's."""
 
     @property
-    def pages(self) -> Sequence[Page]:
+    def pages(self) -> Sequence[TimeMapPage]:
         """The other documents that it refers to, at the latest when it has been read."""
         pages = self._decoder.pages if self._decoder else ()
         return [page._replace(uri=_secured(page.uri, self.url)) for page in pages]
@@ -138,7 +138,7 @@ class Document:
             raise self._misbehaved(f"answers {status} where a list was asked for")
         return True
 
-    def _sniffed(self, first: bytes) -> Decoder:
+    def _sniffed(self, first: bytes) -> ListDecoder:
         try:
             return decoder_for(first, self.url)
         except Malformed as complaint:

@@ -51,7 +51,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class LinkForm:
     """A template, taken apart."""
 
     kind: LinkKind
@@ -72,7 +72,7 @@ class Form:
 
 
 @lru_cache(maxsize=2048)
-def compiled(template: str) -> Form:
+def compiled(template: str) -> LinkForm:
     """Take *template* apart; ValueError says what is wrong with it."""
     stated, text = _kind_and_rest(template)
     address, _, query = text.partition("?")
@@ -90,7 +90,7 @@ def compiled(template: str) -> Form:
     if any(segment.field == "uri" for segment in segments):
         raise ValueError(f"in the template {template!r} something follows {{uri}}")
     fields = {segment.field for segment in parts} | ({"uri"} if target is not None else set())
-    return Form(
+    return LinkForm(
         kind=stated or _implied(fields),
         host=None if host == "{host}" else host.partition(":")[0].lower(),
         segments=tuple(segments),

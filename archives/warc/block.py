@@ -3,7 +3,7 @@
 from typing import Final
 
 from archives.warc.head import head_end
-from archives.warc.stored import Damaged, Source
+from archives.warc.stored import ByteSource, Damaged
 
 AT_ONCE: Final = 64 * 1024
 
@@ -17,7 +17,7 @@ class Block:
 
     __slots__ = ("_at", "_damage", "_open", "_pending", "_source", "left", "offset")
 
-    def __init__(self, source: Source, pending: bytes, at: int, length: int) -> None:
+    def __init__(self, source: ByteSource, pending: bytes, at: int, length: int) -> None:
         """Read *length* octets: those of *pending* from *at* on, then those of *source*."""
         self.offset = source.offset
         self.left = length

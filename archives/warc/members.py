@@ -5,14 +5,14 @@ In a compressed WARC every record is a member of its own, so that one can be ope
 
 from typing import Final
 
-from archives.warc.stored import Damaged, Stored
+from archives.warc.stored import Damaged, FileSection
 
 try:
     from isal import isal_zlib as deflate
 except ImportError:  # pragma: no cover - the same thing, at less than half the speed
     import zlib as deflate  # type: ignore[no-redef]
 
-__all__ = ["MAGIC", "MOST_RATIO", "Member", "deflate"]
+__all__ = ["MAGIC", "MOST_RATIO", "GzipMember", "deflate"]
 
 _DEFLATE_ERROR: Final[type[Exception]] = deflate.error  # type: ignore[assignment]
 MAGIC: Final = b"\x1f\x8b"
@@ -33,10 +33,10 @@ _SEVERAL: Final = (
 _MORE: Final = "more in the gzip member than Content-Length says"
 
 
-class Member:
+class GzipMember:
     """The gzip member that begins at *offset*."""
 
-    def __init__(self, stored: Stored, offset: int) -> None:
+    def __init__(self, stored: FileSection, offset: int) -> None:
         self.offset = self.position = offset
         self._stored = stored
         self._inflated = 0

@@ -19,7 +19,7 @@ _OK: Final = 200
 _UNTYPED: Final = "application/octet-stream"
 
 
-class Place(Protocol):
+class RecordLocation(Protocol):
     """Where a capture lies, as an index knows it."""
 
     @property
@@ -38,16 +38,16 @@ class Place(Protocol):
     def length(self) -> int: ...
 
 
-Opening = Callable[[Place], BinaryIO]
+Opening = Callable[[RecordLocation], BinaryIO]
 """Opens the file of a capture. Raises OSError."""
 
 
-def from_disk(place: Place) -> BinaryIO:
+def from_disk(place: RecordLocation) -> BinaryIO:
     """Open a file by its name on our disk, never as anything that could be an address (R32)."""
     return open(place.file, "rb")  # noqa: PTH123 -- Path takes longer
 
 
-class Reading:
+class RecordReader:
     """An open record. `read` gives its payload, transfer coding removed.
 
     Raises Damaged where the file is not what the index or the record says, at the latest
@@ -55,7 +55,7 @@ class Reading:
     """
 
     def __init__(
-        self, place: Place, octets: bytes | None = None, opening: Opening = from_disk
+        self, place: RecordLocation, octets: bytes | None = None, opening: Opening = from_disk
     ) -> None:
         """Read *octets*, the record as it is stored, or else from the file."""
         self._file: BinaryIO = opening(place) if octets is None else BytesIO(octets)
@@ -172,7 +172,7 @@ class _Summing:
         self._block.finish()
 
 
-def _check_identity(record: Record, place: Place) -> None:
+def _check_identity(record: Record, place: RecordLocation) -> None:
     # A CDX file knows whole seconds, the record perhaps more.
     same_time = (record.stamp or "").startswith(place.stamp)
     if record.url != place.url or not same_time:

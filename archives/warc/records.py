@@ -13,9 +13,9 @@ from archives.warc.arc import LONGEST_LINE, arc_fields
 from archives.warc.block import AT_ONCE, Block
 from archives.warc.capture import Damage
 from archives.warc.head import Headers, Oversized, head_end
-from archives.warc.members import MAGIC, Member
-from archives.warc.search import MOST_TRIALS, Search
-from archives.warc.stored import Damaged, Plain, Source, Stored
+from archives.warc.members import MAGIC, GzipMember
+from archives.warc.search import MOST_TRIALS, RecordSearch
+from archives.warc.stored import ByteSource, Damaged, FileSection, Plain
 from archives.warc.target import stamp_of, url_of
 
 MOST_DAMAGES: Final = 1000
@@ -32,7 +32,9 @@ class Record:
 
     __slots__ = ("_source", "block", "headers", "kind", "offset", "version")
 
-    def __init__(self, source: Source, version: str, headers: Headers, block: Block) -> None:
+    def __init__(
+        self, source: ByteSource, version: str, headers: Headers, block: Block
+    ) -> None:
         self.offset = source.offset
         self.version = version
         """``1.0``; ``arc`` for what stands in an ARC file."""
@@ -54,7 +56,7 @@ class Record:
     @property
     def compressed(self) -> bool:
         """Whether the record is a gzip member."""
-        return isinstance(self._source, Member)
+        return isinstance(self._source, GzipMember)
 
     @property
     def broken(self) -> bool:
@@ -72,7 +74,7 @@ def open_record(file: BinaryIO, offset: int, length: int | None = None) -> Recor
     """Return the record at *offset*; *length*, where known, keeps reading inside it."""
     if offset < 0:
         raise Damaged(offset, "no such place")
-    stored = Stored(file, offset, None if length is None else offset + length)
+    stored = FileSection(file, offset, None if length is None else offset + length)
     if offset >= stored.end:
         raise Damaged(offset, "the file ends before")
     return _open(stored, offset)
@@ -86,8 +88,8 @@ def records_in(
     A record can be read until the next one is asked for. Damage inside it is raised to whoever
     reads its block, and then told here.
     """
-    stored = Stored(file, start, end)
-    search = Search(stored)
+    stored = FileSection(file, start, end)
+    search = RecordSearch(stored)
     at: int = stored.start
     if not stored.end:
         yield Damage(0, "the file is empty")
@@ -107,7 +109,7 @@ def records_in(
     yield Damage(at, "too much is damaged: not read any further")
 
 
-def _whole_records(stored: Stored, search: Search, at: int) -> Iterator[Record]:
+def _whole_records(stored: FileSection, search: RecordSearch, at: int) -> Iterator[Record]:
     while (at := stored.behind_newlines(at)) < stored.end:
         record = _open(stored, at)
         search.seen(record.version, compressed=record.compressed)
@@ -115,11 +117,11 @@ def _whole_records(stored: Stored, search: Search, at: int) -> Iterator[Record]:
         at += record.length
 
 
-def _open(stored: Stored, offset: int) -> Record:
+def _open(stored: FileSection, offset: int) -> Record:
     first = stored.beginning(offset, len(_ZSTANDARD))
     if first == _ZSTANDARD:
         raise Damaged(offset, "compressed with Zstandard, which is not supported: use gzip")
-    source = Member(stored, offset) if first.startswith(MAGIC) else Plain(stored, offset)
+    source = GzipMember(stored, offset) if first.startswith(MAGIC) else Plain(stored, offset)
     octets, end = _head(source)
     version, headers = _parsed(octets[:end], offset)
     length = _content_length(headers, offset)
@@ -128,7 +130,7 @@ def _open(stored: Stored, offset: int) -> Record:
     return Record(source, version, headers, Block(source, octets, end, length))
 
 
-def _head(source: Source) -> tuple[bytes, int]:
+def _head(source: ByteSource) -> tuple[bytes, int]:
     """Return the first octets of a record, and where in them its head ends."""
     octets = b""
     while more := source.read(AT_ONCE):
@@ -170,7 +172,7 @@ def _content_length(headers: Headers, offset: int) -> int:
     return length
 
 
-def _check_end(stored: Stored, offset: int, end: int) -> None:
+def _check_end(stored: FileSection, offset: int, end: int) -> None:
     """Raise where a record that is not compressed cannot end at *end*.
 
     Before anybody reads it: heads that all claim the rest of the file for themselves would

@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeVar
 from archives.errors import Misbehaved
 from archives.warc.at_hand import at_hand
 from archives.warc.http import HttpHead
-from archives.warc.reading import Opening, Place, Reading, from_disk
+from archives.warc.reading import Opening, RecordLocation, RecordReader, from_disk
 from archives.warc.stored import Damaged
 
 SMALL: Final = 1024**2
@@ -29,10 +29,10 @@ _NO_BODY: Final = frozenset({*range(100, 200), 204, _NOT_MODIFIED})
 T = TypeVar("T")
 
 
-class Unreadable(Misbehaved):
+class UnreadableRecord(Misbehaved):
     """A record that cannot be replayed; *name* is the file's, without its folder."""
 
-    def __init__(self, archive: str, place: Place, why: str) -> None:
+    def __init__(self, archive: str, place: RecordLocation, why: str) -> None:
         super().__init__(archive, place.url, f"{place.name} at {place.offset}: {why}")
         self.name = place.name
         self.offset = place.offset
@@ -44,7 +44,7 @@ class Originals(Protocol):
 
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
-    ) -> Place | None: ...
+    ) -> RecordLocation | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Replayer:
         self._threads = threads
         self._opening = opening
 
-    async def open(self, place: Place, *, body: bool = True) -> Archived:
+    async def open(self, place: RecordLocation, *, body: bool = True) -> Archived:
         """Return what was archived at *place*; without *body*, its head. Raises Unreadable."""
         opened = await self._opened(place, body=body)
         if opened.revisit is None:
@@ -101,20 +101,20 @@ class Replayer:
         )
         if original is None:
             why = "the original of this revisit is not in the collection"
-            raise Unreadable(self._archive, place, why)
+            raise UnreadableRecord(self._archive, place, why)
         repeated = await self._opened(original, body=body)
         if repeated.revisit is not None:
-            raise Unreadable(self._archive, original, "a revisit of a revisit")
+            raise UnreadableRecord(self._archive, original, "a revisit of a revisit")
         return self._archived(place, replace(repeated, head=opened.revisit.over(repeated.head)))
 
-    def _archived(self, place: Place, opened: "_Opened") -> Archived:
+    def _archived(self, place: RecordLocation, opened: "_Opened") -> Archived:
         reading = None
         if opened.reading is not None:
             reading = _Chunks(opened.reading, lambda read: self._in_thread(place, read))
         head, size, whole = opened.head, opened.size, opened.whole
         return Archived(head, place.url, place.stamp, size, whole, reading)
 
-    async def _opened(self, place: Place, *, body: bool) -> "_Opened":
+    async def _opened(self, place: RecordLocation, *, body: bool) -> "_Opened":
         if self._opening is from_disk and 0 < place.length <= _LITTLE:
             octets = at_hand(place.file, place.offset, place.length)
             if octets is not None:
@@ -125,18 +125,18 @@ class Replayer:
         )
 
     @contextmanager
-    def _translated(self, place: Place) -> Iterator[None]:
+    def _translated(self, place: RecordLocation) -> Iterator[None]:
         try:
             yield
         except Damaged as damaged:
-            raise Unreadable(self._archive, place, damaged.why) from damaged
+            raise UnreadableRecord(self._archive, place, damaged.why) from damaged
         except OSError as error:
             why = f"the file cannot be read: {error.strerror}"
-            raise Unreadable(self._archive, place, why) from error
+            raise UnreadableRecord(self._archive, place, why) from error
 
     async def _in_thread(
         self,
-        place: Place,
+        place: RecordLocation,
         work: Callable[[], T],
         undo: Callable[["Future[T]"], None] = lambda _: None,
     ) -> T:
@@ -172,18 +172,18 @@ class _Opened:
     head: HttpHead
     size: int | None = None
     whole: bytes | None = None
-    reading: Reading | None = None
+    reading: RecordReader | None = None
     revisit: _Revisit | None = None
 
 
 def _opened(
-    place: Place,
+    place: RecordLocation,
     octets: bytes | None = None,
     *,
     body: bool,
     opening: Opening = from_disk,
 ) -> _Opened:
-    reading = Reading(place, octets, opening)
+    reading = RecordReader(place, octets, opening)
     keeps_open = False
     try:
         if reading.record.kind == "revisit":
@@ -210,14 +210,14 @@ def _let_go(opening: "Future[_Opened]") -> None:
         reading.close()
 
 
-def _revisit(reading: Reading) -> _Revisit:
+def _revisit(reading: RecordReader) -> _Revisit:
     headers = reading.record.headers
     url = headers.get("warc-refers-to-target-uri")
     date = headers.get("warc-refers-to-date")
     return _Revisit(reading.own_head, (url, date) if url and date else None)
 
 
-def _read_whole(reading: Reading) -> bytes:
+def _read_whole(reading: RecordReader) -> bytes:
     return b"".join(iter(lambda: reading.read(_PIECE), b""))
 
 
@@ -225,7 +225,9 @@ class _Chunks:
     """The body of a large record, a piece at a time."""
 
     def __init__(
-        self, reading: Reading, in_thread: Callable[[Callable[[], bytes]], Awaitable[bytes]]
+        self,
+        reading: RecordReader,
+        in_thread: Callable[[Callable[[], bytes]], Awaitable[bytes]],
     ) -> None:
         self._reading = reading
         self._in_thread = in_thread

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from archives.warc.arc import arc_fields
-from archives.warc.members import Member
-from archives.warc.stored import WINDOW, Damaged, Stored
+from archives.warc.members import GzipMember
+from archives.warc.stored import WINDOW, Damaged, FileSection
 
 # Each begins with letters that are fast to look for.
 _GZIP: Final = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
@@ -26,10 +26,10 @@ MOST_TRIALS: Final = 1000
 """Members tried in vain. By chance what they begin with occurs once in 128 MB."""
 
 
-class Search:
+class RecordSearch:
     """Finds records in a file by what the records before it looked like."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: FileSection) -> None:
         self._stored = stored
         self._beginnings: tuple[re.Pattern[bytes], ...] = _BEGINNINGS
         self.trials = 0
@@ -76,7 +76,7 @@ class Search:
             return True
         self.trials += 1
         try:
-            octets = Member(self._stored, at).read(_LONGEST)
+            octets = GzipMember(self._stored, at).read(_LONGEST)
         except Damaged:
             return False
         line = octets.partition(b"\n")[0]

@@ -26,7 +26,7 @@ class Damaged(Exception):
         return Damaged(self.offset, self.why, self.reached)
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """Octets one after another, wherever they come from."""
 
     offset: int
@@ -47,7 +47,7 @@ class Source(Protocol):
         ...
 
 
-class Stored:
+class FileSection:
     """The part of a file from *start* to *end*, from which any piece can be had."""
 
     def __init__(self, file: BinaryIO, start: int = 0, end: int | None = None) -> None:
@@ -98,7 +98,7 @@ class Stored:
 class Plain:
     """What is stored as it is."""
 
-    def __init__(self, stored: Stored, offset: int) -> None:
+    def __init__(self, stored: FileSection, offset: int) -> None:
         self.offset = self.position = offset
         self._stored = stored
 

@@ -26,7 +26,7 @@ _SEE_EXTRA: Final = 0xFFFFFFFF
 _ENCRYPTED: Final = 1
 
 
-class Part(NamedTuple):
+class WaczMember(NamedTuple):
     """A WARC inside: its name there, and the octets of the ZIP file that it takes."""
 
     name: str
@@ -47,12 +47,12 @@ class _Unusable(Exception):
     """Why the ZIP file, or something in it, cannot be used."""
 
 
-def parts_of(file: BinaryIO) -> list[Part | Damage]:
+def parts_of(file: BinaryIO) -> list[WaczMember | Damage]:
     """Return the WARCs in an open WACZ in the order in which they lie there."""
     return list(_bounded(parts_in(file)))
 
 
-def _bounded(found: Iterator[Part | Damage]) -> Iterator[Part | Damage]:
+def _bounded(found: Iterator[WaczMember | Damage]) -> Iterator[WaczMember | Damage]:
     damages = 0
     for each in found:
         yield each
@@ -61,7 +61,7 @@ def _bounded(found: Iterator[Part | Damage]) -> Iterator[Part | Damage]:
             return
 
 
-def parts_in(file: BinaryIO) -> Iterator[Part | Damage]:
+def parts_in(file: BinaryIO) -> Iterator[WaczMember | Damage]:
     """Yield the WARCs in an open WACZ, and what in it cannot be used."""
     size = file.seek(0, 2)
     try:
@@ -145,7 +145,7 @@ def _extra_64(extra: bytes) -> Iterator[int]:
     return iter(())
 
 
-def _part(file: BinaryIO, entry: _Entry, taken: int, directory: int) -> Part:
+def _part(file: BinaryIO, entry: _Entry, taken: int, directory: int) -> WaczMember:
     name = _safe_name(entry.name)
     if entry.flags & _ENCRYPTED:
         raise _Unusable("encrypted")
@@ -160,7 +160,7 @@ def _part(file: BinaryIO, entry: _Entry, taken: int, directory: int) -> Part:
         raise _Unusable("shares its octets with another file")
     if start + entry.size > directory:
         raise _Unusable("longer than the ZIP file has room for")
-    return Part(name, start, start + entry.size)
+    return WaczMember(name, start, start + entry.size)
 
 
 def _safe_name(octets: bytes) -> str:

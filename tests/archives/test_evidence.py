@@ -3,9 +3,9 @@
 import pytest
 
 from archives.evidence import (
-    Address,
     Dated,
     DatedLink,
+    ReplayAddress,
     Statement,
     address_of,
     believable,
@@ -39,7 +39,7 @@ def chosen(uri: str = MEMENTO, stamp: str = "20130615083000") -> Memento:
 @pytest.mark.parametrize(
     ("uri", "expected"),
     [
-        (MEMENTO, Address("20130615083000", PAGE)),
+        (MEMENTO, ReplayAddress("20130615083000", PAGE)),
         ("https://a/20130615083000id_/https://e/?q=1", ("20130615083000", "https://e/?q=1")),
         ("https://a/coll/12/20130615083000mp_/e.org/a", ("20130615083000", "e.org/a")),
         ("https://a/20130615083000123/http://e/", ("20130615083000123", "http://e/")),

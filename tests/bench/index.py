@@ -21,9 +21,9 @@ from pathlib import Path
 
 from archives.collection.collection import Collection
 from archives.collection.database import open_writer
-from archives.collection.folder import Seen
-from archives.collection.place import Place
-from archives.collection.writing import Filled, Writer
+from archives.collection.folder import FileSeen
+from archives.collection.place import LocalFiles
+from archives.collection.writing import Filled, IndexWriter
 from archives.moment import Moment
 from archives.surt import surt
 from archives.warc.capture import Capture
@@ -76,12 +76,12 @@ def page(number: int) -> str:
 
 def build(folder: Path, count: int) -> int:
     """Write *count* captures in the order of the index, which is quick."""
-    index = Place.of(folder).index
+    index = LocalFiles.of(folder).index
     index.parent.mkdir()
     connection, _ = open_writer(index)
     with closing(connection):
-        writer = Writer(connection)
-        part = writer.begin(Seen("some.warc.gz", "warc", 10**15, 0), "", b"", "")
+        writer = IndexWriter(connection)
+        part = writer.begin(FileSeen("some.warc.gz", "warc", 10**15, 0), "", b"", "")
         rows = ((part, row) for row in captures(count))
         while batch := list(islice(rows, 50_000)):
             writer.add(batch)

@@ -17,8 +17,8 @@ from tests.end_to_end.redis_servers import RedisServer, redis_server
 from tests.scenario import entry
 from timegate.sharing import patient
 from timegate.sharing.address import parse_address
-from timegate.sharing.client import Client
-from timegate.sharing.ledger import RedisLedgers
+from timegate.sharing.client import RedisClient
+from timegate.sharing.ledger import RedisRateLimiters
 from timegate.sharing.locks import Locks, Question
 from timegate.sharing.store import RedisStore
 
@@ -40,12 +40,12 @@ async def measured(
 async def costs(server: RedisServer) -> None:
     bare = Redis(port=server.port)
     await bare.set("key", bytes(500))
-    async with Client(parse_address(server.url)) as client:
+    async with RedisClient(parse_address(server.url)) as client:
         hot, cold = RedisStore(client), RedisStore(client, recent=0)
         await hot.put("key", bytes(500), 60, 60)
         for number in range(ROUNDS):
             await cold.put(f"{number}", bytes(500), 60, 60)
-        ledger = RedisLedgers(client, lambda: 2).of(replace(entry("a"), limits=FAST))
+        ledger = RedisRateLimiters(client, lambda: 2).of(replace(entry("a"), limits=FAST))
         locks = Locks(client, "1")
 
         async def lock(number: int) -> None:
@@ -65,7 +65,7 @@ async def costs(server: RedisServer) -> None:
 
 
 async def trouble(server: RedisServer) -> None:
-    async with Client(parse_address(server.url)) as client:
+    async with RedisClient(parse_address(server.url)) as client:
         store = RedisStore(client)
         server.pause()
         added = []

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from archives.model import Memento
-from timegate.timemap import FORMATS, Ends, Names, Pace, merged, written
+from timegate.timemap import FORMATS, Ends, MergeDeadlines, TimeMapLinks, merged, written
 
 ARCHIVES = 10
 LENGTHS = (10_000, 100_000)
@@ -60,9 +60,9 @@ async def merging(form: str, length: int) -> dict[str, float]:
     began = time.perf_counter()
     first_byte, octets = 0.0, 0
     lists = {f"archive-{n}": captures(n, length) for n in range(ARCHIVES)}
-    writer = FORMATS[form](Names.of(ORIGINAL, "http://127.0.0.1:1208"))
+    writer = FORMATS[form](TimeMapLinks.of(ORIGINAL, "http://127.0.0.1:1208"))
     async with merged(lists, ORIGINAL) as merge:
-        await merge.begin(Pace())
+        await merge.begin(MergeDeadlines())
         assert merge.first is not None
         async with aclosing(written(writer, merge, Ends(merge.first, merge.last))) as chunks:
             async for chunk in chunks:

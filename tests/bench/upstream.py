@@ -28,8 +28,8 @@ from timegate.upstream.connection import Connections, Dialling
 from timegate.upstream.egress import Egress
 from timegate.upstream.fetcher import HttpFetcher, Timeouts
 from timegate.upstream.http1 import BUFFER
-from timegate.upstream.names import Names, SystemResolver
-from timegate.upstream.pool import Settings, Surroundings, open_fetchers
+from timegate.upstream.names import DnsCache, SystemResolver
+from timegate.upstream.pool import UpstreamEnvironment, UpstreamSettings, open_fetchers
 
 ARCHIVES: Final = 10
 QUESTIONS: Final = 100
@@ -181,7 +181,7 @@ def _asking(fetchers: list[Fetcher], ports: list[int]) -> Ask:
 
 @asynccontextmanager
 async def client(ports: list[int]) -> AsyncGenerator[Ask]:
-    names = Names(SystemResolver(threads=1), time.monotonic)
+    names = DnsCache(SystemResolver(threads=1), time.monotonic)
     dialling = Dialling(names, ssl.create_default_context, bytearray(BUFFER), 2.0, 3.0)
     async with AsyncExitStack() as stack:
         fetchers: list[Fetcher] = []
@@ -196,15 +196,17 @@ async def client(ports: list[int]) -> AsyncGenerator[Ask]:
 @asynccontextmanager
 async def stack(ports: list[int]) -> AsyncGenerator[Ask]:
     entries = [entry(number, port) for number, port in enumerate(ports)]
-    async with open_fetchers(entries, Settings("mailto:bench@example.org")) as fetchers:
+    async with open_fetchers(entries, UpstreamSettings("mailto:bench@example.org")) as fetchers:
         yield _asking(list(fetchers.values()), ports)
 
 
 @asynccontextmanager
 async def traced_stack(ports: list[int]) -> AsyncGenerator[Ask]:
     entries = [entry(number, port) for number, port in enumerate(ports)]
-    around = Surroundings(record=lambda _: None)
-    async with open_fetchers(entries, Settings("mailto:bench@example.org"), around) as fetchers:
+    around = UpstreamEnvironment(record=lambda _: None)
+    async with open_fetchers(
+        entries, UpstreamSettings("mailto:bench@example.org"), around
+    ) as fetchers:
         yield _asking(list(fetchers.values()), ports)
 
 
@@ -212,7 +214,7 @@ async def traced_stack(ports: list[int]) -> AsyncGenerator[Ask]:
 async def adapters(ports: list[int]) -> AsyncGenerator[Ask]:
     entries = [entry(number, port) for number, port in enumerate(ports)]
     at = Moment("20150630235959")
-    async with open_fetchers(entries, Settings("mailto:bench@example.org")) as fetchers:
+    async with open_fetchers(entries, UpstreamSettings("mailto:bench@example.org")) as fetchers:
         sources = [
             source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
             for entry in entries

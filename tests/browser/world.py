@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.end_to_end.server import running_timegate
-from timegate.misbehave.captures import EXAMPLE, Capture, captures_of
+from timegate.misbehave.captures import EXAMPLE, FakeCapture, captures_of
 from timegate.misbehave.server import misbehaving_archive
 
 PAGE = "http://example.org/"
@@ -21,7 +21,7 @@ NEWS = "http://news.example/"
 NEWS_MARKS = 4_200
 
 
-def _crawled(number: int, first_year: int, pace: int) -> tuple[Capture, ...]:
+def _crawled(number: int, first_year: int, pace: int) -> tuple[FakeCapture, ...]:
     """Return captures of `NEWS`: ever denser, and some days more than others."""
     begin, hours = datetime(first_year, 3, 1, tzinfo=UTC), pace * number
     places = [
@@ -31,7 +31,7 @@ def _crawled(number: int, first_year: int, pace: int) -> tuple[Capture, ...]:
         for n in range(number)
     ]
     return tuple(
-        Capture(NEWS, begin + timedelta(hours=int(hours * place), seconds=n))
+        FakeCapture(NEWS, begin + timedelta(hours=int(hours * place), seconds=n))
         for n, place in enumerate(places)
     )
 

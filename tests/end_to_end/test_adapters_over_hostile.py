@@ -25,7 +25,7 @@ from tests.fakes import an_entry
 from timegate.misbehave import EXAMPLE, FAULTS, Archive, Manner, misbehaving_archive
 from timegate.misbehave.faults.refusals import PAUSE
 from timegate.upstream.fetcher import Timeouts
-from timegate.upstream.pool import Settings, Surroundings, open_fetchers
+from timegate.upstream.pool import UpstreamEnvironment, UpstreamSettings, open_fetchers
 
 Kind = Literal["302", "200", "replay", "pywb-cdxj", "wayback-cdx"]
 KINDS: Final[tuple[Kind, ...]] = ("302", "200", "replay", "pywb-cdxj", "wayback-cdx")
@@ -282,10 +282,10 @@ async def asking(archive: Archive, kind: Kind) -> AsyncGenerator[Source]:
     entry = entry_for(archive, kind)
     timeouts = HASTY if archive.faults[0].name in SILENT else PATIENT
     tls = archive.client_tls() if archive.url.startswith("https:") else None
-    settings = Settings(
+    settings = UpstreamSettings(
         "mailto:test@example.org", timeouts, allow_private=frozenset({entry.id}), tls=tls
     )
-    around = Surroundings(resolver=NoNames)
+    around = UpstreamEnvironment(resolver=NoNames)
     async with open_fetchers([entry], settings, around) as fetchers:
         yield source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
 

@@ -15,13 +15,13 @@ from archives.source import Source
 from tests.end_to_end import pywb as held
 from tests.end_to_end.pywb import Mode, Pywb
 from tests.fakes import an_entry
-from timegate.upstream.pool import Settings, Surroundings, open_fetchers
-from timegate.upstream.trace import Exchange
+from timegate.upstream.pool import UpstreamEnvironment, UpstreamSettings, open_fetchers
+from timegate.upstream.trace import UpstreamExchange
 
 AdapterKind = Literal["memento", "wayback", "cdx"]
 MODES: Final[tuple[Mode, ...]] = ("framed", "plain", "exact")
 KINDS: Final[tuple[AdapterKind, ...]] = ("memento", "wayback", "cdx")
-SETTINGS: Final = Settings("mailto:test@example.org")
+SETTINGS: Final = UpstreamSettings("mailto:test@example.org")
 
 STAMPS: Final[dict[str, list[str]]] = {
     held.UNCHANGED: [held.FIRST_SEEN.stamp, held.SEEN_AGAIN],
@@ -39,7 +39,7 @@ class Asked:
 
     pywb: Pywb
     source: Source
-    exchanges: list[Exchange]
+    exchanges: list[UpstreamExchange]
 
     async def closest(self, page: str, at: str | None) -> Closest | None:
         return await self.source.closest(page, None if at is None else Moment(at))
@@ -57,8 +57,8 @@ class Asked:
 @asynccontextmanager
 async def asking(kind: AdapterKind, pywb: Pywb) -> AsyncGenerator[Asked]:
     entry = _entry(kind, pywb)
-    exchanges: list[Exchange] = []
-    around = Surroundings(record=exchanges.append)
+    exchanges: list[UpstreamExchange] = []
+    around = UpstreamEnvironment(record=exchanges.append)
     async with open_fetchers([entry], SETTINGS, around) as fetchers:
         source = source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
         yield Asked(pywb, source, exchanges)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from archives.model import Rate
 from timegate.misbehave import Archive, captures_of, misbehaving_archive
-from timegate.misbehave.journal import Asked
+from timegate.misbehave.journal import RequestSeen
 
 SHELF = Rate(requests=250, seconds=1, burst=10)
 ATTIC = Rate(requests=200, seconds=1, burst=5)
@@ -68,7 +68,7 @@ async def ended(config: Path, *words: str) -> tuple[int | None, str]:
 
 def excess(archive: Archive, rate: Rate) -> float:
     """Return by how many requests the worst window exceeds what *rate* allows."""
-    times = [entry.at for entry in archive.journal.entries if isinstance(entry, Asked)]
+    times = [entry.at for entry in archive.journal.entries if isinstance(entry, RequestSeen)]
     per_second = rate.requests / rate.seconds
     # What lies before each request, less what dripped in until then: a running minimum.
     worst, lowest = 0.0, float("inf")

@@ -7,9 +7,9 @@ from pathlib import Path
 from archives.model import NEVER_ARCHIVED
 from tests.end_to_end.redis_servers import needs_redis, redis_server
 from tests.scenario import FakeArchive
-from timegate.canaries.board import Board
-from timegate.canaries.questions import Question
-from timegate.canaries.watch import Watch, watching
+from timegate.canaries.board import CanaryStore
+from timegate.canaries.questions import CanaryQuestion
+from timegate.canaries.watch import CanaryWatch, watching
 from timegate.sharing.opening import opened
 
 pytestmark = needs_redis
@@ -24,15 +24,15 @@ async def always(_: str) -> bool:
 
 async def test_of_three_replicas_one_asks_and_all_tell(tmp_path: Path) -> None:
     archives = {name: FakeArchive(name, delay=0.2) for name in ARCHIVES}
-    questions = [Question(name, "lacks", NEVER_ARCHIVED) for name in ARCHIVES]
+    questions = [CanaryQuestion(name, "lacks", NEVER_ARCHIVED) for name in ARCHIVES]
     boards = []
     with redis_server(tmp_path) as server:
         async with AsyncExitStack() as stack:
             for _ in range(3):
                 shared = await stack.enter_async_context(opened(server.url, bound=5.0))
-                board, turns = Board(shared.board), shared.turns("a set of archives")
+                board, turns = CanaryStore(shared.board), shared.turns("a set of archives")
                 # They look at the same times, so that only taking turns keeps them apart.
-                watch = Watch(
+                watch = CanaryWatch(
                     questions, archives, board, always, turns=turns, chance=lambda: 0.5
                 )
                 boards.append(board)
@@ -47,6 +47,6 @@ async def test_of_three_replicas_one_asks_and_all_tell(tmp_path: Path) -> None:
                 assert sent - noted in (0, 1)
 
 
-def _knows_all(board: Board) -> bool:
+def _knows_all(board: CanaryStore) -> bool:
     records = board.records.values()
     return len(records) == len(ARCHIVES) and all(one.standing == "kept" for one in records)

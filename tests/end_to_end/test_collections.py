@@ -32,7 +32,7 @@ from tests.end_to_end.pywb import (
 )
 from tests.end_to_end.test_serving import an_original, ask
 from tests.fakes import an_entry
-from timegate.upstream.pool import Settings, open_fetchers
+from timegate.upstream.pool import UpstreamSettings, open_fetchers
 
 SITE: Final = "http://kinds.example/"
 CODED: Final = gzip.compress(warcs.PAGE, mtime=0)
@@ -267,7 +267,7 @@ async def test_our_memento_adapter_asks_a_collection(both: Both) -> None:
         timegate=f"{both.ours}timegate/",
         timemaps={"link": f"{both.ours}timemap/link/"},
     )
-    async with open_fetchers([entry], Settings("mailto:test@example.org")) as fetchers:
+    async with open_fetchers([entry], UpstreamSettings("mailto:test@example.org")) as fetchers:
         source = source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
         closest = await source.closest(held.FIFTY, Moment("20120120"))
         captures = [one async for batch in source.mementos(held.FIFTY) for one in batch]

@@ -17,9 +17,9 @@ from multidict import CIMultiDict
 
 from archives.collection.building import index_collection
 from archives.collection.inventory import index_inventory
-from archives.collection.place import Address
+from archives.collection.place import RemoteFiles
 from archives.registry import Registry
-from archives.warc.replay import SMALL, Unreadable
+from archives.warc.replay import SMALL, UnreadableRecord
 from tests import warcs
 from tests.archives.collection.folders import a_warc, rows_of
 from tests.end_to_end.pywb import COLLECTION, ENVIRONMENT, running_pywb
@@ -36,9 +36,9 @@ from tests.end_to_end.remote_files import (
 from tests.end_to_end.remote_files import ENVIRONMENT as MOTO
 from tests.fakes import an_entry
 from timegate.config import BadConfig
-from timegate.local import Local, opened
+from timegate.local import LocalCollections, open_collections
 from timegate.resolver import Deadlines
-from timegate.web.call import Answer, Call, Stream
+from timegate.web.call import ClientRequest, Response, StreamingResponse
 
 BASE: Final = "https://gate.example"
 PAGE: Final = "http://example.com/"
@@ -48,20 +48,20 @@ BIG: Final = "http://example.com/big"
 
 
 @asynccontextmanager
-async def served(path: str, **fields: object) -> AsyncIterator[Local]:
+async def served(path: str, **fields: object) -> AsyncIterator[LocalCollections]:
     ours = f"{BASE}/collections/mine/{{time14}}/{{uri}}"
     entry = an_entry("warc", id="mine", path=path, replay=ours, **fields)
     registry = Registry((entry,), shared_hosts=True)
-    async with opened(registry, BASE, Deadlines(2.0, 5.0), keep=False) as local:
+    async with open_collections(registry, BASE, Deadlines(2.0, 5.0), keep=False) as local:
         yield local
 
 
-async def asked(local: Local, rest: str) -> Answer | Stream:
-    return await local.collections(Call("GET", f"mine/{rest}", CIMultiDict()))
+async def asked(local: LocalCollections, rest: str) -> Response | StreamingResponse:
+    return await local.collections(ClientRequest("GET", f"mine/{rest}", CIMultiDict()))
 
 
-async def body_of(answer: Answer | Stream) -> bytes:
-    if isinstance(answer, Answer):
+async def body_of(answer: Response | StreamingResponse) -> bytes:
+    if isinstance(answer, Response):
         return answer.body
     return b"".join([piece async for piece in answer.chunks])
 
@@ -145,7 +145,7 @@ async def test_a_cdx_file_tells_where_records_lie(files: FileServer, tmp_path: P
     inventory = tmp_path / "all.cdx"
     inventory.write_text("".join(eleven(files).values()))
     (files.folder / "one two.warc.gz").rename(files.folder / "one.warc.gz")
-    address = Address(files.url, tmp_path / "other.sqlite")
+    address = RemoteFiles(files.url, tmp_path / "other.sqlite")
     index_inventory(address, inventory)
 
     async with served(address.url, index=str(address.index)) as local:
@@ -160,7 +160,7 @@ async def test_a_file_that_changes_underneath_breaks_off(files: FileServer) -> N
     async with served(**over(files)) as local:
         answer = await asked(local, f"{STAMP}id_/{BIG}")
 
-        with pytest.raises(Unreadable, match="changed while it was read"):
+        with pytest.raises(UnreadableRecord, match="changed while it was read"):
             await body_of(answer)
 
 
@@ -227,7 +227,7 @@ async def test_a_bucket_is_indexed_and_served(store: Store, tmp_path: Path) -> N
     write(tmp_path / "files")
     store.put("all/deep/one.warc.gz", (tmp_path / "files/one two.warc.gz").read_bytes())
     store.put("all/notes.txt", b"no WARC")
-    address = Address(f"s3://{BUCKET}/all/", tmp_path / "index.sqlite")
+    address = RemoteFiles(f"s3://{BUCKET}/all/", tmp_path / "index.sqlite")
 
     summary = index_collection(address)
     again = index_collection(address)
@@ -240,7 +240,7 @@ async def test_a_bucket_is_indexed_and_served(store: Store, tmp_path: Path) -> N
 
 
 def test_what_changes_in_a_bucket_is_read_again(store: Store, tmp_path: Path) -> None:
-    address = Address(f"s3://{BUCKET}/changing", tmp_path / "index.sqlite")
+    address = RemoteFiles(f"s3://{BUCKET}/changing", tmp_path / "index.sqlite")
     first = a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000")).read_bytes()
     other = a_warc(tmp_path, "a.warc.gz", (PAGE, "20210101000000")).read_bytes()
     store.put("changing/a.warc.gz", first)
@@ -259,7 +259,7 @@ async def test_no_secret_of_a_bucket_is_told(
     store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    address = Address(f"s3://{BUCKET}/secret/", tmp_path / "index.sqlite")
+    address = RemoteFiles(f"s3://{BUCKET}/secret/", tmp_path / "index.sqlite")
     a_warc(tmp_path, "a.warc.gz", (PAGE, STAMP))
     store.put("secret/a.warc.gz", (tmp_path / "a.warc.gz").read_bytes())
     index_collection(address)
@@ -278,7 +278,7 @@ def test_a_bucket_that_is_not_there_cannot_be_indexed(store: Store, tmp_path: Pa
     assert store.endpoint
 
     with pytest.raises(OSError, match=r"NoSuchBucket|404|not found"):
-        index_collection(Address("s3://nowhere/", tmp_path / "index.sqlite"))
+        index_collection(RemoteFiles("s3://nowhere/", tmp_path / "index.sqlite"))
 
 
 @asynccontextmanager

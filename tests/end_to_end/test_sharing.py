@@ -28,15 +28,15 @@ from tests.end_to_end.redis_servers import (
 from tests.scenario import FakeArchive, entry
 from tests.timegate.upstream.replies import FakeReply
 from tests.timegate.upstream.windows import most_in_any_span
-from timegate.cache import Recollection
-from timegate.desk import Desk
-from timegate.resolution import Policy, Query, Resolution
+from timegate.cache import AnswerCache
+from timegate.desk import Coalescer
+from timegate.resolution import Preferences, Query, Resolution
 from timegate.resolver import Plan, Resolver
 from timegate.sharing import open_shared, patient
-from timegate.sharing.opening import Shared, opened
+from timegate.sharing.opening import SharedState, opened
 from timegate.sharing.patience import BOUND
 from timegate.upstream.breaker import FAILURES, Breakers
-from timegate.upstream.politeness import Door, polite
+from timegate.upstream.politeness import RequestQueue, rate_limited
 
 pytestmark = needs_redis
 
@@ -71,12 +71,12 @@ class Archives:
 class Replica:
     """One of our processes, as far as it shares."""
 
-    shared: Shared
+    shared: SharedState
     resolver: Resolver
 
     async def resolve(self, page: str = PAGE, patience: float = BOUND) -> Resolution:
         with patient(patience):
-            return await self.resolver.resolve(Query(page, AT), Policy())
+            return await self.resolver.resolve(Query(page, AT), Preferences())
 
     @property
     def trouble(self) -> str | None:
@@ -93,9 +93,9 @@ async def replica(
     url: str, archives: Archives, bound: float = BOUND
 ) -> AsyncGenerator[Replica]:
     async with opened(url, bound=bound) as shared:
-        memory = Recollection(shared.store, time.time, "1")
+        memory = AnswerCache(shared.store, time.time, "1")
         turns = shared.turns("1")
-        async with Desk(archives.sources, memory, turns=turns) as desk:
+        async with Coalescer(archives.sources, memory, turns=turns) as desk:
             yield Replica(shared, Resolver(desk, memory, lambda _, __: Plan((NAMES,))))
 
 
@@ -187,10 +187,10 @@ class Upstream:
         return None
 
 
-async def hurry(shared: Shared, upstream: Upstream, until: float) -> None:
+async def hurry(shared: SharedState, upstream: Upstream, until: float) -> None:
     """Ask as fast as the door lets one, with more who wait than can be served."""
     host = replace(entry("a"), limits=Limits(RATE, RATE, 50, "a test"))
-    fetch = polite(upstream, "a", Door(shared.ledger(host), 50), 2.0)
+    fetch = rate_limited(upstream, "a", RequestQueue(shared.ledger(host), 50), 2.0)
 
     async def ask() -> None:
         while time.monotonic() < until:

@@ -28,7 +28,7 @@ from tests.chaos.rig.liveness import pinged
 from tests.chaos.rig.processes import python
 from tests.chaos.rig.timegates import TimeGate, timegate
 from tests.chaos.scenario import Rig, Scenario, part_of
-from timegate.cache import Recollection, SqliteStore
+from timegate.cache import AnswerCache, SqliteStore
 
 _COUNT: Final = 4
 _MILLION: Final = 1_000_000
@@ -101,7 +101,7 @@ async def large_cache(rig: Rig) -> None:
 async def _fill(file: Path, farm: Archives, pages: int) -> None:
     """Write what the archives would have answered, as the server writes it."""
     store = SqliteStore(file, limit=2 << 30)
-    memory = Recollection(store, time.time, _version(file))
+    memory = AnswerCache(store, time.time, _version(file))
     at = Moment.of(parsedate_to_datetime(DATE))
     for first in range(0, pages, _PIECE):
         for url in _pages(first, min(first + _PIECE, pages)):

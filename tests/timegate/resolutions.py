@@ -4,7 +4,7 @@ from archives.errors import ArchiveError, Unreachable
 from archives.model import ArchiveEntry, Closest, Limits, Memento, Negotiation, Rate, Relation
 from archives.moment import Moment
 from archives.registry import Registry
-from timegate.resolution import Attempt, Policy, Query, Resolution, Rule
+from timegate.resolution import Attempt, Preferences, Query, Resolution, Rule
 
 PAGE = "http://www.dr.dk/"
 LIMITS = Limits(Rate(1, 1), Rate(1, 1), 1, "test")
@@ -79,8 +79,8 @@ def asking(when: str | None, archive_id: str | None = "archive.org", **more: obj
 
 
 def resolved(
-    query: Query, best: Attempt | None, *others: Attempt, policy: Policy | None = None
+    query: Query, best: Attempt | None, *others: Attempt, policy: Preferences | None = None
 ) -> Resolution:
     alternatives = tuple(each for each in others if isinstance(each.outcome, Closest))
     attempts = tuple(filter(None, (best, *others)))
-    return Resolution(query, policy or Policy(), best, alternatives, attempts)
+    return Resolution(query, policy or Preferences(), best, alternatives, attempts)

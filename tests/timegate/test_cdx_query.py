@@ -13,7 +13,7 @@ from archives.model import Memento
 from archives.moment import Moment
 from tests.timegate.listings import at
 from timegate.cdx.fields import Capture
-from timegate.cdx.formats import Array, Cdxj, Lines, Objects
+from timegate.cdx.formats import Cdxj, PywbObjects, WaybackArray, WaybackLines
 from timegate.cdx.query import (
     MOST_HELD,
     MOST_ROWS,
@@ -25,7 +25,7 @@ from timegate.cdx.query import (
     resume_key,
 )
 from timegate.cdx.selection import Selection
-from timegate.policies import BadChoice
+from timegate.policies import BadPreference
 
 URL = "http://example.org/"
 
@@ -166,7 +166,7 @@ def test_filters_pick_captures(
     dialect: Dialect, filters: list[str], wanted: list[int] | None
 ) -> None:
     if wanted is None:
-        with pytest.raises(BadChoice):
+        with pytest.raises(BadPreference):
             asked(dialect, filter=filters)
         return
 
@@ -248,12 +248,12 @@ def test_what_cannot_be_obeyed_is_refused(
 ) -> None:
     given_ = {"url": [URL], **{name: [value] for name, value in parameters.items()}}
 
-    with pytest.raises(BadChoice, match=word):
+    with pytest.raises(BadPreference, match=word):
         query_from(given_, dialect)
 
 
 def test_there_are_only_so_many_filters() -> None:
-    with pytest.raises(BadChoice, match="filter"):
+    with pytest.raises(BadPreference, match="filter"):
         asked(filter=["statuscode:200"] * 9)
 
 
@@ -387,7 +387,7 @@ TWO = [
 
 
 def test_text_has_seven_fields_in_every_line() -> None:
-    text = Lines().rows(TWO).decode()
+    text = WaybackLines().rows(TWO).decode()
 
     assert text.split("\n") == [
         "org,example)/ 20120101000000 http://example.org/ text/html 200 AAA -",
@@ -397,7 +397,7 @@ def test_text_has_seven_fields_in_every_line() -> None:
 
 
 def test_an_array_begins_with_the_names() -> None:
-    writer = Array(("timestamp", "statuscode"))
+    writer = WaybackArray(("timestamp", "statuscode"))
 
     told = json.loads(writer.head() + writer.rows(TWO) + writer.tail("KEY"))
 
@@ -412,7 +412,7 @@ def test_an_array_begins_with_the_names() -> None:
 
 
 def test_objects_and_cdxj_say_the_same() -> None:
-    objects = [json.loads(line) for line in Objects().rows(TWO).splitlines()]
+    objects = [json.loads(line) for line in PywbObjects().rows(TWO).splitlines()]
     lines = Cdxj().rows(TWO).decode().splitlines()
 
     assert objects[0] == {
@@ -432,8 +432,10 @@ def test_objects_and_cdxj_say_the_same() -> None:
 
 @given(CAPTURES)
 def test_text_and_json_say_the_same(captures: list[Memento]) -> None:
-    array = Array()
+    array = WaybackArray()
 
     rows = json.loads(array.head() + array.rows(captures) + array.tail(None))[1:]
 
-    assert rows == [line.split(" ") for line in Lines().rows(captures).decode().splitlines()]
+    assert rows == [
+        line.split(" ") for line in WaybackLines().rows(captures).decode().splitlines()
+    ]

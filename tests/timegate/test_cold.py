@@ -6,11 +6,18 @@ from archives.moment import Moment
 from archives.source import Source
 from tests.clock import Clock, in_virtual_time
 from tests.scenario import FakeArchive, FakeMemory, World
-from timegate.cache import MemoryStore, Recollection
-from timegate.cold import Budgets, FrugalLists, FrugalResolver, Public, Visit, visiting
-from timegate.desk import Desk
-from timegate.resolution import Policy, Query, Resolution
-from timegate.timemap import Pace
+from timegate.cache import AnswerCache, MemoryStore
+from timegate.cold import (
+    ClientQuota,
+    ClientQuotas,
+    FrugalLists,
+    FrugalResolver,
+    Public,
+    visiting,
+)
+from timegate.desk import Coalescer
+from timegate.resolution import Preferences, Query, Resolution
+from timegate.timemap import MergeDeadlines
 
 AT = Moment("20160122112029")
 STAMP = "20160122112029"
@@ -28,23 +35,23 @@ class Place:
         world = World(self.public, self.own)
         sources: dict[str, Source] = {"public": Public(self.public), "own": self.own}
         memory = FakeMemory()
-        desk = Desk(sources, memory)
+        desk = Coalescer(sources, memory)
         self.resolver = FrugalResolver(desk, memory, world.route, public=frozenset({"public"}))
 
     async def ask(
-        self, visit: Visit | None, url: str = PAGE, *, no_cache: bool = False
+        self, visit: ClientQuota | None, url: str = PAGE, *, no_cache: bool = False
     ) -> Resolution:
         with visiting(visit):
-            return await self.resolver.resolve(Query(url, AT), Policy(no_cache=no_cache))
+            return await self.resolver.resolve(Query(url, AT), Preferences(no_cache=no_cache))
 
 
-def a_visit(budgets: Budgets, *, patient: bool = False) -> Visit:
-    return Visit("192.0.2.1", budgets, patient=patient)
+def a_visit(budgets: ClientQuotas, *, patient: bool = False) -> ClientQuota:
+    return ClientQuota("192.0.2.1", budgets, patient=patient)
 
 
 def test_tokens_drip_in_up_to_the_burst() -> None:
     clock = Clock()
-    budgets = Budgets(30, 2, clock)
+    budgets = ClientQuotas(30, 2, clock)
 
     taken = [budgets.take("a"), budgets.take("a"), budgets.take("a")]
     clock.advance(2)
@@ -58,13 +65,13 @@ def test_tokens_drip_in_up_to_the_burst() -> None:
 
 
 def test_each_client_has_its_own() -> None:
-    budgets = Budgets(30, 1, Clock())
+    budgets = ClientQuotas(30, 1, Clock())
 
     assert [budgets.take("a"), budgets.take("b"), budgets.take("a")] == [0, 0, 2.0]
 
 
 async def test_a_question_that_archives_are_asked_for_costs_one() -> None:
-    budgets, place = Budgets(30, 1, Clock()), Place()
+    budgets, place = ClientQuotas(30, 1, Clock()), Place()
 
     found = await place.ask(a_visit(budgets))
 
@@ -73,7 +80,7 @@ async def test_a_question_that_archives_are_asked_for_costs_one() -> None:
 
 
 async def test_what_is_remembered_is_free() -> None:
-    budgets, place = Budgets(30, 1, Clock()), Place()
+    budgets, place = ClientQuotas(30, 1, Clock()), Place()
     await place.ask(None)
 
     found = [await place.ask(a_visit(budgets)) for _ in range(3)]
@@ -83,7 +90,7 @@ async def test_what_is_remembered_is_free() -> None:
 
 
 async def test_who_cannot_pay_still_gets_what_is_remembered() -> None:
-    budgets, place = Budgets(30, 1, Clock()), Place()
+    budgets, place = ClientQuotas(30, 1, Clock()), Place()
     await place.ask(None)
     budgets.take("192.0.2.1")
     visit = a_visit(budgets)
@@ -99,7 +106,7 @@ async def test_who_cannot_pay_still_gets_what_is_remembered() -> None:
 async def test_who_cannot_pay_gets_what_our_own_archives_have_and_is_told_who_is_missing() -> (
     None
 ):
-    budgets, place = Budgets(30, 1, Clock()), Place(own=("20150101000000",))
+    budgets, place = ClientQuotas(30, 1, Clock()), Place(own=("20150101000000",))
     budgets.take("192.0.2.1")
 
     found = await place.ask(a_visit(budgets))
@@ -112,7 +119,7 @@ async def test_who_cannot_pay_gets_what_our_own_archives_have_and_is_told_who_is
 
 
 async def test_a_hundred_questions_at_once_cost_a_hundred() -> None:
-    budgets, place = Budgets(30, 10, Clock()), Place()
+    budgets, place = ClientQuotas(30, 10, Clock()), Place()
     place.public.delay = 0.01
     urls = [f"{PAGE}{number}" for number in range(100)]
 
@@ -126,7 +133,7 @@ async def test_a_hundred_questions_at_once_cost_a_hundred() -> None:
 
 
 async def test_a_visit_pays_for_a_page_once() -> None:
-    budgets, place = Budgets(30, 2, Clock()), Place(stamps=())
+    budgets, place = ClientQuotas(30, 2, Clock()), Place(stamps=())
     visit = a_visit(budgets)
 
     await place.ask(visit)
@@ -139,7 +146,7 @@ async def test_a_visit_pays_for_a_page_once() -> None:
 def test_who_has_many_questions_waits_for_its_turn() -> None:
     async def story() -> tuple[float, int]:
         now = asyncio.get_running_loop().time
-        budgets, place = Budgets(60, 1, now), Place()
+        budgets, place = ClientQuotas(60, 1, now), Place()
         visit, began = a_visit(budgets, patient=True), now()
         for number in range(5):
             await place.ask(visit, f"{PAGE}{number}")
@@ -151,7 +158,7 @@ def test_who_has_many_questions_waits_for_its_turn() -> None:
 
 
 async def listed(
-    budgets: Budgets, memory: Recollection, *, no_cache: bool = False
+    budgets: ClientQuotas, memory: AnswerCache, *, no_cache: bool = False
 ) -> list[str]:
     """Return who failed to list its captures."""
     archive = FakeArchive("public", 0.0, (STAMP,))
@@ -159,20 +166,20 @@ async def listed(
     sources: dict[str, Source] = {"public": Public(archive), "own": own}
     lists = FrugalLists(sources, memory, frozenset({"public"}))
     with visiting(a_visit(budgets)):
-        async with lists.merged(sources, PAGE, Policy(no_cache=no_cache)) as merge:
-            await merge.begin(Pace())
+        async with lists.merged(sources, PAGE, Preferences(no_cache=no_cache)) as merge:
+            await merge.begin(MergeDeadlines())
             async for _ in merge.blocks():
                 pass
             return sorted(merge.failures)
 
 
 async def test_a_list_costs_one_and_a_remembered_one_nothing() -> None:
-    budgets = Budgets(30, 1, Clock())
-    memory = Recollection(MemoryStore(), Clock(), "v")
+    budgets = ClientQuotas(30, 1, Clock())
+    memory = AnswerCache(MemoryStore(), Clock(), "v")
 
     first = await listed(budgets, memory)
     second = await listed(budgets, memory)
-    fresh = await listed(budgets, Recollection(MemoryStore(), Clock(), "v"))
+    fresh = await listed(budgets, AnswerCache(MemoryStore(), Clock(), "v"))
 
     assert (first, second) == ([], [])
     assert fresh == ["public"]

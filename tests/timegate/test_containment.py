@@ -15,7 +15,7 @@ from tests.timegate.web.served import Site
 from timegate.app import running
 from timegate.config import Config
 from timegate.containment import Contained, Containment
-from timegate.lasting import Lasting
+from timegate.lasting import ProcessState
 from timegate.web.server import listening
 
 PAGE = "http://example.org/"
@@ -42,7 +42,7 @@ async def served(bad: RawServer, good: RawServer) -> AsyncIterator[Site]:
     )
     config = Config(registry, private=frozenset({"bad", "good"}))
     async with (
-        Lasting() as lasting,
+        ProcessState() as lasting,
         running(config, "http://gate.example", lasting=lasting) as app,
         listening(app.dispatch, "127.0.0.1", 0) as port,
     ):

@@ -11,7 +11,7 @@ from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive
 from timegate.app import askable
 from timegate.cli import main
-from timegate.delay import Late
+from timegate.delay import DelayedSource
 from timegate.demo import SLOW, demo_config
 from timegate.demo.pages import COLLECTIONS, write
 
@@ -48,7 +48,7 @@ def test_the_slow_archive_is_later_than_the_soft_deadline_and_in_time_for_the_ha
 
 
 def test_who_is_late_answers_as_it_would_have() -> None:
-    late = Late(FakeArchive("a", 0.0, ("20160122112029",)), 3.0)
+    late = DelayedSource(FakeArchive("a", 0.0, ("20160122112029",)), 3.0)
 
     async def asked() -> tuple[object, list[object]]:
         closest = await late.closest("http://example.org/", None)

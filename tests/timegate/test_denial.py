@@ -9,9 +9,9 @@ from tests.timegate.web.served import Site
 from timegate.app import running
 from timegate.config import BadConfig, load_config
 from timegate.demo import demo_config
-from timegate.denial import Denials, denying, noting
-from timegate.lasting import Lasting
-from timegate.resolution import Policy, Query
+from timegate.denial import Blocklist, denying, noting
+from timegate.lasting import ProcessState
+from timegate.resolution import Preferences, Query
 from timegate.resolver import Plan
 from timegate.settings import Deny
 from timegate.web.server import listening
@@ -34,7 +34,7 @@ from timegate.web.server import listening
     ],
 )
 def test_no_spelling_gets_by(url: str, *, denied: bool) -> None:
-    denials = Denials(
+    denials = Blocklist(
         ["http://example.org/private/", "http://example.org/draft*"], ["secret.example"]
     )
 
@@ -43,11 +43,11 @@ def test_no_spelling_gets_by(url: str, *, denied: bool) -> None:
 
 def test_nobody_is_asked_for_what_is_denied() -> None:
     asked = Plan((("a",),))
-    route = denying(lambda _query, _policy: asked, Denials(hosts=["x.org"]))
+    route = denying(lambda _query, _policy: asked, Blocklist(hosts=["x.org"]))
 
     with noting() as noted:
         plans = [
-            route(Query(url, None), Policy()) for url in ("http://x.org/", "http://y.org/")
+            route(Query(url, None), Preferences()) for url in ("http://x.org/", "http://y.org/")
         ]
 
     assert plans == [Plan(()), asked]
@@ -91,7 +91,7 @@ async def test_every_surface_says_451(tmp_path: Path) -> None:
     ]
 
     async with (
-        Lasting() as lasting,
+        ProcessState() as lasting,
         running(config, "http://gate.example", lasting=lasting) as app,
         listening(app.dispatch, "127.0.0.1", 0) as port,
     ):

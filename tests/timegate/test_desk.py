@@ -10,7 +10,7 @@ from archives.model import Closest
 from archives.moment import Moment
 from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive, FakeMemory
-from timegate.desk import Desk, Question
+from timegate.desk import Coalescer, Question
 from timegate.resolution import Attempt, Remembered
 
 PAGE = "http://example.org/"
@@ -49,7 +49,7 @@ class Story:
         self.attempt = in_virtual_time(self._told())
 
     async def _told(self) -> Attempt:
-        async with Desk({"a": self.archive}, self.memory, turns=self.turns) as desk:
+        async with Coalescer({"a": self.archive}, self.memory, turns=self.turns) as desk:
             return await desk.ask("a", PAGE, AT)
 
     @property
@@ -105,7 +105,7 @@ def test_the_answer_is_remembered_before_the_others_look() -> None:
 
     async def story() -> None:
         turns = Looking(0.0, memory, None)
-        async with Desk({"a": FakeArchive("a")}, memory, turns=turns) as desk:
+        async with Coalescer({"a": FakeArchive("a")}, memory, turns=turns) as desk:
             await desk.ask("a", PAGE, AT)
 
     in_virtual_time(story())
@@ -125,7 +125,7 @@ def test_a_desk_that_closes_lets_the_others_go_on() -> None:
     turns = Elsewhere(5.0, memory, None)
 
     async def story() -> None:
-        async with Desk({"a": FakeArchive("a")}, memory, turns=turns) as desk:
+        async with Coalescer({"a": FakeArchive("a")}, memory, turns=turns) as desk:
             asked = desk.ask("a", PAGE, AT)
             await asyncio.sleep(1)
             assert not asked.done()
@@ -139,7 +139,7 @@ def test_a_thousand_clients_of_one_replica_wait_for_one_turn() -> None:
     archive = FakeArchive("a", 1.0)
 
     async def story() -> None:
-        async with Desk({"a": archive}, memory) as desk:
+        async with Coalescer({"a": archive}, memory) as desk:
             await asyncio.gather(*(desk.ask("a", PAGE, AT) for _ in range(1000)))
 
     in_virtual_time(story())
@@ -150,7 +150,7 @@ def test_many_questions_at_once_are_begun_little_by_little_and_all_are_answered(
     archive = FakeArchive("a", 1.0, ("20200101000000",))
 
     async def story() -> tuple[list[int], list[Attempt]]:
-        async with Desk({"a": archive}, FakeMemory()) as desk:
+        async with Coalescer({"a": archive}, FakeMemory()) as desk:
             tasks = [desk.ask("a", f"{PAGE}{number}", AT) for number in range(200)]
             begun = []
             while len(archive.asked) < 200:
@@ -168,7 +168,7 @@ def test_who_does_not_get_a_turn_in_time_is_no_answer_either() -> None:
     archive = FakeArchive("a", 1.0, ("20200101000000",))
 
     async def story() -> list[Attempt]:
-        async with Desk({"a": archive}, FakeMemory(), patience=0.0) as desk:
+        async with Coalescer({"a": archive}, FakeMemory(), patience=0.0) as desk:
             tasks = [desk.ask("a", f"{PAGE}{number}", AT) for number in range(20)]
             return [await task for task in tasks]
 
@@ -192,7 +192,7 @@ def test_an_answer_that_cannot_be_remembered_is_a_failure_of_its_archive() -> No
     observed: list[Attempt] = []
 
     async def story() -> Attempt:
-        async with Desk({"a": archive}, Unwritable(), observed.append) as desk:
+        async with Coalescer({"a": archive}, Unwritable(), observed.append) as desk:
             return await desk.ask("a", PAGE, AT)
 
     attempt = in_virtual_time(story())

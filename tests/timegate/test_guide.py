@@ -2,18 +2,18 @@
 
 from archives.registry import entry_from, load_known
 from tests.clock import Clock
-from timegate.guide import Guide
-from timegate.resolution import Policy, Query
-from timegate.routing import Known, Observations
+from timegate.guide import Planner
+from timegate.resolution import Preferences, Query
+from timegate.routing import CombinedKnowledge, Observations
 
 PLAIN = {"id": "plain", "kind": "memento", "timegate": "https://plain.example/"}
 
 
 def test_archives_with_an_index_by_surt_need_no_other_spellings() -> None:
     entries = (*load_known().used, entry_from(PLAIN, "a test"))
-    guide = Guide(entries, Known(Observations(Clock()), lambda _: "closed"))
+    guide = Planner(entries, CombinedKnowledge(Observations(Clock()), lambda _: "closed"))
 
-    plan = guide.plan(Query("http://example.org/", None), Policy())
+    plan = guide.plan(Query("http://example.org/", None), Preferences())
 
     assert {"internet-archive", "arquivo-pt", "nlnz"} <= plan.folding
     assert "plain" in plan.order

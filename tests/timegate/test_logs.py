@@ -11,9 +11,9 @@ from tests.clock import Clock
 from timegate.logs import (
     Access,
     AccessLog,
-    Bounded,
-    Changes,
-    Tally,
+    LogCounter,
+    RateLimitedFilter,
+    StateChanges,
     TextLines,
     Unforeseen,
     event,
@@ -130,7 +130,7 @@ def test_requests_are_not_written_unless_asked_for() -> None:
 
 def test_lines_are_bounded_and_those_left_out_are_counted() -> None:
     clock = Clock()
-    bounded = Bounded(2, clock)
+    bounded = RateLimitedFilter(2, clock)
 
     def passes() -> logging.LogRecord | None:
         record = logging.LogRecord("x", logging.INFO, "", 0, "x", (), None)
@@ -172,7 +172,7 @@ def test_standard_error_is_written_to_aside_and_a_second_setting_ends_the_first(
 def test_what_happens_often_is_written_once_a_minute() -> None:
     stream, clock = io.StringIO(), Clock()
     set_up(LogSection(format="json"), stream)
-    tally = Tally("refused", clock)
+    tally = LogCounter("refused", clock)
 
     for reason in ("full", "full", "share"):
         tally(reason)
@@ -212,7 +212,7 @@ def _raise_into(unforeseen: Unforeseen, subject: str) -> None:
 def test_only_changes_are_written() -> None:
     stream = io.StringIO()
     set_up(LogSection(format="json"), stream)
-    changes = Changes("archive")
+    changes = StateChanges("archive")
 
     for state in ("closed", "open", "open", "half-open", "closed", "closed"):
         changes.look("internet-archive", state)

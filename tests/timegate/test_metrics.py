@@ -8,7 +8,7 @@ from archives.errors import Unreachable
 from archives.moment import Moment
 from tests.clock import in_virtual_time
 from timegate.metrics import Metrics
-from timegate.resolution import Attempt, Policy, Query, Resolution
+from timegate.resolution import Attempt, Preferences, Query, Resolution
 
 PAGE = "http://example.org/"
 
@@ -36,7 +36,7 @@ def test_answers_refusals_and_recalls_are_counted() -> None:
 
     metrics.answered("/timegate/", 302, 0.02)
     metrics.refused("share")
-    metrics.resolved(Resolution(query, Policy(), None, (), attempts))
+    metrics.resolved(Resolution(query, Preferences(), None, (), attempts))
 
     written = generate_latest(metrics.registry()).decode()
     for line in (

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.timegate.resolutions import REGISTRY, absent, asking, found, memento, resolved
-from timegate.policies import BadChoice, duration, policy_from, satisfies
-from timegate.resolution import Direction, Policy, Strictness
+from timegate.policies import BadPreference, duration, preferences_from, satisfies
+from timegate.resolution import Direction, Preferences, Strictness
 from timegate.verdict import verdict
 
 SECOND = "20160122112029"
 
 
 def test_without_a_choice_everything_is_left_open() -> None:
-    assert policy_from({}, None, None) == (Policy(), ())
+    assert preferences_from({}, None, None) == (Preferences(), ())
 
 
 def test_every_choice_can_be_a_query_parameter() -> None:
@@ -30,9 +30,9 @@ def test_every_choice_can_be_a_query_parameter() -> None:
         "as": "json",
     }
 
-    policy, applied = policy_from(parameters, None, None)
+    policy, applied = preferences_from(parameters, None, None)
 
-    assert policy == Policy(
+    assert policy == Preferences(
         archives=frozenset({"arquivo-pt", "internet-archive"}),
         exclude=frozenset({"loc"}),
         precision="day",
@@ -50,9 +50,9 @@ def test_every_choice_can_be_a_preference_and_is_said_to_be_applied() -> None:
         'tolerance=24h , direction = "after", wait=10, verify=head, exclude=ukwa'
     )
 
-    policy, applied = policy_from({}, prefer, None)
+    policy, applied = preferences_from({}, prefer, None)
 
-    assert policy == Policy(
+    assert policy == Preferences(
         archives=frozenset({"arquivo-pt", "loc"}),
         exclude=frozenset({"ukwa"}),
         precision="exact",
@@ -101,23 +101,23 @@ def test_every_choice_can_be_a_preference_and_is_said_to_be_applied() -> None:
 def test_an_order_that_cannot_be_obeyed_is_refused_and_a_wish_ignored(
     name: str, text: str, allowed: str
 ) -> None:
-    with pytest.raises(BadChoice, match=f"{name} must be .*{allowed}") as refusal:
-        policy_from({name: text}, None, None)
-    wished = policy_from({}, f'{name}="{text}"', None)
+    with pytest.raises(BadPreference, match=f"{name} must be .*{allowed}") as refusal:
+        preferences_from({name: text}, None, None)
+    wished = preferences_from({}, f'{name}="{text}"', None)
 
     assert refusal.value.name == name
-    assert wished == (Policy(), ())
+    assert wished == (Preferences(), ())
 
 
 def test_an_order_outranks_a_wish() -> None:
-    policy, applied = policy_from({"precision": "day"}, "precision=exact, wait=3", None)
+    policy, applied = preferences_from({"precision": "day"}, "precision=exact, wait=3", None)
 
     assert policy.precision == "day"
     assert applied == ("wait=3",)
 
 
 def test_of_a_preference_said_twice_the_first_counts() -> None:
-    policy, applied = policy_from({}, "wait=3, WAIT=4", None)
+    policy, applied = preferences_from({}, "wait=3, WAIT=4", None)
 
     assert policy.wait == 3.0
     assert applied == ("wait=3",)
@@ -139,7 +139,7 @@ def test_caching_is_heard(
     no_cache: bool,  # noqa: FBT001 -- a column of the table
     only_if_cached: bool,  # noqa: FBT001
 ) -> None:
-    policy, _ = policy_from({}, None, cache_control)
+    policy, _ = preferences_from({}, None, cache_control)
 
     assert policy.no_cache == no_cache
     assert policy.only_if_cached == only_if_cached
@@ -172,7 +172,7 @@ def test_a_duration_is_read_in_two_notations(text: str, seconds: int | None) -> 
 
 @given(st.text(), st.text())
 def test_no_header_is_an_error(prefer: str, cache_control: str) -> None:
-    _, applied = policy_from({}, prefer, cache_control)
+    _, applied = preferences_from({}, prefer, cache_control)
 
     assert all(preference.isascii() and preference.isprintable() for preference in applied)
 
@@ -180,11 +180,11 @@ def test_no_header_is_an_error(prefer: str, cache_control: str) -> None:
 @given(st.sampled_from(["archives", "precision", "tolerance", "wait"]), st.text())
 def test_a_parameter_is_obeyed_or_refused(name: str, text: str) -> None:
     try:
-        policy, _ = policy_from({name: text}, None, None)
-    except BadChoice as refusal:
+        policy, _ = preferences_from({name: text}, None, None)
+    except BadPreference as refusal:
         assert str(refusal).isascii()
     else:
-        assert policy != Policy() or text == "any"
+        assert policy != Preferences() or text == "any"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_parameter_is_obeyed_or_refused(name: str, text: str) -> None:
 def test_an_answer_is_as_precise_as_wanted_or_not(
     precision: Strictness, stamp: str, archive: str, *, satisfied: bool
 ) -> None:
-    policy = Policy(precision=precision)
+    policy = Preferences(precision=precision)
     resolution = resolved(asking(SECOND), found(memento(stamp, archive)), policy=policy)
 
     assert satisfies(resolution, verdict(resolution, REGISTRY)) == satisfied
@@ -213,18 +213,18 @@ def test_an_answer_is_as_precise_as_wanted_or_not(
 @pytest.mark.parametrize(
     ("policy", "stamp", "satisfied"),
     [
-        (Policy(tolerance=timedelta(seconds=2)), "20160122112031", True),
-        (Policy(tolerance=timedelta(seconds=2)), "20160122112032", False),
-        (Policy(tolerance=timedelta(0)), SECOND, True),
-        (Policy(tolerance=timedelta(days=9), precision="day"), "20160125000000", False),
-        (Policy(direction="before"), "20160122112028", True),
-        (Policy(direction="before"), "20160122112030", False),
-        (Policy(direction="after"), "20160122112028", False),
-        (Policy(direction="after"), SECOND, True),
+        (Preferences(tolerance=timedelta(seconds=2)), "20160122112031", True),
+        (Preferences(tolerance=timedelta(seconds=2)), "20160122112032", False),
+        (Preferences(tolerance=timedelta(0)), SECOND, True),
+        (Preferences(tolerance=timedelta(days=9), precision="day"), "20160125000000", False),
+        (Preferences(direction="before"), "20160122112028", True),
+        (Preferences(direction="before"), "20160122112030", False),
+        (Preferences(direction="after"), "20160122112028", False),
+        (Preferences(direction="after"), SECOND, True),
     ],
 )
 def test_an_answer_is_near_enough_and_on_the_right_side_or_not(
-    policy: Policy, stamp: str, *, satisfied: bool
+    policy: Preferences, stamp: str, *, satisfied: bool
 ) -> None:
     resolution = resolved(asking(SECOND), found(memento(stamp)), policy=policy)
 
@@ -233,14 +233,14 @@ def test_an_answer_is_near_enough_and_on_the_right_side_or_not(
 
 @pytest.mark.parametrize("direction", ["closest", "before", "after"])
 def test_the_newest_copy_satisfies_whoever_named_no_time(direction: Direction) -> None:
-    policy = Policy(direction=direction, tolerance=timedelta(0), precision="day")
+    policy = Preferences(direction=direction, tolerance=timedelta(0), precision="day")
     resolution = resolved(asking(None, None), found(memento(SECOND)), policy=policy)
 
     assert satisfies(resolution, verdict(resolution, REGISTRY))
 
 
 def test_whoever_names_no_archive_is_satisfied_with_any() -> None:
-    policy = Policy(precision="archive")
+    policy = Preferences(precision="archive")
     resolution = resolved(asking(SECOND, None), found(memento(SECOND)), policy=policy)
 
     assert satisfies(resolution, verdict(resolution, REGISTRY))

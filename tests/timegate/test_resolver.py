@@ -16,7 +16,7 @@ from archives.model import Closest, Memento
 from archives.moment import Moment
 from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive, World
-from timegate.resolution import Policy, Query, Remembered, Resolution
+from timegate.resolution import Preferences, Query, Remembered, Resolution
 from timegate.resolver import Deadlines, Plan, Resolver
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ def story(world: World, tell: Callable[[World], Awaitable[T]]) -> T:
     return in_virtual_time(told())
 
 
-def resolved(world: World, query: Query, policy: Policy | None = None) -> Resolution:
+def resolved(world: World, query: Query, policy: Preferences | None = None) -> Resolution:
     return story(world, lambda w: w.resolver.resolve(query, policy))
 
 
@@ -237,9 +237,9 @@ def test_no_cache_asks_again_and_only_if_cached_never_asks() -> None:
     world = World(FakeArchive("a", 0.1, (EXACT,)))
 
     async def tell(w: World) -> tuple[Resolution, Resolution]:
-        nothing = await w.resolver.resolve(ANY, Policy(only_if_cached=True))
+        nothing = await w.resolver.resolve(ANY, Preferences(only_if_cached=True))
         await w.resolver.resolve(ANY)
-        return nothing, await w.resolver.resolve(ANY, Policy(no_cache=True))
+        return nothing, await w.resolver.resolve(ANY, Preferences(no_cache=True))
 
     nothing, again = story(world, tell)
 
@@ -274,7 +274,7 @@ def test_a_stale_answer_does_not_wait_for_the_hard_deadline() -> None:
         resolution = await w.resolver.resolve(ANY)
         usual = loop.time() - began
         assert resolution.stale
-        await w.resolver.resolve(ANY, Policy(wait=4.0))
+        await w.resolver.resolve(ANY, Preferences(wait=4.0))
         return usual, loop.time() - began - usual
 
     usual, patient = story(world, tell)
@@ -406,7 +406,7 @@ def test_no_cache_asks_for_other_spellings_again() -> None:
 
     async def tell(w: World) -> Resolution:
         await w.resolver.resolve(ANY)
-        return await w.resolver.resolve(ANY, Policy(no_cache=True))
+        return await w.resolver.resolve(ANY, Preferences(no_cache=True))
 
     story(world, tell)
 
@@ -446,7 +446,7 @@ def test_a_remembered_copy_on_the_other_side_is_no_clear_no() -> None:
 
     async def tell(w: World) -> Resolution:
         await w.resolver.resolve(ANY)
-        return await w.resolver.resolve(ANY, Policy(direction="before"))
+        return await w.resolver.resolve(ANY, Preferences(direction="before"))
 
     resolution = story(world, tell)
 
@@ -465,7 +465,7 @@ def test_other_spellings_are_not_asked_of_who_did_not_answer() -> None:
 def test_only_the_named_archive_is_asked_when_only_that_will_do() -> None:
     world = World(FakeArchive("named", 0.1, (WEEK_LATER,)), FakeArchive("other", 0.1, (EXACT,)))
 
-    resolution = resolved(world, NAMED, Policy(precision="archive"))
+    resolution = resolved(world, NAMED, Preferences(precision="archive"))
 
     assert resolution.memento is not None
     assert resolution.memento.archive == "named"
@@ -476,8 +476,8 @@ def test_a_direction_is_kept_even_if_the_archive_prefers_the_other_side() -> Non
     stamps = ("20160101000000", "20160122112030")
     world = World(FakeArchive("a", 0.1, stamps))
 
-    before = resolved(world, ANY, Policy(direction="before"))
-    after = resolved(world, ANY, Policy(direction="after"))
+    before = resolved(world, ANY, Preferences(direction="before"))
+    after = resolved(world, ANY, Preferences(direction="after"))
 
     assert before.memento is not None
     assert before.memento.stamp == stamps[0]
@@ -488,7 +488,7 @@ def test_a_direction_is_kept_even_if_the_archive_prefers_the_other_side() -> Non
 def test_a_client_may_want_to_wait_less() -> None:
     world = World(FakeArchive("a", 1.0, (EXACT,)))
 
-    resolution = resolved(world, ANY, Policy(wait=0.5))
+    resolution = resolved(world, ANY, Preferences(wait=0.5))
 
     assert resolution.memento is None
     assert resolution.failed == ("a",)
@@ -509,7 +509,7 @@ def test_who_folds_spellings_itself_is_not_asked_for_each() -> None:
 def test_a_client_may_want_to_wait_longer_for_something_better() -> None:
     world = World(FakeArchive("a", 0.1, (WEEK_LATER,)), FakeArchive("b", 4.0, (EXACT,)))
 
-    resolution = resolved(world, ANY, Policy(wait=5.0))
+    resolution = resolved(world, ANY, Preferences(wait=5.0))
 
     assert resolution.memento is not None
     assert resolution.memento.archive == "b"

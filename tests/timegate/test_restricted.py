@@ -13,12 +13,12 @@ from tests.clock import Clock
 from tests.scenario import World
 from tests.timegate.web.served import Site
 from timegate.app import running
-from timegate.cache import MemoryStore, Recollection
+from timegate.cache import AnswerCache, MemoryStore
 from timegate.config import BadConfig, load_config
 from timegate.demo import demo_config
-from timegate.lasting import Lasting
+from timegate.lasting import ProcessState
 from timegate.networks import Networks
-from timegate.resolution import Policy, Query
+from timegate.resolution import Preferences, Query
 from timegate.resolver import Plan
 from timegate.restricted import Restrictions, ScopedRecollection, hidden, hiding, visible
 from timegate.web.server import listening
@@ -39,14 +39,16 @@ def test_who_is_outside_sees_less() -> None:
 def test_what_is_hidden_is_in_no_plan() -> None:
     seen: list[frozenset[str]] = []
 
-    def route(query: Query, policy: Policy) -> Plan:
+    def route(query: Query, policy: Preferences) -> Plan:
         del query
         seen.append(policy.exclude)
         return Plan(())
 
     with hiding(frozenset({"x"})):
-        visible(route)(Query("http://example.org/", None), Policy(exclude=frozenset({"y"})))
-    visible(route)(Query("http://example.org/", None), Policy())
+        visible(route)(
+            Query("http://example.org/", None), Preferences(exclude=frozenset({"y"}))
+        )
+    visible(route)(Query("http://example.org/", None), Preferences())
 
     assert seen == [{"x", "y"}, frozenset()]
     assert hidden() == frozenset()
@@ -55,7 +57,7 @@ def test_what_is_hidden_is_in_no_plan() -> None:
 async def test_what_a_restricted_archive_said_lies_apart() -> None:
     store = MemoryStore()
     scoped = ScopedRecollection(store, Clock(), "v", changing=(), restricted=("x",))
-    plain = Recollection(store, Clock(), "v")
+    plain = AnswerCache(store, Clock(), "v")
     page, at = "http://example.org/", Moment("20160101000000")
     found = Closest(Memento("20160101000000", "http://x/1", page, "x"), "timegate")
 
@@ -75,7 +77,7 @@ async def served(folder: Path) -> AsyncIterator[Site]:
         config.registry, limits=limits, restricted={names[0]: ("10.0.0.0/8",)}
     )
     async with (
-        Lasting() as lasting,
+        ProcessState() as lasting,
         running(config, "http://gate.example", lasting=lasting) as app,
         listening(app.dispatch, "127.0.0.1", 0) as port,
     ):

@@ -8,15 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.clock import Clock
-from timegate.routing import Known, MementoMap, Observations, Outcome, Tally
+from timegate.routing import CombinedKnowledge, HoldingCount, MementoMap, Observations, Outcome
 from timegate.routing import observations as module
-from timegate.routing.observations import HALF_LIFE, MOST_RECENT, MOST_TALLIES, UNKNOWN, site_of
+from timegate.routing.observations import (
+    HALF_LIFE,
+    MOST_RECENT,
+    MOST_TALLIES,
+    UNOBSERVED,
+    site_of,
+)
 
 
 def test_who_was_never_asked_has_the_latency_of_the_unknown() -> None:
     latency = Observations(Clock()).latency("ann")
 
-    assert latency == UNKNOWN
+    assert latency == UNOBSERVED
     assert latency.median == 0.376
     assert not latency.known
     assert latency.band == 0
@@ -103,7 +109,7 @@ def test_half_of_what_was_counted_is_forgotten_after_a_month() -> None:
 
 
 def test_a_clock_that_runs_backwards_forgets_nothing() -> None:
-    assert Tally(3, 1, at=900).faded(100) == Tally(3, 1, 100)
+    assert HoldingCount(3, 1, at=900).faded(100) == HoldingCount(3, 1, 100)
 
 
 def test_the_site_seen_least_recently_is_forgotten_first() -> None:
@@ -123,8 +129,8 @@ def test_only_so_many_archives_are_remembered() -> None:
     for number in range(module.MOST_ARCHIVES + 1):
         seen.note(f"archive{number}", "example.org", "found", 0.1)
 
-    assert seen.latency("archive0") == UNKNOWN
-    assert seen.latency("archive1") != UNKNOWN
+    assert seen.latency("archive0") == UNOBSERVED
+    assert seen.latency("archive1") != UNOBSERVED
 
 
 @pytest.mark.parametrize(
@@ -210,7 +216,7 @@ def test_what_is_no_export_is_refused_and_changes_nothing(exported: object) -> N
 def test_knowledge_is_put_together_from_its_parts() -> None:
     seen = Observations(Clock())
     seen.note("ann", "example.org", "found", 0.1)
-    known = Known(seen, lambda _: "open", {"ann": MementoMap.load(b"org,* 1\n")})
+    known = CombinedKnowledge(seen, lambda _: "open", {"ann": MementoMap.load(b"org,* 1\n")})
 
     assert known.presence("ann", "org,example)/").state == "present"
     assert known.presence("ben", "org,example)/").state == "unknown"

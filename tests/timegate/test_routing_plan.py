@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 from archives.model import ArchiveEntry
 from archives.registry import entry_from, load_known
 from tests.clock import Clock
-from timegate.resolution import Policy, Query
+from timegate.resolution import Preferences, Query
 from timegate.routing import (
+    CombinedKnowledge,
     Experience,
-    Known,
+    HoldingCount,
     Latency,
     MementoMap,
     Observations,
-    Plan,
     Presence,
+    RankedArchives,
     Skip,
     Standing,
     Step,
-    Tally,
     order,
 )
 from timegate.routing.mementomap import UNKNOWN as NO_MAP
-from timegate.routing.observations import UNKNOWN
+from timegate.routing.observations import UNOBSERVED
 
 IDS = ("ann", "ben", "cat", "dan", "eve")
 ABSENT = Presence("absent")
@@ -35,7 +35,7 @@ ABSENT = Presence("absent")
 @dataclass
 class FakeKnowledge:
     maps: Mapping[str, Presence] = field(default_factory=dict)
-    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    tallies: Mapping[str, HoldingCount] = field(default_factory=dict)
     latencies: Mapping[str, float] = field(default_factory=dict)
     standings: Mapping[str, Standing] = field(default_factory=dict)
     local: frozenset[str] = frozenset()
@@ -47,11 +47,11 @@ class FakeKnowledge:
 
     def experience(self, archive: str, host: str) -> Experience:
         del host
-        return Experience(site=self.tallies.get(archive, Tally()))
+        return Experience(site=self.tallies.get(archive, HoldingCount()))
 
     def latency(self, archive: str) -> Latency:
         median = self.latencies.get(archive)
-        return UNKNOWN if median is None else Latency(median, 2 * median)
+        return UNOBSERVED if median is None else Latency(median, 2 * median)
 
     def standing(self, archive: str) -> Standing:
         return self.standings.get(archive, "closed")
@@ -65,7 +65,7 @@ def archive(name: str, **changes: object) -> ArchiveEntry:
 FIVE = tuple(archive(name) for name in IDS)
 
 
-def asked(plan: Plan) -> list[str]:
+def asked(plan: RankedArchives) -> list[str]:
     return [step.archive for step in (*plan.first, *plan.then)]
 
 
@@ -73,11 +73,13 @@ def query(url: str = "http://www.example.org/a", named: str | None = None) -> Qu
     return Query(url, None, archive=named)
 
 
-def plan(knowledge: FakeKnowledge, named: str | None = None, most: int | None = None) -> Plan:
-    return order(query(named=named), Policy(), FIVE, knowledge, most=most)
+def plan(
+    knowledge: FakeKnowledge, named: str | None = None, most: int | None = None
+) -> RankedArchives:
+    return order(query(named=named), Preferences(), FIVE, knowledge, most=most)
 
 
-tallies = st.builds(Tally, st.floats(0, 100), st.floats(0, 100))
+tallies = st.builds(HoldingCount, st.floats(0, 100), st.floats(0, 100))
 standings: st.SearchStrategy[Standing] = st.sampled_from(["closed", "open", "half-open"])
 names = st.sampled_from(IDS)
 presences = st.one_of(
@@ -95,7 +97,7 @@ everything = st.builds(
     private=st.frozensets(names, max_size=2),
 )
 policies = st.builds(
-    Policy,
+    Preferences,
     archives=st.none() | st.frozensets(names),
     exclude=st.frozensets(names, max_size=2),
 )
@@ -103,7 +105,7 @@ policies = st.builds(
 
 @given(everything, policies, st.none() | names, st.none() | st.integers(0, 6))
 def test_every_archive_is_asked_or_skipped_once_and_with_a_reason(
-    knowledge: FakeKnowledge, policy: Policy, named: str | None, most: int | None
+    knowledge: FakeKnowledge, policy: Preferences, named: str | None, most: int | None
 ) -> None:
     found = order(query(named=named), policy, FIVE, knowledge, most=most)
 
@@ -138,7 +140,7 @@ def test_the_named_archive_comes_right_after_local_and_private_ones(
 @given(everything, names, st.floats(0, 50))
 def test_more_hits_never_rank_lower(knowledge: FakeKnowledge, lucky: str, hits: float) -> None:
     before = asked(plan(knowledge))
-    tally = knowledge.tallies.get(lucky, Tally())
+    tally = knowledge.tallies.get(lucky, HoldingCount())
     better = {**knowledge.tallies, lucky: tally._replace(hits=tally.hits + hits)}
 
     after = asked(plan(replace(knowledge, tallies=better)))
@@ -153,7 +155,7 @@ def test_more_misses_never_rank_higher(
     knowledge: FakeKnowledge, unlucky: str, misses: float
 ) -> None:
     before = asked(plan(knowledge))
-    tally = knowledge.tallies.get(unlucky, Tally())
+    tally = knowledge.tallies.get(unlucky, HoldingCount())
     worse = {**knowledge.tallies, unlucky: tally._replace(misses=tally.misses + misses)}
 
     after = asked(plan(replace(knowledge, tallies=worse)))
@@ -193,7 +195,8 @@ def test_an_archive_slower_by_less_than_a_band_is_not_put_back() -> None:
 
 def test_a_likely_holder_is_asked_before_a_fast_one() -> None:
     knowledge = FakeKnowledge(
-        latencies={"eve": 0.5, "ann": 0.05}, tallies={"eve": Tally(9, 0), "ann": Tally(0, 9)}
+        latencies={"eve": 0.5, "ann": 0.05},
+        tallies={"eve": HoldingCount(9, 0), "ann": HoldingCount(0, 9)},
     )
 
     found = asked(plan(knowledge))
@@ -202,7 +205,7 @@ def test_a_likely_holder_is_asked_before_a_fast_one() -> None:
 
 
 def test_an_open_breaker_puts_an_archive_last_but_never_out() -> None:
-    knowledge = FakeKnowledge(standings={"ann": "open"}, tallies={"ann": Tally(99, 0)})
+    knowledge = FakeKnowledge(standings={"ann": "open"}, tallies={"ann": HoldingCount(99, 0)})
 
     assert asked(plan(knowledge))[-1] == "ann"
     assert asked(plan(FakeKnowledge(standings=dict.fromkeys(IDS, "open")))) == list(IDS)
@@ -211,8 +214,8 @@ def test_an_open_breaker_puts_an_archive_last_but_never_out() -> None:
 def test_declared_domains_rank_but_never_exclude() -> None:
     entries = (archive("portugal", domains=[".pt"]), archive("world"))
 
-    at_home = order(query("https://www.publico.pt/"), Policy(), entries, FakeKnowledge())
-    abroad = order(query("http://example.org/pt"), Policy(), entries, FakeKnowledge())
+    at_home = order(query("https://www.publico.pt/"), Preferences(), entries, FakeKnowledge())
+    abroad = order(query("http://example.org/pt"), Preferences(), entries, FakeKnowledge())
 
     assert asked(at_home) == ["portugal", "world"]
     assert asked(abroad) == ["world", "portugal"]
@@ -237,7 +240,7 @@ def test_a_pattern_covers_whole_labels_and_the_start_of_paths(
 ) -> None:
     entries = (archive("world"), archive("special", domains=[pattern]))
 
-    found = order(query(url), Policy(), entries, FakeKnowledge())
+    found = order(query(url), Preferences(), entries, FakeKnowledge())
 
     assert (asked(found)[0] == "special") == home
 
@@ -246,11 +249,13 @@ def test_a_bad_record_with_pages_from_abroad_does_not_hurt_at_home() -> None:
     class Abroad(FakeKnowledge):
         def experience(self, archive: str, host: str) -> Experience:
             del host
-            return Experience(overall=Tally(1, 500) if archive == "portugal" else Tally(9, 9))
+            return Experience(
+                overall=HoldingCount(1, 500) if archive == "portugal" else HoldingCount(9, 9)
+            )
 
     entries = (archive("world"), archive("portugal", domains=[".pt"]))
 
-    found = order(query("http://publico.pt/"), Policy(), entries, Abroad())
+    found = order(query("http://publico.pt/"), Preferences(), entries, Abroad())
 
     assert asked(found) == ["portugal", "world"]
 
@@ -285,14 +290,14 @@ def test_who_cannot_be_asked_is_skipped_even_if_named(
 ) -> None:
     entries = (archive("ann"), archive("ben", **changes))
 
-    found = order(query(named="ben"), Policy(), entries, FakeKnowledge())
+    found = order(query(named="ben"), Preferences(), entries, FakeKnowledge())
 
     assert asked(found) == ["ann"]
     assert [(skip.archive, skip.cause) for skip in found.skipped] == [("ben", cause)]
 
 
 def test_what_the_client_excludes_or_did_not_choose_is_skipped() -> None:
-    policy = Policy(archives=frozenset({"ann", "ben"}), exclude=frozenset({"ben"}))
+    policy = Preferences(archives=frozenset({"ann", "ben"}), exclude=frozenset({"ben"}))
 
     found = order(query(), policy, FIVE, FakeKnowledge())
 
@@ -304,7 +309,7 @@ def test_all_known_archives_can_be_ordered_for_any_original() -> None:
     known = load_known()
 
     for url in ("http://www.publico.pt/", "urn:isbn:0451450523", "http://[::1", ""):
-        found = order(query(url), Policy(), known.entries, FakeKnowledge())
+        found = order(query(url), Preferences(), known.entries, FakeKnowledge())
 
         assert sorted(asked(found)) == sorted(entry.id for entry in known.used)
         assert len(asked(found)) + len(found.skipped) == len(known.entries)
@@ -317,6 +322,6 @@ def test_equal_records_made_at_different_times_are_a_tie() -> None:
         seen.note(entry.id, "example.org", "found", 0.1)
         clock.advance(60)
 
-    found = order(query(), Policy(), FIVE, Known(seen, lambda _: "closed"))
+    found = order(query(), Preferences(), FIVE, CombinedKnowledge(seen, lambda _: "closed"))
 
     assert asked(found) == list(IDS)

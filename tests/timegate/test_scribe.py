@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from timegate.scribe import Scribe
+from timegate.scribe import LogWriter
 
 PATIENCE = 10.0
 
@@ -23,7 +23,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 def test_lines_are_written_in_order() -> None:
     with pipe() as (reading, writing):
-        scribe = Scribe(writing)
+        scribe = LogWriter(writing)
         for number in range(5):
             scribe.write(f"line {number} \ud800\n")
         scribe.flush(PATIENCE)
@@ -37,7 +37,7 @@ def test_lines_are_written_in_order() -> None:
 
 def test_who_writes_does_not_wait_for_a_reader_that_stands_still() -> None:
     with pipe() as (reading, writing):
-        scribe = Scribe(writing, most=10)
+        scribe = LogWriter(writing, most=10)
         for _ in range(100):
             scribe.write("x" * 65536)
         scribe.end()
@@ -51,7 +51,7 @@ def test_who_writes_does_not_wait_for_a_reader_that_stands_still() -> None:
 
 def test_what_waits_is_still_written_after_the_end() -> None:
     with pipe() as (reading, writing):
-        scribe = Scribe(writing)
+        scribe = LogWriter(writing)
         scribe.write("x" * 200_000)
         scribe.write("last\n")
         scribe.end()
@@ -65,7 +65,7 @@ def test_what_waits_is_still_written_after_the_end() -> None:
 
 def test_lines_that_cannot_be_written_are_counted() -> None:
     with Path("/dev/full").open("w") as full:
-        scribe = Scribe(full.fileno())
+        scribe = LogWriter(full.fileno())
         scribe.write("one\n")
         scribe.write("two\n")
         scribe.flush(PATIENCE)
@@ -76,7 +76,7 @@ def test_lines_that_cannot_be_written_are_counted() -> None:
 
 def test_what_a_lost_line_told_is_told_again() -> None:
     with Path("/dev/full").open("w") as full:
-        scribe = Scribe(full.fileno())
+        scribe = LogWriter(full.fileno())
         scribe.write("one\n", telling=7)
         scribe.flush(PATIENCE)
         scribe.end()

@@ -7,8 +7,8 @@ from dataclasses import replace
 from archives.model import Closest, Memento
 from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive
-from timegate.resolution import Attempt, Policy, Query, Resolution
-from timegate.surroundings import Surroundings, neighbours
+from timegate.resolution import Attempt, Preferences, Query, Resolution
+from timegate.surroundings import Neighbours, neighbours
 
 URL = "http://example.org/"
 STAMPS = ("20100101000000", "20120101000000", "20140101000000", "20160101000000")
@@ -33,7 +33,7 @@ class FakeLists:
 def found(archive: FakeArchive, stamp: str) -> Resolution:
     memento = next(m for m in archive.captures(URL) if m.stamp == stamp)
     best = Attempt(archive.name, Closest(memento, "timegate"), 0.1, URL)
-    return Resolution(Query(URL, None), Policy(), best, (), (best,))
+    return Resolution(Query(URL, None), Preferences(), best, (), (best,))
 
 
 def around(resolution: Resolution) -> dict[str, str]:
@@ -44,7 +44,7 @@ def around(resolution: Resolution) -> dict[str, str]:
 
 def test_an_archive_of_our_own_is_asked_for_its_list_once() -> None:
     archive, lists = FakeArchive("a", 0.0, STAMPS), FakeLists()
-    surroundings = Surroundings({"a": archive}, lists, frozenset({"a"}))
+    surroundings = Neighbours({"a": archive}, lists, frozenset({"a"}))
 
     filled = asyncio.run(surroundings.filled_in(found(archive, STAMPS[1])))
     again = asyncio.run(surroundings.filled_in(found(archive, STAMPS[1])))
@@ -56,7 +56,7 @@ def test_an_archive_of_our_own_is_asked_for_its_list_once() -> None:
 
 def test_others_are_not_asked_but_a_list_at_hand_is_used() -> None:
     archive, lists = FakeArchive("a", 0.0, STAMPS), FakeLists()
-    surroundings = Surroundings({"a": archive}, lists, frozenset())
+    surroundings = Neighbours({"a": archive}, lists, frozenset())
 
     bare = asyncio.run(surroundings.filled_in(found(archive, STAMPS[0])))
     lists.kept["a", URL] = archive.captures(URL)
@@ -68,7 +68,7 @@ def test_others_are_not_asked_but_a_list_at_hand_is_used() -> None:
 
 def test_a_list_that_does_not_come_spoils_nothing() -> None:
     archive = FakeArchive("a", NEVER, STAMPS)
-    surroundings = Surroundings({"a": archive}, FakeLists(), frozenset({"a"}), patience=0.01)
+    surroundings = Neighbours({"a": archive}, FakeLists(), frozenset({"a"}), patience=0.01)
     resolution = found(archive, STAMPS[0])
 
     assert asyncio.run(surroundings.filled_in(resolution)) == resolution
@@ -76,16 +76,16 @@ def test_a_list_that_does_not_come_spoils_nothing() -> None:
 
 def test_one_list_tells_nothing_while_others_were_not_heard() -> None:
     archive = FakeArchive("a", 0.0, STAMPS)
-    surroundings = Surroundings({"a": archive}, FakeLists(), frozenset({"a"}))
+    surroundings = Neighbours({"a": archive}, FakeLists(), frozenset({"a"}))
     ended = replace(found(archive, STAMPS[1]), skipped=("b",))
 
     assert asyncio.run(surroundings.filled_in(ended)) == ended
 
 
 def test_where_nothing_was_found_there_is_nothing_around() -> None:
-    nothing = Resolution(Query(URL, None), Policy(), None, (), ())
+    nothing = Resolution(Query(URL, None), Preferences(), None, (), ())
 
-    assert asyncio.run(Surroundings({}, FakeLists(), frozenset()).filled_in(nothing)) == nothing
+    assert asyncio.run(Neighbours({}, FakeLists(), frozenset()).filled_in(nothing)) == nothing
 
 
 def test_the_only_copy_has_no_neighbours_but_itself() -> None:
@@ -107,7 +107,7 @@ class Counting(FakeArchive):
 
 def test_many_who_ask_at_once_cost_one_list() -> None:
     archive = Counting("a", 0.1, STAMPS)
-    surroundings = Surroundings({"a": archive}, FakeLists(), frozenset({"a"}))
+    surroundings = Neighbours({"a": archive}, FakeLists(), frozenset({"a"}))
 
     async def asked() -> list[Resolution]:
         resolution = found(archive, STAMPS[1])
@@ -121,7 +121,7 @@ def test_many_who_ask_at_once_cost_one_list() -> None:
 
 def test_who_leaves_while_others_wait_costs_them_their_neighbours_only() -> None:
     archive = Counting("a", 0.5, STAMPS)
-    surroundings = Surroundings({"a": archive}, FakeLists(), frozenset({"a"}))
+    surroundings = Neighbours({"a": archive}, FakeLists(), frozenset({"a"}))
 
     async def asked() -> Resolution:
         resolution = found(archive, STAMPS[1])

@@ -11,7 +11,7 @@ import pytest
 
 from archives.errors import Unreachable
 from tests.scenario import FakeArchive
-from timegate.telemetry import Mark, NotInstalled, TracedSource, tracing
+from timegate.telemetry import Mark, TracedSource, TracingNotInstalled, tracing
 
 PAGE = "http://example.org/"
 
@@ -70,7 +70,7 @@ async def test_a_list_is_passed_on_whole() -> None:
 async def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
 
-    with pytest.raises(NotInstalled, match="otel"):
+    with pytest.raises(TracingNotInstalled, match="otel"):
         async with tracing("http://127.0.0.1:9/v1/traces"):
             pass
 

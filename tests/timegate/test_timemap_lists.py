@@ -7,8 +7,8 @@ from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from tests.scenario import entry
 from tests.timegate.listings import ORIGINAL, FakeShelf, Listing, captures
-from timegate.resolution import Policy
-from timegate.timemap.lists import MOST_REMEMBERED, Lists
+from timegate.resolution import Preferences
+from timegate.timemap.lists import MOST_REMEMBERED, ArchiveLists
 
 
 class Archive:
@@ -30,10 +30,10 @@ class Archive:
 
 
 async def read(
-    listing: Listing, shelf: FakeShelf, policy: Policy | None = None
+    listing: Listing, shelf: FakeShelf, policy: Preferences | None = None
 ) -> list[Sequence[Memento]]:
-    lists = Lists({"a": Archive(listing)}, shelf)
-    return [batch async for batch in lists.of("a", ORIGINAL, policy or Policy())]
+    lists = ArchiveLists({"a": Archive(listing)}, shelf)
+    return [batch async for batch in lists.of("a", ORIGINAL, policy or Preferences())]
 
 
 async def test_a_list_that_was_read_to_its_end_is_remembered() -> None:
@@ -62,8 +62,8 @@ async def test_a_list_that_breaks_off_is_not_remembered() -> None:
 
 async def test_a_list_that_nobody_read_to_its_end_is_not_remembered() -> None:
     shelf = FakeShelf()
-    batches = Lists({"a": Archive(Listing(captures("a", [1])))}, shelf).of(
-        "a", ORIGINAL, Policy()
+    batches = ArchiveLists({"a": Archive(Listing(captures("a", [1])))}, shelf).of(
+        "a", ORIGINAL, Preferences()
     )
 
     await anext(batches)
@@ -91,7 +91,7 @@ async def test_what_is_remembered_is_not_asked_for() -> None:
 async def test_a_client_that_wants_it_new_has_it_asked_for_and_remembered() -> None:
     shelf = FakeShelf(a=captures("a", [1]))
 
-    received = await read(Listing(captures("a", [9])), shelf, Policy(no_cache=True))
+    received = await read(Listing(captures("a", [9])), shelf, Preferences(no_cache=True))
 
     assert received == [captures("a", [9])]
     assert shelf.kept == {"a": captures("a", [9])}
@@ -101,7 +101,7 @@ async def test_nobody_is_asked_for_a_client_that_wants_only_what_is_cached() -> 
     listing = Listing(captures("a", [9]))
 
     with pytest.raises(Resting, match="only-if-cached"):
-        await read(listing, FakeShelf(), Policy(only_if_cached=True))
+        await read(listing, FakeShelf(), Preferences(only_if_cached=True))
     assert not listing.pulled
 
 

@@ -11,14 +11,14 @@ from archives.errors import Misbehaved, Unreachable
 from archives.model import Memento
 from tests.clock import in_virtual_time
 from tests.timegate.listings import ORIGINAL, Listing, at, capture, captures, why
-from timegate.timemap import Merge, Pace, merged
+from timegate.timemap import Merge, MergeDeadlines, merged
 from timegate.timemap.lane import FULL, MOST_IN_A_SECOND
 
 GONE = Unreachable("a", ORIGINAL, "it went away")
 
 
-async def all_of(merge: Merge, pace: Pace | None = None) -> list[Memento]:
-    await merge.begin(pace or Pace())
+async def all_of(merge: Merge, pace: MergeDeadlines | None = None) -> list[Memento]:
+    await merge.begin(pace or MergeDeadlines())
     async with aclosing(merge.blocks()) as blocks:
         return [memento async for block in blocks for memento in block]
 
@@ -100,7 +100,7 @@ async def test_a_fraction_of_a_second_belongs_to_its_second() -> None:
 
 async def test_a_long_list_in_one_batch_comes_in_pieces() -> None:
     async with merged({"a": Listing(captures("a", range(5_000)))()}, ORIGINAL) as merge:
-        await merge.begin(Pace())
+        await merge.begin(MergeDeadlines())
         async with aclosing(merge.blocks()) as blocks:
             sizes = [len(block) async for block in blocks]
 
@@ -157,7 +157,7 @@ async def test_short_lists_are_counted_ahead_each_address_once() -> None:
     }
 
     async with merged({name: each() for name, each in lists.items()}, ORIGINAL) as merge:
-        await merge.begin(Pace())
+        await merge.begin(MergeDeadlines())
 
         assert merge.count() == 3
         assert (merge.first, merge.last) == (capture("a", 1), capture("a", 7, "http://x/7"))
@@ -165,7 +165,7 @@ async def test_short_lists_are_counted_ahead_each_address_once() -> None:
 
 async def test_a_long_list_that_is_at_hand_as_a_whole_is_counted_ahead() -> None:
     async with merged({"a": Listing(captures("a", range(5_000)))()}, ORIGINAL) as merge:
-        await merge.begin(Pace())
+        await merge.begin(MergeDeadlines())
 
         assert merge.count() == 5_000
 
@@ -174,7 +174,7 @@ async def test_long_lists_are_not_counted_ahead() -> None:
     long = Listing(captures("a", range(FULL)), captures("a", [FULL]), captures("a", [FULL + 1]))
 
     async with merged({"a": long()}, ORIGINAL) as merge:
-        await merge.begin(Pace())
+        await merge.begin(MergeDeadlines())
 
         assert merge.count() is None
         assert merge.last is None
@@ -191,7 +191,7 @@ async def test_nothing_is_read_ahead_of_a_client_that_does_not_read() -> None:
     }
 
     async with merged({name: each() for name, each in lists.items()}, ORIGINAL) as merge:
-        await merge.begin(Pace())
+        await merge.begin(MergeDeadlines())
         async with aclosing(merge.blocks()) as blocks:
             at_first = [each.pulled for each in lists.values()]
             await anext(blocks)
@@ -208,7 +208,7 @@ async def test_who_stops_reading_closes_the_lists() -> None:
     hanging = Listing([capture("a", 1)], 1_000.0)
 
     async with merged({"a": hanging()}, ORIGINAL) as merge:
-        await merge.begin(Pace(soft=0.01, grace=0.01))
+        await merge.begin(MergeDeadlines(soft=0.01, grace=0.01))
 
     assert hanging.closed
 
@@ -222,7 +222,7 @@ def test_the_soft_deadline_ends_the_wait_for_the_slowest() -> None:
         clock = asyncio.get_running_loop().time
         began = clock()
         async with merged(lists, ORIGINAL) as merge:
-            assert await all_of(merge, Pace(soft=2.0)) == captures("a", [1])
+            assert await all_of(merge, MergeDeadlines(soft=2.0)) == captures("a", [1])
             return clock() - began, why(merge.failures)
 
     seconds, missing = in_virtual_time(story())
@@ -237,7 +237,7 @@ def test_without_any_capture_the_hard_deadline_counts() -> None:
         clock = asyncio.get_running_loop().time
         began = clock()
         async with merged(lists, ORIGINAL) as merge:
-            return clock() - began, await all_of(merge, Pace(soft=2.0, hard=5.0))
+            return clock() - began, await all_of(merge, MergeDeadlines(soft=2.0, hard=5.0))
 
     assert in_virtual_time(story())[1] == captures("b", [1])
 
@@ -260,7 +260,7 @@ def test_a_late_list_joins_if_it_has_nothing_older_than_what_was_sent(
         in_time = Listing(captures("a", range(2_000)), 5.0, captures("a", range(2_000, 9_000)))
         comes_late = Listing(4.0, captures("b", [late]))
         async with merged({"a": in_time(), "b": comes_late()}, ORIGINAL) as merge:
-            return await all_of(merge, Pace(soft=2.0)), why(merge.failures)
+            return await all_of(merge, MergeDeadlines(soft=2.0)), why(merge.failures)
 
     received, missing = in_virtual_time(story())
 
@@ -290,7 +290,7 @@ def test_an_archive_that_drips_is_left_behind_when_the_whole_time_is_up() -> Non
         clock = asyncio.get_running_loop().time
         began = clock()
         async with merged({"a": Listing(*drips)()}, ORIGINAL) as merge:
-            received = await all_of(merge, Pace(total=60.0))
+            received = await all_of(merge, MergeDeadlines(total=60.0))
             assert "a" in merge.failures
             return len(received), clock() - began
 
@@ -305,7 +305,7 @@ def test_the_time_that_the_client_takes_does_not_count() -> None:
         batches = [captures("a", range(i, i + 500)) for i in range(0, 5_000, 500)]
         received = 0
         async with merged({"a": Listing(*batches)()}, ORIGINAL) as merge:
-            await merge.begin(Pace(total=1.0))
+            await merge.begin(MergeDeadlines(total=1.0))
             async with aclosing(merge.blocks()) as blocks:
                 async for block in blocks:
                     received += len(block)
@@ -332,6 +332,6 @@ async def test_an_archive_that_fails_at_once_is_known_before_the_first_block() -
     lists = {"a": Listing(GONE)(), "b": Listing(captures("b", range(5_000)))()}
 
     async with merged(lists, ORIGINAL) as merge:
-        await merge.begin(Pace())
+        await merge.begin(MergeDeadlines())
 
         assert why(merge.failures) == {"a": "it went away"}

@@ -13,18 +13,27 @@ from archives.formats.detection import decoder_for
 from archives.formats.linkformat import LinkReader
 from archives.model import Memento
 from tests.timegate.listings import ORIGINAL, Listing, at, capture, captures
-from timegate.timemap import FORMATS, Ends, LinksetWriter, Names, Pace, Writer, merged, written
+from timegate.timemap import (
+    FORMATS,
+    Ends,
+    LinksetWriter,
+    MergeDeadlines,
+    TimeMapLinks,
+    TimeMapWriter,
+    merged,
+    written,
+)
 
-NAMES = Names.of(ORIGINAL, "http://gate.example")
+NAMES = TimeMapLinks.of(ORIGINAL, "http://gate.example")
 THREE = captures("a", [0, 60, 3600])
 GONE = Unreachable("a", "", "it went away")
 WRITERS = {**{name: made(NAMES) for name, made in FORMATS.items()}, "set": LinksetWriter(NAMES)}
 
 
-async def text_of(writer: Writer, *lists: Listing) -> str:
+async def text_of(writer: TimeMapWriter, *lists: Listing) -> str:
     by_archive = {name: each() for name, each in zip("abc", lists, strict=False)}
     async with merged(by_archive, ORIGINAL) as merge:
-        await merge.begin(Pace())
+        await merge.begin(MergeDeadlines())
         assert merge.first is not None
         async with aclosing(written(writer, merge, Ends(merge.first, merge.last))) as chunks:
             return b"".join([chunk async for chunk in chunks]).decode("ascii")
@@ -173,7 +182,7 @@ async def test_no_address_breaks_out_of_its_place(name: str, place: int) -> None
 
 
 async def test_no_original_breaks_out_of_its_place() -> None:
-    names = Names.of('http://x/"><y>\r\n', "http://gate.example/")
+    names = TimeMapLinks.of('http://x/"><y>\r\n', "http://gate.example/")
 
     assert names.original == "http://x/%22%3E%3Cy%3E%0D%0A"
     assert names.timegate == "http://gate.example/timegate/http://x/%22%3E%3Cy%3E%0D%0A"
@@ -217,7 +226,7 @@ async def test_captures_that_are_all_there_do_not_wait_for_who_reads() -> None:
     listing = Listing(captures("a", range(5_000)))
 
     async with merged({"a": listing()}, ORIGINAL) as merge:
-        await merge.begin(Pace())
+        await merge.begin(MergeDeadlines())
         assert merge.first is not None
         chunks = written(WRITERS["link"], merge, Ends(merge.first, merge.last))
         async with aclosing(chunks):

@@ -6,10 +6,10 @@ from itertools import pairwise
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.turnstile import Turnstile
+from timegate.turnstile import FairTurns
 
 
-async def _passing(turnstile: Turnstile, number: int, passed: list[int]) -> None:
+async def _passing(turnstile: FairTurns, number: int, passed: list[int]) -> None:
     await turnstile.enter()
     passed.append(number)
 
@@ -22,7 +22,7 @@ async def _turns(counts: list[int], passed: list[int], until: int) -> None:
 
 
 async def test_a_hundred_pass_seven_at_a_time_and_in_order() -> None:
-    turnstile, passed, counts = Turnstile(7), list[int](), list[int]()
+    turnstile, passed, counts = FairTurns(7), list[int](), list[int]()
 
     async with asyncio.TaskGroup() as group:
         for number in range(100):
@@ -34,7 +34,7 @@ async def test_a_hundred_pass_seven_at_a_time_and_in_order() -> None:
 
 
 async def test_who_comes_alone_does_not_wait() -> None:
-    turnstile = Turnstile(2)
+    turnstile = FairTurns(2)
 
     for _ in range(2):
         with pytest.raises(StopIteration):
@@ -42,7 +42,7 @@ async def test_who_comes_alone_does_not_wait() -> None:
 
 
 async def test_who_gives_up_takes_nobodys_turn() -> None:
-    turnstile, passed = Turnstile(1), list[int]()
+    turnstile, passed = FairTurns(1), list[int]()
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_passing(turnstile, n, passed)) for n in range(4)]
@@ -54,7 +54,7 @@ async def test_who_gives_up_takes_nobodys_turn() -> None:
 
 
 async def test_who_comes_later_has_to_stand_behind_those_who_wait() -> None:
-    turnstile, passed = Turnstile(2), list[int]()
+    turnstile, passed = FairTurns(2), list[int]()
 
     async with asyncio.TaskGroup() as group:
         for number in range(6):
@@ -67,7 +67,7 @@ async def test_who_comes_later_has_to_stand_behind_those_who_wait() -> None:
 
 def test_a_turnstile_that_nobody_uses_lets_the_loop_sleep() -> None:
     async def story() -> None:
-        await Turnstile(1).enter()
+        await FairTurns(1).enter()
         # The virtual clock moves only while nothing else is to be done.
         await asyncio.sleep(1_000.0)
 

@@ -7,7 +7,7 @@ from typing import Final
 from archives.possessive import compiled
 from timegate.bulk.bibtex_entries import Value, entries
 from timegate.bulk.item import Item
-from timegate.bulk.place import Place, Span
+from timegate.bulk.place import ReferencePlace, TextSpan
 from timegate.bulk.wikitext import IsArchiveLink
 
 # Signs that mean something to TeX, as people write them into links.
@@ -32,14 +32,14 @@ _NOTHING: Final = Value("", None)
 Fields = Mapping[str, Value]
 
 
-def read_bibtex(text: str, is_archive_link: IsArchiveLink) -> Iterator[Place]:
+def read_bibtex(text: str, is_archive_link: IsArchiveLink) -> Iterator[ReferencePlace]:
     """Yield the reference of every entry that has one, in order."""
     places = (_place(fields, is_archive_link) for fields in entries(text))
     for position, place in enumerate(filter(None, places)):
         yield place._replace(item=place.item._replace(position=position))
 
 
-def _place(fields: Fields, is_archive_link: IsArchiveLink) -> Place | None:
+def _place(fields: Fields, is_archive_link: IsArchiveLink) -> ReferencePlace | None:
     links = [
         link
         for name in _WITH_LINKS
@@ -54,28 +54,28 @@ def _place(fields: Fields, is_archive_link: IsArchiveLink) -> Place | None:
     references = (first[0], *(link for link, _ in links if link != first[0]))
     item = Item(0, first[0], references, tuple(_dates(fields)))
     date = fields.get("archivedate")
-    return Place(item, archived[1] if archived else None, date.span if date else None)
+    return ReferencePlace(item, archived[1] if archived else None, date.span if date else None)
 
 
-def _without_link(fields: Fields) -> Place | None:
+def _without_link(fields: Fields) -> ReferencePlace | None:
     """Return what stands where a link should be, so that it is asked for, or told as bad."""
     for name in _LINKS:
         value = fields.get(name, _NOTHING)
         text = _COMMAND.sub("", _unescaped(value.text)).strip()
         if text or value.trouble:
             item = Item(0, text or name, (text or name,), tuple(_dates(fields)), value.trouble)
-            return Place(item, None)
+            return ReferencePlace(item, None)
     return None
 
 
-def _links(value: Value, *, whole: bool) -> Iterator[tuple[str, Span | None]]:
+def _links(value: Value, *, whole: bool) -> Iterator[tuple[str, TextSpan | None]]:
     """Yield the links in *value*; in a sentence, without what ends the sentence."""
     for match in _URL.finditer(value.text):
         link = match[0] if whole else _without_end(match[0])
         span = None
         if value.span is not None:
             start = value.span.start + match.start()
-            span = Span(start, start + len(link))
+            span = TextSpan(start, start + len(link))
         yield _unescaped(link), span
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from archives.possessive import compiled
-from timegate.bulk.place import Span
+from timegate.bulk.place import TextSpan
 
 _START: Final = re.compile(r"^[ \t]{0,64}@([A-Za-z]{1,64})[ \t\r\n]{0,64}[{(]", re.MULTILINE)
 _NEXT: Final = compiled(r"[\s,]*+[})][ \t]*+@([A-Za-z]{1,64})[ \t\r\n]{0,64}[{(]")
@@ -35,16 +35,16 @@ class Value(NamedTuple):
     """What a field says."""
 
     text: str
-    span: Span | None
+    span: TextSpan | None
     """Where the text stands in the file; None where it was put together."""
     trouble: str = ""
     """Why it could not be read; empty where it could."""
 
 
-Fields = dict[str, Value]
+EntryFields = dict[str, Value]
 
 
-def entries(text: str) -> Iterator[Fields]:
+def entries(text: str) -> Iterator[EntryFields]:
     """Yield the fields of every entry, in order; of equal names the first counts."""
     starts = [*_START.finditer(text)]
     ends = [*(match.start() for match in starts[1:]), len(text)]
@@ -65,9 +65,9 @@ def entries(text: str) -> Iterator[Fields]:
             opening = _NEXT.match(text, at, end)
 
 
-def _fields(text: str, start: int, end: int, macros: Macros) -> tuple[Fields, int]:
+def _fields(text: str, start: int, end: int, macros: Macros) -> tuple[EntryFields, int]:
     """Return the fields of the entry that is opened before *start*, and where they end."""
-    fields: Fields = {}
+    fields: EntryFields = {}
     key = _KEY.match(text, start, end)
     at = key.end() if key else start
     while len(fields) < _MOST_FIELDS and (match := _FIELD.match(text, at, end)):
@@ -97,13 +97,13 @@ def _piece(text: str, start: int, end: int, macros: Macros) -> tuple[Value, int]
     opening = text[start : start + 1]
     if opening in ("{", '"'):
         closing = _balanced(text, start + 1, end, "}" if opening == "{" else '"')
-        return Value(text[start + 1 : closing], Span(start + 1, closing)), closing + 1
+        return Value(text[start + 1 : closing], TextSpan(start + 1, closing)), closing + 1
     bare = _BARE.match(text, start, end)
     stop = bare.end() if bare else start
-    return _named(text[start:stop], Span(start, stop), macros), stop
+    return _named(text[start:stop], TextSpan(start, stop), macros), stop
 
 
-def _named(word: str, span: Span, macros: Macros) -> Value:
+def _named(word: str, span: TextSpan, macros: Macros) -> Value:
     """Return what *word* stands for: a number for itself, a month too, else a macro."""
     known = macros.get(word.lower())
     if known is not None:

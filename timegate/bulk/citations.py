@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from timegate.bulk.item import Item
 from timegate.bulk.months import in_digits
-from timegate.bulk.place import Place, Span
+from timegate.bulk.place import ReferencePlace, TextSpan
 from timegate.bulk.unfolding import unreadable
 
 _LINKS: Final = (
@@ -44,7 +44,7 @@ class Field(NamedTuple):
     """A parameter of a template: its value, and where that stands."""
 
     value: str
-    span: Span
+    span: TextSpan
 
 
 class Template(NamedTuple):
@@ -63,7 +63,7 @@ class Template(NamedTuple):
         return next(filter(None, values), "")
 
 
-Found = tuple[int, Place]
+Found = tuple[int, ReferencePlace]
 """Where in the page a reference stands, and its place."""
 
 
@@ -81,9 +81,9 @@ def cited_by(template: Template) -> Found | None:
     dates = tuple(filter(None, (in_digits(template.value(name)) for name in _DATES)))
     item = Item(0, references[0], references, dates, unreadable(references[0]))
     if link is not None:
-        return link.span.start, Place(item, link.span, date.span if date else None)
+        return link.span.start, ReferencePlace(item, link.span, date.span if date else None)
     end = template.fields["url"].span.end
-    return end, _missing(template.name, item, Span(end, end), date)
+    return end, _missing(template.name, item, TextSpan(end, end), date)
 
 
 def _is_dead(template: Template) -> bool:
@@ -91,12 +91,12 @@ def _is_dead(template: Template) -> bool:
     return said or bool(template.value("brisé le"))
 
 
-def _missing(name: str, item: Item, place: Span, date: Field | None) -> Place:
+def _missing(name: str, item: Item, place: TextSpan, date: Field | None) -> ReferencePlace:
     """Return the place for a link that is not there yet, in the words of the template."""
     link, new_date = _MISSING.get(name, (" |archive-url=", " |archive-date="))
     if date is not None:
-        return Place(item, place, date.span, link)
-    return Place(item, place, place, link, new_date)
+        return ReferencePlace(item, place, date.span, link)
+    return ReferencePlace(item, place, place, link, new_date)
 
 
 def _webarchive(template: Template) -> Found | None:
@@ -105,7 +105,7 @@ def _webarchive(template: Template) -> Found | None:
         return None
     dates = (in_digits(date.value),) if date and date.value else ()
     item = Item(0, link.value, (link.value,), dates, unreadable(link.value))
-    return link.span.start, Place(item, link.span, date.span if date else None)
+    return link.span.start, ReferencePlace(item, link.span, date.span if date else None)
 
 
 def _stamped(template: Template, name: str) -> Found | None:
@@ -114,4 +114,4 @@ def _stamped(template: Template, name: str) -> Found | None:
         return None
     link = f"https://web.archive.org/web/{stamp}/{url.value}"
     item = Item(0, link, (link, url.value), (), unreadable(link))
-    return url.span.start, Place(item, None)
+    return url.span.start, ReferencePlace(item, None)

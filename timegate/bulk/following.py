@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from timegate.bulk.journal import Journal
-from timegate.bulk.result import Result
+from timegate.bulk.result import ItemResult
 
 
-class Following:
+class OrderedRows:
     """Writes the rows of one journal, each once."""
 
-    def __init__(self, journal: Journal, row: Callable[[Result], bytes], out: BinaryIO) -> None:
+    def __init__(
+        self, journal: Journal, row: Callable[[ItemResult], bytes], out: BinaryIO
+    ) -> None:
         self._journal = journal
         self._row = row
         self._out = out
@@ -47,7 +49,7 @@ class Following:
         self._out.writelines(map(self._row, self._final()))
         self._out.flush()
 
-    def _final(self) -> Iterator[Result]:
+    def _final(self) -> Iterator[ItemResult]:
         while self._journal.is_final(self._next):
             result = self._journal.result(self._next)
             self._next += 1

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from timegate.bulk.item import Item
-from timegate.bulk.result import Result, from_line, to_line
+from timegate.bulk.result import ItemResult, from_line, to_line
 
 _KIND: Final = "timegate batch 1"
 _ABSENT: Final = -1
@@ -65,7 +65,7 @@ class Journal:
         """Whether it is time to `sync`."""
         return self._unsynced >= _SYNC_AFTER
 
-    def append(self, result: Result) -> None:
+    def append(self, result: ItemResult) -> None:
         """Note *result*; it takes the place of an earlier one for the same item."""
         line = to_line(result)
         offset = os.lseek(self._file, 0, os.SEEK_END)
@@ -101,15 +101,15 @@ class Journal:
                 f"{why} {len(self._offsets)}; remove it, or choose another --output"
             )
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Iterator[ItemResult]:
         """Yield the last result of each item, in the order of the list."""
         yield from self._read(range(len(self._offsets)))
 
-    def unsettled(self) -> Iterator[Result]:
+    def unsettled(self) -> Iterator[ItemResult]:
         """Yield the results that are not final."""
         yield from self._read(at for at in range(len(self._final)) if not self._final[at])
 
-    def result(self, position: int) -> Result | None:
+    def result(self, position: int) -> ItemResult | None:
         """Return the result of the item at *position*; None where it has none."""
         return next(self._read([position]), None) if position < len(self._offsets) else None
 
@@ -163,7 +163,7 @@ class Journal:
             offset += len(line)
         return offset
 
-    def _note(self, result: Result, offset: int) -> None:
+    def _note(self, result: ItemResult, offset: int) -> None:
         at = result.item.position
         missing = at + 1 - len(self._offsets)
         if missing > 0:
@@ -175,7 +175,7 @@ class Journal:
         self._keys[at] = result.item.key
         self._final[at] = result.final
 
-    def _read(self, positions: Iterator[int] | range | list[int]) -> Iterator[Result]:
+    def _read(self, positions: Iterator[int] | range | list[int]) -> Iterator[ItemResult]:
         with self._path.open("rb") as lines:
             for at in positions:
                 if self._offsets[at] != _ABSENT:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from timegate.bulk.result import Result
+from timegate.bulk.result import ItemResult
 
 COLUMNS: Final = (
     "input",
@@ -20,14 +20,14 @@ COLUMNS: Final = (
 )
 
 
-class Form(NamedTuple):
+class OutputFormat(NamedTuple):
     """How results are written: what stands before all of them, and each by itself."""
 
     head: bytes
-    row: Callable[[Result], bytes]
+    row: Callable[[ItemResult], bytes]
 
 
-def _line(result: Result) -> bytes:
+def _line(result: ItemResult) -> bytes:
     """Return a line of JSON; ``report`` is what ``timegate resolve --json`` tells."""
     told = {
         "input": result.item.text,
@@ -40,7 +40,7 @@ def _line(result: Result) -> bytes:
     return json.dumps(told).encode() + b"\n"
 
 
-def _cells(result: Result) -> bytes:
+def _cells(result: ItemResult) -> bytes:
     memento = result.memento or {}
     return _row(
         (
@@ -69,7 +69,7 @@ def _cell(value: object) -> object:
     return value
 
 
-FORMS: Final[Mapping[str, Form]] = {
-    "jsonl": Form(b"", _line),
-    "csv": Form(_row(COLUMNS), _cells),
+FORMS: Final[Mapping[str, OutputFormat]] = {
+    "jsonl": OutputFormat(b"", _line),
+    "csv": OutputFormat(_row(COLUMNS), _cells),
 }

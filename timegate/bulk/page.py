@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final
 
-from timegate.bulk.result import Result
+from timegate.bulk.result import ItemResult
 from timegate.bulk.statistics import Bar, Statistics
 from timegate.printing import counted, masked
 
@@ -30,7 +30,7 @@ _STYLE: Final = (
 )
 
 
-def as_html(title: str, statistics: Statistics, gaps: Iterable[Result]) -> Iterator[str]:
+def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> Iterator[str]:
     """Yield the page; *gaps* are the results that are less than asked."""
     outcomes = [Bar(name, count) for name, count in statistics.outcomes.most_common()]
     archives = [Bar(name, count) for name, count in statistics.archives.most_common()]
@@ -86,7 +86,7 @@ def _picture(meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
     yield "</svg>"
 
 
-def _gaps(gaps: Iterable[Result]) -> Iterator[str]:
+def _gaps(gaps: Iterable[ItemResult]) -> Iterator[str]:
     yield "<section><h2>Less than asked</h2><table><tr>"
     yield "".join(f'<th scope="col">{name}</th>' for name in ("reference", "outcome", "why"))
     yield "</tr>"
@@ -101,7 +101,7 @@ def _gaps(gaps: Iterable[Result]) -> Iterator[str]:
     yield "</table></section>"
 
 
-def _outcome(result: Result) -> str:
+def _outcome(result: ItemResult) -> str:
     uri = str((result.memento or {}).get("uri") or "")
     if not uri.lower().startswith(("http://", "https://")):
         return _text(result.outcome)

@@ -12,20 +12,20 @@ from timegate.bulk.item import BadInput, Item
 MOST_OCTETS: Final = 64 * 1024 * 1024
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A piece of a document, in characters."""
 
     start: int
     end: int
 
 
-class Place(NamedTuple):
+class ReferencePlace(NamedTuple):
     """One reference in a document."""
 
     item: Item
-    link: Span | None
+    link: TextSpan | None
     """The archive link that may be replaced; None where there is none."""
-    date: Span | None = None
+    date: TextSpan | None = None
     """The date of the archive link, where one stands beside it."""
     before_link: str = ""
     """What comes before a link that was not there."""
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 class Edit(NamedTuple):
     """What takes the place of a span."""
 
-    span: Span
+    span: TextSpan
     text: str
 
 

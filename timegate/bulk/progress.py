@@ -28,7 +28,7 @@ def shown(total: int | None, done: int, *, terminal: bool) -> Iterator[Advance]:
         with _bar(total, done) as advance:
             yield advance
     else:
-        yield Lines(total, done, time.monotonic)
+        yield ProgressLines(total, done, time.monotonic)
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def _bar(total: int | None, done: int) -> Iterator[Advance]:
         yield advance
 
 
-class Lines:
+class ProgressLines:
     """Writes a line every few seconds, when something has happened."""
 
     def __init__(self, total: int | None, done: int, clock: Callable[[], float]) -> None:

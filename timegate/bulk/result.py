@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from timegate.bulk.item import Item
 from timegate.policies import satisfies
-from timegate.resolution import Policy, Resolution
+from timegate.resolution import Preferences, Resolution
 from timegate.verdict import Verdict
 
 Json = dict[str, object]
@@ -20,7 +20,7 @@ _ALL_OF_IT: Final = ("as-requested", "upgraded")
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ItemResult:
     """What became of an item."""
 
     item: Item
@@ -78,7 +78,7 @@ def code_of(resolution: Resolution, judged: Verdict) -> Code:
     return 0 if as_asked else 1
 
 
-def _is_equivalent(judged: Verdict, policy: Policy) -> bool:
+def _is_equivalent(judged: Verdict, policy: Preferences) -> bool:
     """Whether the copy is what was meant, wherever it is: same page, in time, beyond doubt."""
     uri, coverage, time = judged.uri, judged.coverage, judged.time
     if uri is None or coverage is None or time is None or time["doubt"] is not None:
@@ -97,7 +97,7 @@ def found(
     judged: Verdict,
     date: str | None,
     report: Callable[[Resolution, Verdict], Json],
-) -> Result:
+) -> ItemResult:
     """Return the result of an item that was asked for."""
     code = code_of(resolution, judged)
     told = report(resolution, judged)
@@ -109,35 +109,35 @@ def found(
         why = "nothing found: nobody could be asked"
     # Who did not answer may hold a better copy than the one that was found.
     final = code == 0 or resolution.complete
-    return Result(item, outcome, code, final, date, why, told)
+    return ItemResult(item, outcome, code, final, date, why, told)
 
 
 _NOTHING: Final[Mapping[Code, str]] = {3: "absent", 4: "unknown"}
 
 
-def refused(item: Item, error: ValueError) -> Result:
+def refused(item: Item, error: ValueError) -> ItemResult:
     """Return the result of an item that cannot be asked for."""
-    return Result(item, "refused", 2, final=True, date=None, why=str(error), report=None)
+    return ItemResult(item, "refused", 2, final=True, date=None, why=str(error), report=None)
 
 
-def broken(item: Item, error: Exception) -> Result:
+def broken(item: Item, error: Exception) -> ItemResult:
     """Return the result of an item at which our own code failed; it is asked once more."""
     why = f"an internal error happened ({type(error).__name__})"
-    return Result(item, "unknown", 4, final=False, date=None, why=why, report=None)
+    return ItemResult(item, "unknown", 4, final=False, date=None, why=why, report=None)
 
 
-def better(one: Result | None, other: Result) -> Result:
+def better(one: ItemResult | None, other: ItemResult) -> ItemResult:
     """Return the one that is nearer to what it asked for; the first of equals."""
     return other if one is None or _rank(other) < _rank(one) else one
 
 
-def _rank(result: Result) -> tuple[int, int]:
+def _rank(result: ItemResult) -> tuple[int, int]:
     # Not to know is no reason to say that there is nothing: 4 outranks 3.
     order = {0: 0, 1: 1, 4: 2, 3: 3, 2: 4}
     return order[result.code], abs(result.delta or 0)
 
 
-def to_line(result: Result) -> bytes:
+def to_line(result: ItemResult) -> bytes:
     """Write *result* as a line of JSON."""
     item = result.item
     return (
@@ -160,7 +160,7 @@ def to_line(result: Result) -> bytes:
     )
 
 
-def from_line(line: bytes) -> Result:
+def from_line(line: bytes) -> ItemResult:
     """Read what `to_line` wrote. Raises ValueError for anything else."""
     try:
         told = json.loads(line)
@@ -169,7 +169,7 @@ def from_line(line: bytes) -> Result:
         )
         if item.key != told["key"]:
             raise ValueError("the line was altered")
-        return Result(
+        return ItemResult(
             item,
             *(told["outcome"], told["code"], told["final"], told["date"], told["why"]),
             told["report"],
@@ -178,7 +178,7 @@ def from_line(line: bytes) -> Result:
         raise ValueError("not a line of a journal") from error
 
 
-def policy_digest(policy: Policy) -> str:
+def policy_digest(policy: Preferences) -> str:
     """Write what was asked of every item, for comparison with another run."""
     archives = sorted(policy.archives) if policy.archives is not None else None
     told = [archives, sorted(policy.exclude), policy.precision, str(policy.tolerance)]

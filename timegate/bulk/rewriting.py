@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from archives.moment import Moment
-from timegate.bulk.place import Edit, Place
-from timegate.bulk.result import Result
+from timegate.bulk.place import Edit, ReferencePlace
+from timegate.bulk.result import ItemResult
 
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July"),
@@ -23,7 +23,9 @@ _UNSAFE: Final = frozenset(" |[]{}<>\"'\\^`")
 
 
 def edits(
-    document: str, places: Iterable[Place], result_of: Callable[[int], Result | None]
+    document: str,
+    places: Iterable[ReferencePlace],
+    result_of: Callable[[int], ItemResult | None],
 ) -> Iterator[Edit]:
     """Yield the changes to *document*, in order."""
     changes = [
@@ -42,7 +44,7 @@ def edits(
             end = edit.span.end
 
 
-def _changes(document: str, place: Place, result: Result) -> Iterator[Edit]:
+def _changes(document: str, place: ReferencePlace, result: ItemResult) -> Iterator[Edit]:
     link = _safe(str((result.memento or {}).get("uri") or ""))
     if place.link is None or link is None or not _is_better(result):
         return
@@ -53,13 +55,13 @@ def _changes(document: str, place: Place, result: Result) -> Iterator[Edit]:
         yield Edit(place.date, f"{place.before_date}{_dated(captured[:10], written)}")
 
 
-def _is_better(result: Result) -> bool:
+def _is_better(result: ItemResult) -> bool:
     status = (result.memento or {}).get("status")
     # A copy of an error or of a redirect is a copy, and no use to a reader.
     return result.code == 0 and status in (None, 200) and not _is_the_same(result)
 
 
-def _is_the_same(result: Result) -> bool:
+def _is_the_same(result: ItemResult) -> bool:
     """Whether the reference named this copy: there is nothing to improve."""
     named = (result.report or {}).get("archive")
     return (

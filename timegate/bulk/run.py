@@ -12,29 +12,29 @@ from archives.registry import Registry
 from timegate.bulk.candidates import ReadTime, candidates
 from timegate.bulk.item import Item
 from timegate.bulk.journal import Journal
-from timegate.bulk.result import Json, Result, better, broken, found, refused
+from timegate.bulk.result import ItemResult, Json, better, broken, found, refused
 from timegate.bulk.trust import trusted
-from timegate.bulk.turns import Rests, Turns, queued
+from timegate.bulk.turns import ArchiveQueue, ArchiveRests, queued
 from timegate.logs import Unforeseen
-from timegate.resolution import Policy, Query, Resolution
+from timegate.resolution import Preferences, Query, Resolution
 from timegate.verdict import Verdict, verdict
 
 _MOST_TURNS: Final = 20
 """An archive that never lets an item in, however often it waits, is one that did not answer."""
 
-Resolve = Callable[[Query, Policy], Awaitable[Resolution]]
+Resolve = Callable[[Query, Preferences], Awaitable[Resolution]]
 Without = Callable[[Item], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class BatchEnvironment:
     """What a run needs of the world."""
 
     resolve: Resolve
     report: Callable[[Resolution, Verdict], Json]
     registry: Registry
     read_time: ReadTime
-    turns: Turns
+    turns: ArchiveQueue
     advance: Callable[[], None] = lambda: None
     """Called when an item is done."""
 
@@ -47,14 +47,14 @@ class Waits:
     slow: float
 
 
-class Run:
+class BatchRun:
     """Resolves the items of one list, each once, and notes what became of them."""
 
     def __init__(
         self,
-        around: Surroundings,
+        around: BatchEnvironment,
         journal: Journal,
-        policy: Policy,
+        policy: Preferences,
         at_once: int,
         without: Without = lambda _: frozenset(),
     ) -> None:
@@ -64,7 +64,7 @@ class Run:
         self._journal = journal
         self._policy = policy
         self._at_once = at_once
-        self._rests = Rests()
+        self._rests = ArchiveRests()
         self._log = Unforeseen("item-internal-error")
 
     async def complete(self, items: AsyncIterator[Item], waits: Waits) -> None:
@@ -74,7 +74,9 @@ class Run:
         again = _unsettled(self._journal)
         await self._pass(again, replace(self._policy, wait=waits.slow), last=True)
 
-    async def _pass(self, items: AsyncIterator[Item], policy: Policy, *, last: bool) -> None:
+    async def _pass(
+        self, items: AsyncIterator[Item], policy: Preferences, *, last: bool
+    ) -> None:
         reading = asyncio.Lock()
 
         async def work() -> None:
@@ -89,7 +91,7 @@ class Run:
             for _ in range(self._at_once):
                 group.create_task(work())
 
-    async def _finish(self, item: Item, policy: Policy, *, last: bool) -> None:
+    async def _finish(self, item: Item, policy: Preferences, *, last: bool) -> None:
         result = await self._contained(item, policy, last=last)
         result = self._settled(result) if last else result
         self._journal.append(result)
@@ -98,7 +100,7 @@ class Run:
         if self._journal.due:
             await asyncio.to_thread(self._journal.sync)
 
-    async def _contained(self, item: Item, policy: Policy, *, last: bool) -> Result:
+    async def _contained(self, item: Item, policy: Preferences, *, last: bool) -> ItemResult:
         """Resolve *item*; an unforeseen exception costs its row and no other."""
         try:
             spared = replace(policy, exclude=policy.exclude | self._without(item))
@@ -107,21 +109,21 @@ class Run:
             self._log("list", error)
             return broken(item, error)
 
-    def _settled(self, result: Result) -> Result:
+    def _settled(self, result: ItemResult) -> ItemResult:
         """Return *result*, or what was found before it if somebody has fallen silent since."""
         before = self._journal.result(result.item.position)
         if not result.final and before is not None:
             result = better(result, before)
         return replace(result, final=True)
 
-    async def _resolved(self, item: Item, policy: Policy, *, last: bool) -> Result:
+    async def _resolved(self, item: Item, policy: Preferences, *, last: bool) -> ItemResult:
         """Try one date after the other until one gives what is asked; else take the best."""
         around = self._around
         try:
             questions = candidates(item, around.registry, around.read_time)
         except ValueError as error:
             return refused(item, error)
-        best: Result | None = None
+        best: ItemResult | None = None
         certain = True
         for query, date in questions:
             resolution = trusted(
@@ -136,7 +138,7 @@ class Run:
         assert best is not None  # noqa: S101 -- there is always a question
         return replace(best, final=certain)
 
-    async def _patiently(self, query: Query, policy: Policy, *, last: bool) -> Resolution:
+    async def _patiently(self, query: Query, policy: Preferences, *, last: bool) -> Resolution:
         """Ask; while only our own queues are in the way, wait for a turn and ask again.
 
         The last time, wait also for archives that rest.

@@ -15,7 +15,7 @@ from timegate.bulk.hypertext import read_html
 from timegate.bulk.item import BadInput, Item
 from timegate.bulk.json_items import read_json
 from timegate.bulk.lines import read_jsonl, read_plain
-from timegate.bulk.place import Place, read_document
+from timegate.bulk.place import ReferencePlace, read_document
 from timegate.bulk.table import Columns, read_table
 from timegate.bulk.wikitext import read_wikitext
 from timegate.identifiers import parse
@@ -35,7 +35,7 @@ _COUNTS: Final[Mapping[InputFormat, str]] = {
 _ENDINGS: Final = ".csv, .json, .jsonl, .bib, .wiki, .html"
 
 
-class Source:
+class ListSource:
     """A list of references. Raises BadInput where it cannot be read."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Source:
             else:
                 yield from (read_jsonl if self.form == "jsonl" else read_plain)(stream)
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[ReferencePlace]:
         """Yield the references of a document that can be rewritten, with their places."""
         if self.document is not None and self.form in _REWRITTEN:
             yield from _REWRITTEN[self.form](self.document, self._is_archive_link)

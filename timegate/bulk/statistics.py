@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import Counter
 from typing import Final, NamedTuple
 
-from timegate.bulk.result import Result
+from timegate.bulk.result import ItemResult
 
 _EDGES: Final = (
     (60, "minute"),
@@ -48,7 +48,7 @@ class Statistics:
         """The worst code of all; 0 where there are none."""
         return max(self.codes, default=0)
 
-    def add(self, result: Result) -> None:
+    def add(self, result: ItemResult) -> None:
         """Count *result*."""
         self.outcomes[result.outcome] += 1
         self.codes[result.code] += 1

@@ -10,7 +10,7 @@ from archives.links import read_link
 from archives.model import ArchiveEntry, Closest
 from archives.reading import Diagnosis, Malformed
 from archives.registry import Registry
-from timegate.resolution import Attempt, Policy, Resolution
+from timegate.resolution import Attempt, Preferences, Resolution
 
 
 def trusted(resolution: Resolution, registry: Registry) -> Resolution:
@@ -27,7 +27,7 @@ def trusted(resolution: Resolution, registry: Registry) -> Resolution:
     return replace(resolution, best=best, alternatives=tuple(copies[1:]))
 
 
-def _is_allowed(attempt: Attempt, policy: Policy, registry: Registry) -> bool:
+def _is_allowed(attempt: Attempt, policy: Preferences, registry: Registry) -> bool:
     if not isinstance(attempt.outcome, Closest):
         return False
     holder = _holder(attempt.outcome.memento.uri, registry)

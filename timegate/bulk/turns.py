@@ -29,7 +29,7 @@ def queued(resolution: Resolution) -> dict[str, float]:
     }
 
 
-class Turns:
+class ArchiveQueue:
     """The times at which items may ask again, for each archive one after the other."""
 
     def __init__(self, rates: Mapping[str, Rate]) -> None:
@@ -45,7 +45,7 @@ class Turns:
         return turn
 
 
-class Rests:
+class ArchiveRests:
     """How long the second pass waits for archives that asked us to, or seem dead.
 
     So long for each of them in all, not for each item: an archive that stays away costs a long
@@ -69,7 +69,7 @@ class Rests:
         return max(waits)
 
 
-class Estimate(NamedTuple):
+class DurationEstimate(NamedTuple):
     """How long a list takes at most, if no archive is slow to answer."""
 
     seconds: float
@@ -88,7 +88,7 @@ def rates_of(entries: Collection[ArchiveEntry]) -> dict[str, Rate]:
     return rates
 
 
-def estimate(items: int, rates: Mapping[str, Rate]) -> Estimate | None:
+def estimate(items: int, rates: Mapping[str, Rate]) -> DurationEstimate | None:
     """Return how long *items* take if each must be asked of everyone; None for nobody."""
     times = {
         name: max(items - rate.burst, 0) * rate.seconds / rate.requests
@@ -97,4 +97,4 @@ def estimate(items: int, rates: Mapping[str, Rate]) -> Estimate | None:
     if not times:
         return None
     slowest = max(times, key=lambda name: times[name])
-    return Estimate(times[slowest], slowest, rates[slowest])
+    return DurationEstimate(times[slowest], slowest, rates[slowest])

@@ -14,7 +14,7 @@ from typing import Final
 from archives.possessive import compiled
 from timegate.bulk.citations import Field, Found, Template, cited_by
 from timegate.bulk.item import Item
-from timegate.bulk.place import Place, Span
+from timegate.bulk.place import ReferencePlace, TextSpan
 from timegate.bulk.unfolding import unfolded
 
 IsArchiveLink = Callable[[str], bool]
@@ -31,7 +31,7 @@ _URL: Final = compiled(r"https?://(?:\{\{[=!]\}\}|[^\s|\[\]{}<>\"])++", re.IGNOR
 _AFTER_LINK: Final = ",;.:!?'"
 
 
-def read_wikitext(text: str, is_archive_link: IsArchiveLink) -> Iterator[Place]:
+def read_wikitext(text: str, is_archive_link: IsArchiveLink) -> Iterator[ReferencePlace]:
     """Yield every reference of *text* that has an archive link or wants one, in order."""
     hidden = [*_hidden(text)]
     cited = [found for one in templates(text, hidden) if (found := cited_by(one))]
@@ -43,7 +43,7 @@ def read_wikitext(text: str, is_archive_link: IsArchiveLink) -> Iterator[Place]:
         yield place._replace(item=place.item._replace(position=position))
 
 
-def templates(text: str, hidden: Sequence[Span]) -> Iterator[Template]:
+def templates(text: str, hidden: Sequence[TextSpan]) -> Iterator[Template]:
     """Yield the templates of *text*, inner ones before the outer."""
     # Each open bracket: where it is, whether it opens a template, where its pipes are.
     opened: list[tuple[int, bool, list[int]]] = []
@@ -75,7 +75,7 @@ def _closed(opened: list[tuple[int, bool, list[int]]]) -> list[int]:
 
 def _template(text: str, bounds: Sequence[int]) -> Template:
     """Return the template whose parts begin behind *bounds*."""
-    name, *parts = (Span(start + 1, end) for start, end in pairwise(bounds))
+    name, *parts = (TextSpan(start + 1, end) for start, end in pairwise(bounds))
     fields = {}
     for start, end in parts:
         equals = text.find("=", start, end)
@@ -95,17 +95,22 @@ def _field(text: str, start: int, end: int) -> Field:
     value = raw.strip()
     # An empty value stands behind its sign, not behind the line break that follows.
     begin = begin if value else start
-    return Field(unfolded(value), Span(begin, begin + len(value)))
+    return Field(unfolded(value), TextSpan(begin, begin + len(value)))
 
 
-def _bare(text: str, is_archive_link: IsArchiveLink, taken: Sequence[Span]) -> Iterator[Found]:
+def _bare(
+    text: str, is_archive_link: IsArchiveLink, taken: Sequence[TextSpan]
+) -> Iterator[Found]:
     for match in _URL.finditer(text):
         start = match.start()
         bracketed = text.startswith("[", start - 1) if start else False
         written = match[0] if bracketed else _without_end(match[0])
         link = unfolded(written)
         if not _is_inside(start, taken) and is_archive_link(link):
-            yield start, Place(Item(0, link, (link,)), Span(start, start + len(written)))
+            yield (
+                start,
+                ReferencePlace(Item(0, link, (link,)), TextSpan(start, start + len(written))),
+            )
 
 
 def _without_end(link: str) -> str:
@@ -113,13 +118,13 @@ def _without_end(link: str) -> str:
     return link.rstrip(_AFTER_LINK if "(" in link else f"{_AFTER_LINK})")
 
 
-def _is_inside(at: int, spans: Sequence[Span]) -> bool:
+def _is_inside(at: int, spans: Sequence[TextSpan]) -> bool:
     """Whether *at* is in one of *spans*, which are in order and do not overlap."""
     before = bisect_right(spans, at, key=lambda span: span.start)
     return before > 0 and at < spans[before - 1].end
 
 
-def _hidden(text: str) -> Iterator[Span]:
+def _hidden(text: str) -> Iterator[TextSpan]:
     """Yield comments, and what stands between tags that switch wikitext off."""
     at = 0
     unclosed: set[str] = set()
@@ -133,7 +138,7 @@ def _hidden(text: str) -> Iterator[Span]:
             # Looked for once to the end of the page, and not again for all others of its kind.
             unclosed.add(kind)
         else:
-            yield Span(match.start(), end)
+            yield TextSpan(match.start(), end)
             at = end
 
 

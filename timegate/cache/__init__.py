@@ -4,14 +4,14 @@ import time
 from pathlib import Path
 
 from timegate.cache.memory import MemoryStore
-from timegate.cache.recollection import WAITING, Recollection, Waiting
+from timegate.cache.recollection import WAITING, AnswerCache, Waiting
 from timegate.cache.sqlite import SqliteStore
 from timegate.cache.store import Clock, Store, Stored, Unavailable
 
 __all__ = [
     "WAITING",
+    "AnswerCache",
     "MemoryStore",
-    "Recollection",
     "SqliteStore",
     "Store",
     "Stored",

@@ -15,7 +15,7 @@ import msgspec
 from archives.choice import nearest, second_of
 from archives.model import Closest, Memento, Relation
 from archives.moment import Moment
-from timegate.cache.encoding import Unsound, check_memento, sealed, unsealed
+from timegate.cache.encoding import CorruptEntry, check_memento, sealed, unsealed
 
 MOST_CAPTURES: Final = 20_000
 """3.6 MB, and 12 to 40 ms to pack. Longer TimeMaps are streamed, never held (design 3)."""
@@ -58,9 +58,9 @@ class PackedCaptures:
             timemap = _decode_timemap(value)
             head = _decode_head(unsealed(timemap.head))
         except msgspec.MsgspecError as error:
-            raise Unsound(str(error)) from error
+            raise CorruptEntry(str(error)) from error
         if head.asked != asked or len(head.starts) != len(timemap.blocks):
-            raise Unsound("the answer to another question")
+            raise CorruptEntry("the answer to another question")
         self._starts = head.starts
         self._packed = timemap.blocks
         self._blocks: dict[int, list[Memento]] = {}
@@ -143,8 +143,8 @@ class PackedCaptures:
         try:
             block = _decode_block(unsealed(self._packed[number]))
         except msgspec.MsgspecError as error:
-            raise Unsound(str(error)) from error
+            raise CorruptEntry(str(error)) from error
         is_last = number == len(self._packed) - 1
         if len(block) != BLOCK and not (is_last and 0 < len(block) < BLOCK):
-            raise Unsound("a block that is too long or too short")
+            raise CorruptEntry("a block that is too long or too short")
         return block

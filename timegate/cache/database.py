@@ -43,11 +43,11 @@ _LOCK_TRIES: Final = 5
 _LOCK_PAUSE: Final = 0.01
 
 
-class Foreign(Exception):
+class ForeignCacheFile(Exception):
     """The file is a database, but not one of ours."""
 
 
-class Newer(Exception):
+class NewerCacheFile(Exception):
     """The file was written by a later release."""
 
 
@@ -59,7 +59,7 @@ def open_database(path: Path, limit: int) -> tuple[sqlite3.Connection, int | Non
     with _alone(path):
         try:
             return _opened(path, limit), inode_of(path)
-        except Foreign:
+        except ForeignCacheFile:
             _set_aside(path)
         except sqlite3.Error as error:
             if not is_damage(error):
@@ -142,9 +142,9 @@ def _judge(connection: sqlite3.Connection) -> None:
         return
     layout = number(connection, "PRAGMA user_version")
     if application == APPLICATION and layout > LAYOUT:
-        raise Newer(f"written by a later release (layout {layout}, known is {LAYOUT})")
+        raise NewerCacheFile(f"written by a later release (layout {layout}, known is {LAYOUT})")
     if application != APPLICATION or layout != LAYOUT or objects != set(_TABLES):
-        raise Foreign
+        raise ForeignCacheFile
 
 
 def _furnish(connection: sqlite3.Connection) -> None:

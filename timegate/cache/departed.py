@@ -13,7 +13,7 @@ _FINGERPRINTS: Final = 255
 """One stranger in so many is taken for somebody who was here."""
 
 
-class Departed:
+class GhostList:
     """Remembers keys by one octet each. For one process: hashes differ in the next."""
 
     __slots__ = ("_notes",)

@@ -27,7 +27,7 @@ _COMMON_STAMP: Final = re.compile(
 )
 
 
-class Unsound(Exception):
+class CorruptEntry(Exception):
     """Bytes that are not what we have written."""
 
 
@@ -53,7 +53,7 @@ def unsealed(value: bytes | memoryview) -> memoryview:
     payload = memoryview(value)[_SEAL:]
     expected = _VERSION + zlib.crc32(payload).to_bytes(4, "big")
     if value[:_SEAL] != expected:
-        raise Unsound("damaged, or of another version")
+        raise CorruptEntry("damaged, or of another version")
     return payload
 
 
@@ -78,9 +78,9 @@ def _decode(value: bytes, asked: str, archive: str) -> Closest | None:
     try:
         answer = _decoder.decode(unsealed(value))
     except msgspec.MsgspecError as error:
-        raise Unsound(str(error)) from error
+        raise CorruptEntry(str(error)) from error
     if answer.asked != asked:
-        raise Unsound("the answer to another question")
+        raise CorruptEntry("the answer to another question")
     if answer.memento is None:
         return None
     check_memento(answer.memento, archive)
@@ -97,17 +97,17 @@ _decode_again: Final = lru_cache(maxsize=1024)(_decode)
 def check_memento(memento: Memento, archive: str) -> None:
     """Raise Unsound unless *memento* is one that we could have stored for *archive*."""
     if memento.archive != archive:
-        raise Unsound("a capture of another archive")
+        raise CorruptEntry("a capture of another archive")
     if not (memento.uri.startswith(("http://", "https://")) and memento.uri.isprintable()):
-        raise Unsound("an address that cannot stand in a header")
+        raise CorruptEntry("an address that cannot stand in a header")
     if not _COMMON_STAMP.fullmatch(memento.stamp):
         _check_stamp(memento.stamp)
 
 
 def _check_stamp(stamp: str) -> None:
     if len(stamp) < 14:
-        raise Unsound("a stamp that is too short")
+        raise CorruptEntry("a stamp that is too short")
     try:
         Moment(stamp)
     except Malformed as error:
-        raise Unsound(str(error)) from error
+        raise CorruptEntry(str(error)) from error

@@ -18,16 +18,16 @@ from typing import Final, NamedTuple
 
 from timegate.cache.database import (
     LOG_SHARE,
-    Newer,
+    NewerCacheFile,
     condemn,
     inode_of,
     is_damage,
     number,
     open_database,
 )
-from timegate.cache.departed import Departed
+from timegate.cache.departed import GhostList
 from timegate.cache.store import LONGEST, Clock, Kept
-from timegate.cache.trouble import Trouble
+from timegate.cache.trouble import StoreTrouble
 
 _TOUCH: Final = 60
 """Seconds: how exactly the last use is known. Finer would make every read a write."""
@@ -54,7 +54,7 @@ _OLDEST: Final = """SELECT id, key FROM entry WHERE used >= ? AND used < ?
 _DELETE: Final = "DELETE FROM entry WHERE id = ?"
 _COUNTS: Final = "SELECT count(*) FILTER (WHERE used < 0), count(*) FROM entry"
 _REMOVE: Final = "DELETE FROM entry WHERE key >= ? AND key < ?"
-_FAILURES: Final = (sqlite3.Error, OSError, Newer)
+_FAILURES: Final = (sqlite3.Error, OSError, NewerCacheFile)
 
 
 class Found(NamedTuple):
@@ -69,7 +69,7 @@ class Entries:
     """A connection that is opened when needed, and again when the file is another one."""
 
     def __init__(
-        self, path: Path, limit: int, clock: Clock, reading: Trouble, writing: Trouble
+        self, path: Path, limit: int, clock: Clock, reading: StoreTrouble, writing: StoreTrouble
     ) -> None:
         self.largest = limit // 64
         """Bytes of a value; a larger one is none of ours."""
@@ -85,7 +85,7 @@ class Entries:
         self._writing = writing
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
-        self._departed = Departed()
+        self._departed = GhostList()
         self._newcomers_go = True
         self._until_count = 0
 
@@ -205,7 +205,7 @@ class Entries:
             self._connection, self._inode = open_database(self._path, self._limit)
         return self._connection
 
-    def _failed(self, trouble: Trouble, error: Exception) -> None:
+    def _failed(self, trouble: StoreTrouble, error: Exception) -> None:
         trouble.happened(str(error))
         if self._connection is None or self._inode is None or not is_damage(error):
             return

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from sys import getsizeof
 from typing import Final
 
-from timegate.cache.departed import Departed
+from timegate.cache.departed import GhostList
 from timegate.cache.store import Clock, Kept, Stored
 
 LIMIT: Final = 64 << 20
@@ -39,7 +39,7 @@ class MemoryStore:
         self._protected: OrderedDict[str, Kept] = OrderedDict()
         self._probation_size = 0
         self._protected_size = 0
-        self._departed = Departed()
+        self._departed = GhostList()
 
     @property
     def size(self) -> int:

@@ -19,7 +19,7 @@ from archives.model import Closest, Memento
 from archives.moment import Moment
 from archives.uri import canonical_uri
 from timegate.cache.captures import MOST_CAPTURES, PackedCaptures, encode_captures
-from timegate.cache.encoding import Unsound, decode_answer, encode_answer
+from timegate.cache.encoding import CorruptEntry, decode_answer, encode_answer
 from timegate.cache.lifetimes import LONGEST_STALE, NEGATIVE, STALE, TIMEMAP, lifetime
 from timegate.cache.store import Clock, Immediate, Store, Stored
 from timegate.resolution import Remembered
@@ -38,14 +38,14 @@ class Waiting(Enum):
 WAITING: Final = Waiting.WAITING
 
 
-class Question(NamedTuple):
+class CacheKey(NamedTuple):
     """Where an answer lies, and what stands in it to prove that it is the right one."""
 
     key: str
     asked: str
 
 
-class Recollection:
+class AnswerCache:
     """Remembers and recalls, for one set of archives."""
 
     def __init__(
@@ -187,7 +187,7 @@ class Recollection:
                 captures += block
                 if number % _BLOCKS_AT_ONCE == _BLOCKS_AT_ONCE - 1:
                     await asyncio.sleep(0)
-        except Unsound:
+        except CorruptEntry:
             self.rejected += 1
             return None
         return captures, stored.age
@@ -200,34 +200,34 @@ class Recollection:
         _, page = _page(original)
         return await self._store.purge(f"{page}/")
 
-    def _question(self, archive: str, original: str, time: str, scope: str) -> Question:
+    def _question(self, archive: str, original: str, time: str, scope: str) -> CacheKey:
         if "/" in scope:
             raise ValueError(f"scope {scope!r}: no slash may stand in it")
         canonical, page = _page(original)
         # Of these only the archive may hold a slash, so no two questions look the same.
         rest = f"{self._version}/{time}/{scope}/{archive}"
-        return Question(f"{page}/{rest}", f"{rest} {canonical}")
+        return CacheKey(f"{page}/{rest}", f"{rest} {canonical}")
 
     def _answer(
-        self, stored: Stored | None, question: Question, archive: str
+        self, stored: Stored | None, question: CacheKey, archive: str
     ) -> Remembered | None:
         if stored is None:
             return None
         try:
             outcome = decode_answer(stored.value, question.asked, archive)
-        except Unsound:
+        except CorruptEntry:
             self.rejected += 1
             return None
         return Remembered(outcome, stored.fresh, stored.age)
 
     def _chosen(
-        self, stored: Stored | None, question: Question, archive: str, at: Moment | None
+        self, stored: Stored | None, question: CacheKey, archive: str, at: Moment | None
     ) -> Remembered | None:
         if stored is None:
             return None
         try:
             outcome = PackedCaptures(stored.value, question.asked, archive).closest(at)
-        except Unsound:
+        except CorruptEntry:
             self.rejected += 1
             return None
         # A list from this morning knows all of 2010, but not what is the newest copy now.

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeVar, TypeVarTuple
 
 from timegate.cache.entries import Entries, Found
 from timegate.cache.store import Clock, Kept, Stored, Unavailable
-from timegate.cache.trouble import Trouble
+from timegate.cache.trouble import StoreTrouble
 
 LIMIT: Final = 1 << 30
 """Bytes that are in use in the file and in its log; reliability: SQLite cache."""
@@ -54,8 +54,8 @@ class SqliteStore:
     ) -> None:
         self._clock = clock
         self._most_waiting = min(int(limit * _WAITING_SHARE), _MOST_WAITING)
-        self._reading = Trouble(f"reading {path}", monotonic)
-        self._writing = Trouble(f"writing {path}", monotonic)
+        self._reading = StoreTrouble(f"reading {path}", monotonic)
+        self._writing = StoreTrouble(f"writing {path}", monotonic)
         self._dropped = 0
         self._waiting: dict[str, Kept] = {}
         self._waiting_size = 0

@@ -12,7 +12,7 @@ SILENCE: Final = 60.0
 """Seconds between two warnings."""
 
 
-class Trouble:
+class StoreTrouble:
     """The state of one thing a store does, reading or writing."""
 
     __slots__ = ("_doing", "_monotonic", "_quiet_until", "_rests_until", "why")

@@ -11,25 +11,25 @@ from typing import Final
 import msgspec
 
 from timegate.cache.store import LONGEST, Store
-from timegate.canaries.history import Record
-from timegate.canaries.questions import Question
+from timegate.canaries.history import CanaryRecord
+from timegate.canaries.questions import CanaryQuestion
 
-_NEW: Final = Record()
+_NEW: Final = CanaryRecord()
 
 
-class Board:
+class CanaryStore:
     """All histories, as they were when they were last looked at."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._records: dict[Question, Record] = {}
+        self._records: dict[CanaryQuestion, CanaryRecord] = {}
 
     @property
-    def records(self) -> Mapping[Question, Record]:
+    def records(self) -> Mapping[CanaryQuestion, CanaryRecord]:
         """What is known here, without looking again."""
         return self._records
 
-    async def look(self, question: Question) -> Record:
+    async def look(self, question: CanaryQuestion) -> CanaryRecord:
         """Return what is known of *question*, by whomever it was asked."""
         record = self._records.get(question, _NEW)
         stored = await self._store.get(_key(question))
@@ -39,20 +39,20 @@ class Board:
         self._records[question] = record
         return record
 
-    async def put(self, question: Question, record: Record) -> None:
+    async def put(self, question: CanaryQuestion, record: CanaryRecord) -> None:
         """Let all know it."""
         self._records[question] = record
         await self._store.put(_key(question), msgspec.json.encode(record), LONGEST, 0.0)
 
 
-def _read(stored: bytes) -> Record:
+def _read(stored: bytes) -> CanaryRecord:
     try:
-        return msgspec.json.decode(bytes(stored), type=Record)
+        return msgspec.json.decode(bytes(stored), type=CanaryRecord)
     except msgspec.MsgspecError:
         return _NEW
 
 
-def _key(question: Question) -> str:
+def _key(question: CanaryQuestion) -> str:
     """Return a name that another page, or another time of it, does not have."""
     at = "" if question.at is None else question.at.digits
     asked = f"{question.archive} {question.side} {at} {question.url}"

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from timegate.canaries.questions import Seen, Verdict
+from timegate.canaries.questions import CanaryOutcome, Verdict
 
 KEPT: Final = 30
 """Spans; the oldest go first."""
@@ -16,7 +16,7 @@ _LONGEST: Final = 300
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
-class Span(msgspec.Struct, frozen=True):
+class CanarySpan(msgspec.Struct, frozen=True):
     """Answers in a row that showed the same."""
 
     verdict: Verdict
@@ -28,12 +28,12 @@ class Span(msgspec.Struct, frozen=True):
     times: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
-class Record(msgspec.Struct, frozen=True):
+class CanaryRecord(msgspec.Struct, frozen=True):
     """All that is known of one canary."""
 
     asked: _Seconds | None = None
     """When it was last asked, or is about to be; None for never."""
-    spans: Annotated[tuple[Span, ...], msgspec.Meta(max_length=KEPT)] = ()
+    spans: Annotated[tuple[CanarySpan, ...], msgspec.Meta(max_length=KEPT)] = ()
     """Oldest first."""
 
     @property
@@ -57,22 +57,24 @@ class Record(msgspec.Struct, frozen=True):
         last = self.spans[-1] if self.spans else None
         return last is not None and last.verdict in ("lost", "claims") and last.times == 1
 
-    def _answers(self) -> list[Span]:
+    def _answers(self) -> list[CanarySpan]:
         """Return what was no silence, newest first."""
         return [span for span in reversed(self.spans) if span.verdict != "unknown"]
 
 
-def noted(record: Record, seen: Seen, now: float) -> Record:
+def noted(record: CanaryRecord, seen: CanaryOutcome, now: float) -> CanaryRecord:
     """Return *record* with what was *seen* now."""
     why = seen.why[:_LONGEST]
     last = record.spans[-1] if record.spans else None
     if last is not None and last.verdict == seen.verdict:
-        longer = Span(last.verdict, why, last.first, now, last.times + 1)
-        return Record(record.asked, (*record.spans[:-1], longer))
-    return Record(record.asked, (*record.spans, Span(seen.verdict, why, now, now))[-KEPT:])
+        longer = CanarySpan(last.verdict, why, last.first, now, last.times + 1)
+        return CanaryRecord(record.asked, (*record.spans[:-1], longer))
+    return CanaryRecord(
+        record.asked, (*record.spans, CanarySpan(seen.verdict, why, now, now))[-KEPT:]
+    )
 
 
-def has_flipped(before: Record, after: Record) -> bool:
+def has_flipped(before: CanaryRecord, after: CanaryRecord) -> bool:
     """Whether somebody should be told: of what broke or was mended, not of silence.
 
     A canary that sings when it is first heard is no news; one that does not, is.

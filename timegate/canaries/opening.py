@@ -6,18 +6,18 @@ from contextlib import asynccontextmanager
 from archives.model import ArchiveEntry
 from archives.source import Source
 from timegate.cache import Store
-from timegate.canaries.board import Board
+from timegate.canaries.board import CanaryStore
 from timegate.canaries.questions import questions_of
 from timegate.canaries.telling import Standing, standings, told
-from timegate.canaries.watch import Quiet, Watch, watching
-from timegate.desk import Turns
+from timegate.canaries.watch import CanaryWatch, Quiet, watching
+from timegate.desk import ReplicaLocks
 from timegate.upstream.pool import Fetchers
 
 
 class Canaries:
     """What is known of them. Without a board there are none."""
 
-    def __init__(self, board: Board | None = None, secret: Collection[str] = ()) -> None:
+    def __init__(self, board: CanaryStore | None = None, secret: Collection[str] = ()) -> None:
         """Do not name the pages of archives in *secret*: what they hold is not for all."""
         self._records = {} if board is None else board.records
         self._secret = secret
@@ -39,16 +39,16 @@ async def open_canaries(  # noqa: PLR0913, PLR0917 -- whom to ask, how, when, an
     sources: Mapping[str, Source],
     remote: Fetchers,
     store: Store,
-    turns: Turns | None,
+    turns: ReplicaLocks | None,
     secret: Collection[str],
 ) -> AsyncIterator[Canaries]:
     """Ask *every* so many seconds until the block ends; None for never."""
     if every is None:
         yield Canaries()
         return
-    board = Board(store)
+    board = CanaryStore(store)
     quiet = quiet_at(entries, remote)
-    watch = Watch(list(questions_of(entries)), sources, board, quiet, turns=turns)
+    watch = CanaryWatch(list(questions_of(entries)), sources, board, quiet, turns=turns)
     async with watching(watch, every):
         yield Canaries(board, secret)
 

@@ -12,7 +12,7 @@ Verdict = Literal["kept", "lost", "claims", "unknown"]
 neither."""
 
 
-class Question(NamedTuple):
+class CanaryQuestion(NamedTuple):
     """One page that one archive must have, or cannot have."""
 
     archive: str
@@ -22,32 +22,32 @@ class Question(NamedTuple):
     """When it was captured, as far as that is stated; None for any time."""
 
 
-class Seen(NamedTuple):
+class CanaryOutcome(NamedTuple):
     """What an answer shows, and why."""
 
     verdict: Verdict
     why: str
 
 
-def questions_of(entries: Iterable[ArchiveEntry]) -> Iterator[Question]:
+def questions_of(entries: Iterable[ArchiveEntry]) -> Iterator[CanaryQuestion]:
     """Yield what is asked of *entries*: that nobody can have a page needs no knowledge."""
     for entry in entries:
         canary = entry.canary or Canary()
         at = Moment(canary.at) if canary.at else None
         if canary.has is not None:
-            yield Question(entry.id, "has", canary.has, at)
-        yield Question(entry.id, "lacks", canary.lacks, at)
+            yield CanaryQuestion(entry.id, "has", canary.has, at)
+        yield CanaryQuestion(entry.id, "lacks", canary.lacks, at)
 
 
-def judged(question: Question, found: Closest | None) -> Seen:
+def judged(question: CanaryQuestion, found: Closest | None) -> CanaryOutcome:
     """Return what it shows that an archive *found* this, or clearly nothing."""
     if question.side == "lacks":
         if found is None:
-            return Seen("kept", "it says that it holds no copy")
-        return Seen("claims", f"it gives a copy of {found.memento.captured}")
+            return CanaryOutcome("kept", "it says that it holds no copy")
+        return CanaryOutcome("claims", f"it gives a copy of {found.memento.captured}")
     if found is None:
-        return Seen("lost", "it says that it holds no copy")
+        return CanaryOutcome("lost", "it says that it holds no copy")
     captured = found.memento.captured
     if question.at is not None and question.at.distance(captured.window[0]):
-        return Seen("lost", f"the nearest copy it gives is of {captured}")
-    return Seen("kept", f"it gives the copy of {captured}")
+        return CanaryOutcome("lost", f"the nearest copy it gives is of {captured}")
+    return CanaryOutcome("kept", f"it gives the copy of {captured}")

@@ -7,8 +7,8 @@ every start and in every replica. Pure: the time is passed in.
 from hashlib import blake2b
 from typing import Final
 
-from timegate.canaries.history import Record
-from timegate.canaries.questions import Question
+from timegate.canaries.history import CanaryRecord
+from timegate.canaries.questions import CanaryQuestion
 
 QUIET: Final = 60.0
 """Seconds after a start in which nobody is asked: who is started again and again asks
@@ -30,7 +30,7 @@ def tick(every: float) -> float:
 
 
 def is_due(
-    question: Question, record: Record, every: float, *, started: float, now: float
+    question: CanaryQuestion, record: CanaryRecord, every: float, *, started: float, now: float
 ) -> bool:
     """Whether it is time for *question*, with *every* seconds between two of its kind."""
     share = _share(question)
@@ -43,11 +43,11 @@ def is_due(
     return waited >= _interval(record, every, share) or waited < -_SKEW
 
 
-def _interval(record: Record, every: float, share: float) -> float:
+def _interval(record: CanaryRecord, every: float, share: float) -> float:
     return min(AGAIN, every) if record.is_doubtful else every * (1 + DRIFT * share)
 
 
-def _share(question: Question) -> float:
+def _share(question: CanaryQuestion) -> float:
     """Return a number from 0 to 1 that is as good as drawn by lot, and always the same."""
     name = f"{question.archive} {question.side}".encode()
     return int.from_bytes(blake2b(name, digest_size=4).digest()) / 2**32

@@ -5,8 +5,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from timegate.canaries.history import Record, Span
-from timegate.canaries.questions import Question, Verdict
+from timegate.canaries.history import CanaryRecord, CanarySpan
+from timegate.canaries.questions import CanaryQuestion, Verdict
 
 Standing = Literal["kept", "flipped", "unknown"]
 STANDINGS: Final[Mapping[Verdict, Standing]] = {
@@ -18,7 +18,7 @@ STANDINGS: Final[Mapping[Verdict, Standing]] = {
 
 
 def told(
-    archive: str, records: Mapping[Question, Record], secret: Collection[str] = ()
+    archive: str, records: Mapping[CanaryQuestion, CanaryRecord], secret: Collection[str] = ()
 ) -> dict[str, object]:
     """Return what is known of the canaries of *archive*, in types that JSON has.
 
@@ -37,7 +37,9 @@ def told(
     }
 
 
-def standings(records: Mapping[Question, Record]) -> dict[tuple[str, str], Standing]:
+def standings(
+    records: Mapping[CanaryQuestion, CanaryRecord],
+) -> dict[tuple[str, str], Standing]:
     """Return for each archive and page how it stands, in three words."""
     return {
         (question.archive, question.side): STANDINGS[record.standing]
@@ -45,10 +47,10 @@ def standings(records: Mapping[Question, Record]) -> dict[tuple[str, str], Stand
     }
 
 
-def _span(span: Span) -> dict[str, object]:
+def _span(span: CanarySpan) -> dict[str, object]:
     fields = msgspec.structs.asdict(span)
     return {"state": fields.pop("verdict"), **fields}
 
 
-def _asked(question: Question) -> dict[str, object]:
+def _asked(question: CanaryQuestion) -> dict[str, object]:
     return {"url": question.url, "at": None if question.at is None else str(question.at)}

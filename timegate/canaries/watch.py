@@ -13,11 +13,11 @@ import msgspec
 from archives.errors import ArchiveError
 from archives.source import Source
 from timegate.budget import Budget, spending
-from timegate.canaries.board import Board
-from timegate.canaries.history import Record, has_flipped, noted
-from timegate.canaries.questions import Question, Seen, judged
+from timegate.canaries.board import CanaryStore
+from timegate.canaries.history import CanaryRecord, has_flipped, noted
+from timegate.canaries.questions import CanaryOutcome, CanaryQuestion, judged
 from timegate.canaries.schedule import is_due, tick
-from timegate.desk import Alone, Turns
+from timegate.desk import NoReplicas, ReplicaLocks
 from timegate.desk import Question as Turn
 from timegate.logs import event
 
@@ -29,17 +29,17 @@ _MOST_REQUESTS: Final = 8
 _MOST_OCTETS: Final = 1024 * 1024
 
 
-class Watch:
+class CanaryWatch:
     """Asks *questions* of *sources*, each every so many seconds."""
 
     def __init__(  # noqa: PLR0913 -- what is asked, of whom, and all that has a say in it
         self,
-        questions: Sequence[Question],
+        questions: Sequence[CanaryQuestion],
         sources: Mapping[str, Source],
-        board: Board,
+        board: CanaryStore,
         quiet: Quiet,
         *,
-        turns: Turns | None = None,
+        turns: ReplicaLocks | None = None,
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -52,7 +52,7 @@ class Watch:
         self._sources = sources
         self._board = board
         self._quiet = quiet
-        self._turns: Turns = turns or Alone()
+        self._turns: ReplicaLocks = turns or NoReplicas()
         self._clock = clock
         self._chance = chance
 
@@ -64,7 +64,7 @@ class Watch:
                 await self._look(question, every, started)
             await asyncio.sleep(tick(every) * (0.5 + self._chance()))
 
-    async def _look(self, question: Question, every: float, started: float) -> None:
+    async def _look(self, question: CanaryQuestion, every: float, started: float) -> None:
         """Ask *question* if it is time; where archive or users are busy, it is not."""
         if not await self._is_due(question, every, started):
             return
@@ -79,14 +79,14 @@ class Watch:
         finally:
             self._turns.done(turn)
 
-    async def _is_due(self, question: Question, every: float, started: float) -> bool:
+    async def _is_due(self, question: CanaryQuestion, every: float, started: float) -> bool:
         record = await self._board.look(question)
         return is_due(question, record, every, started=started, now=self._clock())
 
-    async def _ask(self, question: Question) -> None:
+    async def _ask(self, question: CanaryQuestion) -> None:
         # Written down before it is done: who dies of it does not do it again at once.
         before = msgspec.structs.replace(
-            self._board.records.get(question, Record()), asked=self._clock()
+            self._board.records.get(question, CanaryRecord()), asked=self._clock()
         )
         await self._board.put(question, before)
         seen = await self._answer(question)
@@ -95,21 +95,21 @@ class Watch:
         if has_flipped(before, after):
             _tell(question, before, after, seen)
 
-    async def _answer(self, question: Question) -> Seen:
+    async def _answer(self, question: CanaryQuestion) -> CanaryOutcome:
         source = self._sources[question.archive]
         try:
             with spending(Budget(_MOST_REQUESTS, _MOST_OCTETS)):
                 async with asyncio.timeout(_PATIENCE):
                     found = await source.closest(question.url, question.at)
         except ArchiveError as error:
-            return Seen("unknown", error.why)
+            return CanaryOutcome("unknown", error.why)
         except TimeoutError:
-            return Seen("unknown", f"no answer within {_PATIENCE:g} s")
+            return CanaryOutcome("unknown", f"no answer within {_PATIENCE:g} s")
         return judged(question, found)
 
 
 @asynccontextmanager
-async def watching(watch: Watch, every: float) -> AsyncIterator[None]:
+async def watching(watch: CanaryWatch, every: float) -> AsyncIterator[None]:
     """Let *watch* ask until the block ends."""
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(watch.run(every))
@@ -119,7 +119,9 @@ async def watching(watch: Watch, every: float) -> AsyncIterator[None]:
             task.cancel()
 
 
-def _tell(question: Question, before: Record, after: Record, seen: Seen) -> None:
+def _tell(
+    question: CanaryQuestion, before: CanaryRecord, after: CanaryRecord, seen: CanaryOutcome
+) -> None:
     level = logging.INFO if after.standing == "kept" else logging.WARNING
     event(
         "canary",

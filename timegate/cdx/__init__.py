@@ -1,7 +1,7 @@
 """CDX: the captures of a URL as rows, in the dialects of the Wayback Machine and of pywb."""
 
 from timegate.cdx.fields import FILED, UNKNOWN, Capture, Filed, timestamp
-from timegate.cdx.formats import Array, Cdxj, Format, Lines, Objects
+from timegate.cdx.formats import CdxFormat, Cdxj, PywbObjects, WaybackArray, WaybackLines
 from timegate.cdx.query import (
     CdxQuery,
     Dialect,
@@ -15,17 +15,17 @@ from timegate.cdx.selection import Selection
 __all__ = [
     "FILED",
     "UNKNOWN",
-    "Array",
     "Capture",
+    "CdxFormat",
     "CdxQuery",
     "Cdxj",
     "Dialect",
     "Filed",
-    "Format",
-    "Lines",
-    "Objects",
     "Parameters",
+    "PywbObjects",
     "Selection",
+    "WaybackArray",
+    "WaybackLines",
     "moment_of",
     "parameters_in",
     "query_from",

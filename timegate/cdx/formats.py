@@ -10,7 +10,7 @@ from timegate.cdx.fields import FIELDS, PYWB, WAYBACK, Capture, timestamp
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class Format(Protocol):
+class CdxFormat(Protocol):
     """Writes rows; where there are none, nothing but *nothing* is written."""
 
     type: str
@@ -31,7 +31,7 @@ class _Columns(NamedTuple):
         return [[getter(capture) for getter in getters] for capture in captures]
 
 
-class Lines:
+class WaybackLines:
     """One capture a line, fields with a blank between; a resume key behind an empty line."""
 
     type = "text/plain; charset=utf-8"
@@ -50,7 +50,7 @@ class Lines:
         return b"" if resume_key is None else f"\n{resume_key}\n".encode()
 
 
-class Array:
+class WaybackArray:
     """An array of rows, the first with the names of fields; a resume key behind an empty one.
 
     All values are strings, and nothing is ``[]``.
@@ -73,7 +73,7 @@ class Array:
         return key + b"]\n"
 
 
-class Objects:
+class PywbObjects:
     """pywb's ``output=json``: an object a line."""
 
     type = "text/x-ndjson"

@@ -16,7 +16,7 @@ from archives.moment import Moment
 from archives.reading import Diagnosis, Malformed
 from timegate.cdx.fields import FIELDS, NAMES, UNKNOWN, Capture
 from timegate.cdx.pattern import Pattern
-from timegate.policies import BadChoice
+from timegate.policies import BadPreference
 
 MOST_ROWS: Final = 150_000
 """The Wayback Machine's limit; resume keys lead further."""
@@ -108,9 +108,9 @@ def query_from(parameters: Parameters, dialect: Dialect, *, ranges: bool = False
     holds = order != "oldest" or limit < 0
     if holds and (after is not None or abs(limit) + offset > MOST_HELD):
         allowed = f"at most {MOST_HELD} with offset, and without resumeKey, unless oldest first"
-        raise BadChoice("limit", allowed)
+        raise BadPreference("limit", allowed)
     if match != "exact" and after is not None:
-        raise BadChoice("resumeKey", "used with one URL only, not with a range of them")
+        raise BadPreference("resumeKey", "used with one URL only, not with a range of them")
     most = MOST_HELD - offset if holds else MOST_ROWS
     return CdxQuery(
         url=url,
@@ -151,7 +151,7 @@ def _after(parameters: Parameters) -> Position | None:
     except (binascii.Error, ValueError):
         stamp = uri = ""
     if not (stamp.isascii() and stamp.isdecimal() and uri):
-        raise BadChoice("resumeKey", "a key that stood at the end of an answer")
+        raise BadPreference("resumeKey", "a key that stood at the end of an answer")
     return Position(stamp, uri)
 
 
@@ -163,14 +163,14 @@ def _one(parameters: Parameters, name: str) -> str:
 def _many(parameters: Parameters, name: str) -> Sequence[str]:
     values = [value for value in parameters.get(name, ()) if value]
     if len(values) > _MOST_FILTERS:
-        raise BadChoice(name, f"given at most {_MOST_FILTERS} times")
+        raise BadPreference(name, f"given at most {_MOST_FILTERS} times")
     return values
 
 
 def _target(parameters: Parameters, *, ranges: bool) -> tuple[str, Match]:
     url, kind = _one(parameters, "url"), _one(parameters, "matchType")
     if not url:
-        raise BadChoice("url", "given: the URL whose captures are wanted, percent-encoded")
+        raise BadPreference("url", "given: the URL whose captures are wanted, percent-encoded")
     if not kind and url.startswith("*."):
         kind, url = "domain", url[2:]
     elif not kind and url.endswith("*"):
@@ -178,7 +178,7 @@ def _target(parameters: Parameters, *, ranges: bool) -> tuple[str, Match]:
     match = _MATCHES.get(kind or "exact")
     if match is None or (match != "exact" and not ranges):
         one = "exact: archives are asked for one URL at a time"
-        raise BadChoice("matchType", ", ".join(_MATCHES) if ranges else one)
+        raise BadPreference("matchType", ", ".join(_MATCHES) if ranges else one)
     return url, match
 
 
@@ -188,7 +188,7 @@ def _output(parameters: Parameters, dialect: Dialect) -> str:
         # Everything else is text at the Wayback Machine, too.
         return "json" if output == "json" else "text"
     if output not in ("", "cdxj", "json", "text"):
-        raise BadChoice("output", "cdxj, json or text; for link see /timemap/link/{url}")
+        raise BadPreference("output", "cdxj, json or text; for link see /timemap/link/{url}")
     return output or "cdxj"
 
 
@@ -199,7 +199,7 @@ def _fields(parameters: Parameters) -> tuple[str, ...]:
 
 def _known(parameter: str, name: str) -> str:
     if name not in FIELDS:
-        raise BadChoice(parameter, f"of the fields {', '.join(NAMES)}")
+        raise BadPreference(parameter, f"of the fields {', '.join(NAMES)}")
     return name
 
 
@@ -213,25 +213,25 @@ def _number(parameters: Parameters, name: str, *, signed: bool = False) -> int:
     if not text:
         return 0
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= _LONGEST_NUMBER):
-        raise BadChoice(name, "a whole number" + ("" if signed else ", not less than 0"))
+        raise BadPreference(name, "a whole number" + ("" if signed else ", not less than 0"))
     return int(text)
 
 
 def _digits(parameters: Parameters, name: str) -> str:
     text = _one(parameters, name)
     if text and not (text.isascii() and text.isdecimal() and len(text) <= 14):
-        raise BadChoice(name, "1 to 14 digits: YYYYMMDDhhmmss, or fewer")
+        raise BadPreference(name, "1 to 14 digits: YYYYMMDDhhmmss, or fewer")
     return text
 
 
 def _order(parameters: Parameters) -> tuple[Order, Moment | None]:
     sort = _one(parameters, "sort")
     if sort == "closest" and "closest" not in parameters:
-        raise BadChoice("closest", "given with sort=closest, as in closest=20130501")
+        raise BadPreference("closest", "given with sort=closest, as in closest=20130501")
     if sort == "reverse" or _flag(parameters, "reverse"):
         return "newest", None
     if sort not in ("", "closest", "default", "regular"):
-        raise BadChoice("sort", "closest or reverse")
+        raise BadPreference("sort", "closest or reverse")
     digits = "" if sort in ("default", "regular") else _one(parameters, "closest")
     if not digits:
         # pywb sends sort=closest and an empty closest where it asks for no time.
@@ -251,7 +251,7 @@ def moment_of(name: str, digits: str) -> Moment | None:
         stamp = Stamp(digits, _digits({name: [digits]}, name))
         return settled(stamp, 0, Diagnosis())
     except Malformed as complaint:
-        raise BadChoice(name, f"a time that exists: {complaint.why}") from complaint
+        raise BadPreference(name, f"a time that exists: {complaint.why}") from complaint
 
 
 def _collapse(text: str) -> Collapse:
@@ -260,7 +260,7 @@ def _collapse(text: str) -> Collapse:
     if not colon:
         return Collapse(field, None)
     if not (length.isascii() and length.isdecimal() and 0 < len(length) <= 4 and int(length)):
-        raise BadChoice("collapse", "field or field:N, as in timestamp:8")
+        raise BadPreference("collapse", "field or field:N, as in timestamp:8")
     return Collapse(field, int(length))
 
 
@@ -278,7 +278,7 @@ def _filter(text: str, dialect: Dialect) -> Test:
     sign = bare[:1] if bare[:1] in ("=", "~") else ""
     name, colon, value = bare.removeprefix(sign).partition(":")
     if not colon:
-        raise BadChoice("filter", "[!]field:expression, as in !statuscode:404")
+        raise BadPreference("filter", "[!]field:expression, as in !statuscode:404")
     field = FIELDS[_known("filter", name)]
     wanted = not text.startswith("!")
     holds = _comparison(sign or dialect, value)
@@ -294,7 +294,7 @@ def _comparison(sign: str, value: str) -> Callable[[str], bool]:
         return Pattern(value, prefix=sign == "~").matches
     except Malformed as complaint:
         where = f"a plain expression (character {complaint.position + 1}): {complaint.why}"
-        raise BadChoice("filter", where) from complaint
+        raise BadPreference("filter", where) from complaint
 
 
 def is_unknown(value: str) -> bool:

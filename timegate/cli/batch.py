@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 
 import click
 
-from timegate.bulk.following import Following
+from timegate.bulk.following import OrderedRows
 from timegate.bulk.item import BadInput
 from timegate.bulk.journal import BadJournal, Journal
 from timegate.bulk.output import FORMS
@@ -21,16 +21,16 @@ from timegate.bulk.place import edited
 from timegate.bulk.progress import in_words
 from timegate.bulk.result import policy_digest
 from timegate.bulk.rewriting import edits
-from timegate.bulk.source import Source
+from timegate.bulk.source import ListSource
 from timegate.bulk.statistics import Statistics
 from timegate.bulk.table import Columns
 from timegate.bulk.turns import estimate
 from timegate.cli.batch_options import BatchOptions
 from timegate.cli.groups import ungrouped
-from timegate.cli.list_run import Job, rates_in, run_list
+from timegate.cli.list_run import ListJob, rates_in, run_list
 from timegate.config import Config
 from timegate.printing import counted
-from timegate.resolution import Policy
+from timegate.resolution import Preferences
 
 _INTERRUPTED: Final = 130
 """128 and the number of SIGINT, as shells have it."""
@@ -43,7 +43,7 @@ _SUFFIXES: Final = {
 }
 
 
-def resolve_batch(config: Config, options: BatchOptions, policy: Policy) -> int:
+def resolve_batch(config: Config, options: BatchOptions, policy: Preferences) -> int:
     """Work through the list; return the exit code."""
     try:
         return _Batch(config, options, policy).work()
@@ -60,12 +60,12 @@ def resolve_batch(config: Config, options: BatchOptions, policy: Policy) -> int:
 class _Batch:
     """One list, and what is to be done with it."""
 
-    def __init__(self, config: Config, options: BatchOptions, policy: Policy) -> None:
+    def __init__(self, config: Config, options: BatchOptions, policy: Preferences) -> None:
         self._config = config
         self._options = options
         self._policy = policy
         columns = Columns(options.column, options.date_column)
-        self._source = Source(
+        self._source = ListSource(
             options.batch or "-", options.input_format, columns, config.registry
         )
         self._form = self._output_format()
@@ -138,14 +138,14 @@ class _Batch:
             asyncio.run(self._run(journal, total, out))
 
     async def _run(self, journal: Journal, total: int | None, out: BinaryIO) -> None:
-        job = Job(self._config, self._policy, self._options.at_once)
+        job = ListJob(self._config, self._policy, self._options.at_once)
         items = self._source.items()
         form = FORMS.get(self._form)
         if form is None:
             await run_list(job, items, journal, total)
             return
         out.write(form.head)
-        following = Following(journal, form.row, out)
+        following = OrderedRows(journal, form.row, out)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(following.follow())
             await run_list(job, items, journal, total, following.advance)

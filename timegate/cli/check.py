@@ -10,14 +10,14 @@ from typing import Final, cast
 import click
 
 from archives.moment import Moment
-from timegate.cli.check_output import Output, Progress, announce, finish
+from timegate.cli.check_output import CheckOutput, CheckProgress, announce, finish
 from timegate.cli.check_subjects import check_contact, entries_in, given, job_at, job_for
 from timegate.cli.options import archives_option, config_option, loaded
-from timegate.conformance.recording import BadRecording, Run, begun, read_run
+from timegate.conformance.recording import BadRecording, RecordedRun, begun, read_run
 from timegate.conformance.report import Report
-from timegate.conformance.run import PATIENCE, Job, run_again, run_live
+from timegate.conformance.run import PATIENCE, CheckJob, run_again, run_live
 from timegate.conformance.subject import ROLES, Role
-from timegate.upstream.pool import Settings
+from timegate.upstream.pool import UpstreamSettings
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -74,7 +74,7 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
     slowly as they want to be. Exit code 0: every MUST holds. 1: one does not. 4: it could not
     be judged, because the archive did not answer.
     """
-    output = Output(json, junit, html, history, strict, verbose)
+    output = CheckOutput(json, junit, html, history, strict, verbose)
     if replay is not None:
         run, reports = _replayed(replay)
         finish(reports, run.now, output, live=False)
@@ -97,26 +97,28 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    jobs: list[Job]
+    jobs: list[CheckJob]
     contact: str
     private: frozenset[str]
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> UpstreamSettings:
         # Who writes an address on the command line allows it, private or not.
         own = {
             job.entry.id for job in self.jobs if not job.entry.origin.startswith("archives/")
         }
-        return Settings(self.contact, allow_private=self.private | own, patience=PATIENCE)
+        return UpstreamSettings(
+            self.contact, allow_private=self.private | own, patience=PATIENCE
+        )
 
 
-def _replayed(folder: Path) -> tuple[Run, list[Report]]:
+def _replayed(folder: Path) -> tuple[RecordedRun, list[Report]]:
     run = _from_recording(lambda: read_run(folder))
     reports = asyncio.run(run_again(run.subjects, run.now, lambda _: None, folder))
     return run, reports
 
 
-def _from_recording(read: Callable[[], Run]) -> Run:
+def _from_recording(read: Callable[[], RecordedRun]) -> RecordedRun:
     try:
         return read()
     except BadRecording as error:
@@ -128,8 +130,8 @@ def _checked(asking: _Asking, folder: Path | None) -> tuple[str, list[Report]]:
     now = Moment.of(datetime.now(UTC)).digits
     subjects = tuple(job.subject for job in jobs)
     if folder is not None:
-        now = _from_recording(lambda: begun(folder, Run(now, subjects))).now
+        now = _from_recording(lambda: begun(folder, RecordedRun(now, subjects))).now
     announce(jobs)
-    done = Progress(len(jobs))
+    done = CheckProgress(len(jobs))
     reports = asyncio.run(run_live(jobs, asking.settings, now, done, folder))
     return now, reports

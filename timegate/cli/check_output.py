@@ -17,8 +17,8 @@ from rich.text import Text
 from timegate.conformance.estimate import estimated, seconds_for
 from timegate.conformance.finding import VERDICTS, Verdict
 from timegate.conformance.history import BadHistory, History
-from timegate.conformance.report import Report, Result, exit_code
-from timegate.conformance.run import Job
+from timegate.conformance.report import CheckResult, Report, exit_code
+from timegate.conformance.run import CheckJob
 from timegate.conformance.writing.html import as_html
 from timegate.conformance.writing.json import as_json
 from timegate.conformance.writing.junit import as_junit
@@ -38,7 +38,7 @@ _WIDE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class CheckOutput:
     """Where the report goes."""
 
     json: bool
@@ -49,7 +49,7 @@ class Output:
     verbose: bool
 
 
-def announce(jobs: Sequence[Job]) -> None:
+def announce(jobs: Sequence[CheckJob]) -> None:
     """Say beforehand what the run will cost."""
     costs = [estimated(job.subject) for job in jobs]
     requests = sum(cost.memento + cost.index for cost in costs)
@@ -62,7 +62,7 @@ def announce(jobs: Sequence[Job]) -> None:
     )
 
 
-class Progress:
+class CheckProgress:
     """Says which archive is done."""
 
     def __init__(self, total: int) -> None:
@@ -74,7 +74,7 @@ class Progress:
         click.echo(f"[{self._done}/{self._total}] {summary(report)}", err=True)
 
 
-def finish(reports: Sequence[Report], now: str, output: Output, *, live: bool) -> None:
+def finish(reports: Sequence[Report], now: str, output: CheckOutput, *, live: bool) -> None:
     """Write the report in every form that was asked for, and end; a replay is no history."""
     code = exit_code(reports, strict=output.strict)
     try:
@@ -119,7 +119,7 @@ def show(report: Report, console: Console, *, verbose: bool) -> None:
     console.print(_counts(report))
 
 
-def _table(results: Sequence[Result], *, wide: bool) -> Table:
+def _table(results: Sequence[CheckResult], *, wide: bool) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("verdict", no_wrap=True)
     if wide:
@@ -136,7 +136,7 @@ def _table(results: Sequence[Result], *, wide: bool) -> Table:
     return table
 
 
-def _show_trace(result: Result, console: Console) -> None:
+def _show_trace(result: CheckResult, console: Console) -> None:
     check, verdict = result.check, result.finding.verdict
     console.print()
     head = Text.assemble((verdict, _STYLES[verdict]), f" {check.name} ({check.section})")

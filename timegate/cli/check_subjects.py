@@ -9,10 +9,10 @@ from archives.model import ArchiveEntry
 from timegate.config import Config
 from timegate.conformance.given import entry_for, is_foreign
 from timegate.conformance.recognition import Recognised, recognised, said_to_be
-from timegate.conformance.run import PATIENCE, Job
+from timegate.conformance.run import PATIENCE, CheckJob
 from timegate.conformance.session import Session
 from timegate.conformance.subject import DEFAULT_SAMPLE, Role, subject_of
-from timegate.upstream.pool import Settings, open_fetchers
+from timegate.upstream.pool import UpstreamSettings, open_fetchers
 
 
 def entries_in(config: Config, ids: Sequence[str], *, everything: bool) -> list[ArchiveEntry]:
@@ -36,12 +36,12 @@ def _all_with_timegates(config: Config) -> list[ArchiveEntry]:
     return [entry for entry in config.registry.used if entry.timegate]
 
 
-def job_for(entry: ArchiveEntry, samples: tuple[str, ...]) -> Job:
+def job_for(entry: ArchiveEntry, samples: tuple[str, ...]) -> CheckJob:
     """Return what is to be checked of an archive of the registry."""
     subject = subject_of(entry, samples or (DEFAULT_SAMPLE,))
     if subject is None:
         raise click.UsageError(f"{entry.id} has no TimeGate that could be checked")
-    return Job(subject, entry)
+    return CheckJob(subject, entry)
 
 
 def given(url: str, also: Sequence[str]) -> ArchiveEntry:
@@ -65,13 +65,13 @@ async def job_at(
     role: Role | None,
     samples: tuple[str, ...],
     contact: str | None,
-) -> Job:
+) -> CheckJob:
     """Return what is to be checked at *url*: what it is said to be, or found to be."""
     found: Recognised
     if role is not None:
         found = said_to_be(role, url, samples)
     else:
-        settings = Settings(
+        settings = UpstreamSettings(
             contact or "no contact given",
             allow_private=frozenset({entry.id}),
             patience=PATIENCE,
@@ -81,4 +81,4 @@ async def job_at(
     subject = subject_of(entry, found.samples)
     if subject is None:
         raise click.UsageError(f"{url} cannot be checked")
-    return Job(replace(subject, role=found.role, url=found.url), entry)
+    return CheckJob(replace(subject, role=found.role, url=found.url), entry)

@@ -10,13 +10,13 @@ from archives.registry import Registry
 from timegate.cli.archive_ids import complete_ids, read_ids
 from timegate.cli.bundling import bundling
 from timegate.cli.words import Words
-from timegate.policies import BadChoice, policy_from
-from timegate.resolution import Direction, Policy, Strictness, Verification
+from timegate.policies import BadPreference, preferences_from
+from timegate.resolution import Direction, Preferences, Strictness, Verification
 from timegate.times import read_time
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class SearchOptions:
     """What the command line says of how to look for copies."""
 
     at: str | None
@@ -28,7 +28,7 @@ class Choices:
     wait: str | None
     verify: Verification
 
-    def policy(self, registry: Registry) -> Policy:
+    def policy(self, registry: Registry) -> Preferences:
         """Return what is chosen. Raises UsageError for what cannot be obeyed."""
         words = {
             "precision": self.precision,
@@ -39,8 +39,8 @@ class Choices:
         }
         said = {name: word for name, word in words.items() if word is not None}
         try:
-            policy, _ = policy_from(said, None, None)
-        except BadChoice as error:
+            policy, _ = preferences_from(said, None, None)
+        except BadPreference as error:
             raise click.UsageError(f"--{error}") from error
         trusted = read_ids("--trust", self.trust, registry)
         distrusted = read_ids("--distrust", self.distrust, registry)
@@ -94,4 +94,4 @@ _DECLARED: Final = (
         help="Look at the copy before it is recommended.",
     ),
 )
-choice_options: Final = bundling(Choices, "choices", _DECLARED)
+choice_options: Final = bundling(SearchOptions, "choices", _DECLARED)

@@ -11,7 +11,7 @@ from timegate.cli.titles import Titles, opened_titles
 from timegate.config import Config
 from timegate.extraction.held import held
 from timegate.identifiers import parse
-from timegate.local import addressed
+from timegate.local import with_replay_addresses
 
 
 async def cite_all(
@@ -19,7 +19,7 @@ async def cite_all(
 ) -> bool:
     """Print how the copy behind each of *links* is cited; return whether all could be."""
     base_url = config.base_url or BASE_URL
-    registry = addressed(config, base_url).registry
+    registry = with_replay_addresses(config, base_url).registry
     cited = True
     async with opened_titles(options, config, base_url) as titles:
         for link in inputs(links):

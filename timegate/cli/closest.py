@@ -11,7 +11,7 @@ from archives.moment import Moment
 from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text
 from timegate.cli.archive_ids import complete_id
-from timegate.cli.inquiry import Inquiry, as_json, as_text
+from timegate.cli.inquiry import ArchiveAnswer, as_json, as_text
 from timegate.cli.options import archives_option, config_option, configured, demo_option
 from timegate.config import Config, is_public
 from timegate.identifiers.url import read_url
@@ -62,7 +62,7 @@ def closest_command(  # noqa: PLR0913 -- one parameter for each option
 
     with configured(config, archives, demo=demo) as settings:
         entry = _entry(settings, archive)
-        inquiry = Inquiry(entry.id, _url(url), _time(when))
+        inquiry = ArchiveAnswer(entry.id, _url(url), _time(when))
         asyncio.run(ask(settings, entry, _contact(settings, entry, contact), inquiry))
     click.echo(as_json(inquiry) if json else as_text(inquiry))
     sys.exit(inquiry.exit_code)

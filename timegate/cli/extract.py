@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from timegate.cli.choices import Choices, choice_options
+from timegate.cli.choices import SearchOptions, choice_options
 from timegate.cli.options import (
     archives_option,
     check_contact,
@@ -35,7 +35,7 @@ def extract_command(  # noqa: PLR0913 -- one parameter for each option
     *,
     output: Path,
     as_json: bool,
-    choices: Choices,
+    choices: SearchOptions,
     config: Path | None,
     archives: Path | None,
     demo: bool,

@@ -15,19 +15,19 @@ import click
 from timegate.bulk.item import BadInput, Item
 from timegate.bulk.journal import BadJournal, Journal
 from timegate.bulk.progress import shown
-from timegate.bulk.source import Source
+from timegate.bulk.source import ListSource
 from timegate.bulk.table import Columns
 from timegate.cli.fetchers import opened_fetchers, remote
 from timegate.cli.groups import ungrouped
-from timegate.cli.list_run import Job, run_list
+from timegate.cli.list_run import ListJob, run_list
 from timegate.config import Config
-from timegate.extraction.choices import MOST, Choices
+from timegate.extraction.choices import MOST_ATTEMPTS, FailedArchives
 from timegate.extraction.run import Extracted, Extraction
 from timegate.extraction.warc_file import WarcFile
-from timegate.local import addressed
+from timegate.local import with_replay_addresses
 from timegate.printing import counted, escaped
-from timegate.resolution import Policy
-from timegate.upstream.shared import create_ledgers
+from timegate.resolution import Preferences
+from timegate.upstream.shared import create_rate_limits_file
 
 _MOST: Final = 100_000
 """References of a list; each may be a copy of a gigabyte."""
@@ -38,7 +38,7 @@ _SHOWN: Final = 100
 
 
 def extract_list(
-    config: Config, policy: Policy, name: str, output: Path, *, as_json: bool
+    config: Config, policy: Preferences, name: str, output: Path, *, as_json: bool
 ) -> int:
     """Write the copies of the list *name* to *output*; return the exit code."""
     try:
@@ -52,15 +52,15 @@ def extract_list(
 
 
 def _extracted(
-    config: Config, policy: Policy, name: str, output: Path, *, as_json: bool
+    config: Config, policy: Preferences, name: str, output: Path, *, as_json: bool
 ) -> int:
-    source = Source(name, None, Columns(None, ()), config.registry)
+    source = ListSource(name, None, Columns(None, ()), config.registry)
     telling = _Telling(as_json=as_json)
     info = _info(config, name)
     with TemporaryDirectory(prefix="timegate-") as folder, WarcFile(output, info) as warc:
         ledgers = _ledgers(config, Path(folder))
-        choices = Choices()
-        job = Job(config, policy, _RESOLVED_AT_ONCE, ledgers, choices.without)
+        choices = FailedArchives()
+        job = ListJob(config, policy, _RESOLVED_AT_ONCE, ledgers, choices.without)
         with ungrouped(BadInput, BadJournal, OSError):
             asyncio.run(_worked(job, source, Path(folder), warc, choices, telling))
         if telling.written:
@@ -72,18 +72,18 @@ def _extracted(
 
 
 async def _worked(  # noqa: PLR0913, PLR0917 -- from where, whereto, and who is told
-    job: Job,
-    source: Source,
+    job: ListJob,
+    source: ListSource,
     folder: Path,
     warc: WarcFile,
-    choices: Choices,
+    choices: FailedArchives,
     telling: "_Telling",
 ) -> None:
     """Resolve all and fetch all; then the same for those of which another copy is tried."""
-    registry = addressed(job.config, job.base_url).registry
+    registry = with_replay_addresses(job.config, job.base_url).registry
     extraction = Extraction({}, registry, warc, strict=_is_strict(job.policy), choices=choices)
     items, total = _bounded(source.items()), None
-    for number in range(MOST):
+    for number in range(MOST_ATTEMPTS):
         with Journal(folder / f"journal-{number}", "extract", resume=False) as journal:
             await run_list(job, items, journal, total)
             await _fetched(job, journal, extraction, telling)
@@ -95,12 +95,12 @@ async def _worked(  # noqa: PLR0913, PLR0917 -- from where, whereto, and who is 
         click.echo(f"{total} could not be had there: looking elsewhere", err=True)
 
 
-def _is_strict(policy: Policy) -> bool:
+def _is_strict(policy: Preferences) -> bool:
     return policy.precision != "any" or policy.tolerance is not None
 
 
 async def _fetched(
-    job: Job, journal: Journal, extraction: Extraction, telling: "_Telling"
+    job: ListJob, journal: Journal, extraction: Extraction, telling: "_Telling"
 ) -> None:
     async with opened_fetchers(job.config, job.base_url, job.ledgers) as fetchers:
         fetching = replace(extraction, fetchers=fetchers)
@@ -125,7 +125,7 @@ def _ledgers(config: Config, folder: Path) -> Path | None:
     elsewhere = remote(config)
     if not elsewhere:
         return None
-    create_ledgers(folder / "ledgers", elsewhere)
+    create_rate_limits_file(folder / "ledgers", elsewhere)
     return folder / "ledgers"
 
 

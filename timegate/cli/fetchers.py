@@ -9,10 +9,14 @@ from archives.model import ArchiveEntry
 from archives.source import Fetcher
 from timegate.app import askable
 from timegate.config import Config
-from timegate.local import addressed, is_local, opened
+from timegate.local import is_local, open_collections, with_replay_addresses
 from timegate.resolver import Deadlines
-from timegate.upstream import pool
-from timegate.upstream.shared import SharedLedgers
+from timegate.upstream.pool import (
+    UpstreamEnvironment,
+    UpstreamSettings,
+    open_fetchers,
+)
+from timegate.upstream.shared import WorkerRateLimiters
 
 _PATIENCE: Final = 300.0
 """Seconds that a request may wait for its turn: nobody sits and waits."""
@@ -31,21 +35,21 @@ async def opened_fetchers(
 
     *ledgers* is where others have counted their requests to the same archives.
     """
-    config = addressed(config, base_url)
+    config = with_replay_addresses(config, base_url)
     elsewhere = remote(config)
-    settings = pool.Settings(
+    settings = UpstreamSettings(
         config.contact or "no contact given",
         allow_private=config.private,
         patience=_PATIENCE,
         authorizations=config.authorizations,
     )
-    shared = None if ledgers is None else SharedLedgers(ledgers, elsewhere)
-    around = pool.Surroundings(ledger=None if shared is None else shared.of)
+    shared = None if ledgers is None else WorkerRateLimiters(ledgers, elsewhere)
+    around = UpstreamEnvironment(ledger=None if shared is None else shared.of)
     deadlines = Deadlines(config.soft, config.hard)
     try:
         async with (
-            pool.open_fetchers(elsewhere, settings, around) as network,
-            opened(
+            open_fetchers(elsewhere, settings, around) as network,
+            open_collections(
                 config.registry, base_url, deadlines, keep=False, settings=settings
             ) as local,
         ):

@@ -12,13 +12,13 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from archives.collection.bucket import NotInstalled
+from archives.collection.bucket import S3NotInstalled
 from archives.collection.building import NotWritable, index_collection
-from archives.collection.database import Foreign, Newer, Occupied
+from archives.collection.database import ForeignIndex, IndexInUse, NewerIndex
 from archives.collection.inventory import index_inventory
-from archives.collection.place import Address, is_elsewhere
-from archives.collection.summary import Progress as Reached
-from archives.collection.summary import Summary
+from archives.collection.place import RemoteFiles, is_elsewhere
+from archives.collection.summary import IndexProgress as Reached
+from archives.collection.summary import IndexSummary
 from timegate.printing import escaped
 
 _MOST_WORKERS = 8
@@ -77,41 +77,41 @@ def index_command(  # noqa: PLR0913 -- one parameter for each option
     try:
         with _shown(quiet=as_json) as progress:
             place = _place(path, index_file)
-            if inventory is not None and isinstance(place, Address):
+            if inventory is not None and isinstance(place, RemoteFiles):
                 summary = index_inventory(place, inventory)
             else:
                 summary = index_collection(
                     place, index_file, count, progress, read_all=read_all
                 )
-    except (NotWritable, NotInstalled, ValueError, OSError) as error:
+    except (NotWritable, S3NotInstalled, ValueError, OSError) as error:
         raise click.UsageError(str(error)) from error
-    except (Foreign, Newer) as error:
+    except (ForeignIndex, NewerIndex) as error:
         raise click.UsageError(
             f"{index_file or path} is {error}: give --index another place"
         ) from error
-    except Occupied as error:
+    except IndexInUse as error:
         raise click.UsageError(f"another process is building {error}") from error
     click.echo(_as_json(summary) if as_json else "\n".join(_told(summary)))
     sys.exit(1 if summary.complaints else 0)
 
 
-def _place(path: str, index: Path | None) -> Path | Address:
+def _place(path: str, index: Path | None) -> Path | RemoteFiles:
     if not is_elsewhere(path):
         if not Path(path).exists():
             raise click.UsageError(f"there is no {path}")
         return Path(path)
     if index is None:
         raise click.UsageError("--index is needed where the files are elsewhere")
-    return Address(path, index)
+    return RemoteFiles(path, index)
 
 
-def _as_json(summary: Summary) -> str:
+def _as_json(summary: IndexSummary) -> str:
     report = asdict(summary)
     report["shown"] = [complaint._asdict() for complaint in summary.shown]
     return json.dumps(report)
 
 
-def _told(summary: Summary) -> Iterator[str]:
+def _told(summary: IndexSummary) -> Iterator[str]:
     if summary.rebuilt:
         yield "the index was damaged: it was set aside and built anew"
     yield (

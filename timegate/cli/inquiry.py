@@ -12,7 +12,7 @@ from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
 from timegate.printing import escaped
-from timegate.upstream.trace import Exchange
+from timegate.upstream.trace import UpstreamExchange
 
 _SHOWN: Final = (
     *("location", "content-location", "memento-datetime", "vary", "link", "retry-after"),
@@ -20,14 +20,14 @@ _SHOWN: Final = (
 
 
 @dataclass(slots=True)
-class Inquiry:
+class ArchiveAnswer:
     """One question to one archive, and what became of it."""
 
     archive: str
     original: str
     at: Moment | None
     outcome: Closest | ArchiveError | None = None
-    trail: list[Exchange] = field(default_factory=list)
+    trail: list[UpstreamExchange] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -37,7 +37,7 @@ class Inquiry:
         return 3 if self.outcome is None else 0
 
 
-def as_json(inquiry: Inquiry) -> str:
+def as_json(inquiry: ArchiveAnswer) -> str:
     """Write *inquiry* as one JSON object."""
     at, outcome = inquiry.at, inquiry.outcome
     found = outcome if isinstance(outcome, Closest) else None
@@ -83,7 +83,7 @@ def _delta(memento: Memento, at: Moment | None) -> int | None:
     return int(at.distance(second_of(memento.stamp)).total_seconds())
 
 
-def _exchange(exchange: Exchange) -> dict[str, object]:
+def _exchange(exchange: UpstreamExchange) -> dict[str, object]:
     return {
         "method": exchange.request.method,
         "url": exchange.request.url,
@@ -95,7 +95,7 @@ def _exchange(exchange: Exchange) -> dict[str, object]:
     }
 
 
-def as_text(inquiry: Inquiry) -> str:
+def as_text(inquiry: ArchiveAnswer) -> str:
     """Write *inquiry* for people."""
     at = inquiry.at
     when = "the newest copy" if at is None else f"the copy closest to {at}"
@@ -105,7 +105,7 @@ def as_text(inquiry: Inquiry) -> str:
     return "\n".join([*lines, *_verdict(inquiry.outcome, at)])
 
 
-def _hop(number: int, exchange: Exchange) -> Iterator[str]:
+def _hop(number: int, exchange: UpstreamExchange) -> Iterator[str]:
     yield f"{number:>2}  {exchange.request.method} {exchange.request.url}"
     for name, value in exchange.request.headers.items():
         yield f"      > {name.title()}: {value}"

@@ -11,11 +11,11 @@ from timegate.app import askable, running
 from timegate.bulk.item import Item
 from timegate.bulk.journal import Journal
 from timegate.bulk.progress import shown
-from timegate.bulk.run import Run, Surroundings, Waits, Without, aside
-from timegate.bulk.turns import Turns, rates_of
+from timegate.bulk.run import BatchEnvironment, BatchRun, Waits, Without, aside
+from timegate.bulk.turns import ArchiveQueue, rates_of
 from timegate.config import Config
 from timegate.policies import LONGEST_WAIT
-from timegate.resolution import Policy
+from timegate.resolution import Preferences
 from timegate.times import read_time
 
 # A question may wait in the queue of an archive for 2 s, and again after a redirect
@@ -26,11 +26,11 @@ BASE_URL: Final = "http://127.0.0.1:1208"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ListJob:
     """How a list is resolved."""
 
     config: Config
-    policy: Policy
+    policy: Preferences
     at_once: int
     ledgers: Path | None = None
     """Where others count their requests to the same archives; None if there are none."""
@@ -44,7 +44,7 @@ class Job:
 
 
 async def run_list(
-    job: Job,
+    job: ListJob,
     items: Iterator[Item],
     journal: Journal,
     total: int | None,
@@ -65,19 +65,19 @@ async def run_list(
                 advance()
                 settled()
 
-            around = Surroundings(
+            around = BatchEnvironment(
                 app.answers.resolve,
                 app.answers.report,
                 config.registry,
                 read_time,
-                Turns(rates_in(config, job.policy)),
+                ArchiveQueue(rates_in(config, job.policy)),
                 done,
             )
-            run = Run(around, journal, job.policy, job.at_once, job.without)
+            run = BatchRun(around, journal, job.policy, job.at_once, job.without)
             await run.complete(aside(items), waits)
 
 
-def rates_in(config: Config, policy: Policy) -> dict[str, Rate]:
+def rates_in(config: Config, policy: Preferences) -> dict[str, Rate]:
     """Return how fast each archive may be asked that *policy* allows."""
     chosen, excluded = policy.archives, policy.exclude
     return rates_of(

@@ -14,7 +14,7 @@ from timegate.misbehave import EXAMPLE, FAULTS, Archive, Manner, served
 from timegate.misbehave.description import described, written
 from timegate.misbehave.playing import Chance, is_of_requests
 from timegate.misbehave.tls import HOST, MissingLibrary
-from timegate.misbehave.wire import Request
+from timegate.misbehave.wire import WireRequest
 from timegate.nearness import similar
 from timegate.printing import escaped
 
@@ -143,6 +143,6 @@ def _print_faults(*, as_json: bool) -> None:
         click.echo(f"{name:{width}}  {fault.sentence}")
 
 
-def _told(request: Request, faults: tuple[str, ...]) -> None:
+def _told(request: WireRequest, faults: tuple[str, ...]) -> None:
     asked = escaped(f"{request.method} {request.target}")
     click.echo(f"{asked}: {', '.join(faults) or 'right'}", err=True)

@@ -10,7 +10,7 @@ from archives.moment import Moment
 from archives.reading import Malformed
 from archives.registry import Registry, load_known
 from timegate.cli.lines import inputs
-from timegate.identifier import Reading
+from timegate.identifier import ParsedIdentifier
 from timegate.identifiers import parse, parse_wrapped
 from timegate.identifiers.pdi import Pdi
 from timegate.printing import escaped
@@ -69,7 +69,7 @@ def parse_command(
     sys.exit(2 if refused else 0)
 
 
-def _report(text: str, reading: Reading) -> str:
+def _report(text: str, reading: ParsedIdentifier) -> str:
     identifier = reading.identifier
     report: dict[str, object] = {
         "input": text,
@@ -128,11 +128,11 @@ def _refusal(text: str, complaint: Malformed) -> str:
     )
 
 
-def _shown(text: str, reading: Reading, registry: Registry) -> str:
+def _shown(text: str, reading: ParsedIdentifier, registry: Registry) -> str:
     return "\n".join([escaped(text), *(f"  {line}" for line in _facts(reading, registry))])
 
 
-def _facts(reading: Reading, registry: Registry) -> Iterator[str]:
+def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[str]:
     identifier = reading.identifier
     kind = _MEANINGS[reading.scheme]
     yield kind if reading.conforming else f"{kind}, {click.style('repaired', 'yellow')}"

@@ -8,7 +8,7 @@ import click
 
 from timegate.cite import FORMS, Form
 from timegate.cli.batch_options import BatchOptions, batch_options
-from timegate.cli.choices import Choices, choice_options
+from timegate.cli.choices import SearchOptions, choice_options
 from timegate.cli.options import (
     archives_option,
     check_contact,
@@ -36,7 +36,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     as_json: bool,
     form: Form | None,
     titles: TitleOptions,
-    choices: Choices,
+    choices: SearchOptions,
     config: Path | None,
     archives: Path | None,
     demo: bool,
@@ -80,7 +80,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
 
 
 def _check_usage(
-    identifiers: tuple[str, ...], batch: BatchOptions, choices: Choices, *, single: bool
+    identifiers: tuple[str, ...], batch: BatchOptions, choices: SearchOptions, *, single: bool
 ) -> None:
     if (batch.batch is None) == (not identifiers):
         raise click.UsageError("give either IDs or a list with --batch")

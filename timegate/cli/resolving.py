@@ -24,10 +24,10 @@ from timegate.cli.titles import Titles, opened_titles
 from timegate.config import Config
 from timegate.extraction.held import held
 from timegate.identifiers import parse
-from timegate.local import addressed
+from timegate.local import with_replay_addresses
 from timegate.printing import escaped
 from timegate.querying import NotNegotiable, query_for
-from timegate.resolution import Policy, Query, Resolution
+from timegate.resolution import Preferences, Query, Resolution
 from timegate.verdict import Verdict, delivers_raw, location, verdict
 
 
@@ -35,7 +35,7 @@ from timegate.verdict import Verdict, delivers_raw, location, verdict
 class Wanted:
     """What is to be done with each reference."""
 
-    policy: Policy
+    policy: Preferences
     at: Moment | None
     """For references that have no time of their own."""
     form: Form | None
@@ -47,7 +47,7 @@ async def resolve_all(config: Config, identifiers: tuple[str, ...], wanted: Want
     """Resolve each of *identifiers*, print what was found, and return the worst code."""
     worst = 0
     base_url = config.base_url or BASE_URL
-    registry = addressed(config, base_url).registry
+    registry = with_replay_addresses(config, base_url).registry
     async with (
         running(config, base_url) as app,
         opened_titles(wanted.titles, config, base_url) as titles,

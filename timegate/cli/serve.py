@@ -26,12 +26,12 @@ from timegate.cli.options import (
 from timegate.cli.signals import Reload, obey, orders_by_signal
 from timegate.cli.workers import Workers, ready_file, reserved
 from timegate.config import BadConfig, Config, load_config
-from timegate.lasting import Lasting
+from timegate.lasting import ProcessState
 from timegate.local import is_local
 from timegate.logs import event, set_up
 from timegate.reloading import Reloading
-from timegate.telemetry import NotInstalled
-from timegate.upstream.shared import create_ledgers
+from timegate.telemetry import TracingNotInstalled
+from timegate.upstream.shared import create_rate_limits_file
 from timegate.web.dispatch import Dispatch
 from timegate.web.server import bound, serving
 from timegate.web.site.pages import prepare
@@ -119,12 +119,12 @@ async def _serve(config: Config, ledgers: Path | None, reread: Callable[[], Conf
 
     with place:
         async with (
-            Lasting() as lasting,
+            ProcessState() as lasting,
             Reloading(opening, lambda: orders.put_nowait("stop")) as answering,
         ):
             try:
                 await answering.open(config)
-            except NotInstalled as error:
+            except TracingNotInstalled as error:
                 raise click.UsageError(str(error)) from error
             lasting.make_room(config)
             async with (
@@ -188,7 +188,7 @@ class _Renewal:
         self._path = path
         self._shape = _shape(entries)
         self._reread = reread
-        create_ledgers(path, entries)
+        create_rate_limits_file(path, entries)
 
     def __call__(self) -> None:
         # What is wrong with it, the workers say.
@@ -196,7 +196,7 @@ class _Renewal:
             entries = self._reread()
             if _shape(entries) != self._shape:
                 new = self._path.with_suffix(".new")
-                create_ledgers(new, entries)
+                create_rate_limits_file(new, entries)
                 new.replace(self._path)
                 self._shape = _shape(entries)
 

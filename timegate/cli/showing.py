@@ -20,7 +20,7 @@ from timegate.report import unheard
 from timegate.resolution import Resolution
 from timegate.verdict import Verdict, header_safe, in_words, location
 from timegate.verdict.explanation import Point, Tone
-from timegate.web.site.view import AnswerView, Heard, Held, answer_view
+from timegate.web.site.view import AnswerView, ArchiveOutcome, HeldCopy, answer_view
 
 _STYLES: Final[dict[Tone, str]] = {"good": "green", "fair": "yellow", "poor": "red"}
 _SYMBOLS: Final[dict[Tone, str]] = {"good": "✔", "fair": "≈", "poor": "✘"}
@@ -109,14 +109,14 @@ def _points(points: Sequence[Point], symbols: dict[Tone, str]) -> Table:
     return table
 
 
-def _others(others: Sequence[Held]) -> Table:
+def _others(others: Sequence[HeldCopy]) -> Table:
     table = _table()
     for one in others:
         table.add_row(Text(one.name), Text(one.distance or one.captured), _link(one.uri))
     return table
 
 
-def _silent(silent: Sequence[Heard]) -> Table:
+def _silent(silent: Sequence[ArchiveOutcome]) -> Table:
     table = _table()
     for one in silent:
         table.add_row(Text(one.name, "magenta"), Text(one.told))

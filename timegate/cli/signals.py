@@ -13,7 +13,7 @@ from aiohttp.web import BaseRequest, StreamResponse
 from timegate.app import askable
 from timegate.cli.options import check_contact
 from timegate.config import BadConfig, Config
-from timegate.lasting import Lasting
+from timegate.lasting import ProcessState
 from timegate.logs import event, set_up
 from timegate.reloading import Reloading
 
@@ -52,7 +52,7 @@ class Reload:
     """Takes a changed configuration over; a wrong one changes nothing but what is said."""
 
     answering: Reloading[Config, BaseRequest, StreamResponse]
-    lasting: Lasting
+    lasting: ProcessState
     config: Config
     """That with which we began: where we listen cannot be changed."""
     reread: Callable[[], Config]

@@ -10,7 +10,7 @@ from archives.source import Fetcher
 from timegate.cli.fetchers import opened_fetchers
 from timegate.cli.title_options import TitleOptions
 from timegate.config import Config
-from timegate.extraction.held import Held
+from timegate.extraction.held import FoundCopy
 from timegate.extraction.titles import archived_title
 from timegate.printing import escaped
 
@@ -23,7 +23,7 @@ class Titles:
         self._given = given
         self._fetchers = fetchers
 
-    async def of(self, copy: Held) -> str | None:
+    async def of(self, copy: FoundCopy) -> str | None:
         """Return the title of *copy*; None where there is none, which is said."""
         if self._fetchers is None:
             return self._given
@@ -36,7 +36,7 @@ class Titles:
             click.echo(f"{escaped(copy.uri)}: no title: {escaped(why)}", err=True)
         return title
 
-    async def _fetched(self, copy: Held, fetchers: Mapping[str, Fetcher]) -> str | None:
+    async def _fetched(self, copy: FoundCopy, fetchers: Mapping[str, Fetcher]) -> str | None:
         fetch = fetchers.get(copy.archive)
         if fetch is None:
             raise ArchiveError(copy.archive, copy.uri, "is not asked with this configuration")

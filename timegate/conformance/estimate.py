@@ -8,27 +8,27 @@ from timegate.conformance.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class RequestEstimate:
     """How many questions a sample costs, pages of a TimeMap and redirects left out."""
 
     memento: int
     index: int
 
 
-FIRST_SAMPLE: Final = Estimate(memento=31, index=6)
-OTHER_SAMPLE: Final = Estimate(memento=21, index=5)
-_SINGLE: Final = Estimate(memento=3, index=0)
+FIRST_SAMPLE: Final = RequestEstimate(memento=31, index=6)
+OTHER_SAMPLE: Final = RequestEstimate(memento=21, index=5)
+_SINGLE: Final = RequestEstimate(memento=3, index=0)
 
 
-def estimated(subject: Subject) -> Estimate:
+def estimated(subject: Subject) -> RequestEstimate:
     """Return at most how many questions checking *subject* takes, pages left out."""
     if subject.role == "timegate":
         more = len(subject.samples) - 1
-        return Estimate(
+        return RequestEstimate(
             FIRST_SAMPLE.memento + more * OTHER_SAMPLE.memento,
             FIRST_SAMPLE.index + more * OTHER_SAMPLE.index,
         )
-    return Estimate(0, FIRST_SAMPLE.index) if subject.role == "timemap" else _SINGLE
+    return RequestEstimate(0, FIRST_SAMPLE.index) if subject.role == "timemap" else _SINGLE
 
 
 def seconds_for(subject: Subject, limits: Limits) -> float:

@@ -10,7 +10,7 @@ Kind = Literal["unreachable", "refused", "resting", "misbehaved", "not-asked"]
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class ExchangeTrouble:
     """Why there is no answer, or only a part of one."""
 
     kind: Kind
@@ -18,7 +18,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class RecordedExchange:
     """One request and its whole answer, the body within bounds."""
 
     request: Request
@@ -27,7 +27,7 @@ class Exchange:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Names in lower case."""
     body: bytes = b""
-    trouble: Trouble | None = None
+    trouble: ExchangeTrouble | None = None
     seconds: float = 0.0
     """From the request to the head of the answer."""
 

@@ -1,7 +1,7 @@
 """All that was found out about one archive with one page: what the checks are functions of.
 
 None means that it was not asked, because it does not apply; an answer that did not come is a
-`Said` with a `silence`.
+`ParsedResponse` with a `silence`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,62 +9,62 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from archives.evidence import address_of
-from timegate.conformance.listing import Capture, Listing, in_time
-from timegate.conformance.said import Said
+from timegate.conformance.listing import Capture, ParsedTimeMap, in_time
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class GateFacts:
     """What the TimeGate said, by what it was asked for."""
 
-    newest: Said
+    newest: ParsedResponse
     """Without Accept-Datetime."""
-    early: Said
+    early: ParsedResponse
     """A time between two mementos, nearer to the earlier one."""
-    late: Said | None = None
+    late: ParsedResponse | None = None
     """The same, nearer to the later one; None where no two are known."""
-    exact: Said | None = None
+    exact: ParsedResponse | None = None
     """The very second of a memento."""
-    before: Said | None = None
-    after: Said | None = None
-    again: Said | None = None
+    before: ParsedResponse | None = None
+    after: ParsedResponse | None = None
+    again: ParsedResponse | None = None
     """`early` once more."""
-    head: Said | None = None
+    head: ParsedResponse | None = None
     """`early` with HEAD."""
-    bad: Mapping[str, Said] = field(default_factory=dict)
+    bad: Mapping[str, ParsedResponse] = field(default_factory=dict)
     """Dates that are none, by what is wrong with them."""
-    unknown: Said | None = None
+    unknown: ParsedResponse | None = None
     """A page that nobody can have captured."""
-    preflight: Said | None = None
-    later: tuple[Said, ...] = ()
+    preflight: ParsedResponse | None = None
+    later: tuple[ParsedResponse, ...] = ()
     """`early` twice more, where an answer said that it is not whole."""
 
     @property
-    def good(self) -> list[Said]:
+    def good(self) -> list[ParsedResponse]:
         """The answers to questions with nothing wrong in them, about the sample."""
         asked = (self.newest, self.early, self.late, self.exact, self.before, self.after)
         return [said for said in asked if said is not None]
 
 
 @dataclass(frozen=True, slots=True)
-class TimeMap:
+class TimeMapFacts:
     """What the TimeMap said."""
 
-    first: Listing
-    pages: tuple[Listing, ...] = ()
+    first: ParsedTimeMap
+    pages: tuple[ParsedTimeMap, ...] = ()
     """The other pages, as far as they were followed."""
     cut: str = ""
     """Why the pages were not followed to their end."""
-    head: Said | None = None
-    negotiated: Listing | None = None
+    head: ParsedResponse | None = None
+    negotiated: ParsedTimeMap | None = None
     """The same with Accept-Datetime."""
-    json: Said | None = None
-    cdxj: Said | None = None
-    unknown: Said | None = None
+    json: ParsedResponse | None = None
+    cdxj: ParsedResponse | None = None
+    unknown: ParsedResponse | None = None
 
     @property
-    def documents(self) -> tuple[Listing, ...]:
+    def documents(self) -> tuple[ParsedTimeMap, ...]:
         return (self.first, *self.pages)
 
     @property
@@ -74,22 +74,22 @@ class TimeMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayFacts:
     """What one memento said, and how it was reached."""
 
     uri: str
-    hops: tuple[Said, ...]
+    hops: tuple[ParsedResponse, ...]
     """Everything from the first request on; the last is the memento, if one was reached."""
     stopped: str = ""
     """Why there was no further hop: a circle, too many, another host; empty at an end."""
-    head: Said | None = None
-    negotiated: Said | None = None
-    raw: Said | None = None
-    made_up: Said | None = None
+    head: ParsedResponse | None = None
+    negotiated: ParsedResponse | None = None
+    raw: ParsedResponse | None = None
+    made_up: ParsedResponse | None = None
     """The same page at a second for which there is no memento."""
 
     @property
-    def end(self) -> Said:
+    def end(self) -> ParsedResponse:
         return self.hops[-1]
 
 
@@ -101,14 +101,14 @@ class Facts:
     sample: str
     now: str
     """The second the run began: nothing can have been captured later."""
-    gate: Gate | None = None
-    timemap: TimeMap | None = None
-    route: Replay | None = None
+    gate: GateFacts | None = None
+    timemap: TimeMapFacts | None = None
+    route: ReplayFacts | None = None
     """From the TimeGate to the memento, hop by hop."""
-    replays: tuple[Replay, ...] = ()
+    replays: tuple[ReplayFacts, ...] = ()
     """Mementos that were asked for by their address; the chosen one first."""
-    original: Said | None = None
-    everything: tuple[Said, ...] = ()
+    original: ParsedResponse | None = None
+    everything: tuple[ParsedResponse, ...] = ()
     """Every exchange, for what concerns all of them."""
 
     @cached_property
@@ -126,7 +126,7 @@ class Facts:
         """Return when the TimeMap says that *uri* was captured; None if it lists no such."""
         return None if uri is None else self._stamps.get(uri)
 
-    def picked(self, said: Said) -> str | None:
+    def picked(self, said: ParsedResponse) -> str | None:
         """Return the stamp of what a TimeGate chose; None where that cannot be told.
 
         The TimeMap's word counts before that of the answer under test.
@@ -136,6 +136,6 @@ class Facts:
         return self.listed(uri) or (address and address.stamp[:14]) or said.stamp
 
     @property
-    def reached(self) -> Iterator[Said]:
+    def reached(self) -> Iterator[ParsedResponse]:
         """The mementos that were reached, with what they said."""
         return (replay.end for replay in self.replays)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from timegate.conformance.exchange import Exchange
-from timegate.conformance.said import Said
+from timegate.conformance.exchange import RecordedExchange
+from timegate.conformance.said import ParsedResponse
 
 Level = Literal["must", "should", "practice"]
 """What an RFC demands, what it recommends, what users of archives rely on besides."""
@@ -23,7 +23,7 @@ class Finding:
     verdict: Verdict
     why: str
     expected: str = ""
-    evidence: tuple[Exchange, ...] = ()
+    evidence: tuple[RecordedExchange, ...] = ()
 
 
 class NotApplicable(Exception):
@@ -33,22 +33,22 @@ class NotApplicable(Exception):
 class Unanswered(Exception):
     """Raised by a check whose question was not answered: unknown is not wrong."""
 
-    def __init__(self, why: str, *said: Said) -> None:
+    def __init__(self, why: str, *said: ParsedResponse) -> None:
         super().__init__(why)
         self.evidence = tuple(each.exchange for each in said)
 
 
-def passed(why: str, *said: Said) -> Finding:
+def passed(why: str, *said: ParsedResponse) -> Finding:
     """Return that all is well, with what was looked at."""
     return Finding("pass", why, "", tuple(each.exchange for each in said[:_SHOWN]))
 
 
-def broken(why: str, expected: str, *said: Said) -> Finding:
+def broken(why: str, expected: str, *said: ParsedResponse) -> Finding:
     """Return that something is wrong; how bad that is, the level of the check says."""
     return Finding("fail", why, expected, tuple(each.exchange for each in said[:_SHOWN]))
 
 
-def answered(said: Said | None, what: str) -> Said:
+def answered(said: ParsedResponse | None, what: str) -> ParsedResponse:
     """Return *said* if it is an answer. Raises NotApplicable or Unanswered."""
     if said is None:
         raise NotApplicable(f"{what} was not asked for")
@@ -58,7 +58,9 @@ def answered(said: Said | None, what: str) -> Said:
 
 
 def each(
-    said: Iterable[Said | None], complaint: Callable[[Said], str | None], expected: str
+    said: Iterable[ParsedResponse | None],
+    complaint: Callable[[ParsedResponse], str | None],
+    expected: str,
 ) -> Finding:
     """Judge every answer alike; what did not answer is left out, and all of it is unknown."""
     asked = [one for one in said if one is not None]

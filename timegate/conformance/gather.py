@@ -11,9 +11,9 @@ from archives.evidence import address_of
 from archives.negotiation import MOST_HOPS, downgrades
 from archives.source import Request
 from timegate.conformance import questions
-from timegate.conformance.facts import Facts, Gate, Replay, TimeMap
-from timegate.conformance.listing import Capture, Listing, in_time
-from timegate.conformance.said import Said
+from timegate.conformance.facts import Facts, GateFacts, ReplayFacts, TimeMapFacts
+from timegate.conformance.listing import Capture, ParsedTimeMap, in_time
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.session import Session
 from timegate.conformance.subject import NEVER_CAPTURED, Subject
 
@@ -29,7 +29,7 @@ async def gather(subject: Subject, sample: str, session: Session, now: str) -> F
     before = len(session.asked)
     gathering = _Gathering(subject, sample, session, now)
     facts = await gathering.whatever_it_is()
-    everything = tuple(Said(each) for each in [*session.asked.values()][before:])
+    everything = tuple(ParsedResponse(each) for each in [*session.asked.values()][before:])
     return replace(facts, everything=everything)
 
 
@@ -43,8 +43,8 @@ class _Gathering:
         self._now = now
         self._first = sample == subject.samples[0]
 
-    async def _ask(self, request: Request, turn: int = 0) -> Said:
-        return Said(await self._session.get(request, turn))
+    async def _ask(self, request: Request, turn: int = 0) -> ParsedResponse:
+        return ParsedResponse(await self._session.get(request, turn))
 
     async def whatever_it_is(self) -> Facts:
         """Ask what there is to ask of a TimeGate, a TimeMap, a memento, an original."""
@@ -76,11 +76,13 @@ class _Gathering:
         replays = await self._with_made_up(replays, captures)
         return Facts(subject, self._sample, self._now, gate, timemap, route, replays)
 
-    async def _gate(self, url: str, newest: Said, captures: list[Capture]) -> Gate:
+    async def _gate(
+        self, url: str, newest: ParsedResponse, captures: list[Capture]
+    ) -> GateFacts:
         near_earlier, near_later = questions.between(captures)
         oldest = captures[0][0] if captures else None
         early = questions.timegate(url, near_earlier)
-        gate = Gate(
+        gate = GateFacts(
             newest,
             await self._ask(early),
             await self._at(url, near_later),
@@ -95,7 +97,7 @@ class _Gathering:
         )
         return replace(gate, later=await self._later(early, gate))
 
-    async def _later(self, early: Request, gate: Gate) -> tuple[Said, ...]:
+    async def _later(self, early: Request, gate: GateFacts) -> tuple[ParsedResponse, ...]:
         """Ask twice more where an answer says that it is not whole: a later one may be.
 
         Twice, since who still waits for an archive lets the next question wait along.
@@ -105,44 +107,46 @@ class _Gathering:
             return ()
         return (await self._ask(early, turn=2), await self._ask(early, turn=3))
 
-    async def _at(self, url: str, stamp: str | None) -> Said | None:
+    async def _at(self, url: str, stamp: str | None) -> ParsedResponse | None:
         return None if stamp is None else await self._ask(questions.timegate(url, stamp))
 
-    async def _bad_dates(self, url: str) -> dict[str, Said]:
+    async def _bad_dates(self, url: str) -> dict[str, ParsedResponse]:
         return {
             name: await self._ask(questions.with_bad_date(url, date))
             for name, date in questions.BAD_DATES.items()
         }
 
-    async def _unknown(self, prefix: str) -> Said:
+    async def _unknown(self, prefix: str) -> ParsedResponse:
         return await self._ask(questions.timegate(prefix + NEVER_CAPTURED))
 
-    def _timemap_address(self, newest: Said) -> str | None:
+    def _timemap_address(self, newest: ParsedResponse) -> str | None:
         """Return where the TimeMap is: as the registry knows, or as the TimeGate links it."""
         if "link" in self._subject.timemaps:
             return self._subject.timemaps["link"] + self._sample
         return next((uri for uri in newest.targets("timemap") if self._subject.owns(uri)), None)
 
-    async def _timemap(self, url: str) -> TimeMap:
+    async def _timemap(self, url: str) -> TimeMapFacts:
         """Read the TimeMap at *url* to its last page, and in its other forms."""
-        first = Listing(await self._ask(questions.listing(url)))
+        first = ParsedTimeMap(await self._ask(questions.listing(url)))
         pages, cut = await self._pages(first)
         captures = in_time([each for page in (first, *pages) for each in page.captures])
         newest = captures[-1][0] if captures else self._now
-        return TimeMap(
+        return TimeMapFacts(
             first,
             pages,
             cut,
             await self._ask(questions.head(url, "index")),
-            Listing(await self._ask(questions.listing(url, newest))) if captures else None,
+            ParsedTimeMap(await self._ask(questions.listing(url, newest)))
+            if captures
+            else None,
             await self._form("json", url),
             await self._form("cdxj", url),
             await self._unknown_timemap(url) if self._first else None,
         )
 
-    async def _pages(self, first: Listing) -> tuple[tuple[Listing, ...], str]:
+    async def _pages(self, first: ParsedTimeMap) -> tuple[tuple[ParsedTimeMap, ...], str]:
         """Follow the pages until they bring nothing new; say why if that is not the end."""
-        pages: list[Listing] = []
+        pages: list[ParsedTimeMap] = []
         seen, waiting = {first.said.url}, first.pages
         known = set(first.captures)
         while waiting:
@@ -152,14 +156,14 @@ class _Gathering:
             if len(pages) == MOST_PAGES:
                 return tuple(pages), f"more than {MOST_PAGES} pages"
             seen.add(url)
-            pages.append(page := Listing(await self._ask(questions.listing(url))))
+            pages.append(page := ParsedTimeMap(await self._ask(questions.listing(url))))
             if page.captures and known.issuperset(page.captures):
                 return tuple(pages), f"{url} lists nothing that was not on the pages before it"
             known.update(page.captures)
             waiting += page.pages
         return tuple(pages), ""
 
-    async def _form(self, form: str, url: str) -> Said | None:
+    async def _form(self, form: str, url: str) -> ParsedResponse | None:
         known = self._subject.timemaps.get(form)
         if known is not None:
             return await self._ask(questions.listing(known + self._sample))
@@ -168,13 +172,15 @@ class _Gathering:
         guess = url.replace(_LINK_FORM, f"/timemap/{form}/", 1)
         return await self._ask(questions.listing(guess))
 
-    async def _unknown_timemap(self, url: str) -> Said | None:
+    async def _unknown_timemap(self, url: str) -> ParsedResponse | None:
         if not url.endswith(self._sample):
             return None
         unknown = url.removesuffix(self._sample) + NEVER_CAPTURED
         return await self._ask(questions.listing(unknown))
 
-    async def _replays(self, gate: Gate, captures: list[Capture]) -> tuple[Replay, ...]:
+    async def _replays(
+        self, gate: GateFacts, captures: list[Capture]
+    ) -> tuple[ReplayFacts, ...]:
         """Ask for the chosen memento, the first and the last, where they are the archive's."""
         ends = [captures[0][1], captures[-1][1]] if captures else []
         chosen = [gate.early.chosen] if not gate.early.silence else []
@@ -187,14 +193,14 @@ class _Gathering:
     def _is_gate(self, uri: str) -> bool:
         return uri == self._subject.url + self._sample
 
-    async def _replay(self, uri: str, *, thoroughly: bool) -> Replay:
+    async def _replay(self, uri: str, *, thoroughly: bool) -> ReplayFacts:
         """Ask for the memento at *uri*; *thoroughly*: also with HEAD, with a date, and raw."""
         request = questions.timegate(uri)
         plain = await self._followed(await self._ask(request), request)
         if not thoroughly or plain.end.silence:
             return plain
         there = plain.end.url
-        return Replay(
+        return ReplayFacts(
             uri,
             plain.hops,
             plain.stopped,
@@ -204,8 +210,8 @@ class _Gathering:
         )
 
     async def _with_made_up(
-        self, replays: tuple[Replay, ...], captures: list[Capture]
-    ) -> tuple[Replay, ...]:
+        self, replays: tuple[ReplayFacts, ...], captures: list[Capture]
+    ) -> tuple[ReplayFacts, ...]:
         """Ask for the first of *replays* at a second without a memento as well."""
         near_earlier, near_later = questions.between(captures)
         address = address_of(replays[0].uri) if replays else None
@@ -216,7 +222,7 @@ class _Gathering:
         made_up = await self._ask(questions.timegate(uri))
         return (replace(replays[0], made_up=made_up), *replays[1:])
 
-    async def _raw(self, uri: str) -> Said | None:
+    async def _raw(self, uri: str) -> ParsedResponse | None:
         """Ask for the unaltered bytes: by the registry's template, or as most archives do."""
         address = address_of(uri)
         if address is None:
@@ -228,18 +234,18 @@ class _Gathering:
             raw = uri.replace(f"/{stamp}/", f"/{stamp}id_/", 1)
         return await self._ask(questions.timegate(raw)) if self._subject.owns(raw) else None
 
-    async def _followed(self, said: Said, request: Request) -> Replay:
+    async def _followed(self, said: ParsedResponse, request: Request) -> ReplayFacts:
         """Follow redirects until something else comes, or the way is not to be gone."""
         hops = [said]
         while hops[-1].redirects and (following := hops[-1].location):
             stop = self._obstacle(hops, following)
             if stop:
-                return Replay(said.url, tuple(hops), stop)
+                return ReplayFacts(said.url, tuple(hops), stop)
             onward = Request("GET", following, "memento", request.headers)
             hops.append(await self._ask(onward))
-        return Replay(said.url, tuple(hops))
+        return ReplayFacts(said.url, tuple(hops))
 
-    def _obstacle(self, hops: list[Said], following: str) -> str:
+    def _obstacle(self, hops: list[ParsedResponse], following: str) -> str:
         if following in {hop.url for hop in hops}:
             return f"a circle: {following} again"
         if downgrades(hops[-1].url, following):

@@ -9,7 +9,7 @@ from archives.formats.detection import decoder_for
 from archives.formats.linkformat import Link, LinkReader, resolved
 from archives.possessive import compiled
 from archives.reading import Malformed
-from timegate.conformance.said import MementoLink, Said, memento_links, stamp_of
+from timegate.conformance.said import MementoLink, ParsedResponse, memento_links, stamp_of
 
 LINK_FORMAT: Final = "application/link-format"
 Capture = tuple[str, str]
@@ -55,10 +55,10 @@ def first_violation(body: bytes) -> int | None:
 
 
 @dataclass(frozen=True)
-class Listing:
+class ParsedTimeMap:
     """One TimeMap document in link-format."""
 
-    said: Said
+    said: ParsedResponse
 
     @cached_property
     def _read(self) -> tuple[tuple[Link, ...], int]:
@@ -123,7 +123,7 @@ class Listing:
         return stamp_of(params.get("from")), stamp_of(params.get("until"))
 
 
-def captures_in(said: Said) -> tuple[Capture, ...]:
+def captures_in(said: ParsedResponse) -> tuple[Capture, ...]:
     """Read a TimeMap in any form (JSON, CDXJ). Raises Malformed where it is no list."""
     decoder = decoder_for(said.exchange.body, said.url)
     rows = [*decoder.feed(said.exchange.body), *decoder.close()]

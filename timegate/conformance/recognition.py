@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from archives.evidence import address_of
 from timegate.conformance import questions
 from timegate.conformance.listing import LINK_FORMAT
-from timegate.conformance.said import Said
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.session import Session
 from timegate.conformance.subject import DEFAULT_SAMPLE, Role, embedded
 
@@ -31,11 +31,11 @@ def said_to_be(role: Role, url: str, samples: tuple[str, ...]) -> Recognised:
 
 async def recognised(url: str, samples: tuple[str, ...], session: Session) -> Recognised:
     """Ask *url* once, and see what answers. What says nothing is taken for a TimeGate."""
-    said = Said(await session.get(questions.timegate(url)))
+    said = ParsedResponse(await session.get(questions.timegate(url)))
     return said_to_be(_role(said, whole=embedded(url) is not None), url, samples)
 
 
-def _role(said: Said, *, whole: bool) -> Role:
+def _role(said: ParsedResponse, *, whole: bool) -> Role:
     if not whole:
         linking = said.targets("timegate") or said.datetime is not None
         return "original" if linking and not said.negotiates else "timegate"

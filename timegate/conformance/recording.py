@@ -16,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from archives.source import Purpose, Request
-from timegate.conformance.exchange import Exchange, Key, Trouble, key_of
+from timegate.conformance.exchange import ExchangeTrouble, Key, RecordedExchange, key_of
 from timegate.conformance.subject import Subject
 
 FORMAT: Final = 1
@@ -28,7 +28,7 @@ class BadRecording(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RecordedRun:
     """What was checked, and when."""
 
     now: str
@@ -47,20 +47,20 @@ class _Line(msgspec.Struct, omit_defaults=True):
     status: int | None = None
     headers: dict[str, str] = {}
     body: bytes = b""
-    trouble: Trouble | None = None
+    trouble: ExchangeTrouble | None = None
     seconds: float = 0.0
 
 
-def write_run(folder: Path, run: Run) -> None:
+def write_run(folder: Path, run: RecordedRun) -> None:
     """Begin a recording in *folder*, which is made where there is none."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _RUN).write_bytes(msgspec.json.format(msgspec.json.encode(run)))
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path) -> RecordedRun:
     """Return what was checked. Raises BadRecording."""
     try:
-        run = msgspec.json.decode((folder / _RUN).read_bytes(), type=Run)
+        run = msgspec.json.decode((folder / _RUN).read_bytes(), type=RecordedRun)
     except (OSError, msgspec.MsgspecError) as error:
         raise BadRecording(f"{folder / _RUN}: {error}") from error
     if run.format != FORMAT:
@@ -68,7 +68,7 @@ def read_run(folder: Path) -> Run:
     return run
 
 
-def begun(folder: Path, run: Run) -> Run:
+def begun(folder: Path, run: RecordedRun) -> RecordedRun:
     """Begin a recording, or go on with one of the same archives, as of when that began.
 
     Raises BadRecording.
@@ -92,7 +92,7 @@ class Tape(AbstractContextManager["Tape"]):
         if self._file.tell():
             self._file.write(b"\n")
 
-    def __call__(self, exchange: Exchange, turn: int) -> None:
+    def __call__(self, exchange: RecordedExchange, turn: int) -> None:
         """Write one exchange, whole and at once."""
         self._file.write(msgspec.json.encode(_line(exchange, turn)) + b"\n")
         self._file.flush()
@@ -106,7 +106,7 @@ class Tape(AbstractContextManager["Tape"]):
         self._file.close()
 
 
-def read_tape(folder: Path, archive: str, *, failed: bool) -> dict[Key, Exchange]:
+def read_tape(folder: Path, archive: str, *, failed: bool) -> dict[Key, RecordedExchange]:
     """Return what was recorded of *archive*; *failed*: also what did not answer.
 
     The last one counts where a question was recorded twice.
@@ -120,7 +120,7 @@ def read_tape(folder: Path, archive: str, *, failed: bool) -> dict[Key, Exchange
     return {key: exchange for key, exchange in exchanges.items() if exchange.trouble is None}
 
 
-def _exchanges(lines: Sequence[bytes]) -> Iterator[tuple[Key, Exchange]]:
+def _exchanges(lines: Sequence[bytes]) -> Iterator[tuple[Key, RecordedExchange]]:
     for line in lines:
         try:
             read = msgspec.json.decode(line, type=_Line)
@@ -131,11 +131,13 @@ def _exchanges(lines: Sequence[bytes]) -> Iterator[tuple[Key, Exchange]]:
         headers: Mapping[str, str] = read.headers
         yield (
             key_of(request, read.turn),
-            Exchange(request, read.status, headers, read.body, read.trouble, read.seconds),
+            RecordedExchange(
+                request, read.status, headers, read.body, read.trouble, read.seconds
+            ),
         )
 
 
-def _line(exchange: Exchange, turn: int) -> _Line:
+def _line(exchange: RecordedExchange, turn: int) -> _Line:
     request = exchange.request
     # Header fields that are no UTF-8 came as lone surrogates, which JSON cannot hold.
     headers = {name: _storable(value) for name, value in exchange.headers.items()}

@@ -12,7 +12,7 @@ from timegate.conformance.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CheckResult:
     """What one check found with one page."""
 
     check: Check
@@ -25,7 +25,7 @@ class Report:
     """All results of one archive."""
 
     subject: Subject
-    results: tuple[Result, ...]
+    results: tuple[CheckResult, ...]
     requests: int
     """How many questions it took, those answered from a recording included."""
 
@@ -39,16 +39,16 @@ class Report:
         musts = (result for result in self.results if result.check.level == "must")
         return any(result.finding.verdict == "unknown" for result in musts)
 
-    def worst(self, check: Check) -> Result:
+    def worst(self, check: Check) -> CheckResult:
         """Return the worst result of *check* over all pages, for a table with one cell."""
         order: Sequence[Verdict] = ("fail", "warn", "unknown", "pass", "skip")
         mine = [result for result in self.results if result.check is check]
         return min(mine, key=lambda result: order.index(result.finding.verdict))
 
 
-def judged(facts: Facts) -> tuple[Result, ...]:
+def judged(facts: Facts) -> tuple[CheckResult, ...]:
     """Run every check on *facts*."""
-    return tuple(Result(each, facts.sample, each(facts)) for each in CHECKS.values())
+    return tuple(CheckResult(each, facts.sample, each(facts)) for each in CHECKS.values())
 
 
 def exit_code(reports: Sequence[Report], *, strict: bool) -> int:

@@ -14,11 +14,11 @@ from archives.moment import Moment
 from archives.source import Fetcher, Purpose
 from timegate.conformance.gather import gather
 from timegate.conformance.recording import Tape, read_tape
-from timegate.conformance.report import Report, Result, judged
+from timegate.conformance.report import CheckResult, Report, judged
 from timegate.conformance.session import Session
 from timegate.conformance.subject import DEFAULT_SAMPLE, Subject, subject_of
-from timegate.upstream.politeness import Ledger, LocalLedger
-from timegate.upstream.pool import Settings, Surroundings, open_fetchers
+from timegate.upstream.politeness import LocalRateLimiter, RateLimiter
+from timegate.upstream.pool import UpstreamEnvironment, UpstreamSettings, open_fetchers
 
 AT_ONCE: Final = 16
 """Archives that are checked side by side."""
@@ -31,7 +31,7 @@ Done = Callable[[Report], None]
 class Punch:
     """A ledger that remembers when the last request left: waiting is no latency."""
 
-    def __init__(self, ledger: Ledger, clock: Callable[[], float]) -> None:
+    def __init__(self, ledger: RateLimiter, clock: Callable[[], float]) -> None:
         self._ledger = ledger
         self._clock = clock
         self.sent = clock()
@@ -53,7 +53,7 @@ class Punch:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CheckJob:
     """One archive to check, and how it is asked."""
 
     subject: Subject
@@ -61,12 +61,12 @@ class Job:
 
 
 async def run_live(  # noqa: PLR0913, PLR0917 -- what is asked, how, and who hears of it
-    jobs: Collection[Job],
-    settings: Settings,
+    jobs: Collection[CheckJob],
+    settings: UpstreamSettings,
     now: str,
     done: Done,
     folder: Path | None = None,
-    shared: Callable[[ArchiveEntry], Ledger] | None = None,
+    shared: Callable[[ArchiveEntry], RateLimiter] | None = None,
 ) -> list[Report]:
     """Check *jobs*, telling *done* of each; with *folder*, record, and go on where it ended.
 
@@ -76,12 +76,12 @@ async def run_live(  # noqa: PLR0913, PLR0917 -- what is asked, how, and who hea
     punches: dict[str, Punch] = {}
 
     def ledger(entry: ArchiveEntry) -> Punch:
-        kept = LocalLedger(entry.limits, clock) if shared is None else shared(entry)
+        kept = LocalRateLimiter(entry.limits, clock) if shared is None else shared(entry)
         punches[entry.id] = Punch(kept, clock)
         return punches[entry.id]
 
     entries = [job.entry for job in jobs]
-    around = Surroundings(clock=clock, ledger=ledger)
+    around = UpstreamEnvironment(clock=clock, ledger=ledger)
     with ExitStack() as tapes:
         async with open_fetchers(entries, settings, around) as fetchers:
             sessions = {
@@ -91,7 +91,7 @@ async def run_live(  # noqa: PLR0913, PLR0917 -- what is asked, how, and who hea
 
 
 def _session(
-    job: Job,
+    job: CheckJob,
     fetchers: Mapping[str, Fetcher],
     punches: Mapping[str, Punch],
     tapes: ExitStack,
@@ -109,7 +109,9 @@ def _session(
 
 
 async def check_entry(
-    entry: ArchiveEntry, settings: Settings, shared: Callable[[ArchiveEntry], Ledger]
+    entry: ArchiveEntry,
+    settings: UpstreamSettings,
+    shared: Callable[[ArchiveEntry], RateLimiter],
 ) -> tuple[Report, str]:
     """Check one archive for a server, with its ledgers; returns also when, in 14 digits.
 
@@ -120,7 +122,7 @@ async def check_entry(
         raise ValueError(f"{entry.id} has no TimeGate that could be checked")
     now = Moment.of(datetime.now(UTC)).digits
     patient = replace(settings, patience=PATIENCE)
-    [report] = await run_live([Job(subject, entry)], patient, now, _unheard, shared=shared)
+    [report] = await run_live([CheckJob(subject, entry)], patient, now, _unheard, shared=shared)
     return report, now
 
 
@@ -156,7 +158,7 @@ async def _all(
 
 async def check_subject(subject: Subject, session: Session, now: str) -> Report:
     """Find out about *subject* with each of its pages, and judge."""
-    results: list[Result] = []
+    results: list[CheckResult] = []
     for sample in subject.samples:
         results += judged(await gather(subject, sample, session, now))
     return Report(subject, tuple(results), len(session.asked))

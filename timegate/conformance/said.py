@@ -10,7 +10,7 @@ from archives.formats.httpdate import stamp_from_http_date
 from archives.formats.linkformat import Link, parse_header, resolved
 from archives.negotiation import REDIRECTS
 from archives.reading import Malformed
-from timegate.conformance.exchange import Exchange
+from timegate.conformance.exchange import RecordedExchange
 
 _ORDER: Final = ("first", "prev", "next", "last")
 
@@ -26,10 +26,10 @@ class MementoLink(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Said:
+class ParsedResponse:
     """What one exchange says in terms of Memento."""
 
-    exchange: Exchange
+    exchange: RecordedExchange
 
     @property
     def url(self) -> str:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from archives.errors import ArchiveError, Misbehaved, Refused, Resting, Unreachable
 from archives.source import Fetcher, Reply, Request
-from timegate.conformance.exchange import Exchange, Key, Kind, Trouble, key_of
+from timegate.conformance.exchange import ExchangeTrouble, Key, Kind, RecordedExchange, key_of
 
 MOST_OCTETS: Final = 8 * 1024**2
 """Of a list: some 60 000 mementos. What is longer is cut, which the checks are told."""
@@ -27,7 +27,7 @@ _KINDS: Final[tuple[tuple[type[ArchiveError], Kind], ...]] = (
 class Recorder(Protocol):
     """Keeps an exchange at once, so that nothing is lost whatever happens next."""
 
-    def __call__(self, exchange: Exchange, turn: int) -> None: ...
+    def __call__(self, exchange: RecordedExchange, turn: int) -> None: ...
 
 
 class Stopwatch(Protocol):
@@ -43,7 +43,7 @@ class Session:
     def __init__(
         self,
         fetch: Fetcher | None,
-        known: Mapping[Key, Exchange] | None = None,
+        known: Mapping[Key, RecordedExchange] | None = None,
         record: Recorder | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -54,40 +54,42 @@ class Session:
         self._clock = clock
         self._silences = 0
         self.stopwatch: Stopwatch | None = None
-        self.asked: dict[Key, Exchange] = {}
+        self.asked: dict[Key, RecordedExchange] = {}
         """What this run has asked for, in order."""
 
-    async def get(self, request: Request, turn: int = 0) -> Exchange:
+    async def get(self, request: Request, turn: int = 0) -> RecordedExchange:
         """Return the exchange for *request*; another *turn* is the same question once more."""
         key = key_of(request, turn)
         if key not in self.asked:
             self.asked[key] = self._known.get(key) or await self._ask(request, turn)
         return self.asked[key]
 
-    async def _ask(self, request: Request, turn: int) -> Exchange:
+    async def _ask(self, request: Request, turn: int) -> RecordedExchange:
         if self._fetch is None:
-            return Exchange(request, trouble=Trouble("not-asked", "not in the recording"))
+            return RecordedExchange(
+                request, trouble=ExchangeTrouble("not-asked", "not in the recording")
+            )
         if self._silences >= GIVEN_UP_AFTER:
             why = f"not asked: {self._silences} times in a row it did not answer"
-            return Exchange(request, trouble=Trouble("not-asked", why))
+            return RecordedExchange(request, trouble=ExchangeTrouble("not-asked", why))
         exchange = await self._sent(self._fetch, request)
         self._silences = self._silences + 1 if _is_silence(exchange) else 0
         if self._record is not None:
             self._record(exchange, turn)
         return exchange
 
-    async def _sent(self, fetch: Fetcher, request: Request) -> Exchange:
+    async def _sent(self, fetch: Fetcher, request: Request) -> RecordedExchange:
         began = self._clock()
         try:
             async with fetch(request) as reply:
                 seconds = self._since(began)
                 body, trouble = await _body_of(reply, request)
                 headers = dict(reply.headers)
-                return Exchange(request, reply.status, headers, body, trouble, seconds)
+                return RecordedExchange(request, reply.status, headers, body, trouble, seconds)
         except ArchiveError as error:
             status = error.status if isinstance(error, Refused) else None
-            trouble = Trouble(_kind_of(error), error.why)
-            return Exchange(request, status, {}, b"", trouble, self._since(began))
+            trouble = ExchangeTrouble(_kind_of(error), error.why)
+            return RecordedExchange(request, status, {}, b"", trouble, self._since(began))
 
     def _since(self, began: float) -> float:
         """Return the seconds since the request left; waiting out of politeness is ours."""
@@ -95,7 +97,7 @@ class Session:
         return self._clock() - sent
 
 
-def _is_silence(exchange: Exchange) -> bool:
+def _is_silence(exchange: RecordedExchange) -> bool:
     trouble = exchange.trouble
     return exchange.status is None and trouble is not None and trouble.kind == "unreachable"
 
@@ -104,7 +106,7 @@ def _kind_of(error: ArchiveError) -> Kind:
     return next(kind for known, kind in _KINDS if isinstance(error, known))
 
 
-async def _body_of(reply: Reply, request: Request) -> tuple[bytes, Trouble | None]:
+async def _body_of(reply: Reply, request: Request) -> tuple[bytes, ExchangeTrouble | None]:
     """Read a list up to the limit; the bytes of mementos and errors would prove nothing."""
     if request.purpose == "memento" or request.method == "HEAD" or reply.status != 200:
         return b"", None
@@ -114,7 +116,7 @@ async def _body_of(reply: Reply, request: Request) -> tuple[bytes, Trouble | Non
             body += piece
             if len(body) > MOST_OCTETS:
                 why = f"longer than {MOST_OCTETS:,} octets, which is as far as we read"
-                return bytes(body[:MOST_OCTETS]), Trouble("not-asked", why)
+                return bytes(body[:MOST_OCTETS]), ExchangeTrouble("not-asked", why)
     except ArchiveError as error:
-        return bytes(body), Trouble(_kind_of(error), error.why)
+        return bytes(body), ExchangeTrouble(_kind_of(error), error.why)
     return bytes(body), None

@@ -3,10 +3,10 @@
 from typing import Final
 
 from archives.negotiation import REDIRECTS
-from timegate.conformance.facts import Facts, Gate, Replay, TimeMap
+from timegate.conformance.facts import Facts, GateFacts, ReplayFacts, TimeMapFacts
 from timegate.conformance.finding import NotApplicable, Unanswered
-from timegate.conformance.listing import Listing
-from timegate.conformance.said import Said
+from timegate.conformance.listing import ParsedTimeMap
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.subject import origin_of
 
 _NOT_HELD: Final = (404, 410)
@@ -14,19 +14,19 @@ UNASKED: Final = (206, 304, 416)
 """Nobody asked for a part, or whether something has changed."""
 
 
-def gate_of(facts: Facts) -> Gate:
+def gate_of(facts: Facts) -> GateFacts:
     """Return the TimeGate."""
     if facts.gate is None:
         raise NotApplicable("no TimeGate is checked")
     return facts.gate
 
 
-def not_held(said: Said) -> bool:
+def not_held(said: ParsedResponse) -> bool:
     """Whether this says that there is no capture."""
     return said.status in _NOT_HELD and said.datetime is None
 
 
-def heard_of_gate(facts: Facts) -> list[Said]:
+def heard_of_gate(facts: Facts) -> list[ParsedResponse]:
     """Return whatever the TimeGate answered about a page that it holds."""
     gate = gate_of(facts)
     heard = [said for said in gate.good if not said.silence]
@@ -37,7 +37,7 @@ def heard_of_gate(facts: Facts) -> list[Said]:
     return [said for said in heard if not not_held(said)]
 
 
-def gate_answers(facts: Facts) -> list[Said]:
+def gate_answers(facts: Facts) -> list[ParsedResponse]:
     """Return the answers of a TimeGate that works, about a page it holds."""
     heard = heard_of_gate(facts)
     check_works(facts)
@@ -59,7 +59,7 @@ def check_works(facts: Facts) -> None:
         raise Unanswered("the TimeGate leads to no memento", gate.early)
 
 
-def leads_nowhere(said: Said) -> bool:
+def leads_nowhere(said: ParsedResponse) -> bool:
     """Whether an answer of a TimeGate neither is a memento nor names one."""
     if said.datetime is not None:
         return said.status in UNASKED
@@ -86,7 +86,7 @@ def check_held(facts: Facts) -> None:
     gate_answers(facts)
 
 
-def answered_timemap(facts: Facts) -> TimeMap:
+def answered_timemap(facts: Facts) -> TimeMapFacts:
     """Return the TimeMap, answered, whatever it is."""
     if facts.timemap is None:
         raise NotApplicable("no TimeMap is known")
@@ -98,7 +98,7 @@ def answered_timemap(facts: Facts) -> TimeMap:
     return facts.timemap
 
 
-def timemap_of(facts: Facts) -> TimeMap:
+def timemap_of(facts: Facts) -> TimeMapFacts:
     """Return the TimeMap, answered and a list."""
     timemap = answered_timemap(facts)
     if not timemap.first.is_list:
@@ -106,12 +106,12 @@ def timemap_of(facts: Facts) -> TimeMap:
     return timemap
 
 
-def documents(facts: Facts) -> list[Listing]:
+def documents(facts: Facts) -> list[ParsedTimeMap]:
     """Return the pages of the TimeMap that can be read."""
     return [page for page in timemap_of(facts).documents if not page.silence and page.is_list]
 
 
-def replays_of(facts: Facts) -> list[Replay]:
+def replays_of(facts: Facts) -> list[ReplayFacts]:
     """Return the mementos that were asked for."""
     if not facts.replays:
         if facts.gate is not None:
@@ -123,7 +123,7 @@ def replays_of(facts: Facts) -> list[Replay]:
     return list(facts.replays)
 
 
-def mementos(facts: Facts) -> list[Said]:
+def mementos(facts: Facts) -> list[ParsedResponse]:
     """Return the answers that are mementos: those with Memento-Datetime."""
     ends = [replay.end for replay in replays_of(facts)]
     if all(end.silence for end in ends):

@@ -25,7 +25,7 @@ MEMBERS: Final = f"{SITE}members"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DemoCapture:
     """One capture."""
 
     url: str
@@ -45,12 +45,12 @@ def _html(title: str, *paragraphs: str) -> bytes:
     ).encode()
 
 
-def _home(date: str, news: str) -> Page:
-    return Page(SITE, date, _html("The Lighthouse Museum", news, "Open all year."))
+def _home(date: str, news: str) -> DemoCapture:
+    return DemoCapture(SITE, date, _html("The Lighthouse Museum", news, "Open all year."))
 
 
-def _hours(date: str, hours: str, url: str = HOURS) -> Page:
-    return Page(url, date, _html("Opening hours", hours))
+def _hours(date: str, hours: str, url: str = HOURS) -> DemoCapture:
+    return DemoCapture(url, date, _html("Opening hours", hours))
 
 
 def _logo() -> bytes:
@@ -71,12 +71,14 @@ HARBOUR: Final = (
     _hours("2009-06-15T18:30:20Z", "Daily from 10 to 17."),
     _home("2010-11-05T10:15:00Z", "New: the fog horn, on Sundays at noon."),
     _hours("2010-11-05T10:15:09.250Z", "Daily from 10 to 16. Closed on Mondays."),
-    Page(LOGO, "2010-11-05T10:15:11Z", _logo(), "image/png"),
+    DemoCapture(LOGO, "2010-11-05T10:15:11Z", _logo(), "image/png"),
     # Nothing for nine years: the archive had no money.
     _home("2019-08-20T07:45:30Z", "We are on the new pier now."),
     _hours("2019-08-20T07:45:41Z", "Daily from 9 to 18.", f"https://www.{HOURS[7:]}"),
-    Page(MOVED, "2019-08-20T07:46:00Z", b"", status="301 Moved Permanently", location=HOURS),
-    Page(
+    DemoCapture(
+        MOVED, "2019-08-20T07:46:00Z", b"", status="301 Moved Permanently", location=HOURS
+    ),
+    DemoCapture(
         GONE,
         "2019-08-20T07:46:10Z",
         _html("Not found", "This exhibition has left no page behind."),
@@ -91,7 +93,9 @@ LANTERN: Final = (
 )
 VAULT: Final = (
     _home("2013-09-01T00:00:00Z", "Members' evening on Friday."),
-    Page(MEMBERS, "2013-09-01T00:00:05Z", _html("Members", "A page that was never public.")),
+    DemoCapture(
+        MEMBERS, "2013-09-01T00:00:05Z", _html("Members", "A page that was never public.")
+    ),
 )
 COLLECTIONS: Final = {"harbour": HARBOUR, "lantern": LANTERN, "vault": VAULT}
 
@@ -106,7 +110,7 @@ def write(folder: Path) -> None:
                 _write(writer, name, page)
 
 
-def _write(writer: WARCWriter, collection: str, page: Page) -> None:
+def _write(writer: WARCWriter, collection: str, page: DemoCapture) -> None:
     http = StatusAndHeaders(page.status, list(_headers(page)), protocol="HTTP/1.1")
     name = uuid.uuid5(uuid.NAMESPACE_URL, f"{collection} {page.date} {page.url}")
     record = writer.create_warc_record(
@@ -121,7 +125,7 @@ def _write(writer: WARCWriter, collection: str, page: Page) -> None:
     record.raw_stream.close()
 
 
-def _headers(page: Page) -> Iterator[tuple[str, str]]:
+def _headers(page: DemoCapture) -> Iterator[tuple[str, str]]:
     yield "Content-Type", page.type
     yield "Content-Length", str(len(page.body))
     yield "Server", "lighthouse/1.0"

@@ -10,11 +10,11 @@ from typing import Final
 
 from timegate.bulk.item import Item
 
-MOST: Final = 3
+MOST_ATTEMPTS: Final = 3
 """Copies of one reference that are tried, each in another archive."""
 
 
-class Choices:
+class FailedArchives:
     """Who did not give the bytes of which reference, and why. Some 300 octets for each."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Choices:
         """Note that *archive* did not give its copy; return whether another is to be tried."""
         troubles = self._troubles.setdefault(item.position, {})
         troubles[archive] = why
-        again = len(troubles) < MOST
+        again = len(troubles) < MOST_ATTEMPTS
         if again:
             self._again.append(item.position)
         return again

@@ -17,9 +17,9 @@ from archives.moment import Moment
 from archives.negotiation import downgrades
 from archives.reading import Malformed
 from archives.source import Fetcher, Reply, Request
-from timegate.extraction.held import Held
+from timegate.extraction.held import FoundCopy
 
-MOST: Final = 1024**3
+LARGEST_COPY: Final = 1024**3
 """Octets of one copy, as for the raw proxy."""
 _IN_MEMORY: Final = 1 << 20
 _DATED: Final = "memento-datetime"
@@ -75,7 +75,9 @@ def is_status(field: str, value: str) -> bool:
 
 
 @asynccontextmanager
-async def fetched(copy: Held, fetch: Fetcher, most: int = MOST) -> AsyncIterator[Fetched]:
+async def fetched(
+    copy: FoundCopy, fetch: Fetcher, most: int = LARGEST_COPY
+) -> AsyncIterator[Fetched]:
     """Hand out the bytes of *copy* until the end of the block. Raises ArchiveError."""
     with SpooledTemporaryFile(_IN_MEMORY) as body:
         async with _checked(copy, fetch) as reply:
@@ -83,7 +85,7 @@ async def fetched(copy: Held, fetch: Fetcher, most: int = MOST) -> AsyncIterator
         yield Fetched(reply.url, reply.status, reply.headers, body, length, digest)
 
 
-async def beginning(copy: Held, fetch: Fetcher, most: int) -> tuple[Reply, bytes]:
+async def beginning(copy: FoundCopy, fetch: Fetcher, most: int) -> tuple[Reply, bytes]:
     """Return what the archive says of *copy*, and its first octets: *most* of them.
 
     Raises ArchiveError.
@@ -98,7 +100,7 @@ async def beginning(copy: Held, fetch: Fetcher, most: int) -> tuple[Reply, bytes
 
 
 @asynccontextmanager
-async def _checked(copy: Held, fetch: Fetcher) -> AsyncIterator[Reply]:
+async def _checked(copy: FoundCopy, fetch: Fetcher) -> AsyncIterator[Reply]:
     """Hand out the archive's answer with the bytes of *copy*. Raises ArchiveError."""
     if copy.raw is None:
         # What replay shows has other links than the page had; it is not what was captured.
@@ -152,7 +154,7 @@ async def _filled(
     return length, f"sha1:{b32encode(digest.digest()).decode()}"
 
 
-def _wrong(reply: Reply, copy: Held) -> str:
+def _wrong(reply: Reply, copy: FoundCopy) -> str:
     """Say what *reply* is instead of the copy: an error, a gate, another capture."""
     status, stated = reply.status, reply.headers.get(_DATED)
     if status in (206, 304, 416) or not 200 <= status <= 599:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 from archives.model import Memento
 from archives.moment import Moment
 from archives.registry import Registry
-from timegate.bulk.result import Result
+from timegate.bulk.result import ItemResult
 from timegate.verdict import raw_address
 
 
-class Held(NamedTuple):
+class FoundCopy(NamedTuple):
     """A copy in an archive."""
 
     archive: str
@@ -23,19 +23,19 @@ class Held(NamedTuple):
     captured: Moment
 
 
-def held(memento: Memento, registry: Registry) -> Held:
+def held(memento: Memento, registry: Registry) -> FoundCopy:
     """Return where the copy *memento* and its bytes are."""
     raw = raw_address(memento, registry.by_id(memento.archive))
-    return Held(memento.archive, memento.uri, raw, memento.original, memento.captured)
+    return FoundCopy(memento.archive, memento.uri, raw, memento.original, memento.captured)
 
 
-def held_by(result: Result) -> Held | None:
+def held_by(result: ItemResult) -> FoundCopy | None:
     """Return the copy that *result* found; None where it found none."""
     report, memento = result.report, result.memento
     if report is None or memento is None:
         return None
     raw = memento["raw"]
-    return Held(
+    return FoundCopy(
         str(memento["archive"]),
         str(memento["uri"]),
         raw if isinstance(raw, str) else None,

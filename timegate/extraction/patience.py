@@ -18,7 +18,7 @@ _LATER: Final = (429, 503)
 """What may be better later; 403 will not."""
 
 
-class Patience:
+class ArchiveWaits:
     """Who has been waited for, and for how long."""
 
     def __init__(

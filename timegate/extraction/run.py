@@ -8,12 +8,12 @@ from typing import Final, NamedTuple, ParamSpec, TypeVar
 from archives.errors import ArchiveError
 from archives.registry import Registry
 from archives.source import Fetcher
-from timegate.bulk.result import Result
+from timegate.bulk.result import ItemResult
 from timegate.extraction.archived import archived_fields
-from timegate.extraction.choices import Choices
-from timegate.extraction.fetching import MOST, fetched
-from timegate.extraction.held import Held, held_by
-from timegate.extraction.patience import Patience
+from timegate.extraction.choices import FailedArchives
+from timegate.extraction.fetching import LARGEST_COPY, fetched
+from timegate.extraction.held import FoundCopy, held_by
+from timegate.extraction.patience import ArchiveWaits
 from timegate.extraction.warc_file import WarcFile
 
 Said = ParamSpec("Said")
@@ -24,7 +24,7 @@ _NOT_HAD: Final = 4
 class Extracted(NamedTuple):
     """What became of one reference."""
 
-    result: Result
+    result: ItemResult
     record: str | None
     """The id of the record with its copy; None where it could not be had."""
     why: str
@@ -43,15 +43,15 @@ class Extraction:
     warc: WarcFile
     strict: bool = False
     """Whether to leave out what is less than asked."""
-    patience: Patience = field(default_factory=Patience)
-    most: int = MOST
-    choices: Choices = field(default_factory=Choices)
+    patience: ArchiveWaits = field(default_factory=ArchiveWaits)
+    most: int = LARGEST_COPY
+    choices: FailedArchives = field(default_factory=FailedArchives)
     """What was tried before; whoever calls looks here for what is to be tried again."""
     _records: dict[tuple[str, str], "asyncio.Future[str]"] = field(default_factory=dict)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def complete(
-        self, results: Iterable[Result], at_once: int, done: Callable[[Extracted], None]
+        self, results: Iterable[ItemResult], at_once: int, done: Callable[[Extracted], None]
     ) -> None:
         """Work through *results*; call *done* with what became of each.
 
@@ -59,7 +59,7 @@ class Extraction:
         """
         left = iter(results)
 
-        async def work(results: Iterator[Result]) -> None:
+        async def work(results: Iterator[ItemResult]) -> None:
             for result in results:
                 extracted = await self._extracted(result)
                 if extracted is not None:
@@ -69,7 +69,7 @@ class Extraction:
             for _ in range(at_once):
                 tasks.create_task(work(left))
 
-    async def _extracted(self, result: Result) -> Extracted | None:
+    async def _extracted(self, result: ItemResult) -> Extracted | None:
         """Return what became of *result*; None where another copy is to be tried."""
         copy = held_by(result)
         if copy is None:
@@ -91,14 +91,14 @@ class Extraction:
         )
         return Extracted(result, record, why, result.code)
 
-    def _missing(self, result: Result, why: str, code: int) -> Extracted:
+    def _missing(self, result: ItemResult, why: str, code: int) -> Extracted:
         """Say that there is no copy; unless one was tried before, nobody knows more."""
         passed_over = self.choices.passed_over(result.item)
         if not passed_over:
             return Extracted(result, None, why, code)
         return Extracted(result, None, f"{'; '.join(passed_over)}; elsewhere: {why}", _NOT_HAD)
 
-    async def _record(self, copy: Held) -> str:
+    async def _record(self, copy: FoundCopy) -> str:
         """Return the record of *copy*, written now unless another reference meant it too."""
         key = (copy.archive, copy.uri)
         known = self._records.get(key)
@@ -112,7 +112,7 @@ class Extraction:
             record.set_exception(error)
         return await record
 
-    async def _patiently(self, copy: Held) -> str:
+    async def _patiently(self, copy: FoundCopy) -> str:
         """Write *copy*; where the archive asks us to wait, do so and try again."""
         while True:
             try:
@@ -121,7 +121,7 @@ class Extraction:
                 if not await self.patience.waited(error):
                     raise
 
-    async def _written(self, copy: Held) -> str:
+    async def _written(self, copy: FoundCopy) -> str:
         async with fetched(copy, self.fetchers[copy.archive], self.most) as content:
             fields = archived_fields(content, self.registry)
             return await self._alone(self.warc.add_copy, copy, content, fields)

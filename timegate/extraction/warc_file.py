@@ -16,10 +16,10 @@ from typing import Final, Self
 from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
-from timegate.bulk.result import Result
+from timegate.bulk.result import ItemResult
 from timegate.extraction.archived import Fields, told_type
 from timegate.extraction.fetching import Fetched
-from timegate.extraction.held import Held
+from timegate.extraction.held import FoundCopy
 from timegate.printing import masked
 from timegate.verdict import header_safe
 
@@ -67,7 +67,7 @@ class WarcFile:
         finally:
             os.close(folder)
 
-    def add_copy(self, copy: Held, content: Fetched, fields: Fields | None) -> str:
+    def add_copy(self, copy: FoundCopy, content: Fetched, fields: Fields | None) -> str:
         """Write the copy; return the id of its record."""
         head = {
             "WARC-Date": str(copy.captured),
@@ -95,7 +95,7 @@ class WarcFile:
 
     def add_verdict(
         self,
-        result: Result,
+        result: ItemResult,
         refers_to: str,
         fetched_from: str,
         passed_over: Sequence[str] = (),

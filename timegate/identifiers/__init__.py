@@ -10,7 +10,7 @@ from typing import Final
 from archives.reading import Diagnosis, Diagnostic, Malformed
 from archives.registry import Registry
 from archives.uri import check_length, check_text
-from timegate.identifier import Reader, Reading
+from timegate.identifier import ParsedIdentifier, Reader
 from timegate.identifiers.accept_datetime import read_accept_datetime
 from timegate.identifiers.duri import read_common_duri, read_duri
 from timegate.identifiers.pdi import read_pdi
@@ -34,7 +34,9 @@ _WRAP: Final = re.compile(r"\s++")
 _LINE_BREAKS: Final = frozenset("\n\r\v\f\x85\u2028\u2029")
 
 
-def parse(text: str, registry: Registry | None = None, *, strict: bool = False) -> Reading:
+def parse(
+    text: str, registry: Registry | None = None, *, strict: bool = False
+) -> ParsedIdentifier:
     """Return what *text* says. Raises Malformed: what is wrong, and at which character.
 
     With a *registry*, links into its archives are read as such, and the archive that a PWID
@@ -46,7 +48,7 @@ def parse(text: str, registry: Registry | None = None, *, strict: bool = False) 
     return reading if registry is None else _with_entry(reading, registry)
 
 
-def _parse(text: str, registry: Registry | None, diagnosis: Diagnosis) -> Reading:
+def _parse(text: str, registry: Registry | None, diagnosis: Diagnosis) -> ParsedIdentifier:
     date = read_accept_datetime(text, diagnosis)
     if date:
         return date
@@ -60,7 +62,7 @@ def _parse(text: str, registry: Registry | None, diagnosis: Diagnosis) -> Readin
     return replay or read_url(text, diagnosis)
 
 
-def _with_entry(reading: Reading, registry: Registry) -> Reading:
+def _with_entry(reading: ParsedIdentifier, registry: Registry) -> ParsedIdentifier:
     archive = reading.identifier.archive
     if reading.entry or archive is None or "pwid" not in reading.scheme:
         return reading
@@ -76,7 +78,7 @@ def _refuse_nearly_pwid(text: str) -> None:
 
 def parse_wrapped(
     text: str, registry: Registry | None = None, *, strict: bool = False
-) -> Reading:
+) -> ParsedIdentifier:
     """Like `parse`, for text pasted from print: what is broken over lines is joined (G-8).
 
     Blanks around a line break go, a hyphen before it stays: drafts break after real hyphens.

@@ -7,13 +7,13 @@ from typing import ClassVar, Final
 from archives.formats.httpdate import WEEKDAYS, read_http_date
 from archives.moment import Moment
 from archives.reading import Diagnosis
-from timegate.identifier import Named, Reading
+from timegate.identifier import CanonicalEquality, ParsedIdentifier
 
 _DATE_LIKE: Final = re.compile(rf"(?:{'|'.join(WEEKDAYS)})[a-z]*+,? |[^:/]*+ [^:/]*+:.*+ GMT")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AcceptDatetime(Named):
+class AcceptDatetime(CanonicalEquality):
     """A second, as RFC 7089 writes it."""
 
     archive: ClassVar[None] = None
@@ -28,9 +28,9 @@ class AcceptDatetime(Named):
         return self.written
 
 
-def read_accept_datetime(text: str, diagnosis: Diagnosis) -> Reading | None:
+def read_accept_datetime(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
     """Read ``Thu, 31 May 2007 20:35:00 GMT``; complain about what was meant as such."""
     if " " not in text or not _DATE_LIKE.match(text.lstrip(" \t")):
         return None
     date = AcceptDatetime(read_http_date(text, diagnosis), text.strip(" \t"))
-    return Reading(date, "http-date", tuple(diagnosis.diagnostics))
+    return ParsedIdentifier(date, "http-date", tuple(diagnosis.diagnostics))

@@ -19,7 +19,7 @@ from archives.moment import Moment
 from archives.possessive import compiled
 from archives.reading import Diagnosis, Malformed, first_fault
 from archives.uri import canonical_uri, read_uri, scheme_of
-from timegate.identifier import Named, Reading
+from timegate.identifier import CanonicalEquality, ParsedIdentifier
 
 _PREFIX: Final = compiled(r"(urn:)?(duri|tdb):", re.IGNORECASE)
 _COMMON: Final = compiled(
@@ -40,7 +40,7 @@ _OFFSET: Final = compiled(r"([+-])([0-9]{2})(?:(:?)([0-9]{2}))?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Duri(Named):
+class Duri(CanonicalEquality):
     """A URI at a time. Without a time it means now: the newest copy (D-7)."""
 
     archive: ClassVar[None] = None
@@ -60,7 +60,7 @@ class Duri(Named):
         return self.canonical
 
 
-def read_common_duri(text: str) -> Reading | None:
+def read_common_duri(text: str) -> ParsedIdentifier | None:
     """Read the dated URL that nearly everybody writes in one step; None where it is another.
 
     Says what `read_duri` says, in a third of the time.
@@ -69,10 +69,12 @@ def read_common_duri(text: str) -> Reading | None:
     if common is None:
         return None
     *time, item = common.groups()
-    return Reading(Duri(Moment.stated("".join(filter(None, time)), text), item), "duri")
+    return ParsedIdentifier(
+        Duri(Moment.stated("".join(filter(None, time)), text), item), "duri"
+    )
 
 
-def read_duri(text: str, diagnosis: Diagnosis) -> Reading | None:
+def read_duri(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
     """Read ``duri:...``, ``tdb:...`` and the older ``urn:duri:...``."""
     prefix = _PREFIX.match(text)
     if prefix is None:
@@ -89,7 +91,9 @@ def read_duri(text: str, diagnosis: Diagnosis) -> Reading | None:
         why = "the fragment stays with the client and is no part of the name"
         diagnosis.note("fragment", why, len(name))
     duri = Duri(time, _read_item(name[end + 1 :], diagnosis, end + 1), scheme == "tdb")
-    return Reading(duri, scheme, tuple(diagnosis.diagnostics), fragment if hash_sign else None)
+    return ParsedIdentifier(
+        duri, scheme, tuple(diagnosis.diagnostics), fragment if hash_sign else None
+    )
 
 
 def _end_of_timestamp(name: str, start: int) -> int:

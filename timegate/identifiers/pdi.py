@@ -18,7 +18,7 @@ from archives.moment import Moment
 from archives.possessive import compiled
 from archives.reading import Diagnosis, Malformed
 from archives.uri import canonical_uri, check_characters, lone_percent, negotiable, read_uri
-from timegate.identifier import Named, Reading
+from timegate.identifier import CanonicalEquality, ParsedIdentifier
 
 _PREFIX: Final = compiled(r"(?:urn:)?pdi:", re.IGNORECASE)
 _SUFFIX: Final = compiled(r"[#@]")
@@ -37,7 +37,7 @@ _FOREIGN_URL: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+://.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pdi(Named):
+class Pdi(CanonicalEquality):
     """One PDI, or with ``*`` a query for many."""
 
     series: str
@@ -103,12 +103,12 @@ class Pdi(Named):
         return self.canonical
 
 
-def read_pdi(text: str, diagnosis: Diagnosis) -> Reading | None:
+def read_pdi(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
     """Read ``pdi://...`` and ``urn:pdi://...``."""
     if not _PREFIX.match(text):
         return None
     pdi = _read_name(text, 0, diagnosis, citing=True)
-    return Reading(pdi, "pdi", tuple(diagnosis.diagnostics))
+    return ParsedIdentifier(pdi, "pdi", tuple(diagnosis.diagnostics))
 
 
 def _read_name(text: str, start: int, diagnosis: Diagnosis, *, citing: bool) -> Pdi:

@@ -13,7 +13,7 @@ from archives.moment import Moment
 from archives.reading import Diagnosis, Malformed
 from archives.registry import Registry
 from archives.uri import read_uri
-from timegate.identifier import Named, Reading
+from timegate.identifier import CanonicalEquality, ParsedIdentifier
 from timegate.pwid import Pwid
 
 _RAW: Final = ("id_", "raw", "part")
@@ -25,7 +25,7 @@ _LISTS: Final = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReplayUrl(Named):
+class ReplayUrl(CanonicalEquality):
     """What a link into an archive names."""
 
     archive: str | None
@@ -45,7 +45,7 @@ class ReplayUrl(Named):
         return Pwid(self.archive, self.time, self.precision, self.item).canonical
 
 
-def read_replay(text: str, registry: Registry, diagnosis: Diagnosis) -> Reading | None:
+def read_replay(text: str, registry: Registry, diagnosis: Diagnosis) -> ParsedIdentifier | None:
     """Read a link into an archive of *registry*; None where it is a page like any other."""
     # Repairs count only if this turns out to be a link into an archive.
     aside = Diagnosis(strict=diagnosis.strict)
@@ -63,7 +63,7 @@ def read_replay(text: str, registry: Registry, diagnosis: Diagnosis) -> Reading 
         _read_item(item, text, aside) if item else None,
         link,
     )
-    return Reading(
+    return ParsedIdentifier(
         replay,
         "replay",
         tuple(aside.diagnostics),

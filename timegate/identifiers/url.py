@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from archives.reading import Diagnosis, Malformed
 from archives.uri import begins_with_host, canonical_uri, host_of, read_uri, scheme_of
-from timegate.identifier import Named, Reading
+from timegate.identifier import CanonicalEquality, ParsedIdentifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Url(Named):
+class Url(CanonicalEquality):
     """The URL of an original."""
 
     archive: ClassVar[None] = None
@@ -22,11 +22,13 @@ class Url(Named):
         return canonical_uri(self.item)
 
 
-def read_url(text: str, diagnosis: Diagnosis) -> Reading:
+def read_url(text: str, diagnosis: Diagnosis) -> ParsedIdentifier:
     """Read what is left when no other notation fits: a URL, or nothing we can use."""
     name, hash_sign, fragment = text.partition("#")
     url = Url(_read_http(name, diagnosis))
-    return Reading(url, "uri", tuple(diagnosis.diagnostics), fragment if hash_sign else None)
+    return ParsedIdentifier(
+        url, "uri", tuple(diagnosis.diagnostics), fragment if hash_sign else None
+    )
 
 
 def _read_http(text: str, diagnosis: Diagnosis) -> str:

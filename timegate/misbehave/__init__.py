@@ -5,7 +5,7 @@ async with misbehaving_archive(captures, fault="loop-self") as archive:
 """
 
 from timegate.misbehave.archive import Archive
-from timegate.misbehave.captures import EXAMPLE, Capture, captures_of
+from timegate.misbehave.captures import EXAMPLE, FakeCapture, captures_of
 from timegate.misbehave.faults import FAULTS
 from timegate.misbehave.server import misbehaving_archive, served
 from timegate.misbehave.site import Manner
@@ -14,7 +14,7 @@ __all__ = [
     "EXAMPLE",
     "FAULTS",
     "Archive",
-    "Capture",
+    "FakeCapture",
     "Manner",
     "captures_of",
     "misbehaving_archive",

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import parse_qsl
 
-from timegate.misbehave.captures import Capture
+from timegate.misbehave.captures import FakeCapture
 
 Form = Literal["link", "json", "cdxj"]
 FORMS: Final[tuple[Form, ...]] = ("link", "json", "cdxj")
 
 
 @dataclass(frozen=True, slots=True)
-class TimeGate:
+class TimeGateQuestion:
     """A question for the capture that is nearest."""
 
     original: str
@@ -30,7 +30,7 @@ class TimeGate:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeMap:
+class TimeMapQuestion:
     """A question for all captures."""
 
     original: str
@@ -39,7 +39,7 @@ class TimeMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayQuestion:
     """A question for one capture."""
 
     original: str
@@ -48,7 +48,7 @@ class Replay:
 
 
 @dataclass(frozen=True, slots=True)
-class Cdx:
+class CdxQuestion:
     """A question to the index."""
 
     dialect: Literal["pywb", "wayback"]
@@ -56,11 +56,11 @@ class Cdx:
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class UnknownQuestion:
     """Something this archive does not have."""
 
 
-Question = TimeGate | TimeMap | Replay | Cdx | Elsewhere
+Question = TimeGateQuestion | TimeMapQuestion | ReplayQuestion | CdxQuestion | UnknownQuestion
 
 _REPLAY: Final = re.compile(r"/web/([0-9]{4,14})(|id_)/(.++)", re.DOTALL)
 _TIMEMAP: Final = re.compile(
@@ -73,25 +73,25 @@ _TIMEGATE: Final = re.compile(r"/timegate/(.++)", re.DOTALL)
 def read_question(target: str) -> Question:
     """Read a request's target; the URI-R at its end stays as it was written."""
     if found := _TIMEGATE.fullmatch(target):
-        return TimeGate(found[1])
+        return TimeGateQuestion(found[1])
     if found := _HOP.fullmatch(target):
-        return TimeGate(found[2], int(found[1]))
+        return TimeGateQuestion(found[2], int(found[1]))
     if found := _TIMEMAP.fullmatch(target):
         form = next(form for form in FORMS if form == found[1])
-        return TimeMap(found[3], form, int(found[2]) if found[2] else None)
+        return TimeMapQuestion(found[3], form, int(found[2]) if found[2] else None)
     if found := _REPLAY.fullmatch(target):
-        return Replay(found[3], found[1], found[2])
+        return ReplayQuestion(found[3], found[1], found[2])
     return _read_cdx(target)
 
 
-def _read_cdx(target: str) -> Cdx | Elsewhere:
+def _read_cdx(target: str) -> CdxQuestion | UnknownQuestion:
     path, _, query = target.partition("?")
     parameters = dict(parse_qsl(query, keep_blank_values=True))
     if path == "/cdx":
-        return Cdx("pywb", parameters)
+        return CdxQuestion("pywb", parameters)
     if path == "/cdx/search/cdx":
-        return Cdx("wayback", parameters)
-    return Elsewhere()
+        return CdxQuestion("wayback", parameters)
+    return UnknownQuestion()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Addresses:
         part = "" if page is None else f"page{page}/"
         return f"{self.base}/timemap/{form}/{part}{original}"
 
-    def memento(self, capture: Capture, modifier: str = "") -> str:
+    def memento(self, capture: FakeCapture, modifier: str = "") -> str:
         """Write a capture's URL (URI-M)."""
         return f"{self.base}/web/{capture.stamp}{modifier}/{capture.original}"
 

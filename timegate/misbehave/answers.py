@@ -3,13 +3,26 @@
 from datetime import datetime
 from typing import Final, assert_never
 
-from timegate.misbehave.addresses import Cdx, Elsewhere, Question, Replay, TimeGate, TimeMap
-from timegate.misbehave.captures import Capture, http_date, read_http_date, read_stamp
+from timegate.misbehave.addresses import (
+    CdxQuestion,
+    Question,
+    ReplayQuestion,
+    TimeGateQuestion,
+    TimeMapQuestion,
+    UnknownQuestion,
+)
+from timegate.misbehave.captures import FakeCapture, http_date, read_http_date, read_stamp
 from timegate.misbehave.cdx import cdx
-from timegate.misbehave.links import Link, header, neighbour_links, original_link, service_links
-from timegate.misbehave.site import Site
+from timegate.misbehave.links import (
+    FakeLink,
+    header,
+    neighbour_links,
+    original_link,
+    service_links,
+)
+from timegate.misbehave.site import FakeSite
 from timegate.misbehave.timemaps import timemap
-from timegate.misbehave.wire import Answer, Fields, Request
+from timegate.misbehave.wire import Fields, WholeAnswer, WireRequest
 
 VARY: Final = ("Vary", "accept-datetime")
 PLAIN: Final = ("Content-Type", "text/plain; charset=utf-8")
@@ -19,26 +32,26 @@ class NoDate(ValueError):
     """An Accept-Datetime that RFC 7089 does not allow."""
 
 
-def right_answer(site: Site, request: Request, question: Question) -> Answer:
+def right_answer(site: FakeSite, request: WireRequest, question: Question) -> WholeAnswer:
     """Answer as a right archive does."""
     if request.method not in ("GET", "HEAD"):
-        return Answer(405, (("Allow", "GET, HEAD"), PLAIN), b"only GET and HEAD\n")
+        return WholeAnswer(405, (("Allow", "GET, HEAD"), PLAIN), b"only GET and HEAD\n")
     match question:
-        case TimeGate():
+        case TimeGateQuestion():
             return _timegate(site, request, question.original)
-        case TimeMap():
+        case TimeMapQuestion():
             return timemap(site, question)
-        case Replay():
+        case ReplayQuestion():
             return _replay(site, question)
-        case Cdx():
+        case CdxQuestion():
             return cdx(site, question)
-        case Elsewhere():
-            return Answer(404, (PLAIN,), b"nothing here\n")
+        case UnknownQuestion():
+            return WholeAnswer(404, (PLAIN,), b"nothing here\n")
         case _:
             assert_never(question)
 
 
-def asked_date(request: Request) -> datetime | None:
+def asked_date(request: WireRequest) -> datetime | None:
     """Read Accept-Datetime; None if there is none. Raises NoDate (M-12)."""
     values = request.values("Accept-Datetime")
     if not values:
@@ -49,28 +62,28 @@ def asked_date(request: Request) -> datetime | None:
     return at
 
 
-def _timegate(site: Site, request: Request, original: str) -> Answer:
+def _timegate(site: FakeSite, request: WireRequest, original: str) -> WholeAnswer:
     services = ("Link", header([original_link(original), *service_links(site, original)]))
     try:
         chosen = site.holdings.closest(original, asked_date(request))
     except NoDate as error:
-        return Answer(400, (VARY, services, PLAIN), f"{error}\n".encode())
+        return WholeAnswer(400, (VARY, services, PLAIN), f"{error}\n".encode())
     if chosen is None:
-        return Answer(404, (VARY, services, PLAIN), b"no capture of this page\n")
+        return WholeAnswer(404, (VARY, services, PLAIN), b"no capture of this page\n")
     return timegate_to(site, chosen)
 
 
-def timegate_to(site: Site, chosen: Capture) -> Answer:
+def timegate_to(site: FakeSite, chosen: FakeCapture) -> WholeAnswer:
     """Lead from the TimeGate to the *chosen* capture: M-10, or M-11 in the 200 style."""
     address = site.addresses.memento(chosen)
     if site.manner.timegate == "302":
         links = ("Link", header(_links(site, chosen)))
-        return Answer(302, (("Location", address), VARY, links))
+        return WholeAnswer(302, (("Location", address), VARY, links))
     answer = replay_of(site, chosen)
     return answer.having(*VARY).having("Content-Location", address)
 
 
-def _links(site: Site, chosen: Capture) -> list[Link]:
+def _links(site: FakeSite, chosen: FakeCapture) -> list[FakeLink]:
     original = chosen.original
     return [
         original_link(original),
@@ -79,26 +92,26 @@ def _links(site: Site, chosen: Capture) -> list[Link]:
     ]
 
 
-def _replay(site: Site, question: Replay) -> Answer:
+def _replay(site: FakeSite, question: ReplayQuestion) -> WholeAnswer:
     at = read_stamp(question.stamp)
     chosen = None if at is None else site.holdings.closest(question.original, at)
     if chosen is None:
-        return Answer(404, (PLAIN,), b"no capture of this page\n")
+        return WholeAnswer(404, (PLAIN,), b"no capture of this page\n")
     if chosen.stamp != question.stamp or chosen.original != question.original:
         return _to_the_exact_one(site, chosen, question.modifier)
     return replay_of(site, chosen)
 
 
-def _to_the_exact_one(site: Site, chosen: Capture, modifier: str) -> Answer:
+def _to_the_exact_one(site: FakeSite, chosen: FakeCapture, modifier: str) -> WholeAnswer:
     """Redirect as an intermediate resource does: an original link, nothing else (M-22)."""
     fields: Fields = (
         ("Location", site.addresses.memento(chosen, modifier)),
         ("Link", header([original_link(chosen.original)])),
     )
-    return Answer(302, fields)
+    return WholeAnswer(302, fields)
 
 
-def replay_of(site: Site, capture: Capture) -> Answer:
+def replay_of(site: FakeSite, capture: FakeCapture) -> WholeAnswer:
     """Play a capture back with its own status and the headers of a memento (M-20, M-21)."""
     fields: Fields = (
         ("Content-Type", capture.mime),
@@ -107,4 +120,4 @@ def replay_of(site: Site, capture: Capture) -> Answer:
     )
     if capture.location is not None:
         fields = (*fields, ("Location", capture.location))
-    return Answer(capture.status, fields, capture.content)
+    return WholeAnswer(capture.status, fields, capture.content)

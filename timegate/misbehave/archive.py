@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from timegate.misbehave.addresses import Addresses, read_question
-from timegate.misbehave.captures import EXAMPLE, Capture, Holdings
-from timegate.misbehave.faults.fault import Exchange, Fault
-from timegate.misbehave.journal import Journal
+from timegate.misbehave.captures import EXAMPLE, FakeCapture, FakeHoldings
+from timegate.misbehave.faults.fault import Fault, FaultContext
+from timegate.misbehave.journal import TrafficLog
 from timegate.misbehave.playing import Chance, Play, faults_named, named, played, wish
-from timegate.misbehave.site import Manner, Site
+from timegate.misbehave.site import FakeSite, Manner
 from timegate.misbehave.tls import Authority
-from timegate.misbehave.wire import Answer, Reply, Request
+from timegate.misbehave.wire import Reply, WholeAnswer, WireRequest
 
-Told = Callable[[Request, tuple[str, ...]], None]
+Told = Callable[[WireRequest, tuple[str, ...]], None]
 _PLAIN: Final = ("Content-Type", "text/plain; charset=utf-8")
 
 
@@ -25,15 +25,15 @@ class Archive:
 
     def __init__(
         self,
-        captures: Iterable[Capture] = EXAMPLE,
+        captures: Iterable[FakeCapture] = EXAMPLE,
         fault: str = "none",
         manner: Manner | None = None,
     ) -> None:
         """Hold *captures*. Raises ValueError for a fault that does not exist."""
         self.faults = faults_named(fault)
         self.manner = manner or Manner()
-        self.holdings = Holdings(captures)
-        self.journal = Journal()
+        self.holdings = FakeHoldings(captures)
+        self.journal = TrafficLog()
         self.authority = Authority()
         self.chance: Chance | None = None
         """Draws what requests meet; without it they meet all faults."""
@@ -63,21 +63,21 @@ class Archive:
         """Return TLS settings of a client that trusts this archive's authority."""
         return self.authority.client()
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: WireRequest) -> Reply:
         """Answer a request, rightly or wrongly."""
         try:
             play = wish(request) or self._usual(request)
         except ValueError as error:
-            return Answer(400, (_PLAIN,), f"{error}\n".encode())
-        site = Site(self.holdings, Addresses(self.url + play.prefix), self.manner)
-        asked = Request(request.method, play.target, request.headers)
-        exchange = Exchange(site, asked, read_question(play.target))
+            return WholeAnswer(400, (_PLAIN,), f"{error}\n".encode())
+        site = FakeSite(self.holdings, Addresses(self.url + play.prefix), self.manner)
+        asked = WireRequest(request.method, play.target, request.headers)
+        exchange = FaultContext(site, asked, read_question(play.target))
         names = named(play.faults, exchange)
         if self.tell is not None:
             self.tell(request, names)
-            exchange = Exchange(site, asked, exchange.question, announced=", ".join(names))
+            exchange = FaultContext(site, asked, exchange.question, announced=", ".join(names))
         return played(play.faults, exchange)
 
-    def _usual(self, request: Request) -> Play:
+    def _usual(self, request: WireRequest) -> Play:
         faults = self.faults if self.chance is None else self.chance.draw()
         return Play(faults, request.target)

@@ -53,7 +53,7 @@ def stamp(at: datetime) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Capture:
+class FakeCapture:
     """One copy of one page."""
 
     original: str
@@ -80,13 +80,13 @@ class Capture:
         return hashlib.sha256(self.content).hexdigest()[:32].upper()
 
 
-def captures_of(original: str, *stamps: str) -> tuple[Capture, ...]:
+def captures_of(original: str, *stamps: str) -> tuple[FakeCapture, ...]:
     """Return one capture of *original* for each of *stamps*; ValueError if one is no time."""
     times = [(digits, read_stamp(digits)) for digits in stamps]
     wrong = [digits for digits, at in times if at is None]
     if wrong:
         raise ValueError(f"no times of 4 to 14 digits: {wrong}")
-    return tuple(Capture(original, at) for _, at in times if at is not None)
+    return tuple(FakeCapture(original, at) for _, at in times if at is not None)
 
 
 EXAMPLE: Final = captures_of(
@@ -111,23 +111,23 @@ def urlkey(url: str) -> str:
     return f"{','.join(reversed(host.split('.')))}){parts.path or '/'}{query}"
 
 
-class Holdings:
+class FakeHoldings:
     """All captures, found by page."""
 
-    def __init__(self, captures: Iterable[Capture]) -> None:
-        self._pages: dict[str, list[Capture]] = {}
+    def __init__(self, captures: Iterable[FakeCapture]) -> None:
+        self._pages: dict[str, list[FakeCapture]] = {}
         for capture in sorted(captures, key=lambda capture: capture.at):
             self._pages.setdefault(urlkey(capture.original), []).append(capture)
 
-    def of(self, original: str) -> list[Capture]:
+    def of(self, original: str) -> list[FakeCapture]:
         """Return the captures of a page, oldest first; empty if there are none."""
         return self._pages.get(urlkey(original), [])
 
-    def everything(self) -> list[Capture]:
+    def everything(self) -> list[FakeCapture]:
         """Return every capture of every page."""
         return [capture for page in self._pages.values() for capture in page]
 
-    def closest(self, original: str, at: datetime | None) -> Capture | None:
+    def closest(self, original: str, at: datetime | None) -> FakeCapture | None:
         """Return the capture nearest to *at*, or the newest (M-14); the earlier of two."""
         held = self.of(original)
         if not held or at is None:
@@ -135,6 +135,6 @@ class Holdings:
         return min(held, key=lambda capture: (distance(capture, at), capture.at))
 
 
-def distance(capture: Capture, at: datetime) -> timedelta:
+def distance(capture: FakeCapture, at: datetime) -> timedelta:
     """How far apart two times are, in either direction."""
     return abs(capture.at - at)

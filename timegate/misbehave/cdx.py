@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote_plus
 
-from timegate.misbehave.addresses import Cdx
-from timegate.misbehave.captures import Capture, distance, read_stamp, urlkey
-from timegate.misbehave.site import Site
-from timegate.misbehave.wire import Answer
+from timegate.misbehave.addresses import CdxQuestion
+from timegate.misbehave.captures import FakeCapture, distance, read_stamp, urlkey
+from timegate.misbehave.site import FakeSite
+from timegate.misbehave.wire import WholeAnswer
 
 PYWB_FIELDS: Final = ("urlkey", "timestamp", "url", "mime", "status", "digest", "length")
 WAYBACK_FIELDS: Final = (
@@ -25,17 +25,17 @@ WAYBACK_FIELDS: Final = (
 )
 
 
-def cdx(site: Site, question: Cdx) -> Answer:
+def cdx(site: FakeSite, question: CdxQuestion) -> WholeAnswer:
     """Answer a look-up in the dialect that was asked for."""
     if not question.parameters.get("url"):
         body = json.dumps({"message": 'The "url" param is required'}).encode()
-        return Answer(400, (("Content-Type", "application/json"),), body)
+        return WholeAnswer(400, (("Content-Type", "application/json"),), body)
     if question.dialect == "pywb":
         return _pywb(site, question.parameters)
     return _wayback(site, question.parameters)
 
 
-def _found(site: Site, parameters: dict[str, str]) -> list[Capture]:
+def _found(site: FakeSite, parameters: dict[str, str]) -> list[FakeCapture]:
     """Return the captures asked for; bounds are included, and may be prefixes."""
     earliest, latest = parameters.get("from", ""), parameters.get("to", "")
     held = [
@@ -49,12 +49,12 @@ def _found(site: Site, parameters: dict[str, str]) -> list[Capture]:
     return held
 
 
-def _limited(found: Sequence[Capture], parameters: dict[str, str]) -> list[Capture]:
+def _limited(found: Sequence[FakeCapture], parameters: dict[str, str]) -> list[FakeCapture]:
     limit = parameters.get("limit", "")
     return list(found[: int(limit)] if limit.isascii() and limit.isdecimal() else found)
 
 
-def _values(capture: Capture) -> tuple[str, ...]:
+def _values(capture: FakeCapture) -> tuple[str, ...]:
     return (
         urlkey(capture.original),
         capture.stamp,
@@ -71,7 +71,7 @@ def _chosen(parameters: dict[str, str], fields: Sequence[str]) -> list[str]:
     return [name for name in asked.split(",") if name in fields] if asked else list(fields)
 
 
-def _pywb(site: Site, parameters: dict[str, str]) -> Answer:
+def _pywb(site: FakeSite, parameters: dict[str, str]) -> WholeAnswer:
     names = _chosen(parameters, PYWB_FIELDS)
     rows = [
         dict(zip(PYWB_FIELDS, _values(capture), strict=True))
@@ -86,10 +86,10 @@ def _pywb(site: Site, parameters: dict[str, str]) -> Answer:
         ]
         content_type = "text/x-cdxj"
     body = "".join(f"{line}\n" for line in lines).encode()
-    return Answer(200, (("Content-Type", content_type),), body)
+    return WholeAnswer(200, (("Content-Type", content_type),), body)
 
 
-def _wayback(site: Site, parameters: dict[str, str]) -> Answer:
+def _wayback(site: FakeSite, parameters: dict[str, str]) -> WholeAnswer:
     """Answer with lines of words, or with one JSON array whose first row names the fields."""
     found = _found(site, parameters)
     resumed = _after(found, parameters.get("resumeKey"))
@@ -104,23 +104,23 @@ def _wayback(site: Site, parameters: dict[str, str]) -> Answer:
     ending = [] if key is None else ["", key]
     lines = [" ".join(row) for row in rows] + ending
     body = "".join(f"{line}\n" for line in lines).encode()
-    return Answer(200, (("Content-Type", "text/plain"),), body)
+    return WholeAnswer(200, (("Content-Type", "text/plain"),), body)
 
 
-def _as_array(names: list[str], rows: list[list[str]], key: str | None) -> Answer:
+def _as_array(names: list[str], rows: list[list[str]], key: str | None) -> WholeAnswer:
     table = [names, *rows] if rows else []
     if key is not None:
         table = [*table, [], [key]]
     body = json.dumps(table).encode()
-    return Answer(200, (("Content-Type", "application/json"),), body)
+    return WholeAnswer(200, (("Content-Type", "application/json"),), body)
 
 
-def resume_key(capture: Capture) -> str:
+def resume_key(capture: FakeCapture) -> str:
     """Write where a list was cut: ``org%2Cexample%29%2F+20100101120000%21``."""
     return quote_plus(f"{urlkey(capture.original)} {capture.stamp}!")
 
 
-def _after(found: Sequence[Capture], key: str | None) -> list[Capture]:
+def _after(found: Sequence[FakeCapture], key: str | None) -> list[FakeCapture]:
     """Return what comes behind *key*, which a client may send back as it came or decoded."""
     keys = [resume_key(capture) for capture in found]
     sent = None if key is None else quote_plus(key) if "!" in key else key

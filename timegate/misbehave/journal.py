@@ -6,14 +6,14 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from timegate.misbehave.wire import Request
+from timegate.misbehave.wire import WireRequest
 
 Ending = Literal["client", "archive"]
 KEPT: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class ConnectionOpened:
     """A client connected."""
 
     connection: int
@@ -21,17 +21,17 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestSeen:
     """A client asked."""
 
     connection: int
     at: float
     """Seconds of the monotonic clock."""
-    request: Request
+    request: WireRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ConnectionClosed:
     """A connection ended, and who ended it."""
 
     connection: int
@@ -39,10 +39,10 @@ class Closed:
     by: Ending
 
 
-Entry = Opened | Asked | Closed
+Entry = ConnectionOpened | RequestSeen | ConnectionClosed
 
 
-class Journal:
+class TrafficLog:
     """The last `KEPT` things that happened, oldest first, and how many there were in all."""
 
     def __init__(self) -> None:
@@ -53,30 +53,30 @@ class Journal:
         self._changed = asyncio.Event()
 
     @property
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[WireRequest]:
         """The requests, in the order they came."""
-        return [entry.request for entry in self.entries if isinstance(entry, Asked)]
+        return [entry.request for entry in self.entries if isinstance(entry, RequestSeen)]
 
     @property
-    def closings(self) -> list[Closed]:
+    def closings(self) -> list[ConnectionClosed]:
         """The ends of connections, in order."""
-        return [entry for entry in self.entries if isinstance(entry, Closed)]
+        return [entry for entry in self.entries if isinstance(entry, ConnectionClosed)]
 
     def opened(self) -> int:
         """Note a connection; return its number."""
         self.opened_in_all += 1
-        self._note(Opened(self.opened_in_all, time.monotonic()))
+        self._note(ConnectionOpened(self.opened_in_all, time.monotonic()))
         return self.opened_in_all
 
-    def asked(self, connection: int, request: Request) -> None:
+    def asked(self, connection: int, request: WireRequest) -> None:
         """Note a request."""
         self.asked_in_all += 1
-        self._note(Asked(connection, time.monotonic(), request))
+        self._note(RequestSeen(connection, time.monotonic(), request))
 
     def closed(self, connection: int, by: Ending) -> None:
         """Note the end of a connection."""
         self.closed_in_all += 1
-        self._note(Closed(connection, time.monotonic(), by))
+        self._note(ConnectionClosed(connection, time.monotonic(), by))
 
     async def until_closed(self, connections: int = 1) -> None:
         """Wait until that many connections have ended, counted from the start."""

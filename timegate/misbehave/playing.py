@@ -10,9 +10,9 @@ from random import Random
 from typing import Final
 
 from timegate.misbehave.faults import FAULTS, fault_named
-from timegate.misbehave.faults.fault import Exchange, Fault
+from timegate.misbehave.faults.fault import Fault, FaultContext
 from timegate.misbehave.scripts import PREFLIGHT, opened
-from timegate.misbehave.wire import Answer, Reply, Request
+from timegate.misbehave.wire import Reply, WholeAnswer, WireRequest
 
 HEADER: Final = "X-Misbehaviour"
 """Says which faults an answer has."""
@@ -43,7 +43,7 @@ def is_of_requests(fault: Fault) -> bool:
     return fault.tls is None and not fault.silent and not fault.hangs_up
 
 
-def wish(request: Request) -> Play | None:
+def wish(request: WireRequest) -> Play | None:
     """Return what a request wishes for, if it does. Raises ValueError if that cannot be."""
     if found := _PREFIX.fullmatch(request.target):
         return Play(_wished(found[1]), found[2], f"/~{found[1]}")
@@ -83,19 +83,19 @@ def _is_drawn(fault: Fault) -> bool:
     return fault.name != "none" and is_of_requests(fault)
 
 
-def played(faults: tuple[Fault, ...], exchange: Exchange) -> Reply:
+def played(faults: tuple[Fault, ...], exchange: FaultContext) -> Reply:
     """Answer with all *faults*: each bends what those before it made of the right answer."""
     if exchange.request.method == "OPTIONS" and all(fault.preflights for fault in faults):
         return PREFLIGHT
     for fault in faults:
         reply = fault.reply(exchange)
-        if not isinstance(reply, Answer):
+        if not isinstance(reply, WholeAnswer):
             return reply
         exchange = replace(exchange, given=reply)
     answer = exchange.announcing(exchange.right)
     return opened(answer) if all(fault.opens for fault in faults) else answer
 
 
-def named(faults: tuple[Fault, ...], exchange: Exchange) -> tuple[str, ...]:
+def named(faults: tuple[Fault, ...], exchange: FaultContext) -> tuple[str, ...]:
     """Return the names of those *faults* that have a say in this exchange."""
     return tuple(fault.name for fault in faults if fault.concerns(exchange))

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Final
 
-from timegate.misbehave.wire import Answer, Fields
+from timegate.misbehave.wire import Fields, WholeAnswer
 
 _EXPOSED: Final = "Link, Location, Memento-Datetime, Content-Location, X-Misbehaviour"
 _OPEN: Final[Fields] = (
     ("Access-Control-Allow-Origin", "*"),
     ("Access-Control-Expose-Headers", _EXPOSED),
 )
-PREFLIGHT: Final = Answer(
+PREFLIGHT: Final = WholeAnswer(
     204,
     (
         *_OPEN,
@@ -20,14 +20,14 @@ PREFLIGHT: Final = Answer(
 )
 
 
-def opened(answer: Answer) -> Answer:
+def opened(answer: WholeAnswer) -> WholeAnswer:
     """Return *answer* with leave to read it, if it has none yet."""
     if answer.value("Access-Control-Allow-Origin") is not None:
         return answer
     return replace(answer, headers=(*answer.headers, *_OPEN))
 
 
-def closed(answer: Answer) -> Answer:
+def closed(answer: WholeAnswer) -> WholeAnswer:
     """Return *answer* without leave to read it."""
     for name, _ in _OPEN:
         answer = answer.without(name)

@@ -13,11 +13,19 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from timegate.misbehave.archive import Archive
-from timegate.misbehave.captures import EXAMPLE, Capture
+from timegate.misbehave.captures import EXAMPLE, FakeCapture
 from timegate.misbehave.journal import Ending
 from timegate.misbehave.site import Manner
 from timegate.misbehave.tls import HOST
-from timegate.misbehave.wire import MAX_HEAD, Answer, Raw, Reply, Request, read_request, written
+from timegate.misbehave.wire import (
+    MAX_HEAD,
+    RawAnswer,
+    Reply,
+    WholeAnswer,
+    WireRequest,
+    read_request,
+    written,
+)
 
 MAX_CONNECTIONS: Final = 256
 MAX_REQUESTS: Final = 10_000
@@ -26,7 +34,7 @@ MAX_REQUESTS: Final = 10_000
 
 @asynccontextmanager
 async def misbehaving_archive(
-    captures: Iterable[Capture] = EXAMPLE,
+    captures: Iterable[FakeCapture] = EXAMPLE,
     fault: str = "none",
     manner: Manner | None = None,
     *,
@@ -136,12 +144,12 @@ async def _ignore(reader: asyncio.StreamReader, manner: Manner) -> Ending:
 
 async def _send(
     reply: Reply,
-    request: Request,
+    request: WireRequest,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
 ) -> Ending | None:
     """Write a reply; return who ends the connection, None if it goes on."""
-    if isinstance(reply, Raw):
+    if isinstance(reply, RawAnswer):
         ending = await _send_raw(reply, reader, writer)
         return "archive" if ending is None and _wants_close(request) else ending
     await asyncio.sleep(reply.delay)
@@ -150,16 +158,16 @@ async def _send(
     return "archive" if _wants_close(request) else None
 
 
-def _whole(answer: Answer, request: Request) -> Answer:
+def _whole(answer: WholeAnswer, request: WireRequest) -> WholeAnswer:
     return answer.having("Connection", "close") if _wants_close(request) else answer
 
 
-def _wants_close(request: Request) -> bool:
+def _wants_close(request: WireRequest) -> bool:
     return "close" in (value.lower() for value in request.values("Connection"))
 
 
 async def _send_raw(
-    raw: Raw, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    raw: RawAnswer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> Ending | None:
     async for piece in raw.pieces:
         if reader.at_eof():

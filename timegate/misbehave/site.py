@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from timegate.misbehave.addresses import Addresses
-from timegate.misbehave.captures import Holdings
+from timegate.misbehave.captures import FakeHoldings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Manner:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class FakeSite:
     """All that an answer depends on, besides the request."""
 
-    holdings: Holdings
+    holdings: FakeHoldings
     addresses: Addresses
     manner: Manner

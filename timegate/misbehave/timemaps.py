@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from timegate.misbehave.addresses import FORMS, TimeMap
-from timegate.misbehave.captures import Capture, http_date
-from timegate.misbehave.links import Link, link, memento_link, original_link
-from timegate.misbehave.site import Site
-from timegate.misbehave.wire import Answer
+from timegate.misbehave.addresses import FORMS, TimeMapQuestion
+from timegate.misbehave.captures import FakeCapture, http_date
+from timegate.misbehave.links import FakeLink, link, memento_link, original_link
+from timegate.misbehave.site import FakeSite
+from timegate.misbehave.wire import WholeAnswer
 
 CONTENT_TYPES: Final = {
     "link": "application/link-format",
@@ -17,27 +17,27 @@ CONTENT_TYPES: Final = {
 }
 
 
-def timemap(site: Site, question: TimeMap) -> Answer:
+def timemap(site: FakeSite, question: TimeMapQuestion) -> WholeAnswer:
     """Answer with the captures of a page, or 404 if there are none."""
     form = question.form
     held = site.holdings.of(question.original)
     if not held:
-        return Answer(404, (("Content-Type", CONTENT_TYPES[form]),))
+        return WholeAnswer(404, (("Content-Type", CONTENT_TYPES[form]),))
     if form == "link":
         body = link_body(timemap_links(site, question))
     elif form == "json":
         body = json.dumps(_as_json(site, question), indent=1).encode()
     else:
         body = _as_cdxj(site, question.original)
-    return Answer(200, (("Content-Type", CONTENT_TYPES[form]),), body)
+    return WholeAnswer(200, (("Content-Type", CONTENT_TYPES[form]),), body)
 
 
-def link_body(links: Sequence[Link]) -> bytes:
+def link_body(links: Sequence[FakeLink]) -> bytes:
     """Write links as a TimeMap: one a line, no comma at the end."""
     return (",\n".join(map(str, links)) + "\n").encode()
 
 
-def timemap_links(site: Site, question: TimeMap) -> list[Link]:
+def timemap_links(site: FakeSite, question: TimeMapQuestion) -> list[FakeLink]:
     """Return what the TimeMap *question* asks for lists, in the order it lists it."""
     original = question.original
     first = [
@@ -48,13 +48,13 @@ def timemap_links(site: Site, question: TimeMap) -> list[Link]:
     return [*first, *_page_links(site, question), *_memento_links(site, question)]
 
 
-def pages(site: Site, original: str) -> list[list[Capture]]:
+def pages(site: FakeSite, original: str) -> list[list[FakeCapture]]:
     """Cut the captures of a page of the web into pages of a TimeMap."""
     held, size = site.holdings.of(original), site.manner.page_size
     return [held[start : start + size] for start in range(0, len(held), size)]
 
 
-def _listed(site: Site, question: TimeMap) -> list[Capture]:
+def _listed(site: FakeSite, question: TimeMapQuestion) -> list[FakeCapture]:
     if site.manner.timemap == "whole":
         return site.holdings.of(question.original)
     if question.page is None and site.manner.timemap == "index":
@@ -64,7 +64,7 @@ def _listed(site: Site, question: TimeMap) -> list[Capture]:
     return parts[number] if number < len(parts) else []
 
 
-def _self(site: Site, question: TimeMap) -> Link:
+def _self(site: FakeSite, question: TimeMapQuestion) -> FakeLink:
     original = question.original
     listed = _listed(site, question) or site.holdings.of(original)
     return link(
@@ -75,7 +75,7 @@ def _self(site: Site, question: TimeMap) -> Link:
     )
 
 
-def _page_links(site: Site, question: TimeMap) -> list[Link]:
+def _page_links(site: FakeSite, question: TimeMapQuestion) -> list[FakeLink]:
     """Link the other pages: all of them from an index, the next one from a page."""
     if site.manner.timemap == "whole":
         return []
@@ -93,7 +93,7 @@ def _page_links(site: Site, question: TimeMap) -> list[Link]:
     ]
 
 
-def _memento_links(site: Site, question: TimeMap) -> list[Link]:
+def _memento_links(site: FakeSite, question: TimeMapQuestion) -> list[FakeLink]:
     held = site.holdings.of(question.original)
     return [
         memento_link(site, capture, relation(capture, held))
@@ -101,7 +101,7 @@ def _memento_links(site: Site, question: TimeMap) -> list[Link]:
     ]
 
 
-def relation(capture: Capture, held: Sequence[Capture]) -> str:
+def relation(capture: FakeCapture, held: Sequence[FakeCapture]) -> str:
     """Name a capture among all that are *held*: ``first last memento`` if it is alone (M-8)."""
     words = [
         *(["first"] if capture is held[0] else []),
@@ -110,7 +110,7 @@ def relation(capture: Capture, held: Sequence[Capture]) -> str:
     return " ".join([*words, "memento"])
 
 
-def _as_json(site: Site, question: TimeMap) -> dict[str, object]:
+def _as_json(site: FakeSite, question: TimeMapQuestion) -> dict[str, object]:
     """Write the form of MemGator and Time Travel, paging included."""
     original, at = question.original, site.addresses
     held, listed = site.holdings.of(original), _listed(site, question)
@@ -136,14 +136,14 @@ def _as_json(site: Site, question: TimeMap) -> dict[str, object]:
     return document | {"mementos": mementos}
 
 
-def _entry(site: Site, capture: Capture) -> dict[str, str]:
+def _entry(site: FakeSite, capture: FakeCapture) -> dict[str, str]:
     return {
         "datetime": f"{capture.at:%Y-%m-%dT%H:%M:%SZ}",
         "uri": site.addresses.memento(capture),
     }
 
 
-def _as_cdxj(site: Site, original: str) -> bytes:
+def _as_cdxj(site: FakeSite, original: str) -> bytes:
     """Write MemGator's CDXJ, which has no pages: always whole."""
     at, held = site.addresses, site.holdings.of(original)
     lines = [

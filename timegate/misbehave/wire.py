@@ -11,7 +11,7 @@ Fields = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class WireRequest:
     """What a client asked, as it wrote it."""
 
     method: str
@@ -26,7 +26,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WholeAnswer:
     """A whole answer, which the server writes rightly: length, HEAD, keep-alive."""
 
     status: int
@@ -39,19 +39,19 @@ class Answer:
         """Return the first field called *name*."""
         return next((v for field, v in self.headers if field.lower() == name.lower()), None)
 
-    def without(self, name: str) -> "Answer":
+    def without(self, name: str) -> "WholeAnswer":
         """Return the same answer with no field called *name*."""
         kept = tuple(pair for pair in self.headers if pair[0].lower() != name.lower())
         return replace(self, headers=kept)
 
-    def having(self, name: str, value: str) -> "Answer":
+    def having(self, name: str, value: str) -> "WholeAnswer":
         """Return the same answer with one field called *name*."""
         gone = self.without(name)
         return replace(gone, headers=(*gone.headers, (name, value)))
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawAnswer:
     """Bytes that go out as they are; an empty piece only asks whether the client is there."""
 
     pieces: AsyncIterator[bytes]
@@ -61,7 +61,7 @@ class Raw:
     """Whether it ends with a TCP reset."""
 
 
-Reply = Answer | Raw
+Reply = WholeAnswer | RawAnswer
 
 
 def head(status: int, fields: Fields) -> bytes:
@@ -74,7 +74,7 @@ def head(status: int, fields: Fields) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-def written(answer: Answer, method: str) -> bytes:
+def written(answer: WholeAnswer, method: str) -> bytes:
     """Write a whole answer to a request with *method*."""
     fields = answer.headers
     if answer.status not in (204, 304):
@@ -93,7 +93,7 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
-async def read_request(reader: asyncio.StreamReader) -> Request | None:
+async def read_request(reader: asyncio.StreamReader) -> WireRequest | None:
     """Read one request head; None if the client left, or sent no HTTP.
 
     Raises LimitOverrunError past `MAX_HEAD` bytes.
@@ -108,4 +108,4 @@ async def read_request(reader: asyncio.StreamReader) -> Request | None:
         return None
     pairs = (line.partition(":") for line in lines)
     fields = tuple((name.strip().lower(), value.strip()) for name, _, value in pairs)
-    return Request(words[0], words[1], fields)
+    return WireRequest(words[0], words[1], fields)

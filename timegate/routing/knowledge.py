@@ -38,7 +38,7 @@ class Knowledge(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CombinedKnowledge:
     """Knowledge put together from maps, observations and breakers."""
 
     observations: Observations

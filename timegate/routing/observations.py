@@ -51,17 +51,17 @@ class Latency(NamedTuple):
         return int(self.median / BAND)
 
 
-class Recent(NamedTuple):
+class RecentRequest(NamedTuple):
     """How asking an archive went, once."""
 
     seconds: float
     answered: bool
 
 
-UNKNOWN: Final = Latency(UNKNOWN_LATENCY, UNKNOWN_LATENCY + BAND, known=False)
+UNOBSERVED: Final = Latency(UNKNOWN_LATENCY, UNKNOWN_LATENCY + BAND, known=False)
 
 
-class Tally(NamedTuple):
+class HoldingCount(NamedTuple):
     """How often an archive had something and how often it had not, faded up to *at*."""
 
     hits: float = 0.0
@@ -72,28 +72,28 @@ class Tally(NamedTuple):
     def total(self) -> float:
         return self.hits + self.misses
 
-    def faded(self, now: float) -> "Tally":
+    def faded(self, now: float) -> "HoldingCount":
         """Return what is left of it by *now*."""
         weight: float = 0.5 ** (max(now - self.at, 0.0) / HALF_LIFE)
-        return Tally(self.hits * weight, self.misses * weight, now)
+        return HoldingCount(self.hits * weight, self.misses * weight, now)
 
-    def with_one(self, *, hit: bool, now: float) -> "Tally":
+    def with_one(self, *, hit: bool, now: float) -> "HoldingCount":
         """Return the tally after one more answer."""
         if now - self.at < _HARDLY:
-            return Tally(self.hits + hit, self.misses + (not hit), self.at)
+            return HoldingCount(self.hits + hit, self.misses + (not hit), self.at)
         hits, misses, _ = self.faded(now)
-        return Tally(hits + hit, misses + (not hit), now)
+        return HoldingCount(hits + hit, misses + (not hit), now)
 
 
-_NEW: Final = Tally()
+_NEW: Final = HoldingCount()
 
 
 class Experience(NamedTuple):
     """What one archive answered before: in all, under a top-level domain, about a site."""
 
-    overall: Tally = Tally()
-    domain: Tally = Tally()
-    site: Tally = Tally()
+    overall: HoldingCount = HoldingCount()
+    domain: HoldingCount = HoldingCount()
+    site: HoldingCount = HoldingCount()
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class _Record:
     last_failure: float | None = None
     seen: float = 0.0
     """How many answers there are in all buckets."""
-    recent: deque[Recent] = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
+    recent: deque[RecentRequest] = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
     measured: Latency | None = None
     """Kept until the next answer: it is looked at far more often than it changes."""
 
@@ -112,7 +112,7 @@ class _Record:
         if self.measured is None:
             known = any(self.buckets)
             quantiles = Latency(self.quantile(0.5), self.quantile(0.95))
-            self.measured = quantiles if known else UNKNOWN
+            self.measured = quantiles if known else UNOBSERVED
         return self.measured
 
     def add(self, seconds: float) -> None:
@@ -140,14 +140,14 @@ class Observations:
         """*clock* tells the seconds since 1970."""
         self._clock = clock
         self._records: OrderedDict[str, _Record] = OrderedDict()
-        self._tallies: OrderedDict[tuple[str, str], Tally] = OrderedDict()
+        self._tallies: OrderedDict[tuple[str, str], HoldingCount] = OrderedDict()
 
     def note(self, archive: str, host: str, outcome: Outcome, seconds: float) -> None:
         """Remember how asking *archive* about a page of *host* went."""
         now, record = self._clock(), self._records.get(archive)
         if record is None:
             record = self._records[archive] = _Record()
-        record.recent.append(Recent(seconds, outcome != "failed"))
+        record.recent.append(RecentRequest(seconds, outcome != "failed"))
         if outcome == "failed":
             record.last_failure = now
             # A fast refusal says nothing of how fast it answers; a slow failure does.
@@ -164,11 +164,11 @@ class Observations:
         self._forget()
 
     def latency(self, archive: str) -> Latency:
-        """Return median and 95th percentile; `UNKNOWN` for an archive that was never asked."""
+        """Return median and 95th percentile; `UNOBSERVED` for an archive that was never asked."""
         record = self._records.get(archive)
-        return UNKNOWN if record is None else record.latency
+        return UNOBSERVED if record is None else record.latency
 
-    def recent(self, archive: str) -> tuple[Recent, ...]:
+    def recent(self, archive: str) -> tuple[RecentRequest, ...]:
         """Return how the last questions to *archive* went, since the start, oldest first."""
         record = self._records.get(archive)
         return () if record is None else tuple(record.recent)
@@ -186,7 +186,9 @@ class Observations:
     def experience(self, archive: str, host: str) -> Experience:
         """Return what *archive* answered before about pages like those of *host*."""
         now = self._clock()
-        tallies = (self._tallies.get((archive, scope), Tally()) for scope in _scopes(host))
+        tallies = (
+            self._tallies.get((archive, scope), HoldingCount()) for scope in _scopes(host)
+        )
         return Experience(*(tally.faded(now) for tally in tallies))
 
     def export(self) -> dict[str, object]:
@@ -209,7 +211,7 @@ class Observations:
             (name, _restored(one)) for name, one in saved.archives.items()
         )
         self._tallies = OrderedDict(
-            ((archive, scope), Tally(hits, misses, at))
+            ((archive, scope), HoldingCount(hits, misses, at))
             for archive, scope, hits, misses, at in saved.tallies
         )
         self._forget()

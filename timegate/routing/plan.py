@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from archives.model import ArchiveEntry
 from archives.surt import surt
 from archives.uri import host_of
-from timegate.resolution import Policy, Query
+from timegate.resolution import Preferences, Query
 from timegate.routing.knowledge import Knowledge
 from timegate.routing.mementomap import Presence
-from timegate.routing.observations import Experience, Tally
+from timegate.routing.observations import Experience, HoldingCount
 from timegate.routing.reasons import (
     by_experience,
     by_group,
@@ -70,7 +70,7 @@ class Skip(NamedTuple):
     reason: str
 
 
-class Plan(NamedTuple):
+class RankedArchives(NamedTuple):
     """Whom to ask, in which order, and why."""
 
     first: tuple[Step, ...]
@@ -97,12 +97,12 @@ class _Candidate(NamedTuple):
 
 def order(
     query: Query,
-    policy: Policy,
+    policy: Preferences,
     archives: Sequence[ArchiveEntry],
     knowledge: Knowledge,
     *,
     most: int | None = None,
-) -> Plan:
+) -> RankedArchives:
     """Return the plan for *query*; ties keep the order of *archives*.
 
     *most* bounds how many are asked in all, at the cost of the least promising; who is asked
@@ -125,7 +125,7 @@ def order(
     then.sort(key=lambda candidate: (candidate.resting, -candidate.worth))
     left = len(then) if most is None else max(most - len(first), 0)
     skipped += _beyond(then[left:], most)
-    return Plan(_steps(first), _steps(then[:left]), tuple(skipped))
+    return RankedArchives(_steps(first), _steps(then[:left]), tuple(skipped))
 
 
 def _target(query: Query) -> _Target:
@@ -147,7 +147,7 @@ def _beyond(cut: Iterable[_Candidate], most: int | None) -> Iterator[Skip]:
         yield Skip(candidate.step.archive, "budget", reason)
 
 
-def _unwanted(entry: ArchiveEntry, policy: Policy) -> Skip | None:
+def _unwanted(entry: ArchiveEntry, policy: Preferences) -> Skip | None:
     if policy.archives is not None and entry.id not in policy.archives:
         return Skip(entry.id, "not-chosen", "not among the archives asked for")
     if entry.id in policy.exclude:
@@ -234,5 +234,5 @@ def _chance(
     return chance + (1 - chance) * presence.rank**2
 
 
-def _refined(chance: float, tally: Tally, weight: float) -> float:
+def _refined(chance: float, tally: HoldingCount, weight: float) -> float:
     return (tally.hits + weight * chance) / (tally.total + weight)

@@ -11,12 +11,14 @@ from timegate.sharing.address import is_shared, parse_address
 from timegate.sharing.patience import patient
 
 if TYPE_CHECKING:
-    from timegate.sharing.opening import Shared
+    from timegate.sharing.opening import SharedState
 
 __all__ = ["is_shared", "open_shared", "patient"]
 
 
-def open_shared(url: str, replicas: int | None = None) -> "AbstractAsyncContextManager[Shared]":
+def open_shared(
+    url: str, replicas: int | None = None
+) -> "AbstractAsyncContextManager[SharedState]":
     """Return what is shared at *url*, to be used as a context manager. Raises ValueError.
 
     *replicas* is how many there are at least; None to count them.

@@ -25,7 +25,7 @@ _PORTS: Final[dict[Kind, int]] = {"single": 6379, "sentinel": 26379, "cluster": 
 _MOST_NODES: Final = 64
 
 
-class Secret:
+class RedisPassword:
     """Text that does not print itself."""
 
     __slots__ = ("_text",)
@@ -46,7 +46,7 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class RedisAddress:
     """What a URL says."""
 
     kind: Kind
@@ -56,7 +56,7 @@ class Address:
     """The name under which Sentinels know the server."""
     database: int = 0
     username: str | None = None
-    password: Secret = field(default_factory=lambda: Secret(""))
+    password: RedisPassword = field(default_factory=lambda: RedisPassword(""))
 
     def __str__(self) -> str:
         """Say where it is, for messages."""
@@ -70,7 +70,7 @@ def is_shared(url: str) -> bool:
     return bool(separator) and scheme in _SCHEMES
 
 
-def parse_address(url: str) -> Address:
+def parse_address(url: str) -> RedisAddress:
     """Read a URL. Raises ValueError, whose message holds nothing but the fault."""
     scheme, _, rest = url.partition("://")
     if scheme not in _SCHEMES:
@@ -80,14 +80,14 @@ def parse_address(url: str) -> Address:
     credentials, _, hosts = authority.rpartition("@")
     username, _, password = credentials.partition(":")
     master, database = _path(kind, path)
-    return Address(
+    return RedisAddress(
         kind,
         _nodes(hosts, kind),
         tls,
         master,
         database,
         unquote(username) or None,
-        Secret(unquote(password)),
+        RedisPassword(unquote(password)),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NamedTuple
 
 from timegate.sharing.connecting import Down, Word
-from timegate.sharing.patience import Attention, Bounded
+from timegate.sharing.patience import BoundedWait, ResponsiveClock
 
 _AT_ONCE: Final = 8
 """Batches under way to one server; what comes meanwhile waits, and goes together."""
@@ -34,10 +34,10 @@ class _Lane:
         self.scheduled = False
 
 
-class Batches:
+class Pipeline:
     """Gathers commands."""
 
-    def __init__(self, run: Run, attention: Attention, bound: float) -> None:
+    def __init__(self, run: Run, attention: ResponsiveClock, bound: float) -> None:
         self._run = run
         self._attention = attention
         self._bound = bound
@@ -84,7 +84,7 @@ class Batches:
 
     async def _send(self, batch: list[_Asked]) -> None:
         try:
-            async with Bounded(self._attention, self._bound, counted=False):
+            async with BoundedWait(self._attention, self._bound, counted=False):
                 answers = await self._run([asked.command for asked in batch])
         except (Down, TimeoutError) as error:
             answers = [error] * len(batch)

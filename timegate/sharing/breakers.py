@@ -7,7 +7,7 @@ more than half of the archives dead doubts its own network and tells nobody.
 from collections.abc import Mapping
 from typing import Final
 
-from timegate.sharing.client import Away, Client, Script, Spoiled
+from timegate.sharing.client import RedisClient, RedisUnavailable, Script, Spoiled
 from timegate.upstream.breaker import Breakers, Dead
 
 _KEY: Final = "timegate:1:{breakers}"
@@ -46,7 +46,7 @@ return told
 class SharedBreakers:
     """Tells the others what changed here, and heeds what they tell."""
 
-    def __init__(self, client: Client, breakers: Breakers) -> None:
+    def __init__(self, client: RedisClient, breakers: Breakers) -> None:
         self._client = client
         self._breakers = breakers
         self._told: dict[str, float] = {}
@@ -65,7 +65,7 @@ class SharedBreakers:
             reply = await self._client.script(
                 _EXCHANGE, [_KEY], *_words(forgotten, news), counted=False
             )
-        except Away:
+        except RedisUnavailable:
             return
         except Spoiled:
             await self._forget_all()
@@ -95,7 +95,7 @@ class SharedBreakers:
     async def _forget_all(self) -> None:
         try:
             await self._client.write(_KEY, "UNLINK", _KEY)
-        except (Away, Spoiled):
+        except (RedisUnavailable, Spoiled):
             return
 
 

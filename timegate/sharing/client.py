@@ -14,20 +14,20 @@ from hashlib import sha1
 from types import TracebackType
 from typing import Final, Self
 
-from timegate.sharing.address import Address
-from timegate.sharing.batches import Batches
+from timegate.sharing.address import RedisAddress
+from timegate.sharing.batches import Pipeline
 from timegate.sharing.connecting import (
-    Connection,
     Denied,
     Down,
     Missing,
+    RedisConnection,
     Spoiled,
     Word,
     connection_to,
 )
-from timegate.sharing.patience import BOUND, Attention, Bounded, Impatient
+from timegate.sharing.patience import BOUND, BoundedWait, OutOfTime, ResponsiveClock
 
-__all__ = ["Away", "Client", "Script", "Spoiled"]
+__all__ = ["RedisClient", "RedisUnavailable", "Script", "Spoiled"]
 
 _LOG: Final = logging.getLogger(__name__)
 _FIRST_PAUSE: Final = 0.25
@@ -37,7 +37,7 @@ _PROBE: Final = 1.0
 _SILENCE: Final = 60.0
 
 
-class Away(Exception):
+class RedisUnavailable(Exception):
     """The shared memory cannot say."""
 
 
@@ -51,24 +51,24 @@ class Script:
         self.digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
-class Client:
+class RedisClient:
     """The only way to the shared memory. Use as a context manager, in a running loop."""
 
     def __init__(
         self,
-        address: Address,
+        address: RedisAddress,
         *,
         bound: float = BOUND,
         monotonic: Callable[[], float] = time.monotonic,
-        connect: Callable[[Address], Connection] = connection_to,
+        connect: Callable[[RedisAddress], RedisConnection] = connection_to,
     ) -> None:
         self._address = address
         self._connection = connect(address)
         self._bound = bound
         self._monotonic = monotonic
         self._quiet_until = float("-inf")
-        self._attention = Attention()
-        self._batches = Batches(self._connection.run_all, self._attention, bound)
+        self._attention = ResponsiveClock()
+        self._batches = Pipeline(self._connection.run_all, self._attention, bound)
         self._troubles: dict[tuple[str, bool], str] = {}
         """Why a server is left alone; those with True only where it would be changed."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -145,19 +145,19 @@ class Client:
     ) -> object:
         place = self._connection.place(key)
         if self._troubles and self._is_left_alone(place, writing=writing):
-            raise Away
+            raise RedisUnavailable
         try:
-            async with Bounded(self._attention, self._bound, counted=counted):
+            async with BoundedWait(self._attention, self._bound, counted=counted):
                 return await self._batches.put(place, command)
-        except Impatient as error:
-            raise Away from error
+        except OutOfTime as error:
+            raise RedisUnavailable from error
         except Missing as error:
             if command[0] != "EVALSHA":
-                raise Away from error
+                raise RedisUnavailable from error
             raise
         except (Down, TimeoutError) as error:
             self._failed(place, key, error, writing=isinstance(error, Denied))
-            raise Away from error
+            raise RedisUnavailable from error
 
     def _is_left_alone(self, place: str, *, writing: bool) -> bool:
         troubles = self._troubles

@@ -23,7 +23,7 @@ from redis.exceptions import (
 )
 from redis.utils import HIREDIS_AVAILABLE
 
-from timegate.sharing.address import Address
+from timegate.sharing.address import RedisAddress
 from timegate.sharing.framing import Frames
 
 CONNECTIONS: Final = 64
@@ -66,7 +66,7 @@ class Missing(Exception):
     """The script is not known there (yet, or no longer)."""
 
 
-class Connection(Protocol):
+class RedisConnection(Protocol):
     """What is needed of a server, whatever it is made of. Everything raises as above."""
 
     def place(self, key: str) -> str:
@@ -86,7 +86,7 @@ class Connection(Protocol):
     async def close(self) -> None: ...
 
 
-def connection_to(address: Address) -> Connection:
+def connection_to(address: RedisAddress) -> RedisConnection:
     """Return a way to reach *address*; connects when it is used."""
     return _Clustered(address) if address.kind == "cluster" else _Single(address)
 
@@ -130,7 +130,7 @@ async def _alone(
 class _Single:
     """One server, at its address or where Sentinels say."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: RedisAddress) -> None:
         self._name = str(address)
         if address.kind == "sentinel":
             sentinel = _sentinel(address)
@@ -176,7 +176,7 @@ class _Single:
 class _Clustered:
     """Several servers, each in charge of some keys."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: RedisAddress) -> None:
         self._name = str(address)
         self._cluster = RedisCluster(
             startup_nodes=[ClusterNode(host, port) for host, port in address.nodes],
@@ -275,7 +275,7 @@ class _Options(TypedDict):
     protocol: int
 
 
-def _options(address: Address) -> _Options:
+def _options(address: RedisAddress) -> _Options:
     return {
         "username": address.username,
         "password": address.password.reveal() or None,
@@ -288,12 +288,12 @@ def _options(address: Address) -> _Options:
     }
 
 
-def _server(address: Address) -> "Redis":
+def _server(address: RedisAddress) -> "Redis":
     ((host, port),) = address.nodes
     return Redis(host=host, port=port, db=address.database, **_options(address))
 
 
-def _sentinel(address: Address) -> "Sentinel":
+def _sentinel(address: RedisAddress) -> "Sentinel":
     return Sentinel(  # type: ignore[no-untyped-call]
         list(address.nodes),
         sentinel_kwargs={"socket_timeout": _CONNECT, "retry": Retry(NoBackoff(), 0)},

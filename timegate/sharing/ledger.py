@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.source import Purpose
-from timegate.sharing.client import Away, Client, Script, Spoiled
-from timegate.sharing.own_share import OwnShare, Sent
+from timegate.sharing.client import RedisClient, RedisUnavailable, Script, Spoiled
+from timegate.sharing.own_share import LocalFallback, Sent
 from timegate.sharing.patience import BOUND
 from timegate.upstream.bucket import Window
 
@@ -99,25 +99,25 @@ return 1
 
 
 @dataclass(frozen=True, slots=True)
-class RedisLedgers:
+class RedisRateLimiters:
     """Gives each archive its ledger."""
 
-    client: Client
+    client: RedisClient
     replicas: Callable[[], int]
     """How many share each limit."""
     clock: Callable[[], float] = time.monotonic
     name: str = field(default_factory=lambda: token_hex(8))
     """Of this replica, among all."""
 
-    def of(self, entry: ArchiveEntry) -> "RedisLedger":
+    def of(self, entry: ArchiveEntry) -> "RedisRateLimiter":
         """Return the ledger of *entry*."""
-        return RedisLedger(self, entry.id, entry.limits)
+        return RedisRateLimiter(self, entry.id, entry.limits)
 
 
-class RedisLedger:
+class RedisRateLimiter:
     """The ledger of one archive."""
 
-    def __init__(self, ledgers: RedisLedgers, archive: str, limits: Limits) -> None:
+    def __init__(self, ledgers: RedisRateLimiters, archive: str, limits: Limits) -> None:
         self._client = ledgers.client
         self._clock = ledgers.clock
         self._replicas = ledgers.replicas
@@ -152,7 +152,7 @@ class RedisLedger:
             await self._tell_rest()
         try:
             wait = await self._agreed(account, name, ahead)
-        except (Away, Spoiled):
+        except (RedisUnavailable, Spoiled):
             return self._alone(account, name, ahead)
         if name and wait == 0.0:
             account.note(Sent(name, self._clock()), told=True)
@@ -173,7 +173,7 @@ class RedisLedger:
             if account.knows(epoch, told, self._clock(), lost=wait == _LOST):
                 account.left = Left(self._clock(), left)
                 return wait
-        raise Away
+        raise RedisUnavailable
 
     def _alone(self, account: "_Account", name: str, ahead: int) -> float:
         """Decide without the others."""
@@ -203,7 +203,7 @@ class RedisLedger:
                 await self._client.script(
                     _REST, [self._rest_key], int(seconds * _MICRO), milliseconds
                 )
-            except (Away, Spoiled):
+            except (RedisUnavailable, Spoiled):
                 return
         self._told_rest_until = until
 
@@ -223,7 +223,7 @@ class _Account:
     ) -> None:
         place = f"timegate:1:{{{archive}}}:{purpose}"
         self.keys = [f"{place}:sent", f"{place}:bucket"]
-        self.share = OwnShare(rate)
+        self.share = LocalFallback(rate)
         self.next_name = next_name
         most, span = Window.of(rate)
         # What the server allowed may leave as late as this; the next must not come too near.
@@ -293,9 +293,9 @@ def _checked(reply: object) -> tuple[str, float, float, int]:
             try:
                 waited, rested, number = int(wait), int(rest), int(left)
             except ValueError as error:
-                raise Away from error
+                raise RedisUnavailable from error
             known = epoch.decode()
             if waited == _LOST:
                 return known, _LOST, rested / _MICRO, 0
             return known, max(waited, 0) / _MICRO, max(rested, 0) / _MICRO, max(number, 0)
-    raise Away
+    raise RedisUnavailable

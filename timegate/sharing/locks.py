@@ -14,7 +14,7 @@ from typing import Final
 
 from archives.moment import Moment
 from timegate.resolution import Direction
-from timegate.sharing.client import Away, Client, Script, Spoiled
+from timegate.sharing.client import RedisClient, RedisUnavailable, Script, Spoiled
 from timegate.sharing.patience import branch, renew
 
 LEASE: Final = 1.5
@@ -49,7 +49,7 @@ class Locks:
     """
 
     def __init__(
-        self, client: Client, version: str, *, restricted: Collection[str] = ()
+        self, client: RedisClient, version: str, *, restricted: Collection[str] = ()
     ) -> None:
         self._client = client
         self._version = version
@@ -74,7 +74,7 @@ class Locks:
             got = await self._client.write(
                 name, "SET", name, token, "NX", "PX", int(LEASE * 1000)
             )
-        except (Away, Spoiled):
+        except (RedisUnavailable, Spoiled):
             return None
         if got is None:
             return await self._followed(name)
@@ -109,14 +109,14 @@ class Locks:
         """Whether a lock of ours is there: what has no end, or a later one, is none."""
         try:
             left = await self._client.read(name, "PTTL", name, counted=False)
-        except (Away, Spoiled):
+        except (RedisUnavailable, Spoiled):
             return False
         return isinstance(left, int) and 0 <= left <= LEASE * 1000
 
     async def _told(self, script: Script, name: str, *words: str | float) -> None:
         try:
             await self._client.script(script, [name], *words, counted=False)
-        except (Away, Spoiled):
+        except (RedisUnavailable, Spoiled):
             return
 
     def _name(self, question: Question) -> str:

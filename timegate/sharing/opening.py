@@ -10,8 +10,8 @@ from typing import Final
 from archives.model import ArchiveEntry
 from timegate.sharing.address import parse_address
 from timegate.sharing.breakers import SharedBreakers
-from timegate.sharing.client import Client
-from timegate.sharing.ledger import RedisLedger, RedisLedgers
+from timegate.sharing.client import RedisClient
+from timegate.sharing.ledger import RedisRateLimiter, RedisRateLimiters
 from timegate.sharing.locks import Locks
 from timegate.sharing.patience import BOUND
 from timegate.sharing.replicas import BEAT, Replicas
@@ -22,12 +22,12 @@ _EXCHANGE: Final = 1.0
 """Seconds after which all know that an archive is dead."""
 
 
-class Shared:
+class SharedState:
     """What is shared, in the shapes in which the rest of the program wants it."""
 
     def __init__(
         self,
-        client: Client,
+        client: RedisClient,
         replicas: int | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -37,10 +37,10 @@ class Shared:
         # moment ago.
         self.board = RedisStore(client, recent=0.0)
         self.replicas = Replicas(client, name, replicas)
-        self._ledgers = RedisLedgers(client, lambda: self.replicas.number, clock, name)
+        self._ledgers = RedisRateLimiters(client, lambda: self.replicas.number, clock, name)
         self._client = client
 
-    def ledger(self, entry: ArchiveEntry) -> RedisLedger:
+    def ledger(self, entry: ArchiveEntry) -> RedisRateLimiter:
         """Return the ledger of a host archive, for `pool.Surroundings`."""
         return self._ledgers.of(entry)
 
@@ -59,13 +59,13 @@ class Shared:
 @asynccontextmanager
 async def opened(
     url: str, replicas: int | None = None, bound: float = BOUND
-) -> AsyncGenerator[Shared]:
+) -> AsyncGenerator[SharedState]:
     """Connect to *url*; that it is away is no reason not to start. Raises ValueError.
 
     *bound*: seconds that one operation may take.
     """
-    async with Client(parse_address(url), bound=bound) as client:
-        shared = Shared(client, replicas)
+    async with RedisClient(parse_address(url), bound=bound) as client:
+        shared = SharedState(client, replicas)
         await shared.replicas.beat()
         client.keep(_every(BEAT, shared.replicas.beat))
         try:

@@ -22,7 +22,7 @@ class Sent(NamedTuple):
     moment: float
 
 
-class OwnShare:
+class LocalFallback:
     """The requests of this replica for one purpose at one archive. Pure: time is passed in."""
 
     __slots__ = ("_rate", "_sent")

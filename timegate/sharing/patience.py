@@ -33,7 +33,7 @@ _LONGEST: Final = 0.25
 """Seconds by any clock, however busy this process is."""
 
 
-class Attention:
+class ResponsiveClock:
     """A clock that stands still while this process is too busy to listen.
 
     A thousand questions at once keep the loop busy for longer than 50 ms; the answers lie in
@@ -82,17 +82,17 @@ class Attention:
             self._schedule()
 
 
-class Impatient(TimeoutError):
+class OutOfTime(TimeoutError):
     """The request has waited enough, which says nothing about the one it waited for."""
 
 
-class Patience:
+class TimeBudget:
     """What a request may still wait, or one branch of it."""
 
     __slots__ = ("_before", "_began", "_limit", "_spent", "_trunk", "_waiting")
 
     def __init__(
-        self, limit: float, spent: float = 0.0, trunk: "Patience | None" = None
+        self, limit: float, spent: float = 0.0, trunk: "TimeBudget | None" = None
     ) -> None:
         self._limit = limit
         self._spent = spent
@@ -118,9 +118,9 @@ class Patience:
         if not self._waiting:
             self.reach(spent)
 
-    def branch(self, limit: float) -> "Patience":
+    def branch(self, limit: float) -> "TimeBudget":
         """Return the patience of a branch, whose way from the beginning may be *limit* long."""
-        return Patience(limit, self._spent, self)
+        return TimeBudget(limit, self._spent, self)
 
     def reach(self, spent: float) -> None:
         """Note that one way from the beginning was *spent* seconds long."""
@@ -134,12 +134,12 @@ class Patience:
         return max(self._spent, self._before + now - self._began)
 
 
-_current: ContextVar[Patience | None] = ContextVar("patience", default=None)
+_current: ContextVar[TimeBudget | None] = ContextVar("patience", default=None)
 
 
-def patient(seconds: float = BOUND) -> During[Patience | None]:
+def patient(seconds: float = BOUND) -> During[TimeBudget | None]:
     """Let all that is started in this block wait no longer than *seconds* in sum."""
-    return During(_current, Patience(seconds))
+    return During(_current, TimeBudget(seconds))
 
 
 def branch(in_all: float = IN_ALL) -> None:
@@ -152,10 +152,10 @@ def branch(in_all: float = IN_ALL) -> None:
 def renew(seconds: float = BOUND) -> None:
     """Let what follows in this task wait anew, where it waited for something else."""
     if _current.get() is not None:
-        _current.set(Patience(seconds))
+        _current.set(TimeBudget(seconds))
 
 
-class Bounded:
+class BoundedWait:
     """A block that ends after some seconds with TimeoutError, unless it ended before."""
 
     __slots__ = (
@@ -171,7 +171,9 @@ class Bounded:
         "_timer",
     )
 
-    def __init__(self, attention: Attention, seconds: float, *, counted: bool = True) -> None:
+    def __init__(
+        self, attention: ResponsiveClock, seconds: float, *, counted: bool = True
+    ) -> None:
         self._attention = attention
         self._loop = asyncio.get_running_loop()
         self._patience = _current.get() if counted else None
@@ -186,7 +188,7 @@ class Bounded:
             self._clipped = left < self._seconds
             self._seconds = min(self._seconds, left)
             if left <= 0:
-                raise Impatient
+                raise OutOfTime
             self._patience.begin(now)
         self._attention.begin()
         self._task = asyncio.current_task()
@@ -208,7 +210,7 @@ class Bounded:
         if self._fired and self._task is not None:
             self._task.uncancel()
             if isinstance(error, asyncio.CancelledError) and not self._task.cancelling():
-                raise (Impatient if self._clipped else TimeoutError) from error
+                raise (OutOfTime if self._clipped else TimeoutError) from error
 
     def _fire(self) -> None:
         left = self._ends - self._attention.now()

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from timegate.sharing.client import Away, Client, Script, Spoiled
+from timegate.sharing.client import RedisClient, RedisUnavailable, Script, Spoiled
 
 BEAT: Final = 2.0
 """Seconds between two signs of life."""
@@ -26,7 +26,7 @@ return redis.call('ZCARD', KEYS[1])
 class Replicas:
     """Counts them. Without a count, *expected* there are."""
 
-    def __init__(self, client: Client, name: str, expected: int | None = None) -> None:
+    def __init__(self, client: RedisClient, name: str, expected: int | None = None) -> None:
         self._client = client
         self._name = name
         self._expected = expected or 1
@@ -42,7 +42,7 @@ class Replicas:
         """Say that this one is there, and count."""
         try:
             seen = await self._client.script(_BEAT, [_KEY], self._name, _SILENT, counted=False)
-        except Away:
+        except RedisUnavailable:
             return
         except Spoiled:
             await self._forget()
@@ -54,11 +54,11 @@ class Replicas:
         """Say that this one is gone."""
         try:
             await self._client.write(_KEY, "ZREM", _KEY, self._name)
-        except (Away, Spoiled):
+        except (RedisUnavailable, Spoiled):
             return
 
     async def _forget(self) -> None:
         try:
             await self._client.write(_KEY, "UNLINK", _KEY)
-        except (Away, Spoiled):
+        except (RedisUnavailable, Spoiled):
             return

@@ -16,7 +16,7 @@ from typing import Final
 from cachetools import TTLCache
 
 from timegate.cache.store import LONGEST, Clock, Kept, Stored, Unavailable
-from timegate.sharing.client import Away, Client, Spoiled
+from timegate.sharing.client import RedisClient, RedisUnavailable, Spoiled
 from timegate.sharing.connecting import Down
 
 _PREFIX: Final = "timegate:1:cache:"
@@ -41,7 +41,7 @@ class RedisStore:
 
     def __init__(
         self,
-        client: Client,
+        client: RedisClient,
         *,
         clock: Clock = time.time,
         monotonic: Callable[[], float] = time.monotonic,
@@ -74,7 +74,7 @@ class RedisStore:
         name = _PREFIX + key
         try:
             await self._client.write(name, "SET", name, _packed(name, kept), "PX", milliseconds)
-        except (Away, Spoiled):
+        except (RedisUnavailable, Spoiled):
             return
 
     async def delete(self, key: str) -> None:
@@ -83,7 +83,7 @@ class RedisStore:
         name = _PREFIX + key
         try:
             await self._client.write(name, "UNLINK", name, counted=False)
-        except (Away, Spoiled) as error:
+        except (RedisUnavailable, Spoiled) as error:
             raise self._unavailable() from error
 
     async def purge(self, prefix: str) -> int:
@@ -93,7 +93,7 @@ class RedisStore:
         try:
             async with asyncio.timeout(_PURGING):
                 return await self._purged(_PREFIX + _literally(prefix) + "*")
-        except (Away, Spoiled, Down, TimeoutError) as error:
+        except (RedisUnavailable, Spoiled, Down, TimeoutError) as error:
             raise self._unavailable() from error
 
     async def close(self) -> None:
@@ -111,7 +111,7 @@ class RedisStore:
         try:
             # Not more than a value can have, whatever lies there.
             value = await self._client.read(name, "GETRANGE", name, 0, LARGEST + _HEAD.size)
-        except Away:
+        except RedisUnavailable:
             return None
         except Spoiled:
             self.rejected += 1

@@ -1,22 +1,30 @@
 """TimeMaps: the lists of many archives, merged in order of time and written while they come."""
 
 from timegate.timemap.body import told, written
-from timegate.timemap.lists import ListMemory, Lists
-from timegate.timemap.merge import Merge, Pace, merged
-from timegate.timemap.writing import FORMATS, LINK, LINKSET, Ends, LinksetWriter, Names, Writer
+from timegate.timemap.lists import ArchiveLists, ListCache
+from timegate.timemap.merge import Merge, MergeDeadlines, merged
+from timegate.timemap.writing import (
+    FORMATS,
+    LINK,
+    LINKSET,
+    Ends,
+    LinksetWriter,
+    TimeMapLinks,
+    TimeMapWriter,
+)
 
 __all__ = [
     "FORMATS",
     "LINK",
     "LINKSET",
+    "ArchiveLists",
     "Ends",
     "LinksetWriter",
-    "ListMemory",
-    "Lists",
+    "ListCache",
     "Merge",
-    "Names",
-    "Pace",
-    "Writer",
+    "MergeDeadlines",
+    "TimeMapLinks",
+    "TimeMapWriter",
     "merged",
     "told",
     "written",

@@ -13,13 +13,15 @@ from typing import Final
 from archives.errors import ArchiveError
 from archives.model import Memento
 from timegate.timemap.merge import MOST_ITEMS, Merge
-from timegate.timemap.writing import Ends, Writer
+from timegate.timemap.writing import Ends, TimeMapWriter
 
 _SLICE: Final = 2_000
 """Captures written at once: some 4 ms, in which nobody else is served."""
 
 
-async def written(writer: Writer, merge: Merge, ends: Ends) -> AsyncGenerator[bytes, None]:
+async def written(
+    writer: TimeMapWriter, merge: Merge, ends: Ends
+) -> AsyncGenerator[bytes, None]:
     """Yield the TimeMap. Raises ArchiveError where it is not whole and nothing says so."""
     body = _merged(writer, merge, ends)
     if merge.is_whole:
@@ -34,7 +36,9 @@ async def written(writer: Writer, merge: Merge, ends: Ends) -> AsyncGenerator[by
             yield piece
 
 
-async def _merged(writer: Writer, merge: Merge, ends: Ends) -> AsyncGenerator[bytes, None]:
+async def _merged(
+    writer: TimeMapWriter, merge: Merge, ends: Ends
+) -> AsyncGenerator[bytes, None]:
     announced = frozenset(merge.failures)
     yield writer.head(ends).encode()
     line = _Line(writer)
@@ -54,7 +58,7 @@ async def _merged(writer: Writer, merge: Merge, ends: Ends) -> AsyncGenerator[by
 class _Line:
     """Captures in single file: whether one is the last is known only when another comes."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: TimeMapWriter) -> None:
         self._writer = writer
         self._held: list[Memento] = []
         self._first: Memento | None = None
@@ -96,7 +100,7 @@ def _pieces(block: list[Memento]) -> Iterator[list[Memento]]:
         yield block[start : start + _SLICE]
 
 
-def _check(writer: Writer, merge: Merge, announced: frozenset[str]) -> None:
+def _check(writer: TimeMapWriter, merge: Merge, announced: frozenset[str]) -> None:
     if writer.tells_failures:
         return
     for archive, error in merge.failures.items():

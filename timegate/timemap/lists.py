@@ -13,7 +13,7 @@ from archives.model import Memento
 from archives.source import Source
 from timegate.budget import MOST_REQUESTS, Budget, spending
 from timegate.containment import Containment
-from timegate.resolution import Policy
+from timegate.resolution import Preferences
 from timegate.timemap.merge import Merge, merged
 
 MOST_REMEMBERED: Final = 5_000
@@ -22,7 +22,7 @@ MOST_OCTETS: Final = 1024**3
 """Of all archives together. Five million captures are 700 MB."""
 
 
-class ListMemory(Protocol):
+class ListCache(Protocol):
     """What archives listed before."""
 
     async def recall_timemap(
@@ -34,13 +34,13 @@ class ListMemory(Protocol):
     ) -> None: ...
 
 
-class Lists:
+class ArchiveLists:
     """The lists of all archives."""
 
     def __init__(
         self,
         sources: Mapping[str, Source],
-        memory: ListMemory,
+        memory: ListCache,
         containment: Containment | None = None,
     ) -> None:
         self._sources = sources
@@ -49,7 +49,7 @@ class Lists:
 
     @asynccontextmanager
     async def merged(
-        self, archives: Iterable[str], original: str, policy: Policy
+        self, archives: Iterable[str], original: str, policy: Preferences
     ) -> AsyncIterator[Merge]:
         """Merge what *archives* list of *original*."""
         lists = {name: self.of(name, original, policy) for name in archives}
@@ -60,7 +60,7 @@ class Lists:
             yield merge
 
     async def of(
-        self, archive: str, original: str, policy: Policy
+        self, archive: str, original: str, policy: Preferences
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Yield the captures that *archive* lists in batches, oldest first."""
         known = None

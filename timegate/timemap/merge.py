@@ -26,7 +26,7 @@ _uri: Final = itemgetter(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class MergeDeadlines:
     """How many seconds archives have."""
 
     soft: float = 2.0
@@ -50,7 +50,7 @@ class Merge:
         self._original = original
         self._live: list[Lane] = []
         self._late: list[Lane] = []
-        self._pace = Pace()
+        self._pace = MergeDeadlines()
         self._waited = 0.0
         self.failures: dict[str, ArchiveError] = {}
         """Archives of which captures may be missing, and why."""
@@ -88,7 +88,7 @@ class Merge:
             return None
         return len({(second(c), c[1]) for lane in self._lanes for c in lane.captures})
 
-    async def begin(self, pace: Pace) -> None:
+    async def begin(self, pace: MergeDeadlines) -> None:
         """Wait until the archives have begun; those that have not are late from then on."""
         self._pace = pace
         lanes = self._lanes

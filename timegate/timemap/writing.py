@@ -25,7 +25,7 @@ _UNSAFE: Final = bytes(
 _LEAP: Final = "60"
 
 
-class Names(NamedTuple):
+class TimeMapLinks(NamedTuple):
     """What a TimeMap is about, and where it and its likes are."""
 
     original: str
@@ -34,7 +34,7 @@ class Names(NamedTuple):
     """By format."""
 
     @classmethod
-    def of(cls, original: str, base_url: str) -> "Names":
+    def of(cls, original: str, base_url: str) -> "TimeMapLinks":
         """Return the names under which *base_url* answers for *original*."""
         target, base = header_safe(original), base_url.rstrip("/")
         timemaps = {name: f"{base}/timemap/{name}/{target}" for name in _TYPES}
@@ -48,7 +48,7 @@ class Ends(NamedTuple):
     last: Memento | None
 
 
-class Writer(Protocol):
+class TimeMapWriter(Protocol):
     """Writes one TimeMap: the head, the first capture, many others, the last, and the tail.
 
     Where there is one capture only, it is the first and the last at once.
@@ -73,7 +73,7 @@ class LinkWriter:
     type = LINK
     tells_failures = False
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: TimeMapLinks) -> None:
         self._names = names
 
     def head(self, ends: Ends) -> str:
@@ -112,7 +112,7 @@ class JsonWriter:
     type = JSON
     tells_failures = True
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: TimeMapLinks) -> None:
         self._names = names
 
     def head(self, ends: Ends) -> str:  # noqa: ARG002
@@ -156,7 +156,7 @@ class CdxjWriter:
     type = CDXJ
     tells_failures = False
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: TimeMapLinks) -> None:
         self._names = names
 
     def head(self, ends: Ends) -> str:  # noqa: ARG002
@@ -199,7 +199,7 @@ class LinksetWriter:
     type = LINKSET
     tells_failures = False
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: TimeMapLinks) -> None:
         self._names = names
 
     def head(self, ends: Ends) -> str:

@@ -32,11 +32,11 @@ _CODINGS: Final = ("chunked", "identity")
 Octets = bytes | bytearray | memoryview
 
 
-class Broken(Exception):
+class BrokenResponse(Exception):
     """Something arrived that is no HTTP, or too much of it."""
 
 
-class Answer:
+class UpstreamResponse:
     """One answer, as far as it has arrived."""
 
     __slots__ = (
@@ -104,7 +104,7 @@ class Answer:
             parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
             if not self.complete:
-                raise Broken(self._why or str(error)) from error
+                raise BrokenResponse(self._why or str(error)) from error
             # The answer is whole; what follows is no answer of ours.
             self._spoiled = True
         if not self.has_head:
@@ -169,9 +169,9 @@ class Answer:
     def on_message_complete(self) -> None:
         self.complete = self.has_head
 
-    def _broken(self, why: str) -> Broken:
+    def _broken(self, why: str) -> BrokenResponse:
         self._why = why
-        return Broken(why)
+        return BrokenResponse(why)
 
     def _pass_interim(self, status: int) -> None:
         if status < 100 or status == 101:
@@ -227,10 +227,10 @@ class Answer:
     def _check_unfinished_head(self, data: Octets) -> None:
         limit = INTERIM_LIMIT if self._interim else HEAD_LIMIT
         if self.received > limit or len(self._fields) > FIELD_COUNT:
-            raise Broken(f"{self.received:,} bytes and the head is not at its end")
+            raise BrokenResponse(f"{self.received:,} bytes and the head is not at its end")
         self._tail = (self._tail + bytes(data[-3:]))[-3:]
 
     def _check_padding(self, size: int) -> None:
         self._padding += size
         if self._padding > _PADDING_LIMIT:
-            raise Broken(f"{self._padding:,} bytes between two pieces of the body")
+            raise BrokenResponse(f"{self._padding:,} bytes between two pieces of the body")

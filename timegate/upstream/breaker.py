@@ -84,7 +84,7 @@ FRESH: Final = Circuit()
 """That of an archive whose last answer was good, or that was never asked."""
 
 
-class Admission(NamedTuple):
+class BreakerDecision(NamedTuple):
     """Whether to ask, and if not, in how many seconds."""
 
     admitted: bool
@@ -92,7 +92,7 @@ class Admission(NamedTuple):
     why: str = ""
 
 
-_ADMITTED: Final = Admission(admitted=True)
+_ADMITTED: Final = BreakerDecision(admitted=True)
 
 
 class Dead(NamedTuple):
@@ -125,7 +125,7 @@ class Breakers:
         """For the health page."""
         return self._circuits[archive].standing(self._clock())
 
-    def admit(self, archive: str) -> Admission:
+    def admit(self, archive: str) -> BreakerDecision:
         """Decide on one request; who is admitted must `report` how it went."""
         circuit = self._circuits[archive]
         if circuit.opens_until is None:
@@ -135,10 +135,10 @@ class Breakers:
             self._circuits[archive] = circuit.sent()
             return _ADMITTED
         if circuit.standing(now) == "half-open":
-            return Admission(admitted=False, retry_after=1.0, why="it is being probed")
+            return BreakerDecision(admitted=False, retry_after=1.0, why="it is being probed")
         remaining = (circuit.opens_until or now) - now
         why = f"{circuit.failures} failures in a row"
-        return Admission(admitted=False, retry_after=remaining, why=why)
+        return BreakerDecision(admitted=False, retry_after=remaining, why=why)
 
     @property
     def number(self) -> int:

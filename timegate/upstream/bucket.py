@@ -67,7 +67,7 @@ def full(rate: Rate, now: float) -> "array[float]":
     return cells
 
 
-class Bucket:
+class TokenBucket:
     """Tokens that drip in at a rate and are taken one by one, never too many in a window."""
 
     __slots__ = ("_burst", "_cells", "_per_second", "_window")

@@ -185,7 +185,7 @@ def _coding(field: str) -> str:
     return codings[0] if codings else ""
 
 
-class Decoder:
+class ContentDecoder:
     """Turns the octets of one body, as received, into its content."""
 
     def __init__(self, content_encoding: str, limit: int) -> None:

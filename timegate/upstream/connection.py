@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from timegate.turnstile import Turnstile
+from timegate.turnstile import FairTurns
 from timegate.upstream.egress import Endpoint
-from timegate.upstream.http1 import Connection, Dropped
-from timegate.upstream.names import Names
+from timegate.upstream.http1 import ConnectionDropped, Http1Connection
+from timegate.upstream.names import DnsCache
 from timegate.upstream.racing import TOO_LATE, first_connected
 from timegate.upstream.translation import ForbiddenAddress
 
@@ -30,12 +30,12 @@ Refusal = Callable[[str], str | None]
 class Dialling:
     """What is the same for all connections."""
 
-    names: Names
+    names: DnsCache
     tls: Callable[[], ssl.SSLContext]
     buffer: bytearray
     connect_seconds: float
     tls_seconds: float
-    answers: Turnstile = field(default_factory=lambda: Turnstile(_AT_A_TURN))
+    answers: FairTurns = field(default_factory=lambda: FairTurns(_AT_A_TURN))
     """Where answers of all archives wait until they are read."""
 
 
@@ -46,8 +46,8 @@ class Connections:
         self._at_once = at_once
         self._refusal = refusal
         self._dialling = dialling
-        self._open: set[Connection] = set()
-        self._idle: list[Connection] = []
+        self._open: set[Http1Connection] = set()
+        self._idle: list[Http1Connection] = []
         self._closed: asyncio.Future[None] | None = None
 
     async def turn(self) -> None:
@@ -59,7 +59,7 @@ class Connections:
         """How many are open, busy or not."""
         return len(self._open)
 
-    def idle(self, endpoint: Endpoint) -> Connection | None:
+    def idle(self, endpoint: Endpoint) -> Http1Connection | None:
         """Return the last used of the unused connections to *endpoint*, if there is one."""
         for index in range(len(self._idle) - 1, -1, -1):
             connection = self._idle[index]
@@ -69,12 +69,12 @@ class Connections:
                     return connection
         return None
 
-    async def opened(self, endpoint: Endpoint) -> Connection:
+    async def opened(self, endpoint: Endpoint) -> Http1Connection:
         """Open a connection. Raises OSError, also ForbiddenAddress and UnknownName."""
         while self._idle and len(self._open) >= self._at_once:
             self._idle.pop(0).close()
         sock = await self._connected(endpoint)
-        connection = Connection(endpoint, self._dialling.buffer, self._forget)
+        connection = Http1Connection(endpoint, self._dialling.buffer, self._forget)
         self._open.add(connection)
         try:
             await self._handed_over(sock, connection)
@@ -84,7 +84,7 @@ class Connections:
             raise
         return connection
 
-    def give_back(self, connection: Connection) -> None:
+    def give_back(self, connection: Http1Connection) -> None:
         """End the exchange on *connection*, and keep it if it can be used again."""
         if connection.finish():
             self._idle.append(connection)
@@ -111,7 +111,7 @@ class Connections:
         names.prefer(endpoint.host, address)
         return sock
 
-    async def _handed_over(self, sock: socket.socket, connection: Connection) -> None:
+    async def _handed_over(self, sock: socket.socket, connection: Http1Connection) -> None:
         loop = asyncio.get_running_loop()
         if connection.endpoint.scheme == "http":
             await loop.create_connection(lambda: connection, sock=sock)
@@ -128,9 +128,9 @@ class Connections:
             raise TimeoutError(TOO_LATE) from None
         except ConnectionError as error:
             # What asyncio raises here has neither number nor words.
-            raise Dropped("ended the TLS handshake") from error
+            raise ConnectionDropped("ended the TLS handshake") from error
 
-    def _forget(self, connection: Connection) -> None:
+    def _forget(self, connection: Http1Connection) -> None:
         self._open.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)

@@ -14,11 +14,11 @@ from typing import Final
 from archives.errors import Misbehaved, Refused
 from archives.source import Purpose, Request
 from timegate.secret import Secret
-from timegate.upstream.answer import Answer
-from timegate.upstream.coding import BadCoding, Decoder
+from timegate.upstream.answer import UpstreamResponse
+from timegate.upstream.coding import BadCoding, ContentDecoder
 from timegate.upstream.connection import Connections
 from timegate.upstream.egress import Egress, Endpoint, Target
-from timegate.upstream.http1 import Connection, Dropped, Pace
+from timegate.upstream.http1 import ConnectionDropped, Http1Connection, ResponseTimeouts
 from timegate.upstream.retry_after import seconds_to_wait
 from timegate.upstream.translation import FOREIGN, explained, explained_in_body
 
@@ -70,7 +70,11 @@ class HttpReply:
     __slots__ = ("_answer", "_archive", "_connection", "_purpose", "headers", "status", "url")
 
     def __init__(
-        self, archive: str, request: Request, connection: Connection, answer: Answer
+        self,
+        archive: str,
+        request: Request,
+        connection: Http1Connection,
+        answer: UpstreamResponse,
     ) -> None:
         self.url = request.url
         self.status = answer.status
@@ -83,7 +87,7 @@ class HttpReply:
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body, content coding removed; see `Reply`."""
         try:
-            decoder = Decoder(self.headers.get("content-encoding", ""), self._limit())
+            decoder = ContentDecoder(self.headers.get("content-encoding", ""), self._limit())
             while data := await self._read():
                 for piece in decoder.decode(data):
                     yield piece
@@ -133,7 +137,7 @@ class HttpFetcher:
     def __call__(self, request: Request) -> "_Exchange":
         return _Exchange(self, request)
 
-    async def begin(self, request: Request) -> tuple[Connection, HttpReply]:
+    async def begin(self, request: Request) -> tuple[Http1Connection, HttpReply]:
         """Send *request*; return what is to be given back to `end`, and the reply."""
         target = self._egress.check(request.url)
         octets = self._octets(request, target)
@@ -148,13 +152,13 @@ class HttpFetcher:
             raise Refused(self._archive, request.url, reply.status, wait)
         return connection, reply
 
-    def end(self, connection: Connection) -> None:
+    def end(self, connection: Http1Connection) -> None:
         """End the exchange; a body that was not read to its end is given up."""
         self._connections.give_back(connection)
 
     async def _answered(
         self, request: Request, endpoint: Endpoint, octets: bytes
-    ) -> tuple[Connection, Answer]:
+    ) -> tuple[Http1Connection, UpstreamResponse]:
         pace, to_head = self._pace(request.purpose), request.method == "HEAD"
         connection = self._connections.idle(endpoint)
         if connection is not None:
@@ -169,24 +173,33 @@ class HttpFetcher:
         return connection, await self._asked(connection, octets, pace, to_head=to_head)
 
     async def _asked(
-        self, connection: Connection, octets: bytes, pace: Pace, *, to_head: bool
-    ) -> Answer:
+        self,
+        connection: Http1Connection,
+        octets: bytes,
+        pace: ResponseTimeouts,
+        *,
+        to_head: bool,
+    ) -> UpstreamResponse:
         try:
             answer = await connection.ask(octets, pace, to_head=to_head)
             await self._connections.turn()
         except BaseException as error:
-            stale = isinstance(error, Dropped) and connection.used and not connection.heard
+            stale = (
+                isinstance(error, ConnectionDropped)
+                and connection.used
+                and not connection.heard
+            )
             self.end(connection)
             if stale:
                 raise _Stale from error
             raise
         return answer
 
-    def _pace(self, purpose: Purpose) -> Pace:
+    def _pace(self, purpose: Purpose) -> ResponseTimeouts:
         limits = self._timeouts
         total = limits.total_memento if purpose == "memento" else limits.total
         now = asyncio.get_running_loop().time()
-        return Pace(limits.first_byte, limits.stall, now + total)
+        return ResponseTimeouts(limits.first_byte, limits.stall, now + total)
 
     def _octets(self, request: Request, target: Target) -> bytes:
         endpoint, path = target
@@ -206,7 +219,7 @@ class _Exchange:
     def __init__(self, fetcher: HttpFetcher, request: Request) -> None:
         self._fetcher = fetcher
         self._request = request
-        self._connection: Connection | None = None
+        self._connection: Http1Connection | None = None
 
     async def __aenter__(self) -> HttpReply:
         self._connection, reply = await self._fetcher.begin(self._request)

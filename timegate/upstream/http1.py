@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, NamedTuple, cast
 
-from timegate.upstream.answer import Answer, Broken
+from timegate.upstream.answer import BrokenResponse, UpstreamResponse
 from timegate.upstream.egress import Endpoint
 
 BUFFER: Final = 64 * 1024
@@ -18,7 +18,7 @@ _HELD: Final = 64 * 1024
 """Octets of a body that may wait for their reader before the sender has to."""
 
 
-class Dropped(ConnectionError):
+class ConnectionDropped(ConnectionError):
     """The connection ended before the head of an answer had arrived."""
 
 
@@ -26,7 +26,7 @@ class BrokenOff(ConnectionError):
     """The connection ended before the end of a body."""
 
 
-class Pace(NamedTuple):
+class ResponseTimeouts(NamedTuple):
     """How long an answer may take."""
 
     first_byte: float
@@ -35,14 +35,14 @@ class Pace(NamedTuple):
     """In the time of the loop."""
 
 
-class Connection(asyncio.BufferedProtocol):
+class Http1Connection(asyncio.BufferedProtocol):
     """A connection, and the answer that is arriving on it."""
 
     def __init__(
         self,
         endpoint: Endpoint,
         buffer: bytearray,
-        lost: "Callable[[Connection], None]",
+        lost: "Callable[[Http1Connection], None]",
     ) -> None:
         self.endpoint = endpoint
         self.used = False
@@ -53,11 +53,11 @@ class Connection(asyncio.BufferedProtocol):
         self._octets = memoryview(buffer)
         self._lost = lost
         self._transport: asyncio.Transport | None = None
-        self._answer: Answer | None = None
+        self._answer: UpstreamResponse | None = None
         self._news: asyncio.Future[None] | None = None
         self._trouble: Exception | None = None
         self._paused = False
-        self._pace = Pace(0.0, 0.0, 0.0)
+        self._pace = ResponseTimeouts(0.0, 0.0, 0.0)
         self._deadline = 0.0
         self._late = ""
         self._timer: asyncio.TimerHandle | None = None
@@ -78,15 +78,17 @@ class Connection(asyncio.BufferedProtocol):
         """Whether any octet of an answer to the last request has arrived."""
         return self._answer is not None and self._answer.received > 0
 
-    async def ask(self, request: bytes, pace: Pace, *, to_head: bool) -> Answer:
+    async def ask(
+        self, request: bytes, pace: ResponseTimeouts, *, to_head: bool
+    ) -> UpstreamResponse:
         """Send *request* and return the answer as soon as its head is there.
 
         Raises Dropped, Broken, TimeoutError. Whoever asked must `finish`, whatever happens.
         """
         transport = self._transport
         if transport is None or transport.is_closing():
-            raise Dropped("closed the connection without an answer")
-        self._answer = answer = Answer(to_head=to_head)
+            raise ConnectionDropped("closed the connection without an answer")
+        self._answer = answer = UpstreamResponse(to_head=to_head)
         self._pace = pace
         self._due(self._loop.time() + pace.first_byte, "did not answer in time")
         transport.write(request)
@@ -95,7 +97,7 @@ class Connection(asyncio.BufferedProtocol):
         self.used = True
         return answer
 
-    async def read(self, answer: Answer) -> bytes:
+    async def read(self, answer: UpstreamResponse) -> bytes:
         """Return the next part of the body of *answer*; nothing at its end.
 
         Raises BrokenOff, Broken, TimeoutError.
@@ -144,7 +146,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         try:
             answer.feed(self._octets[:nbytes])
-        except Broken as error:
+        except BrokenResponse as error:
             self._fail(error)
             return
         if answer.has_head and not answer.complete:
@@ -181,7 +183,7 @@ class Connection(asyncio.BufferedProtocol):
         self._wake()
         self.close()
 
-    def _pause(self, answer: Answer) -> None:
+    def _pause(self, answer: UpstreamResponse) -> None:
         """Let the sender wait until somebody reads; that is no silence of theirs."""
         if self._transport is not None and not self._paused and not answer.complete:
             self._paused = True
@@ -217,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
             self._fail(TimeoutError(self._late))
 
 
-def _ended(answer: Answer, error: Exception | None) -> Exception:
+def _ended(answer: UpstreamResponse, error: Exception | None) -> Exception:
     """Say what the end of a connection means for *answer*, which is not complete."""
     how = "closed the connection"
     if isinstance(error, OSError):
@@ -225,5 +227,5 @@ def _ended(answer: Answer, error: Exception | None) -> Exception:
     if answer.has_head:
         return BrokenOff(how)
     if answer.received:
-        return Dropped(f"{how} in the middle of a head")
-    return Dropped(how if error else f"{how} without an answer")
+        return ConnectionDropped(f"{how} in the middle of a head")
+    return ConnectionDropped(how if error else f"{how} without an answer")

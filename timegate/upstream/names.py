@@ -86,7 +86,7 @@ class SystemResolver(AbstractResolver):
 
 
 @dataclass(slots=True)
-class Known:
+class KnownAddresses:
     """The addresses of a name, by the clock of who looked it up."""
 
     addresses: list[str]
@@ -96,11 +96,11 @@ class Known:
     """One that answered where those before it did not."""
 
 
-AddressBook = dict[str, Known]
+AddressBook = dict[str, KnownAddresses]
 """By name; as many as registries have hosts, nobody else is connected to."""
 
 
-class Names:
+class DnsCache:
     """The addresses of names, remembered for a minute, and longer in need."""
 
     def __init__(
@@ -172,7 +172,7 @@ class Names:
         if better:
             # Those whom DNS names first may be dead still.
             addresses = _led_by(better, addresses)
-        self._known[host] = Known(addresses, now + _KEPT, now + _LAST_GOOD, better)
+        self._known[host] = KnownAddresses(addresses, now + _KEPT, now + _LAST_GOOD, better)
         return addresses
 
     def _not_found(self, host: str, error: OSError) -> list[str] | UnknownName:

@@ -1,8 +1,8 @@
 """Asks an archive no faster than it allows, and not at all while it has asked us to wait.
 
 Archives ban those who do not: MemGator lost four of them on a single day. What has been sent
-and until when to rest is kept in a `Ledger`, so that several workers can share one; who waits
-in this process queues at the archive's `Door`, first come, first served.
+and until when to rest is kept in a `RateLimiter`, so that several workers can share one; who waits
+in this process queues at the archive's `RequestQueue`, first come, first served.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from archives.errors import Queued, Refused, Resting
 from archives.model import Limits
 from archives.source import Fetcher, Purpose, Reply, Request
-from timegate.upstream.bucket import Bucket, full
+from timegate.upstream.bucket import TokenBucket, full
 
 _PURPOSES: Final[tuple[Purpose, ...]] = ("memento", "index")
 # 403 is not among them: it is about one page far more often than about us.
@@ -22,7 +22,7 @@ _TICK: Final = 0.1
 """Timers fire a little late; who was promised a token in time shall get it."""
 
 
-class Ledger(Protocol):
+class RateLimiter(Protocol):
     """What an archive has been asked, and until when it wants to be left alone."""
 
     async def outlook(self, purpose: Purpose, ahead: int) -> float:
@@ -42,14 +42,14 @@ class Ledger(Protocol):
         ...
 
 
-class LocalLedger:
+class LocalRateLimiter:
     """A ledger for one process."""
 
     def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
         now = clock()
-        self._buckets: dict[Purpose, Bucket] = {
-            "memento": Bucket(limits.memento, full(limits.memento, now)),
-            "index": Bucket(limits.index, full(limits.index, now)),
+        self._buckets: dict[Purpose, TokenBucket] = {
+            "memento": TokenBucket(limits.memento, full(limits.memento, now)),
+            "index": TokenBucket(limits.index, full(limits.index, now)),
         }
         self._rests_until = now
         self._clock = clock
@@ -67,10 +67,10 @@ class LocalLedger:
         return max(0.0, self._rests_until - self._clock())
 
 
-class Door:
+class RequestQueue:
     """Where requests to one host wait their turn; archives with the same host share it."""
 
-    def __init__(self, ledger: Ledger, at_once: int) -> None:
+    def __init__(self, ledger: RateLimiter, at_once: int) -> None:
         self.ledger = ledger
         self._slots = asyncio.Semaphore(at_once)
         self._turns = {purpose: asyncio.Lock() for purpose in _PURPOSES}
@@ -154,7 +154,7 @@ class Door:
         return got
 
 
-def polite(fetch: Fetcher, archive: str, door: Door, patience: float) -> Fetcher:
+def rate_limited(fetch: Fetcher, archive: str, door: RequestQueue, patience: float) -> Fetcher:
     """Return a `Fetcher` that sends through *door* what *fetch* would send at once."""
 
     def politely(request: Request) -> _Polite:
@@ -169,7 +169,12 @@ class _Polite:
     __slots__ = ("_archive", "_door", "_fetch", "_inner", "_patience", "_request")
 
     def __init__(
-        self, fetch: Fetcher, archive: str, request: Request, door: Door, patience: float
+        self,
+        fetch: Fetcher,
+        archive: str,
+        request: Request,
+        door: RequestQueue,
+        patience: float,
     ) -> None:
         self._fetch = fetch
         self._archive = archive

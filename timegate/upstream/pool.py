@@ -28,13 +28,18 @@ from timegate.upstream.connection import Connections, Dialling
 from timegate.upstream.egress import Egress, Endpoint, target
 from timegate.upstream.fetcher import HttpFetcher, Timeouts
 from timegate.upstream.http1 import BUFFER
-from timegate.upstream.names import AddressBook, BoundedResolver, Names, SystemResolver
-from timegate.upstream.politeness import Door, Ledger, LocalLedger, polite
-from timegate.upstream.trace import Exchange, traced
+from timegate.upstream.names import AddressBook, BoundedResolver, DnsCache, SystemResolver
+from timegate.upstream.politeness import (
+    LocalRateLimiter,
+    RateLimiter,
+    RequestQueue,
+    rate_limited,
+)
+from timegate.upstream.trace import UpstreamExchange, logged
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class UpstreamSettings:
     """How archives are asked, as far as it does not depend on the archive."""
 
     contact: str
@@ -64,15 +69,15 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class UpstreamEnvironment:
     """What a test or a cluster puts in the place of the real thing."""
 
     clock: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = random.random
     resolver: Callable[[], AbstractResolver] | None = None
-    ledger: Callable[[ArchiveEntry], Ledger] | None = None
+    ledger: Callable[[ArchiveEntry], RateLimiter] | None = None
     """The politeness of a host archive; None to count in this process alone."""
-    record: Callable[[Exchange], None] | None = None
+    record: Callable[[UpstreamExchange], None] | None = None
     """Takes every exchange with every archive."""
     addresses: AddressBook | None = None
     """What is known of names already; None to begin with nothing."""
@@ -84,18 +89,18 @@ class Fetchers(dict[str, Fetcher]):
     def __init__(self, breakers: Breakers) -> None:
         super().__init__()
         self.breakers = breakers
-        self.doors: dict[str, Door] = {}
+        self.doors: dict[str, RequestQueue] = {}
         """Where requests to each archive wait."""
 
 
 @asynccontextmanager
 async def open_fetchers(
     entries: Collection[ArchiveEntry],
-    settings: Settings,
-    surroundings: Surroundings | None = None,
+    settings: UpstreamSettings,
+    surroundings: UpstreamEnvironment | None = None,
 ) -> AsyncGenerator[Fetchers]:
     """Open what is needed to ask *entries*, and close it at the end."""
-    around = surroundings or Surroundings()
+    around = surroundings or UpstreamEnvironment()
     breakers = Breakers((entry.id for entry in entries), around.clock, around.chance)
     fetchers = Fetchers(breakers)
     async with AsyncExitStack() as stack:
@@ -103,10 +108,10 @@ async def open_fetchers(
         for entry in entries:
             fetch = houses.network(entry)
             door = fetchers.doors[entry.id] = houses.door(entry)
-            fetch = polite(fetch, entry.id, door, settings.patience)
+            fetch = rate_limited(fetch, entry.id, door, settings.patience)
             fetch = breaking(fetch, entry.id, breakers, around.clock)
             if around.record is not None:
-                fetch = traced(fetch, entry.id, around.record, around.clock)
+                fetch = logged(fetch, entry.id, around.record, around.clock)
             fetchers[entry.id] = fetch
         yield fetchers
 
@@ -117,24 +122,24 @@ class _Houses:
     def __init__(
         self,
         entries: Collection[ArchiveEntry],
-        settings: Settings,
-        surroundings: Surroundings,
+        settings: UpstreamSettings,
+        surroundings: UpstreamEnvironment,
         stack: AsyncExitStack,
     ) -> None:
         self._by_id = {entry.id: entry for entry in entries}
         self._settings = settings
         self._around = surroundings
         self._stack = stack
-        self._doors: dict[str, Door] = {}
+        self._doors: dict[str, RequestQueue] = {}
         self._connections: dict[tuple[str, bool], Connections] = {}
         self._egresses: dict[tuple[str, bool], list[Egress]] = {}
         self._dialling = self._dialled()
 
-    def door(self, entry: ArchiveEntry) -> Door:
+    def door(self, entry: ArchiveEntry) -> RequestQueue:
         house = _house(entry)
         if house not in self._doors:
             host = self._host(entry)
-            self._doors[house] = Door(self._ledger(host), host.limits.at_once)
+            self._doors[house] = RequestQueue(self._ledger(host), host.limits.at_once)
         return self._doors[house]
 
     def network(self, entry: ArchiveEntry) -> Fetcher:
@@ -160,10 +165,10 @@ class _Houses:
         parts = None if address is None else target(address)
         return None if secret is None or parts is None else (parts.endpoint, secret)
 
-    def _ledger(self, host: ArchiveEntry) -> Ledger:
+    def _ledger(self, host: ArchiveEntry) -> RateLimiter:
         if self._around.ledger is not None:
             return self._around.ledger(host)
-        return LocalLedger(host.limits, self._around.clock)
+        return LocalRateLimiter(host.limits, self._around.clock)
 
     def _opened(self, entry: ArchiveEntry, residents: list[Egress]) -> Connections:
         def refusal(address: str) -> str | None:
@@ -181,7 +186,7 @@ class _Houses:
         make = self._around.resolver or _resolver(system=self._settings.system_resolver)
         limits = self._settings.timeouts
         bounded = BoundedResolver(make(), limits.connect)
-        names = Names(bounded, time.monotonic, self._around.addresses)
+        names = DnsCache(bounded, time.monotonic, self._around.addresses)
         self._stack.push_async_callback(names.close)
         tls = self._settings.tls
         trusted = cache(_system_tls) if tls is None else lambda: tls

@@ -17,14 +17,14 @@ from typing import Final
 
 from archives.model import ArchiveEntry, Limits
 from archives.source import Purpose
-from timegate.upstream.bucket import Bucket, cells_of, full
+from timegate.upstream.bucket import TokenBucket, cells_of, full
 
 _CELL: Final = 8
 """Octets of a number. A record holds until when to rest, then the bucket for mementos and the
 one for the index."""
 
 
-def create_ledgers(path: Path, entries: Sequence[ArchiveEntry]) -> None:
+def create_rate_limits_file(path: Path, entries: Sequence[ArchiveEntry]) -> None:
     """Write the file with full buckets for *entries*; before any worker opens it."""
     now = time.monotonic()
     with path.open("wb") as file:
@@ -34,7 +34,7 @@ def create_ledgers(path: Path, entries: Sequence[ArchiveEntry]) -> None:
             file.write(record.tobytes())
 
 
-class SharedLedgers:
+class WorkerRateLimiters:
     """The open file; gives each archive its ledger."""
 
     def __init__(self, path: Path, entries: Sequence[ArchiveEntry]) -> None:
@@ -48,14 +48,14 @@ class SharedLedgers:
             for entry, size, end in zip(entries, sizes, accumulate(sizes), strict=True)
         }
 
-    def of(self, entry: ArchiveEntry) -> "SharedLedger":
+    def of(self, entry: ArchiveEntry) -> "WorkerRateLimiter":
         """Return the ledger of *entry*."""
         place = self._places[entry.id]
         record = self._cells[place : place + _size(entry.limits)]
         ends = 1, 1 + cells_of(entry.limits.memento), len(record)
         views = [record[first:end] for first, end in pairwise(ends)]
         self._views += [record, *views]
-        return SharedLedger(record, views, self._file.fileno(), place, entry.limits)
+        return WorkerRateLimiter(record, views, self._file.fileno(), place, entry.limits)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -66,7 +66,7 @@ class SharedLedgers:
         self._file.close()
 
 
-class SharedLedger:
+class WorkerRateLimiter:
     """A `Ledger` over one record. Blocking: a few microseconds under a lock."""
 
     def __init__(
@@ -80,9 +80,9 @@ class SharedLedger:
         self._record = record
         self._descriptor = descriptor
         self._place = place * _CELL
-        self._buckets: dict[Purpose, Bucket] = {
-            "memento": Bucket(limits.memento, views[0]),
-            "index": Bucket(limits.index, views[1]),
+        self._buckets: dict[Purpose, TokenBucket] = {
+            "memento": TokenBucket(limits.memento, views[0]),
+            "index": TokenBucket(limits.index, views[1]),
         }
 
     async def outlook(self, purpose: Purpose, ahead: int) -> float:

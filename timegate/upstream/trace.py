@@ -10,7 +10,7 @@ from archives.source import Fetcher, Reply, Request
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class UpstreamExchange:
     """One request and what became of it."""
 
     archive: str
@@ -23,8 +23,11 @@ class Exchange:
     """Until the head of the answer, or until it failed; waiting out of politeness included."""
 
 
-def traced(
-    fetch: Fetcher, archive: str, record: Callable[[Exchange], None], clock: Callable[[], float]
+def logged(
+    fetch: Fetcher,
+    archive: str,
+    record: Callable[[UpstreamExchange], None],
+    clock: Callable[[], float],
 ) -> Fetcher:
     """Return a `Fetcher` that hands each exchange to *record* when it is over."""
 
@@ -44,7 +47,7 @@ class _Traced:
         inner: AbstractAsyncContextManager[Reply],
         archive: str,
         request: Request,
-        record: Callable[[Exchange], None],
+        record: Callable[[UpstreamExchange], None],
         clock: Callable[[], float],
     ) -> None:
         self._inner = inner
@@ -89,8 +92,10 @@ def _exchange(
     reply: Reply | None,
     error: ArchiveError | None,
     seconds: float,
-) -> Exchange:
+) -> UpstreamExchange:
     if reply is not None:
-        return Exchange(archive, request, reply.status, dict(reply.headers), error, seconds)
+        return UpstreamExchange(
+            archive, request, reply.status, dict(reply.headers), error, seconds
+        )
     status = error.status if isinstance(error, Refused) else None
-    return Exchange(archive, request, status, {}, error, seconds)
+    return UpstreamExchange(archive, request, status, {}, error, seconds)

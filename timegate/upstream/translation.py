@@ -10,11 +10,11 @@ import ssl
 from typing import Final
 
 from archives.errors import ArchiveError, Misbehaved, Queued, Unreachable
-from timegate.upstream.answer import Broken
-from timegate.upstream.http1 import Dropped
+from timegate.upstream.answer import BrokenResponse
+from timegate.upstream.http1 import ConnectionDropped
 from timegate.upstream.names import UnknownName
 
-FOREIGN: Final = (Broken, OSError)
+FOREIGN: Final = (BrokenResponse, OSError)
 """All that may go wrong between us and an archive; TLS and timeouts are OSErrors."""
 _OURS: Final = frozenset(
     (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL)
@@ -31,7 +31,7 @@ class ForbiddenAddress(OSError):
 def explained(archive: str, url: str, error: Exception) -> ArchiveError:
     """Return what it means that *error* came before an answer."""
     match error:
-        case Broken():
+        case BrokenResponse():
             return Misbehaved(archive, url, f"broken HTTP: {_first_line(error)}")
         case ForbiddenAddress():
             return Misbehaved(archive, url, f"its name leads where we must not go: {error}")
@@ -62,7 +62,7 @@ def _why_unreachable(error: Exception) -> str:
             return f"TLS: {_why_untrusted(error)}"
         case TimeoutError():
             return _timeout(error)
-        case Dropped():
+        case ConnectionDropped():
             return _first_line(error)
         case OSError(errno=int(number)) if number > 0:
             return f"cannot connect: {os.strerror(number)}"

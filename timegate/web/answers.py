@@ -12,10 +12,10 @@ from archives.registry import Registry
 from timegate.links import links
 from timegate.policies import satisfies
 from timegate.report import report, summary
-from timegate.resolution import Policy, Query, Resolution
+from timegate.resolution import Preferences, Query, Resolution
 from timegate.verdict import Verdict, header, in_words, location, verdict
 from timegate.verification import Verifier
-from timegate.web.call import Answer
+from timegate.web.call import Response
 from timegate.web.patterns import Patterns
 from timegate.web.problems import nothing_found, precision_unmet, problem
 from timegate.web.site.pages import HEADERS, Pages
@@ -31,7 +31,7 @@ VARY_PAGE: Final = "accept, prefer"
 class Resolves(Protocol):
     """Asks archives: many of them, or one of our own."""
 
-    async def resolve(self, query: Query, policy: Policy) -> Resolution: ...
+    async def resolve(self, query: Query, policy: Preferences) -> Resolution: ...
 
 
 class Answers:
@@ -59,7 +59,7 @@ class Answers:
         self.base_url = base_url
         self.pages = Pages(base_url)
 
-    async def resolve(self, query: Query, policy: Policy) -> Resolution:
+    async def resolve(self, query: Query, policy: Preferences) -> Resolution:
         """Ask the archives; look at the copy itself if the client wants that."""
         if policy.verify == "head" and self._verifier is not None:
             return await self._verifier.resolve(query, policy)
@@ -67,7 +67,7 @@ class Answers:
 
     def redirect(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
-    ) -> Answer:
+    ) -> Response:
         """Redirect to the copy with its verdict (M-10); a problem where there is none."""
         if self._patterns is not None:
             answer = self._patterns.redirect(resolution, vary)
@@ -80,14 +80,14 @@ class Answers:
         headers = self._headers(resolution, judged, applied, vary)
         headers["Location"] = location(resolution, self._registry) or resolution.memento.uri
         body = msgspec.json.encode(summary(resolution, judged, self._registry))
-        answer = Answer(302, headers, body, self._kept(resolution))
+        answer = Response(302, headers, body, self._kept(resolution))
         if self._patterns is not None:
             self._patterns.keep(resolution, judged, answer, vary)
         return answer
 
     def described(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
-    ) -> Answer:
+    ) -> Response:
         """Return the report (200), or the problem."""
         judged = verdict(resolution, self._registry)
         unmet = self._unmet(resolution, judged, applied, vary)
@@ -95,11 +95,11 @@ class Answers:
             return unmet or self._none(resolution, judged, vary)
         headers = self._headers(resolution, judged, applied, vary)
         body = msgspec.json.encode(self.report(resolution, judged))
-        return Answer(200, headers, body, self._kept(resolution))
+        return Response(200, headers, body, self._kept(resolution))
 
     def shown(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str, always: bool
-    ) -> Answer:
+    ) -> Response:
         """Redirect a browser if the copy is what was asked for, else say first what differs."""
         judged = verdict(resolution, self._registry)
         good = judged.match.value in ("exact", "within") and not always
@@ -109,7 +109,7 @@ class Answers:
         headers |= HEADERS
         view = answer_view(resolution, judged, self._registry)
         page = self.pages.written("reference", answer=view)
-        return Answer(200, headers, page.encode())
+        return Response(200, headers, page.encode())
 
     def listed(self, resolution: Resolution) -> bytes:
         """Write the page of what each archive holds, the nearest first."""
@@ -123,7 +123,7 @@ class Answers:
 
     def links(self, query: Query) -> str:
         """Return the links of an answer for which nobody was asked."""
-        return links(Resolution(query, Policy(), None, (), ()), self.base_url)
+        return links(Resolution(query, Preferences(), None, (), ()), self.base_url)
 
     def _kept(self, resolution: Resolution) -> float:
         """Return for how long the same question may get the same answer."""
@@ -148,7 +148,7 @@ class Answers:
             headers["Age"] = str(int(resolution.best.age or 0))
         return headers
 
-    def _none(self, resolution: Resolution, judged: Verdict, vary: str) -> Answer:
+    def _none(self, resolution: Resolution, judged: Verdict, vary: str) -> Response:
         query = resolution.query
         named = None
         headers = self._plain(resolution, judged, vary)
@@ -162,7 +162,7 @@ class Answers:
 
     def _unmet(
         self, resolution: Resolution, judged: Verdict, applied: Sequence[str], vary: str
-    ) -> Answer | None:
+    ) -> Response | None:
         if resolution.memento is None or satisfies(resolution, judged):
             return None
         told = self.report(resolution, judged)

@@ -19,11 +19,11 @@ from aiohttp import web
 from archives.registry import Registry
 from timegate.cdx import Parameters, parameters_in
 from timegate.logs import Unforeseen
-from timegate.policies import BadChoice, check_archives, policy_from
+from timegate.policies import BadPreference, check_archives, preferences_from
 from timegate.resolution import Resolution
 from timegate.web.answers import Answers
 from timegate.web.batch import MOST_BYTES, MOST_LINES
-from timegate.web.call import Answer, Declined
+from timegate.web.call import EarlyResponse, Response
 from timegate.web.problems import problem
 from timegate.web.sending import body_of, response
 from timegate.web.wayback import VARY, asked, first, is_no, side_wanted, snapshots
@@ -51,15 +51,15 @@ class Availabilities:
         orders = {name: first(parameters, name) for name in parameters}
         try:
             lines = _lines(await body_of(request, MOST_BYTES, _BODY_DEADLINE))
-            check_archives(policy_from(orders, None, None)[0], self._registry)
-        except Declined as declined:
+            check_archives(preferences_from(orders, None, None)[0], self._registry)
+        except EarlyResponse as declined:
             return response(declined.answer)
-        except BadChoice as error:
+        except BadPreference as error:
             return response(problem(400, "bad-parameter", str(error)))
         results = await self._results(lines, orders)
         body = msgspec.json.encode({"results": results})
         headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
-        return response(Answer(200, headers, body))
+        return response(Response(200, headers, body))
 
     async def _results(
         self, lines: Sequence[Parameters], orders: Mapping[str, str]
@@ -96,8 +96,8 @@ class Availabilities:
         """Return what is available, empty for nothing; None where that is not known."""
         try:
             query = asked(line)
-            policy, _ = policy_from(_with_look(orders, line), None, None)
-        except (BadChoice, Declined):
+            policy, _ = preferences_from(_with_look(orders, line), None, None)
+        except (BadPreference, EarlyResponse):
             return None
         found = await self._answers.resolve(query, policy)
         if found.memento is None:
@@ -113,7 +113,7 @@ def _lines(body: bytes) -> list[Parameters]:
     lines = [line for line in body.decode(errors="replace").split("\n") if line.strip()]
     if len(lines) > MOST_LINES:
         detail = f"at most {MOST_LINES} URLs at once; send the rest in another request"
-        raise Declined(problem(413, "too-large", detail))
+        raise EarlyResponse(problem(413, "too-large", detail))
     return [parameters_in(f"?{line.strip()}") for line in lines]
 
 

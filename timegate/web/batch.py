@@ -9,12 +9,12 @@ from typing import Final
 from aiohttp import web
 
 from timegate.logs import Unforeseen
-from timegate.policies import policy_from
-from timegate.resolution import Policy
-from timegate.web.call import Declined, Stream
+from timegate.policies import preferences_from
+from timegate.resolution import Preferences
+from timegate.web.call import EarlyResponse, StreamingResponse
 from timegate.web.problems import internal, problem
 from timegate.web.resolve import Resolve, row
-from timegate.web.sending import GRACE, Patience, body_of, response, streamed
+from timegate.web.sending import GRACE, ClientDeadline, body_of, response, streamed
 
 MOST_BYTES: Final = 1024 * 1024
 MOST_LINES: Final = 1000
@@ -23,7 +23,7 @@ _BODY_DEADLINE: Final = 15.0
 _HEADERS: Final = {"Content-Type": "application/x-ndjson"}
 
 
-class Batch:
+class BatchResolve:
     """Answers batches."""
 
     def __init__(
@@ -42,31 +42,31 @@ class Batch:
         """Read all lines, then answer them a few at a time, in the order of the answers."""
         try:
             lines = list(_lines(await body_of(request, MOST_BYTES, self._body_deadline)))
-            policy, _ = policy_from(
+            policy, _ = preferences_from(
                 dict(request.query),
                 request.headers.get("Prefer"),
                 request.headers.get("Cache-Control"),
             )
-        except Declined as declined:
+        except EarlyResponse as declined:
             return response(declined.answer)
         except ValueError as error:
             return response(problem(400, "bad-parameter", str(error)))
         return await self._sent(request, lines, policy)
 
     async def _sent(
-        self, request: web.BaseRequest, lines: list[str], policy: Policy
+        self, request: web.BaseRequest, lines: list[str], policy: Preferences
     ) -> web.StreamResponse:
         under_way: set[asyncio.Task[bytes]] = set()
-        rows = Stream(200, _HEADERS, self._rows(lines, policy, under_way))
+        rows = StreamingResponse(200, _HEADERS, self._rows(lines, policy, under_way))
         try:
-            return await streamed(request, rows, Patience(self._grace, most=self._grace))
+            return await streamed(request, rows, ClientDeadline(self._grace, most=self._grace))
         finally:
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
 
     async def _rows(
-        self, lines: list[str], policy: Policy, under_way: set["asyncio.Task[bytes]"]
+        self, lines: list[str], policy: Preferences, under_way: set["asyncio.Task[bytes]"]
     ) -> AsyncGenerator[bytes, None]:
         """Yield the answers as they come; no more lines are begun while nobody reads."""
         loop, waiting = asyncio.get_running_loop(), iter(lines)
@@ -80,7 +80,7 @@ class Batch:
             for task in done:
                 yield task.result()
 
-    async def _line(self, text: str, policy: Policy) -> bytes:
+    async def _line(self, text: str, policy: Preferences) -> bytes:
         """Answer one line; an unforeseen exception costs this row and no other."""
         try:
             return await self._resolve.line(text, policy)
@@ -95,7 +95,7 @@ def _lines(body: bytes) -> Iterator[str]:
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > MOST_LINES:
         detail = f"at most {MOST_LINES} identifiers at once; send the rest in another request"
-        raise Declined(problem(413, "too-large", detail))
+        raise EarlyResponse(problem(413, "too-large", detail))
     for line in lines:
         yield _identifier(line)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Call(NamedTuple):
+class ClientRequest(NamedTuple):
     """One request. *rest* is the target behind the route, octet by octet, query included."""
 
     method: str
@@ -15,10 +15,10 @@ class Call(NamedTuple):
     repeated: frozenset[str] = frozenset()
     """Names, in lower case, of fields that came more than once."""
 
-    def below(self, prefix: str) -> "Call":
+    def below(self, prefix: str) -> "ClientRequest":
         """Return the same request as it looks behind *prefix*."""
         rest = self.rest.removeprefix(prefix)
-        return Call(self.method, rest, self.headers, self.repeated)
+        return ClientRequest(self.method, rest, self.headers, self.repeated)
 
     def header(self, name: str) -> str | None:
         """Return the value of a header; None where it is missing."""
@@ -26,7 +26,7 @@ class Call(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What goes back."""
 
     status: int
@@ -37,7 +37,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamingResponse:
     """An answer whose body is made while it is sent.
 
     If *chunks* raises, the connection is broken off, so that nobody takes the part for the
@@ -49,9 +49,9 @@ class Stream:
     chunks: AsyncGenerator[bytes, None]
 
 
-class Declined(Exception):
+class EarlyResponse(Exception):
     """A request that is answered before the archives are asked."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Response) -> None:
         super().__init__(answer.status)
         self.answer = answer

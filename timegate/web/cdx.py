@@ -13,25 +13,25 @@ from archives.errors import ArchiveError
 from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text
 from timegate.cdx import (
-    Array,
     Capture,
+    CdxFormat,
     Cdxj,
     CdxQuery,
     Dialect,
-    Format,
-    Lines,
-    Objects,
+    PywbObjects,
     Selection,
+    WaybackArray,
+    WaybackLines,
     parameters_in,
     query_from,
 )
 from timegate.identifiers.url import read_url
-from timegate.policies import BadChoice, policy_from
+from timegate.policies import BadPreference, preferences_from
 from timegate.querying import query_for_url
-from timegate.resolution import Attempt, Policy, Query, Resolution
+from timegate.resolution import Attempt, Preferences, Query, Resolution
 from timegate.resolver import Deadlines, Router
-from timegate.timemap import Lists, Merge, Pace
-from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.timemap import ArchiveLists, Merge, MergeDeadlines
+from timegate.web.call import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.web.problems import nothing_found, problem, unreadable
 from timegate.web.timemap import sources
 
@@ -43,15 +43,21 @@ _SLICE: Final = 1_000
 class Captures:
     """The captures of a URL in all archives, as rows."""
 
-    def __init__(self, lists: Lists, route: Router, deadlines: Deadlines | None = None) -> None:
+    def __init__(
+        self, lists: ArchiveLists, route: Router, deadlines: Deadlines | None = None
+    ) -> None:
         self._lists = lists
         self._route = route
         self._deadlines = deadlines or Deadlines()
 
-    async def listed(self, call: Call, asked: CdxQuery, writer: Format) -> Answer | Stream:
+    async def listed(
+        self, call: ClientRequest, asked: CdxQuery, writer: CdxFormat
+    ) -> Response | StreamingResponse:
         """Begin to send the rows; an Answer if there are none, or if nobody knows."""
         query = _query(asked.url)
-        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        policy, applied = preferences_from(
+            {}, call.header("Prefer"), call.header("Cache-Control")
+        )
         archives = self._route(query, policy).order
         async with AsyncExitStack() as stack:
             merging = self._lists.merged(archives, query.original, policy)
@@ -62,14 +68,14 @@ class Captures:
             first = await _first(body)
             headers = _headers(merge, writer, applied)
             if first is None:
-                return _nothing(query, policy, merge, Answer(200, headers, writer.nothing))
+                return _nothing(query, policy, merge, Response(200, headers, writer.nothing))
             rows.announce()
-            return Stream(200, headers, await _begun(first, body, stack.pop_all()))
+            return StreamingResponse(200, headers, await _begun(first, body, stack.pop_all()))
 
-    def _pace(self, policy: Policy) -> Pace:
+    def _pace(self, policy: Preferences) -> MergeDeadlines:
         if policy.wait is None:
-            return Pace(self._deadlines.soft, self._deadlines.hard)
-        return Pace(policy.wait, policy.wait)
+            return MergeDeadlines(self._deadlines.soft, self._deadlines.hard)
+        return MergeDeadlines(policy.wait, policy.wait)
 
 
 class WaybackCdx:
@@ -78,16 +84,16 @@ class WaybackCdx:
     def __init__(self, captures: Captures) -> None:
         self._captures = captures
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Send what was asked for, empty text or ``[]`` if there is nothing."""
         asked = _asked(call, "wayback")
-        writer = (Array if asked.output == "json" else Lines)(asked.fields)
-        plain = {"Content-Type": Lines.type, "Vary": VARY}
+        writer = (WaybackArray if asked.output == "json" else WaybackLines)(asked.fields)
+        plain = {"Content-Type": WaybackLines.type, "Vary": VARY}
         if asked.counts_pages:
-            return Answer(200, plain, b"1\n")
+            return Response(200, plain, b"1\n")
         if asked.page > 0:
             # Nothing at all, also where JSON is wanted: cdx_toolkit pages on while it gets [].
-            return Answer(200, plain)
+            return Response(200, plain)
         return await self._captures.listed(call, asked, writer)
 
 
@@ -97,16 +103,16 @@ class PywbCdx:
     def __init__(self, captures: Captures) -> None:
         self._captures = captures
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Send what was asked for; 404 if there is nothing, 400 behind the only page (A-3)."""
         asked = _asked(call, "pywb")
         if asked.counts_pages:
             told = b'{"pages": 1, "pageSize": 1, "blocks": 1}\n'
-            return Answer(200, {"Content-Type": "application/json", "Vary": VARY}, told)
+            return Response(200, {"Content-Type": "application/json", "Vary": VARY}, told)
         if asked.page > 0:
             return problem(400, "bad-parameter", "page must be 0: all captures are on it")
         answer = await self._captures.listed(call, asked, _pywb_writer(asked))
-        if isinstance(answer, Answer) and answer.status == 200:
+        if isinstance(answer, Response) and answer.status == 200:
             # Clients look for the member, and take it for an empty list.
             why = f"No captures found for: {asked.url}"
             kept = {name: answer.headers[name] for name in ("Vary", "Memento-Sources")}
@@ -114,16 +120,16 @@ class PywbCdx:
         return answer
 
 
-def _pywb_writer(asked: CdxQuery) -> Format:
+def _pywb_writer(asked: CdxQuery) -> CdxFormat:
     if asked.output == "json":
-        return Objects(asked.fields)
-    return Lines(asked.fields) if asked.output == "text" else Cdxj(asked.fields)
+        return PywbObjects(asked.fields)
+    return WaybackLines(asked.fields) if asked.output == "text" else Cdxj(asked.fields)
 
 
 class _Rows:
     """The body, made while archives are read."""
 
-    def __init__(self, merge: Merge, selection: Selection, writer: Format) -> None:
+    def __init__(self, merge: Merge, selection: Selection, writer: CdxFormat) -> None:
         self._merge = merge
         self._selection = selection
         self._writer = writer
@@ -177,11 +183,11 @@ def _slices(captures: Sequence[Capture]) -> Iterator[Sequence[Capture]]:
         yield captures[start : start + _SLICE]
 
 
-def _asked(call: Call, dialect: Dialect) -> CdxQuery:
+def _asked(call: ClientRequest, dialect: Dialect) -> CdxQuery:
     try:
         return query_from(parameters_in(call.rest), dialect)
-    except BadChoice as error:
-        raise Declined(problem(400, "bad-parameter", str(error))) from error
+    except BadPreference as error:
+        raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
 
 
 def _query(url: str) -> Query:
@@ -189,7 +195,7 @@ def _query(url: str) -> Query:
         check_text(url)
         reading = read_url(url, Diagnosis())
     except Malformed as complaint:
-        raise Declined(unreadable(complaint, url)) from complaint
+        raise EarlyResponse(unreadable(complaint, url)) from complaint
     return query_for_url(reading.identifier.item or url, None, reading.diagnostics)
 
 
@@ -197,7 +203,7 @@ async def _first(body: AsyncGenerator[bytes, None]) -> bytes | None:
     try:
         return await anext(body, None)
     except ArchiveError as error:
-        raise Declined(problem(502, "upstream-incomplete", error.why)) from error
+        raise EarlyResponse(problem(502, "upstream-incomplete", error.why)) from error
 
 
 async def _begun(
@@ -224,7 +230,7 @@ async def _whole(
                 yield chunk
 
 
-def _headers(merge: Merge, writer: Format, applied: Sequence[str]) -> dict[str, str]:
+def _headers(merge: Merge, writer: CdxFormat, applied: Sequence[str]) -> dict[str, str]:
     headers = {
         "Content-Type": writer.type,
         "Vary": VARY,
@@ -236,7 +242,7 @@ def _headers(merge: Merge, writer: Format, applied: Sequence[str]) -> dict[str, 
     return headers
 
 
-def _nothing(query: Query, policy: Policy, merge: Merge, empty: Answer) -> Answer:
+def _nothing(query: Query, policy: Preferences, merge: Merge, empty: Response) -> Response:
     """Return *empty*, but only if everybody said so."""
     if not merge.failures and merge.asked:
         return empty

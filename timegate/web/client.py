@@ -20,7 +20,7 @@ class Fields(Protocol):
     def getall(self, name: str, default: Sequence[str], /) -> Sequence[str]: ...
 
 
-class Clients:
+class ClientAddresses:
     """Finds the addresses of clients."""
 
     def __init__(self, trusted: Networks, header: str = "X-Forwarded-For") -> None:

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 
 
-class Closing(AsyncGenerator[bytes, None]):
+class ClosingBody(AsyncGenerator[bytes, None]):
     """Chunks, and what is to be ended after the last of them."""
 
     def __init__(self, chunks: AsyncGenerator[bytes, None], stack: AsyncExitStack) -> None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Final
 
-from archives.collection.index import Row
+from archives.collection.index import IndexRow
 from archives.errors import ArchiveError
 from archives.reading import Malformed
 from archives.surt import surt
@@ -17,19 +17,19 @@ from archives.uri import check_text
 from timegate.cdx import (
     FILED,
     Capture,
+    CdxFormat,
     Cdxj,
     CdxQuery,
     Filed,
-    Format,
-    Lines,
-    Objects,
+    PywbObjects,
     Selection,
+    WaybackLines,
     parameters_in,
     query_from,
 )
-from timegate.policies import BadChoice
-from timegate.shelf import Shelf, address
-from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.policies import BadPreference
+from timegate.shelf import CollectionAccess, address
+from timegate.web.call import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.web.problems import problem, unreadable
 
 _SLICE: Final = 1_000
@@ -40,15 +40,15 @@ _ONE_PAGE: Final = b'{"pages": 1, "pageSize": 1, "blocks": 1}\n'
 class CollectionCdx:
     """Answers as the CDX server of pywb does."""
 
-    def __init__(self, shelf: Shelf, base_url: str) -> None:
+    def __init__(self, shelf: CollectionAccess, base_url: str) -> None:
         self._shelf = shelf
         self._base_url = base_url
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Send what was asked for; 404 if there is nothing, 400 behind the only page (A-3)."""
         asked = _asked(call)
         if asked.counts_pages:
-            return Answer(200, {"Content-Type": "application/json"}, _ONE_PAGE)
+            return Response(200, {"Content-Type": "application/json"}, _ONE_PAGE)
         if asked.page > 0:
             return problem(400, "bad-parameter", "page must be 0: all captures are on it")
         writer = _writer(asked)
@@ -62,9 +62,9 @@ class CollectionCdx:
             why = f"No captures found for: {asked.url}"
             return problem(404, "no-memento", why, message=why)
         headers = {"Content-Type": writer.type, "Cache-Control": "no-cache"}
-        return Stream(200, headers, await _begun(first, body))
+        return StreamingResponse(200, headers, await _begun(first, body))
 
-    async def _written(self, asked: CdxQuery, writer: Format) -> AsyncGenerator[bytes, None]:
+    async def _written(self, asked: CdxQuery, writer: CdxFormat) -> AsyncGenerator[bytes, None]:
         async with aclosing(self._selected(asked)) as selected:
             async for captures in selected:
                 if captures:
@@ -84,12 +84,12 @@ class CollectionCdx:
         for start in range(0, len(rest), _SLICE):
             yield rest[start : start + _SLICE]
 
-    def _rows(self, asked: CdxQuery) -> AsyncGenerator[Sequence[Row], None]:
+    def _rows(self, asked: CdxQuery) -> AsyncGenerator[Sequence[IndexRow], None]:
         if asked.match == "exact":
             return self._shelf.listed(asked.url)
         return self._shelf.ranged(*key_range(asked.url, asked.match))
 
-    def _filed(self, row: Row) -> Filed:
+    def _filed(self, row: IndexRow) -> Filed:
         uri = address(self._base_url, self._shelf.id, row.stamp, row.url)
         return Filed(
             row.stamp,
@@ -120,19 +120,22 @@ def key_range(url: str, match: str) -> tuple[str, str]:
     return f"{host})/", f"{host}*" if match == "host" else f"{host}-"
 
 
-def _asked(call: Call) -> CdxQuery:
+def _asked(call: ClientRequest) -> CdxQuery:
     try:
         asked = query_from(parameters_in(call.rest), "pywb", ranges=True)
         check_text(asked.url)
-    except BadChoice as error:
-        raise Declined(problem(400, "bad-parameter", str(error))) from error
+    except BadPreference as error:
+        raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
     except Malformed as complaint:
-        raise Declined(unreadable(complaint, call.rest)) from complaint
+        raise EarlyResponse(unreadable(complaint, call.rest)) from complaint
     return asked
 
 
-def _writer(asked: CdxQuery) -> Format:
-    writers: dict[str, type[Objects | Lines | Cdxj]] = {"json": Objects, "text": Lines}
+def _writer(asked: CdxQuery) -> CdxFormat:
+    writers: dict[str, type[PywbObjects | WaybackLines | Cdxj]] = {
+        "json": PywbObjects,
+        "text": WaybackLines,
+    }
     return writers.get(asked.output, Cdxj)(asked.fields or FILED)
 
 

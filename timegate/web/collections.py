@@ -15,30 +15,30 @@ from archives.registry import Registry
 from archives.source import Source
 from archives.warc.replay import Replayer
 from timegate.resolver import Deadlines, Plan
-from timegate.shelf import Alone, NoMemory, Shelf
-from timegate.surroundings import Surroundings
-from timegate.timemap import FORMATS, Lists
+from timegate.shelf import CollectionAccess, CollectionResolver, NoCache
+from timegate.surroundings import Neighbours
+from timegate.timemap import FORMATS, ArchiveLists
 from timegate.web.answers import Answers
-from timegate.web.call import Answer, Call, Stream
+from timegate.web.call import ClientRequest, Response, StreamingResponse
 from timegate.web.collection_cdx import CollectionCdx
 from timegate.web.patterns import Patterns
 from timegate.web.problems import problem, read_on_site
-from timegate.web.replay import STAMPED, Replay
-from timegate.web.timegate import TimeGate
-from timegate.web.timemap import TimeMap
+from timegate.web.replay import STAMPED, CollectionReplay
+from timegate.web.timegate import TimeGateEndpoint
+from timegate.web.timemap import TimeMapEndpoint
 
 _JSON: Final = {"Content-Type": "application/json", "Cache-Control": "max-age=60"}
 
 
-class Holding(NamedTuple):
+class OpenCollection(NamedTuple):
     """A collection, the adapter over it, and who opens its records."""
 
-    shelf: Shelf
+    shelf: CollectionAccess
     source: Source
     replayer: Replayer
 
     @classmethod
-    def of(cls, shelf: Shelf, source: Source, threads: Executor) -> "Holding":
+    def of(cls, shelf: CollectionAccess, source: Source, threads: Executor) -> "OpenCollection":
         """Return the collection with its own replayer, which works in *threads*."""
         return cls(shelf, source, Replayer(shelf.id, shelf, threads))
 
@@ -48,24 +48,24 @@ class Collections:
 
     def __init__(
         self,
-        holdings: Iterable[Holding],
+        holdings: Iterable[OpenCollection],
         registry: Registry,
         base_url: str,
         deadlines: Deadlines | None = None,
     ) -> None:
         self._registry = registry
         self._sites = {
-            holding.shelf.id: Site(holding, registry, base_url, deadlines)
+            holding.shelf.id: CollectionSite(holding, registry, base_url, deadlines)
             for holding in holdings
         }
 
-    async def overview(self, call: Call) -> Answer:
+    async def overview(self, call: ClientRequest) -> Response:
         """Tell which collections there are."""
         del call
         told = [site.surfaces() for site in self._sites.values()]
-        return Answer(200, _JSON, msgspec.json.encode({"collections": told}))
+        return Response(200, _JSON, msgspec.json.encode({"collections": told}))
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Answer ``{id}`` and ``{id}/...``."""
         name, slash, rest = call.rest.partition("/")
         name = name if slash else name.partition("?")[0]
@@ -73,10 +73,10 @@ class Collections:
         if site is None:
             return self._not_served(name)
         if not rest:
-            return Answer(200, _JSON, msgspec.json.encode(site.surfaces()))
+            return Response(200, _JSON, msgspec.json.encode(site.surfaces()))
         return await site(_inside(call, rest))
 
-    def _not_served(self, name: str) -> Answer:
+    def _not_served(self, name: str) -> Response:
         """Say the same whatever is asked of it: what a reading room holds is told there."""
         entry = self._registry.by_id(name)
         if entry is not None and entry.kind == "warc" and entry.access == "onsite-only":
@@ -90,12 +90,12 @@ NO_SUCH_COLLECTION: Final = problem(
 """Word for word the same of one that is not there and of one that is hidden (R27)."""
 
 
-class Site:
+class CollectionSite:
     """Everything that can be asked of one collection."""
 
     def __init__(
         self,
-        holding: Holding,
+        holding: OpenCollection,
         registry: Registry,
         base_url: str,
         deadlines: Deadlines | None,
@@ -104,7 +104,7 @@ class Site:
         self._source = source
         self._base = base = f"{base_url.rstrip('/')}/collections/{shelf.id}"
         answers = Answers(
-            Alone(source),
+            CollectionResolver(source),
             registry,
             base,
             changing=frozenset({shelf.id}),
@@ -112,18 +112,18 @@ class Site:
         )
         sources = {shelf.id: source}
         only = Plan(((shelf.id,),))
-        self._timegate = TimeGate(answers, Surroundings(sources, NoMemory(), frozenset()))
-        self._timemap = TimeMap(
-            Lists(sources, NoMemory()),
+        self._timegate = TimeGateEndpoint(answers, Neighbours(sources, NoCache(), frozenset()))
+        self._timemap = TimeMapEndpoint(
+            ArchiveLists(sources, NoCache()),
             lambda _query, _policy: only,
             registry,
             lambda: base,
             deadlines,
         )
         self._cdx = CollectionCdx(shelf, base_url)
-        self._replay = Replay(shelf, holding.replayer, answers, base_url)
+        self._replay = CollectionReplay(shelf, holding.replayer, answers, base_url)
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Answer what stands behind the collection's name."""
         rest = call.rest
         if STAMPED.match(rest):
@@ -150,5 +150,5 @@ class Site:
         }
 
 
-def _inside(call: Call, rest: str) -> Call:
-    return Call(call.method, rest, call.headers, call.repeated)
+def _inside(call: ClientRequest, rest: str) -> ClientRequest:
+    return ClientRequest(call.method, rest, call.headers, call.repeated)

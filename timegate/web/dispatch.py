@@ -10,20 +10,20 @@ from typing import Final
 
 from aiohttp import web
 
-from timegate.cold import Visit, visiting
+from timegate.cold import ClientQuota, visiting
 from timegate.denial import noting
 from timegate.logs import Access
 from timegate.restricted import hiding
 from timegate.sharing import patient
 from timegate.telemetry import Trace
-from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.web.call import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.web.guard import Client, Guard
 from timegate.web.origins import Origins
 from timegate.web.problems import problem
-from timegate.web.recent import Asked, Recent
+from timegate.web.recent import Asked, ResponseCache
 from timegate.web.sending import COMMON, response, streamed
 
-Handler = Callable[[Call], Awaitable[Answer | Stream]]
+Handler = Callable[[ClientRequest], Awaitable[Response | StreamingResponse]]
 Batch = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Observe = Callable[[str, int, float], None]
 """Counts an answer by its route, its status and the seconds it took."""
@@ -64,7 +64,7 @@ class Dispatch:
         self._guard = guard or Guard()
         self._log = log
         self._trace = trace
-        self._recent = Recent()
+        self._recent = ResponseCache()
         self._own = f"{own}/"
         self._origins = origins or Origins()
 
@@ -109,12 +109,12 @@ class Dispatch:
                 answer = await self._read(request, target, asked, visit)
         finally:
             self._guard.leave(client, target)
-        if isinstance(answer, Stream):
+        if isinstance(answer, StreamingResponse):
             return await self._flowing(request, answer, client, target)
         return response(answer)
 
     async def _flowing(
-        self, request: web.BaseRequest, stream: Stream, client: Client, target: str
+        self, request: web.BaseRequest, stream: StreamingResponse, client: Client, target: str
     ) -> web.StreamResponse:
         """Send *stream* from a place of its own: who reads slowly holds up nobody else."""
         refusal = await self._guard.enter_stream(client, target)
@@ -127,14 +127,14 @@ class Dispatch:
             self._guard.leave_stream(client, target)
 
     async def _read(
-        self, request: web.BaseRequest, target: str, asked: Asked, visit: Visit | None
-    ) -> Answer | Stream:
+        self, request: web.BaseRequest, target: str, asked: Asked, visit: ClientQuota | None
+    ) -> Response | StreamingResponse:
         with noting() as denied:
             answer = self._guard.settled(await self._answered(request, target), visit)
         if denied:
             answer = self._guard.denied(answer)
         answer = self._guard.kept_private(answer, request)
-        if isinstance(answer, Answer) and (visit is None or visit.retry_after is None):
+        if isinstance(answer, Response) and (visit is None or visit.retry_after is None):
             self._recent.put(asked, answer)
         return answer
 
@@ -149,23 +149,27 @@ class Dispatch:
         allow = {"Allow": "GET, HEAD, OPTIONS"}
         return response(problem(405, "method", detail, headers=allow))
 
-    async def _answered(self, request: web.BaseRequest, target: str) -> Answer | Stream:
+    async def _answered(
+        self, request: web.BaseRequest, target: str
+    ) -> Response | StreamingResponse:
         route, handler, rest = self._found(target)
         repeated = frozenset[str]()
         if len(request.headers.getall("Accept-Datetime", ())) > 1:
             repeated = frozenset({"accept-datetime"})
-        call = Call(request.method, rest, request.headers, repeated)
+        call = ClientRequest(request.method, rest, request.headers, repeated)
         began = time.perf_counter()
-        answer: Answer | Stream
+        answer: Response | StreamingResponse
         try:
             with patient():
                 answer = await self._traced(route, handler, call)
-        except Declined as declined:
+        except EarlyResponse as declined:
             answer = declined.answer
         self._observe(route, answer.status, time.perf_counter() - began)
         return answer
 
-    async def _traced(self, route: str, handler: Handler, call: Call) -> Answer | Stream:
+    async def _traced(
+        self, route: str, handler: Handler, call: ClientRequest
+    ) -> Response | StreamingResponse:
         if self._trace is None:
             return await handler(call)
         with self._trace(f"{call.method} {route}") as mark:

@@ -48,7 +48,7 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 @dataclass(slots=True)
-class Room:
+class ConnectionLimit:
     """How many connections there may be, and how many there are."""
 
     most: int = 10_000
@@ -113,7 +113,7 @@ def files_allow(wanted: int, besides: int) -> int:
     return max(4, min(wanted, left - min(besides, left // 2)))
 
 
-class Connection(RequestHandler):
+class ServerConnection(RequestHandler):
     """A connection whose client is told what is wrong, but nothing of what it sent (E-1)."""
 
     __slots__ = ()
@@ -136,11 +136,16 @@ class Connection(RequestHandler):
         return told
 
 
-class Doorway(web.Server):
+class LimitedServer(web.Server):
     """A server that counts its connections."""
 
     def __init__(
-        self, handler: Handler, room: Room, *, head_deadline: float, **options: object
+        self,
+        handler: Handler,
+        room: ConnectionLimit,
+        *,
+        head_deadline: float,
+        **options: object,
     ) -> None:
         """*head_deadline*: seconds for the first request; aiohttp's timer is for later ones.
 
@@ -155,7 +160,7 @@ class Doorway(web.Server):
 
     def __call__(self) -> RequestHandler:
         """Make what talks to a client that came."""
-        return Connection(self, loop=self._loop, **self._kwargs)
+        return ServerConnection(self, loop=self._loop, **self._kwargs)
 
     def _read(
         self,

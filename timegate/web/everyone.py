@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import Final
 
 from timegate.ranking import ranked
-from timegate.resolution import Attempt, Policy, Query, Resolution
+from timegate.resolution import Attempt, Preferences, Query, Resolution
 from timegate.resolver import Router
 from timegate.web.answers import Answers
 
 _PATIENCE: Final = 5.0
 
 
-class Everyone:
+class ExhaustiveResolver:
     """Asks all archives, one question at a time as far as they are concerned."""
 
     def __init__(self, answers: Answers, route: Router, patience: float = _PATIENCE) -> None:
@@ -26,11 +26,11 @@ class Everyone:
         self._route = route
         self._patience = patience
 
-    def asked(self, query: Query, policy: Policy) -> tuple[str, ...]:
+    def asked(self, query: Query, policy: Preferences) -> tuple[str, ...]:
         """Return who will be asked."""
         return self._route(query, policy).order
 
-    async def resolve(self, query: Query, policy: Policy) -> Resolution:
+    async def resolve(self, query: Query, policy: Preferences) -> Resolution:
         """Return what every archive has to say, as far as time allows."""
         order = self.asked(query, policy)
         now = asyncio.get_running_loop().time

@@ -6,7 +6,7 @@ sends no Accept-Datetime is led to the newest copy, as RFC 7089 has it for TimeG
 
 from typing import Final
 
-from timegate.web.call import Answer, Call, Stream
+from timegate.web.call import ClientRequest, Response, StreamingResponse
 from timegate.web.dispatch import Handler
 from timegate.web.problems import problem
 
@@ -25,10 +25,12 @@ class _Forward:
         self._timegate = timegate
         self._scheme = scheme
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Answer as a TimeGate, or say that this is no proxy."""
         if self._timegate is None:
             detail = "this server is no proxy; ask for /timegate/ with the URL behind it"
             return problem(400, "bad-identifier", detail)
-        whole = Call(call.method, self._scheme + call.rest, call.headers, call.repeated)
+        whole = ClientRequest(
+            call.method, self._scheme + call.rest, call.headers, call.repeated
+        )
         return await self._timegate(whole)

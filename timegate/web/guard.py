@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 
 from aiohttp import web
 
-from timegate.admission import EXEMPT, Admission, Refusal
-from timegate.cold import Budgets, Visit
+from timegate.admission import EXEMPT, ConcurrencyLimit, Rejection
+from timegate.cold import ClientQuota, ClientQuotas
 from timegate.networks import Networks, household
 from timegate.restricted import Restrictions
-from timegate.turnstile import Turnstile
-from timegate.web.call import Answer, Stream
-from timegate.web.client import Clients
+from timegate.turnstile import FairTurns
+from timegate.web.call import Response, StreamingResponse
+from timegate.web.client import ClientAddresses
 from timegate.web.problems import problem
 
 FREE: Final = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -47,19 +47,19 @@ class Client(NamedTuple):
 class Guard:
     """Lets requests in, and counts whom it does not."""
 
-    admission: Admission | None = None
-    budgets: Budgets | None = None
-    clients: Clients = field(default_factory=lambda: Clients(Networks()))
+    admission: ConcurrencyLimit | None = None
+    budgets: ClientQuotas | None = None
+    clients: ClientAddresses = field(default_factory=lambda: ClientAddresses(Networks()))
     exempt: Networks = field(default_factory=Networks)
     refused: Callable[[str], None] = lambda _: None
     """Counts a refusal by its reason."""
     restrictions: Restrictions = field(default_factory=Restrictions)
-    streams: Admission | None = None
+    streams: ConcurrencyLimit | None = None
     """Counts bodies that are sent at the pace of who reads them."""
     deny_status: int = 451
     own: str = ""
     """Our address, for those who want to know who denies it."""
-    turnstile: Turnstile = field(default_factory=lambda: Turnstile(_AT_A_TURN))
+    turnstile: FairTurns = field(default_factory=lambda: FairTurns(_AT_A_TURN))
 
     def client(self, request: web.BaseRequest) -> Client:
         """Return who sent *request*."""
@@ -69,12 +69,12 @@ class Guard:
         address = self.clients.address(peer, request.headers)
         return Client(address, EXEMPT if address in self.exempt else household(address))
 
-    async def enter(self, client: Client, target: str) -> Answer | None:
+    async def enter(self, client: Client, target: str) -> Response | None:
         """Take a place for a request; the answer if there is none, else `leave` must follow."""
         if self.admission is None or _passes(target):
             return None
         if self.streams is not None and self.streams.overloaded and target.startswith(_LISTS):
-            return self._refusal(Refusal("full"))
+            return self._refusal(Rejection("full"))
         await self.turnstile.enter()
         refusal = await self.admission.enter(client.key)
         return None if refusal is None else self._refusal(refusal)
@@ -84,7 +84,7 @@ class Guard:
         if self.admission is not None and not _passes(target):
             self.admission.leave(client.key)
 
-    async def enter_stream(self, client: Client, target: str) -> Answer | None:
+    async def enter_stream(self, client: Client, target: str) -> Response | None:
         """Take a place for a long body; the answer if there is none."""
         if self.streams is None or _passes(target):
             return None
@@ -96,15 +96,15 @@ class Guard:
         if self.streams is not None and not _passes(target):
             self.streams.leave(client.key)
 
-    def visit(self, client: Client, *, patient: bool) -> Visit | None:
+    def visit(self, client: Client, *, patient: bool) -> ClientQuota | None:
         """Return what pays for questions to archives; None if nobody has to."""
         if self.budgets is None or client.key == EXEMPT:
             return None
-        return Visit(client.key, self.budgets, patient=patient)
+        return ClientQuota(client.key, self.budgets, patient=patient)
 
-    def denied(self, answer: Answer | Stream) -> Answer | Stream:
+    def denied(self, answer: Response | StreamingResponse) -> Response | StreamingResponse:
         """Return what is said where the operator leads nobody (RFC 7725)."""
-        if isinstance(answer, Stream) or answer.status < 400:
+        if isinstance(answer, StreamingResponse) or answer.status < 400:
             return answer
         self.refused("denied")
         detail = "whoever runs this server has decided not to lead to copies of this address"
@@ -112,9 +112,11 @@ class Guard:
         vary = {name: answer.headers[name] for name in ("Vary",) if name in answer.headers}
         return problem(self.deny_status, "not-found", detail, headers={**vary, **by})
 
-    def settled(self, answer: Answer | Stream, visit: Visit | None) -> Answer | Stream:
+    def settled(
+        self, answer: Response | StreamingResponse, visit: ClientQuota | None
+    ) -> Response | StreamingResponse:
         """Return *answer*, or 429 where it lacks what the client could not pay for."""
-        if visit is None or visit.retry_after is None or isinstance(answer, Stream):
+        if visit is None or visit.retry_after is None or isinstance(answer, StreamingResponse):
             return answer
         if answer.status < 500:
             return answer
@@ -127,8 +129,8 @@ class Guard:
         return problem(429, "too-busy", detail, headers={**kept, "Retry-After": str(wait)})
 
     def kept_private(
-        self, answer: Answer | Stream, request: web.BaseRequest
-    ) -> Answer | Stream:
+        self, answer: Response | StreamingResponse, request: web.BaseRequest
+    ) -> Response | StreamingResponse:
         """Return *answer* so that no cache on the way gives it to somebody who sees less."""
         if not self.restrictions:
             return answer
@@ -140,7 +142,7 @@ class Guard:
         private = ", ".join(filter(None, ("private", caching)))
         return replace(answer, headers={**answer.headers, "Cache-Control": private})
 
-    def _refusal(self, refusal: Refusal) -> Answer:
+    def _refusal(self, refusal: Rejection) -> Response:
         self.refused(refusal.reason)
         return problem(
             429 if refusal.reason == "share" else 503,

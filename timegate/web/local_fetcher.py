@@ -15,8 +15,8 @@ from multidict import CIMultiDict
 
 from archives.errors import Misbehaved
 from archives.source import Request
-from timegate.upstream.coding import BadCoding, Decoder
-from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.upstream.coding import BadCoding, ContentDecoder
+from timegate.web.call import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.web.dispatch import Handler
 
 _MOST: Final = 1024**3
@@ -36,7 +36,7 @@ class LocalReply:
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body, content coding removed; see `Reply`."""
         try:
-            decoder = Decoder(self.headers.get("content-encoding", ""), _MOST)
+            decoder = ContentDecoder(self.headers.get("content-encoding", ""), _MOST)
             async for data in self.body:
                 for piece in decoder.decode(data) if data else ():
                     yield piece
@@ -64,37 +64,37 @@ class LocalFetcher:
         if answer.status >= 500 and not _is_dated(answer):
             raise Misbehaved(self._archive, request.url, _why(answer))
         headers = {name.lower(): value for name, value in answer.headers.items()}
-        if isinstance(answer, Answer):
+        if isinstance(answer, Response):
             headers["content-length"] = str(len(answer.body))
         async with aclosing(_body(answer, request.method)) as body:
             yield LocalReply(self._archive, request.url, answer.status, headers, body)
 
-    async def _answer(self, request: Request, url: str) -> Answer | Stream:
+    async def _answer(self, request: Request, url: str) -> Response | StreamingResponse:
         if not url.startswith(f"{self._all}{self._archive}/"):
             raise Misbehaved(self._archive, url, "is not an address of this collection")
         rest = url.removeprefix(self._all)
-        call = Call(request.method, rest, CIMultiDict(request.headers))
+        call = ClientRequest(request.method, rest, CIMultiDict(request.headers))
         answer = await self._called(call)
         if answer.status == 206 and "Content-Encoding" in answer.headers:
             # Part of what is coded cannot be decoded: all of it, as any server may do.
             await _body(answer, request.method).aclose()
-            answer = await self._called(Call(request.method, rest, CIMultiDict[str]()))
+            answer = await self._called(ClientRequest(request.method, rest, CIMultiDict[str]()))
         return answer
 
-    async def _called(self, call: Call) -> Answer | Stream:
+    async def _called(self, call: ClientRequest) -> Response | StreamingResponse:
         try:
             return await self._collections(call)
-        except Declined as declined:
+        except EarlyResponse as declined:
             return declined.answer
 
 
-def _is_dated(answer: Answer | Stream) -> bool:
+def _is_dated(answer: Response | StreamingResponse) -> bool:
     return any(name.lower() == _DATED for name in answer.headers)
 
 
-def _body(answer: Answer | Stream, method: str) -> AsyncGenerator[bytes, None]:
+def _body(answer: Response | StreamingResponse, method: str) -> AsyncGenerator[bytes, None]:
     """Return the body; that of a stream itself, whose closing lets go of the file."""
-    if isinstance(answer, Stream):
+    if isinstance(answer, StreamingResponse):
         return answer.chunks
     return _single(b"" if method == "HEAD" else answer.body)
 
@@ -103,8 +103,8 @@ async def _single(body: bytes) -> AsyncGenerator[bytes, None]:
     yield body
 
 
-def _why(answer: Answer | Stream) -> str:
-    if isinstance(answer, Stream):
+def _why(answer: Response | StreamingResponse) -> str:
+    if isinstance(answer, StreamingResponse):
         return f"answers {answer.status}"
     told = json.loads(answer.body)
     return f"{told['detail']} ({told.get('file', 'no file')} at {told.get('offset', 0)})"

@@ -15,14 +15,14 @@ from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text
 from timegate.identifiers.url import read_url
 from timegate.links import known_copies, neighbours
-from timegate.policies import policy_from
+from timegate.policies import preferences_from
 from timegate.querying import NotNegotiable, query_for_url
 from timegate.resolution import Query, Resolution
-from timegate.surroundings import Surroundings
-from timegate.timemap import Names
+from timegate.surroundings import Neighbours
+from timegate.timemap import TimeMapLinks
 from timegate.verdict import header_safe
 from timegate.web.answers import Answers
-from timegate.web.call import Answer, Call, Declined
+from timegate.web.call import ClientRequest, EarlyResponse, Response
 from timegate.web.memento_formats import API, MEMGATOR, Described, Format, media_type
 from timegate.web.problems import not_negotiable, problem, unreadable
 from timegate.web.targets import identifier_in
@@ -46,26 +46,32 @@ class _Describing:
     """Looks for a copy and describes it."""
 
     def __init__(
-        self, answers: Answers, surroundings: Surroundings, *, old_redirects: bool = False
+        self, answers: Answers, surroundings: Neighbours, *, old_redirects: bool = False
     ) -> None:
         self._answers = answers
         self._surroundings = surroundings
         self._old_redirects = old_redirects
 
-    async def _resolved(self, call: Call, asked: Stamped) -> tuple[Resolution, tuple[str, ...]]:
+    async def _resolved(
+        self, call: ClientRequest, asked: Stamped
+    ) -> tuple[Resolution, tuple[str, ...]]:
         """Return the closest copy with its neighbours, and the preferences applied."""
-        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        policy, applied = preferences_from(
+            {}, call.header("Prefer"), call.header("Cache-Control")
+        )
         resolution = await self._answers.resolve(asked.query, policy)
         return await self._surroundings.filled_in(resolution), applied
 
-    async def _described(self, call: Call, asked: Stamped, name: str, write: Format) -> Answer:
+    async def _described(
+        self, call: ClientRequest, asked: Stamped, name: str, write: Format
+    ) -> Response:
         """Return the description, or the problem."""
         resolution, applied = await self._resolved(call, asked)
         answer = self._answers.described(resolution, applied, vary=VARY)
         closest = resolution.memento
         if answer.status != 200 or closest is None:
             return _counted(answer, resolution)
-        names = Names.of(asked.query.original, self._answers.base_url)
+        names = TimeMapLinks.of(asked.query.original, self._answers.base_url)
         around = neighbours(resolution, closest)
         described = Described.of(names, closest, around, known_copies(resolution))
         body = write(described._replace(told=json.loads(answer.body)))
@@ -76,7 +82,7 @@ class _Describing:
 class MementoHandler(_Describing):
     """Redirects to the copy closest to a stamp, or describes it in a format of MemGator's."""
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: ClientRequest) -> Response:
         """Answer ``{stamp}/{URI-R}`` or ``{link,json,cdxj}/{stamp}/{URI-R}``."""
         name, slash, _ = call.rest.partition("/")
         if slash and name in MEMGATOR:
@@ -93,12 +99,12 @@ class MementoHandler(_Describing):
 class ApiHandler(_Describing):
     """Describes the copy closest to a stamp: in JSON as Time Travel did, else as MemGator."""
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: ClientRequest) -> Response:
         """Answer ``{link,json,cdxj}/{stamp}/{URI-R}``."""
         name, slash, _ = call.rest.partition("/")
         if not slash or name not in API:
             forms = ", ".join(f"/api/{known}/{{stamp}}/{{URL}}" for known in API)
-            raise Declined(problem(404, "not-found", f"there is {forms}", formats=[*API]))
+            raise EarlyResponse(problem(404, "not-found", f"there is {forms}", formats=[*API]))
         asked = stamped(call.rest, len(name) + 1)
         answer = await self._described(call, asked, name, API[name])
         if self._old_redirects and name == "json":
@@ -123,9 +129,9 @@ def stamped(rest: str, start: int = 0) -> Stamped:
         query = query_for_url(reading.identifier.item or url, at, reading.diagnostics)
     except Malformed as complaint:
         text = rest[:behind] + url
-        raise Declined(unreadable(complaint.moved(reading_at), text)) from complaint
+        raise EarlyResponse(unreadable(complaint.moved(reading_at), text)) from complaint
     except NotNegotiable as error:
-        raise Declined(not_negotiable(error)) from error
+        raise EarlyResponse(not_negotiable(error)) from error
     return Stamped(stamp, at, query)
 
 
@@ -152,7 +158,7 @@ def read_stamp(text: str) -> Moment:
     return Moment(text)
 
 
-def _counted(answer: Answer, resolution: Resolution) -> Answer:
+def _counted(answer: Response, resolution: Resolution) -> Response:
     """Say that there is none, where that is known; how many there are is not known here."""
     everyone = resolution.complete and bool(resolution.attempts)
     anywhere = resolution.policy.direction == "closest" and resolution.memento is None
@@ -161,7 +167,7 @@ def _counted(answer: Answer, resolution: Resolution) -> Answer:
     return replace(answer, headers={**answer.headers, "X-Memento-Count": "0"})
 
 
-def _to_the_page(answer: Answer, asked: Stamped, base_url: str) -> Answer:
+def _to_the_page(answer: Response, asked: Stamped, base_url: str) -> Response:
     """Lead to the page of copies instead of saying 404, as Time Travel did.
 
     Where an archive did not answer, that is still said: the copy may be there.

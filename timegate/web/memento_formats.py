@@ -14,7 +14,7 @@ from archives.evidence import WEB
 from archives.formats.httpdate import http_date
 from archives.model import Memento, Relation
 from archives.moment import Moment
-from timegate.timemap import Names
+from timegate.timemap import TimeMapLinks
 from timegate.verdict import header_safe
 
 Role = Literal["first", "last", "closest", "next", "prev"]
@@ -34,7 +34,7 @@ _TIME_TRAVEL: Final = ("link", "json")
 class Described(NamedTuple):
     """What is described."""
 
-    names: Names
+    names: TimeMapLinks
     roles: Mapping[Role, Memento]
     """The copy that is closest, and those of its neighbours that are known."""
     known: Sequence[Memento] = ()
@@ -45,7 +45,7 @@ class Described(NamedTuple):
     @classmethod
     def of(
         cls,
-        names: Names,
+        names: TimeMapLinks,
         closest: Memento,
         neighbours: Mapping[Relation, Memento],
         known: Iterable[Memento] = (),

@@ -9,19 +9,19 @@ from archives.choice import second_of
 from archives.evidence import WEB
 from archives.model import Closest, Memento
 from archives.moment import Moment
-from timegate.policies import policy_from
+from timegate.policies import preferences_from
 from timegate.resolution import Resolution
 from timegate.resolver import Router
-from timegate.timemap import Names
+from timegate.timemap import TimeMapLinks
 from timegate.verdict import header_safe
 from timegate.web.answers import Answers
-from timegate.web.call import Answer, Call
-from timegate.web.everyone import Everyone
+from timegate.web.call import ClientRequest, Response
+from timegate.web.everyone import ExhaustiveResolver
 from timegate.web.memento import stamped
 from timegate.web.memento_formats import rfc3339
 from timegate.web.site.pages import HEADERS, wants_page
 
-VARY: Final = "accept, prefer"
+LIST_VARY: Final = "accept, prefer"
 _PATIENCE: Final = 5.0
 
 
@@ -30,26 +30,28 @@ class ListHandler:
 
     def __init__(self, answers: Answers, route: Router, patience: float = _PATIENCE) -> None:
         self._answers = answers
-        self._everyone = Everyone(answers, route, patience)
+        self._everyone = ExhaustiveResolver(answers, route, patience)
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: ClientRequest) -> Response:
         """Answer ``{stamp}/{URI-R}``, with a page where a browser asks."""
         _, at, query = stamped(call.rest)
-        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        policy, applied = preferences_from(
+            {}, call.header("Prefer"), call.header("Cache-Control")
+        )
         resolution = await self._everyone.resolve(query, policy)
-        answer = self._answers.described(resolution, applied, vary=VARY)
+        answer = self._answers.described(resolution, applied, vary=LIST_VARY)
         if answer.status != 200:
             return answer
         if wants_page(call.header("Accept")):
             page = self._answers.listed(resolution)
             return replace(answer, headers={**answer.headers, **HEADERS}, body=page)
-        names = Names.of(query.original, self._answers.base_url)
+        names = TimeMapLinks.of(query.original, self._answers.base_url)
         holdings = _holdings(resolution, at)
         body = list_json(names, at, holdings, json.loads(answer.body))
         return replace(answer, body=body.encode())
 
 
-class Holding(NamedTuple):
+class ClosestOfArchive(NamedTuple):
     """The closest copy of one archive."""
 
     memento: Memento
@@ -58,7 +60,10 @@ class Holding(NamedTuple):
 
 
 def list_json(
-    names: Names, at: Moment, holdings: Sequence[Holding], told: Mapping[str, object]
+    names: TimeMapLinks,
+    at: Moment,
+    holdings: Sequence[ClosestOfArchive],
+    told: Mapping[str, object],
 ) -> str:
     """Write for each archive its closest copy, the nearest first."""
     archives = [
@@ -82,11 +87,11 @@ def list_json(
     return json.dumps(body)
 
 
-def _holdings(resolution: Resolution, at: Moment) -> list[Holding]:
+def _holdings(resolution: Resolution, at: Moment) -> list[ClosestOfArchive]:
     found = (a.outcome for a in (resolution.best, *resolution.alternatives) if a)
     mementos = [outcome.memento for outcome in found if isinstance(outcome, Closest)]
     return [
-        Holding(memento, int(at.distance(second_of(memento.stamp)).total_seconds()))
+        ClosestOfArchive(memento, int(at.distance(second_of(memento.stamp)).total_seconds()))
         for memento in mementos
         if memento.uri.startswith(WEB)
     ]

@@ -11,7 +11,7 @@ from typing import Final
 from archives.errors import ArchiveError
 from archives.model import Closest
 from timegate.resolution import Attempt
-from timegate.web.call import Answer, Call, Stream
+from timegate.web.call import ClientRequest, Response, StreamingResponse
 from timegate.web.problems import problem
 
 _MOST_WATCHERS: Final = 16
@@ -36,12 +36,12 @@ class Monitor:
             if not queue.full():
                 queue.put_nowait(event)
 
-    async def __call__(self, _: Call) -> Answer | Stream:
+    async def __call__(self, _: ClientRequest) -> Response | StreamingResponse:
         """Send events until the client leaves."""
         if len(self._watchers) >= _MOST_WATCHERS:
             detail = f"{_MOST_WATCHERS} watch already; try again later"
             return problem(503, "too-busy", detail, headers={"Retry-After": "60"})
-        return Stream(200, _HEADERS, self._events())
+        return StreamingResponse(200, _HEADERS, self._events())
 
     async def _events(self) -> AsyncGenerator[bytes, None]:
         queue: asyncio.Queue[bytes] = asyncio.Queue(_BACKLOG)

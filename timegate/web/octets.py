@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from timegate.web.call import Call
+from timegate.web.call import ClientRequest
 from timegate.web.sandbox import SINGLE_RANGE
 
 
-class Part(NamedTuple):
+class ByteRange(NamedTuple):
     """Octets from *start* to before *end*."""
 
     start: int
@@ -21,7 +21,7 @@ class Unsatisfiable(ValueError):
     """A range of which there is nothing."""
 
 
-def wanted_part(call: Call, size: int, etag: str | None) -> Part | None:
+def wanted_part(call: ClientRequest, size: int, etag: str | None) -> ByteRange | None:
     """Return the part that is asked for; None for all, also where the range is none.
 
     Raises Unsatisfiable.
@@ -40,10 +40,10 @@ def wanted_part(call: Call, size: int, etag: str | None) -> Part | None:
         return None
     if start >= size:
         raise Unsatisfiable
-    return Part(start, end)
+    return ByteRange(start, end)
 
 
-def is_known(call: Call, etag: str | None) -> bool:
+def is_known(call: ClientRequest, etag: str | None) -> bool:
     """Whether the client says that it has it already (RFC 9110 13.1.2)."""
     stated = call.header("If-None-Match")
     if stated is None or etag is None:

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from timegate.web.call import Answer, Call
+from timegate.web.call import ClientRequest, Response
 from timegate.web.operations import NO_NEGOTIATION
 
 Json = dict[str, object]
@@ -102,14 +102,14 @@ class OpenApi:
     def __init__(self, base_url: str) -> None:
         self._body = msgspec.json.encode(description(base_url))
 
-    async def __call__(self, _: Call) -> Answer:
+    async def __call__(self, _: ClientRequest) -> Response:
         """Describe everything."""
         headers = {
             "Content-Type": "application/vnd.oai.openapi+json;version=3.1",
             "Cache-Control": "max-age=3600",
             "Link": NO_NEGOTIATION,
         }
-        return Answer(200, headers, self._body)
+        return Response(200, headers, self._body)
 
 
 def description(base_url: str) -> Json:

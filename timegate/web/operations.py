@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from archives.registry import Registry
-from timegate.web.call import Answer, Call
+from timegate.web.call import ClientRequest, Response
 from timegate.web.problems import problem
 
 # RFC 7089 4.5.8: not subject to datetime negotiation.
@@ -48,19 +48,19 @@ class Operations:
         self._contact = contact
         self._condition = condition
 
-    async def archives(self, _: Call) -> Answer:
+    async def archives(self, _: ClientRequest) -> Response:
         """List every archive with its state."""
         entries = sorted(self._registry.entries, key=lambda entry: (not entry.use, entry.id))
         return _json([self._described(entry.id) for entry in entries])
 
-    async def archive(self, call: Call) -> Answer:
+    async def archive(self, call: ClientRequest) -> Response:
         """Describe one archive."""
         name = call.rest.partition("?")[0]
         if self._registry.by_id(name) is None:
             return problem(404, "not-found", "no such archive; /archives lists them")
         return _json(self._described(name))
 
-    async def about(self, _: Call) -> Answer:
+    async def about(self, _: ClientRequest) -> Response:
         """Say what this is."""
         return _json(
             {
@@ -72,11 +72,13 @@ class Operations:
             }
         )
 
-    async def health(self, _: Call) -> Answer:
+    async def health(self, _: ClientRequest) -> Response:
         """Say that the process answers."""
-        return Answer(200, {"Content-Type": "text/plain", "Cache-Control": "no-store"}, b"ok\n")
+        return Response(
+            200, {"Content-Type": "text/plain", "Cache-Control": "no-store"}, b"ok\n"
+        )
 
-    async def readiness(self, _: Call) -> Answer:
+    async def readiness(self, _: ClientRequest) -> Response:
         """Say whether to send requests here, and how the parts are that we could do without.
 
         A process that is well has no power over archives: that none can be asked is said, and
@@ -107,10 +109,10 @@ class Operations:
         resting = [name for name, state in states.items() if state.get("breaker") == "open"]
         return {"asked": len(states), "resting": resting}
 
-    async def metrics(self, _: Call) -> Answer:
+    async def metrics(self, _: ClientRequest) -> Response:
         """Write the metrics for Prometheus."""
         headers = {"Content-Type": CONTENT_TYPE_LATEST, "Cache-Control": "no-store"}
-        return Answer(200, headers, generate_latest(self._metrics()))
+        return Response(200, headers, generate_latest(self._metrics()))
 
     def _described(self, name: str) -> dict[str, object]:
         entry = self._registry.by_id(name)
@@ -123,11 +125,11 @@ class Operations:
         return {**facts, "state": dict(self.state(name))}
 
 
-def _json(value: object) -> Answer:
+def _json(value: object) -> Response:
     headers = {
         "Content-Type": "application/json",
         "Cache-Control": "no-cache",
         "Link": NO_NEGOTIATION,
         "Vary": "accept",
     }
-    return Answer(200, headers, json.dumps(value).encode())
+    return Response(200, headers, json.dumps(value).encode())

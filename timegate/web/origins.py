@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from timegate.web.call import Answer
+from timegate.web.call import Response
 from timegate.web.problems import problem
 
 _ARCHIVED: Final = ("/collections/", "/memento/proxy/")
@@ -24,16 +24,16 @@ class Origins:
         self._replay = replay
         self._host = "" if replay is None else urlsplit(replay).netloc.lower()
 
-    def elsewhere(self, target: str, headers: Mapping[str, str]) -> Answer | None:
+    def elsewhere(self, target: str, headers: Mapping[str, str]) -> Response | None:
         """Return where to go with *target*; None if it is answered where it was asked."""
         if self._replay is None or target.startswith(_FOR_ANYBODY):
             return None
         archived = target.startswith(_ARCHIVED)
         if headers.get("Host", "").lower() != self._host:
             # 307: a HEAD stays a HEAD.
-            return Answer(307, {"Location": f"{self._replay}{target}"}) if archived else None
+            return Response(307, {"Location": f"{self._replay}{target}"}) if archived else None
         return None if archived else _nothing_here()
 
 
-def _nothing_here() -> Answer:
+def _nothing_here() -> Response:
     return problem(404, "not-found", "only archived bytes are served at this address")

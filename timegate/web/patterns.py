@@ -16,7 +16,7 @@ from timegate.policies import NOTHING_CHOSEN
 from timegate.report import summary
 from timegate.resolution import Query, Resolution
 from timegate.verdict import Member, Verdict, around_time, asked_time, written
-from timegate.web.call import Answer
+from timegate.web.call import Response
 
 _KEPT: Final = 2048
 _LONGEST: Final = 500
@@ -33,12 +33,12 @@ class _Pattern(NamedTuple):
     body: tuple[bytes, bytes]
     keep: float
 
-    def filled(self, time: Member) -> Answer:
+    def filled(self, time: Member) -> Response:
         before, behind = self.precision
         headers = {**self.headers, "Memento-Precision": before + written("time", time) + behind}
         told = {"value": time.value, **time.params}
         body = msgspec.json.encode(told).join(self.body)
-        return Answer(302, headers, body, self.keep)
+        return Response(302, headers, body, self.keep)
 
 
 class Patterns:
@@ -48,7 +48,7 @@ class Patterns:
         self._registry = registry
         self._kept: OrderedDict[Hashable, _Pattern] = OrderedDict()
 
-    def redirect(self, resolution: Resolution, vary: str) -> Answer | None:
+    def redirect(self, resolution: Resolution, vary: str) -> Response | None:
         """Return the answer; None where its like was not written before."""
         found = _found(resolution)
         if found is None:
@@ -62,7 +62,9 @@ class Patterns:
         self._kept.move_to_end(key)
         return pattern.filled(time)
 
-    def keep(self, resolution: Resolution, judged: Verdict, answer: Answer, vary: str) -> None:
+    def keep(
+        self, resolution: Resolution, judged: Verdict, answer: Response, vary: str
+    ) -> None:
         """Take *answer* for a pattern of others, where it can be one."""
         found, time = _found(resolution), judged.time
         if found is None or time is None or len(resolution.query.original) > _LONGEST:

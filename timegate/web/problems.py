@@ -11,8 +11,8 @@ from timegate.printing import escaped
 from timegate.problem import status_of_refusal
 from timegate.querying import NotNegotiable
 from timegate.report import unasked, unheard
-from timegate.resolution import Attempt, Policy, Resolution
-from timegate.web.call import Answer
+from timegate.resolution import Attempt, Preferences, Resolution
+from timegate.web.call import Response
 
 _FOR_RESOLVE: Final = (
     *("urn:pwid:", "pwid:", "duri:", "tdb:", "urn:duri:", "urn:tdb:", "pdi:", "urn:pdi:"),
@@ -52,7 +52,7 @@ def problem(
     *,
     headers: Mapping[str, str] | None = None,
     **members: object,
-) -> Answer:
+) -> Response:
     """Write a problem. *detail* tells the user what to do."""
     body = {
         "type": _TYPE + kind,
@@ -62,7 +62,7 @@ def problem(
         **members,
     }
     fixed = {"Content-Type": "application/problem+json", "Cache-Control": _caching(status)}
-    return Answer(status, {**fixed, **(headers or {})}, json.dumps(body).encode())
+    return Response(status, {**fixed, **(headers or {})}, json.dumps(body).encode())
 
 
 def _caching(status: int) -> str:
@@ -76,13 +76,13 @@ def printable(text: str) -> str:
     return shown if len(text) <= 1000 else shown + " ..."
 
 
-def internal(error: Exception) -> Answer:
+def internal(error: Exception) -> Response:
     """Say that our own code failed, without the words of *error*, which may quote a URL."""
     why = f"an internal error happened ({type(error).__name__}); the server's log says where"
     return problem(500, "internal", why)
 
 
-def unreadable(complaint: Malformed, text: str) -> Answer:
+def unreadable(complaint: Malformed, text: str) -> Response:
     """Say that an identifier does not parse."""
     status = status_of_refusal(complaint)
     kinds = {414: "too-long", 422: "not-negotiable"}
@@ -99,13 +99,13 @@ def unreadable(complaint: Malformed, text: str) -> Answer:
     )
 
 
-def not_negotiable(error: NotNegotiable) -> Answer:
+def not_negotiable(error: NotNegotiable) -> Response:
     """Say that an identifier names nothing that archives can be asked for."""
     status = 404 if error.code == "unknown-archive" else 422
     return problem(status, error.code, str(error))
 
 
-def bad_accept_datetime(complaint: Malformed, headers: Mapping[str, str]) -> Answer:
+def bad_accept_datetime(complaint: Malformed, headers: Mapping[str, str]) -> Response:
     """Say that a TimeGate was asked for a time that is none (M-12)."""
     detail = f"{complaint.why}; write it like Thu, 31 May 2007 20:35:00 GMT"
     return problem(
@@ -120,7 +120,7 @@ def bad_accept_datetime(complaint: Malformed, headers: Mapping[str, str]) -> Ans
 
 def nothing_found(
     resolution: Resolution, named: ArchiveEntry | None, headers: Mapping[str, str]
-) -> Answer:
+) -> Response:
     """Say why there is no copy: nobody has one, somebody is silent, or it is locked up."""
     if resolution.policy.only_if_cached:
         return problem(504, "not-cached", "ask again without only-if-cached", headers=headers)
@@ -150,14 +150,14 @@ def nothing_found(
     return problem(404, "no-memento", detail, headers=headers, **told)
 
 
-def _chosen(policy: Policy) -> bool:
+def _chosen(policy: Preferences) -> bool:
     """Whether the client said whom to ask."""
     return policy.archives is not None or bool(policy.exclude)
 
 
 def precision_unmet(
     resolution: Resolution, best: str, found: Sequence[object], headers: Mapping[str, str]
-) -> Answer:
+) -> Response:
     """Say that the *best* copy will not do; while somebody is silent, a better one may exist.
 
     A 404 would be kept and believed (E-3).
@@ -176,7 +176,7 @@ def _incomplete(
     trail: Sequence[object],
     sofar: str = "no copy was found, but ",
     **members: object,
-) -> Answer:
+) -> Response:
     failures = [a.outcome for a in resolution.attempts if isinstance(a.outcome, ArchiveError)]
     silent = all(isinstance(failure, Unreachable) for failure in failures)
     waits = [
@@ -196,7 +196,7 @@ def _incomplete(
 
 def _restricted(
     named: ArchiveEntry, missing: str, headers: Mapping[str, str], trail: Sequence[object]
-) -> Answer:
+) -> Response:
     others = "no other archive has a copy" if trail else "no other archive was asked"
     link = headers.get("Link", "")
     # The names of an archive that nobody may ask are those of who to turn to (P-43).
@@ -208,7 +208,7 @@ def _restricted(
     return problem(404, "restricted-archive", detail, headers=more, archives=trail)
 
 
-def read_on_site(entry: ArchiveEntry) -> Answer:
+def read_on_site(entry: ArchiveEntry) -> Response:
     """Say that a collection is not served, and whom to ask (P-43, H-3)."""
     note = " ".join(filter(None, (entry.access_note, entry.apply)))
     return problem(403, "read-on-site", f"{entry.name} is read on site only. {note}".rstrip())

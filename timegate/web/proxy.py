@@ -24,12 +24,12 @@ from archives.uri import check_text
 from timegate.containment import Containment
 from timegate.identifiers.url import read_url
 from timegate.links import links
-from timegate.policies import policy_from
+from timegate.policies import preferences_from
 from timegate.querying import query_for_url
 from timegate.resolution import Attempt, Query, Resolution
 from timegate.verdict import header_safe, raw_address
 from timegate.web.answers import Answers
-from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.web.call import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.web.problems import nothing_found, problem, unreadable
 from timegate.web.sandbox import (
     LONGEST_VALUE,
@@ -78,10 +78,12 @@ class Proxy:
         self._most = most
         self._containment = containment or Containment()
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Send the bytes, or redirect to the address that names a copy."""
         stamp, query = _asked(call.rest)
-        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        policy, applied = preferences_from(
+            {}, call.header("Prefer"), call.header("Cache-Control")
+        )
         resolution = await self._answers.resolve(query, policy)
         answer = self._answers.redirect(resolution, applied, vary=VARY)
         best, memento = resolution.best, resolution.memento
@@ -100,7 +102,9 @@ class Proxy:
         base = self._answers.base_url.rstrip("/")
         return f"{base}/{_PATH}/{stamp[:14]}/{header_safe(original)}"
 
-    async def _relayed(self, call: Call, found: _Found) -> Answer | Stream:
+    async def _relayed(
+        self, call: ClientRequest, found: _Found
+    ) -> Response | StreamingResponse:
         if found.resolution.policy.only_if_cached:
             return problem(504, "not-cached", "bytes are not kept: ask without only-if-cached")
         archive = found.memento.archive
@@ -111,14 +115,14 @@ class Proxy:
         async with AsyncExitStack() as exchange:
             reply = await exchange.enter_async_context(self._fetchers[archive](request))
             if reply.status == 416 and wanted:
-                return Answer(416, {**SANDBOX, **_copied(reply, _RELAYED)})
+                return Response(416, {**SANDBOX, **_copied(reply, _RELAYED)})
             _check(reply, found.memento, asked_for_part=bool(wanted))
             headers = self._headers(found, reply)
             pieces = _pieces(exchange.pop_all(), reply, archive, self._most)
             # Begun, so that closing it ends the exchange; and what is wrong with the body from
             # its beginning is an error, not half an answer.
             await anext(pieces)
-            return Stream(reply.status, headers, pieces)
+            return StreamingResponse(reply.status, headers, pieces)
 
     def _headers(self, found: _Found, reply: Reply) -> dict[str, str]:
         kept = ("Memento-Precision", "Vary", "Preference-Applied")
@@ -157,7 +161,7 @@ class Proxy:
             return told
         return {"Location": self._address(link.time.digits, link.uri)}
 
-    def _failed(self, resolution: Resolution, error: ArchiveError) -> Answer:
+    def _failed(self, resolution: Resolution, error: ArchiveError) -> Response:
         """Say that the copy exists and could not be had."""
         original = resolution.query.original
         attempt = Attempt(error.archive, error, 0.0, original)
@@ -170,7 +174,7 @@ def _asked(rest: str) -> tuple[str, Query]:
     stamp, _, text = rest.partition("/")
     if not _STAMP.fullmatch(stamp) or not text:
         detail = "write /memento/proxy/20160122112029/http://www.dr.dk: 4 to 14 digits, the URL"
-        raise Declined(problem(400, "bad-parameter", detail))
+        raise EarlyResponse(problem(400, "bad-parameter", detail))
     text = identifier_in(text)
     try:
         check_text(text)
@@ -179,12 +183,12 @@ def _asked(rest: str) -> tuple[str, Query]:
             reading.identifier.item or text, Moment(stamp), reading.diagnostics
         )
     except Malformed as complaint:
-        raise Declined(unreadable(complaint, text)) from complaint
+        raise EarlyResponse(unreadable(complaint, text)) from complaint
     # The bytes of one file are what a PWID calls a part (V-1).
     return stamp, replace(query, precision="part")
 
 
-def _range(call: Call) -> dict[str, str]:
+def _range(call: ClientRequest) -> dict[str, str]:
     """Return what to ask the archive for a part of a file; empty for all of it.
 
     A range counts octets of the file, hence no coding. No validator of ours could ever match

@@ -10,7 +10,7 @@ own parameters is cut off at ``&``. One that a form encoded as a whole ends at a
 from typing import Final, NamedTuple
 
 from archives.possessive import compiled
-from timegate.web.call import Answer, Call, Declined
+from timegate.web.call import ClientRequest, EarlyResponse, Response
 from timegate.web.problems import problem
 from timegate.web.resolve import Resolve
 from timegate.web.targets import PARAMETERS
@@ -34,16 +34,18 @@ class PwidResolver:
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: ClientRequest) -> Response:
         """Answer as `Resolve` does."""
         asked = _asked(call.rest.partition("?")[2])
         if asked is None:
             detail = f"write /pwid?archiveString={_WRITE} or /resolve?pwid={_WRITE}"
-            raise Declined(problem(400, "bad-parameter", detail))
+            raise EarlyResponse(problem(400, "bad-parameter", detail))
         mark = "?" if asked.parameters else ""
         # Still encoded, if it was: `Resolve` decodes it once it has taken off the parameters.
         rest = asked.identifier + mark + "&".join(asked.parameters)
-        return await self._resolve(Call(call.method, rest, call.headers, call.repeated))
+        return await self._resolve(
+            ClientRequest(call.method, rest, call.headers, call.repeated)
+        )
 
 
 def _asked(query: str) -> _Asked | None:

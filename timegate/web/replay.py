@@ -10,23 +10,23 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from archives.collection.index import Row
+from archives.collection.index import IndexRow
 from archives.errors import ArchiveError
 from archives.formats.httpdate import http_date
 from archives.model import Closest
 from archives.moment import Moment
 from archives.reading import Diagnosis, Malformed
 from archives.uri import check_text
-from archives.warc.replay import Archived, Replayer, Unreadable
+from archives.warc.replay import Archived, Replayer, UnreadableRecord
 from timegate.identifiers.url import read_url
 from timegate.links import LONGEST_LINKS
 from timegate.querying import NotNegotiable, query_for_url
-from timegate.resolution import Attempt, Policy, Query, Resolution
-from timegate.shelf import Shelf, address, memento_of
+from timegate.resolution import Attempt, Preferences, Query, Resolution
+from timegate.shelf import CollectionAccess, address, memento_of
 from timegate.verdict import header_safe
 from timegate.web.answers import Answers
 from timegate.web.archived_headers import described, set_aside, shown, target
-from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.web.call import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.web.octets import Unsatisfiable, is_known, wanted_part
 from timegate.web.problems import not_negotiable, nothing_found, problem, unreadable
 from timegate.web.sandbox import SANDBOX
@@ -43,7 +43,7 @@ _OK: Final = 200
 _FINAL: Final = range(200, 600)
 
 
-class Asked(NamedTuple):
+class ReplayPath(NamedTuple):
     """What stands in the path."""
 
     stamp: str
@@ -53,12 +53,12 @@ class Asked(NamedTuple):
     query: Query
 
 
-class Replay:
+class CollectionReplay:
     """Answers requests for captures of one collection."""
 
     def __init__(
         self,
-        shelf: Shelf,
+        shelf: CollectionAccess,
         replayer: Replayer,
         answers: Answers,
         base_url: str,
@@ -68,7 +68,7 @@ class Replay:
         self._answers = answers
         self._base_url = base_url
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Send the capture, or lead to the closest."""
         asked = _asked(call.rest)
         original = asked.query.original
@@ -77,36 +77,38 @@ class Replay:
             if row is not None and header_safe(row.url) in (asked.text, header_safe(original)):
                 return await self._sent(call, asked, row)
             near = row or await self._shelf.nearest(original, asked.query.at)
-        except Unreadable as error:
+        except UnreadableRecord as error:
             return self._damaged(error)
         except ArchiveError as error:
             return self._nothing(asked, error)
         return self._nothing(asked, None) if near is None else self._led(asked, near)
 
-    def _led(self, asked: Asked, row: Row) -> Answer:
+    def _led(self, asked: ReplayPath, row: IndexRow) -> Response:
         """Redirect to the capture that there is, and say how it differs."""
         found = Closest(memento_of(row, self._shelf.id, self._base_url), "cdx")
         attempt = Attempt(self._shelf.id, found, 0.0, asked.query.original)
-        resolution = Resolution(asked.query, Policy(), attempt, (), (attempt,))
+        resolution = Resolution(asked.query, Preferences(), attempt, (), (attempt,))
         answer = self._answers.redirect(resolution, vary=_VARY)
         headers = {**answer.headers, "Location": self._address(row.stamp, row.url, asked.view)}
         return replace(answer, headers=headers)
 
-    def _nothing(self, asked: Asked, trouble: ArchiveError | None) -> Answer:
+    def _nothing(self, asked: ReplayPath, trouble: ArchiveError | None) -> Response:
         attempt = Attempt(self._shelf.id, trouble, 0.0, asked.query.original)
-        resolution = Resolution(asked.query, Policy(), None, (), (attempt,))
+        resolution = Resolution(asked.query, Preferences(), None, (), (attempt,))
         links = self._answers.links(asked.query)
         return nothing_found(resolution, None, {"Vary": _VARY, "Link": links})
 
-    def _damaged(self, error: Unreadable) -> Answer:
+    def _damaged(self, error: UnreadableRecord) -> Response:
         return problem(
             502, "damaged-record", error.reason, file=error.name, offset=error.offset
         )
 
-    async def _sent(self, call: Call, asked: Asked, row: Row) -> Answer | Stream:
+    async def _sent(
+        self, call: ClientRequest, asked: ReplayPath, row: IndexRow
+    ) -> Response | StreamingResponse:
         etag = _etag(row)
         if row.status in (None, _OK) and is_known(call, etag):
-            return Answer(304, {**self._about(asked, row), **_tagged(etag)})
+            return Response(304, {**self._about(asked, row), **_tagged(etag)})
         archived = await self._replayer.open(row, body=call.method != "HEAD")
         headers = self._headers(asked, row, archived)
         status = archived.head.status or _OK
@@ -118,7 +120,7 @@ class Replay:
             return await _part(call, archived, {**headers, **_tagged(etag)}, etag)
         return await _all(call, status, archived, headers)
 
-    def _headers(self, asked: Asked, row: Row, archived: Archived) -> dict[str, str]:
+    def _headers(self, asked: ReplayPath, row: IndexRow, archived: Archived) -> dict[str, str]:
         status, fields = archived.head.status or _OK, archived.head.headers
         about = described(status, fields)
         headers = {
@@ -131,7 +133,7 @@ class Replay:
             headers["Location"] = self._address(row.stamp, led, asked.view)
         return headers
 
-    def _about(self, asked: Asked, row: Row) -> dict[str, str]:
+    def _about(self, asked: ReplayPath, row: IndexRow) -> dict[str, str]:
         """Return what is true of the capture, whatever it is."""
         return {
             "Memento-Datetime": http_date(row.stamp),
@@ -139,7 +141,7 @@ class Replay:
             "Cache-Control": _FOR_EVER,
         }
 
-    def _links(self, asked: Asked, row: Row) -> str:
+    def _links(self, asked: ReplayPath, row: IndexRow) -> str:
         original = header_safe(row.url)
         ours = f"{self._base_url.rstrip('/')}/collections/{self._shelf.id}"
         itself = f"{ours}/{row.stamp}{asked.view}/{original}"
@@ -156,8 +158,8 @@ class Replay:
 
 
 async def _part(
-    call: Call, archived: Archived, headers: dict[str, str], etag: str | None
-) -> Answer | Stream:
+    call: ClientRequest, archived: Archived, headers: dict[str, str], etag: str | None
+) -> Response | StreamingResponse:
     """Answer with the range that is asked for, or with all."""
     size = archived.size
     if size is None:
@@ -167,24 +169,24 @@ async def _part(
         part = wanted_part(call, size, etag)
     except Unsatisfiable:
         await archived.close()
-        return Answer(416, {**SANDBOX, "Content-Range": f"bytes */{size}"})
+        return Response(416, {**SANDBOX, "Content-Range": f"bytes */{size}"})
     if part is None:
         return await _all(call, _OK, archived, headers)
     headers["Content-Range"] = part.of(size)
     if archived.whole is not None:
-        return Answer(206, headers, archived.whole[part.start : part.end])
+        return Response(206, headers, archived.whole[part.start : part.end])
     headers["Content-Length"] = str(part.end - part.start)
-    return Stream(206, headers, await _begun(archived.chunks(part.start, part.end)))
+    return StreamingResponse(206, headers, await _begun(archived.chunks(part.start, part.end)))
 
 
 async def _all(
-    call: Call, status: int, archived: Archived, headers: dict[str, str]
-) -> Answer | Stream:
+    call: ClientRequest, status: int, archived: Archived, headers: dict[str, str]
+) -> Response | StreamingResponse:
     if archived.whole is not None and call.method != "HEAD":
-        return Answer(status, headers, archived.whole, _KEEP)
+        return Response(status, headers, archived.whole, _KEEP)
     if archived.size is not None:
         headers["Content-Length"] = str(archived.size)
-    return Stream(status, headers, await _begun(archived.chunks()))
+    return StreamingResponse(status, headers, await _begun(archived.chunks()))
 
 
 async def _begun(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
@@ -208,11 +210,11 @@ async def _continued(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[byte
         await chunks.aclose()
 
 
-def _asked(rest: str) -> Asked:
+def _asked(rest: str) -> ReplayPath:
     found = STAMPED.match(rest)
     if found is None:
         detail = "write {stamp}/{URL} or {stamp}id_/{URL}, the stamp with 4 to 23 digits"
-        raise Declined(problem(400, "bad-parameter", detail))
+        raise EarlyResponse(problem(400, "bad-parameter", detail))
     stamp, view = found[1], found[2] or ""
     text = identifier_in(rest[found.end() :])
     try:
@@ -221,16 +223,16 @@ def _asked(rest: str) -> Asked:
         reading = read_url(text, Diagnosis())
         query = query_for_url(reading.identifier.item or text, at, reading.diagnostics)
     except Malformed as complaint:
-        raise Declined(unreadable(complaint, rest)) from complaint
+        raise EarlyResponse(unreadable(complaint, rest)) from complaint
     except NotNegotiable as error:
-        raise Declined(not_negotiable(error)) from error
+        raise EarlyResponse(not_negotiable(error)) from error
     if view == RAW:
         # The bytes of one file are what a PWID calls a part (V-1).
         query = replace(query, precision="part")
-    return Asked(stamp, view, header_safe(text), query)
+    return ReplayPath(stamp, view, header_safe(text), query)
 
 
-def _etag(row: Row) -> str | None:
+def _etag(row: IndexRow) -> str | None:
     """Return the digest of the payload as a validator, where it is known."""
     digest = (row.digest or "").replace(":", "-")
     return f'"{digest}"' if digest and header_safe(digest) == digest else None

@@ -7,11 +7,11 @@ from typing import Final
 from archives.reading import Malformed
 from archives.registry import Registry
 from timegate.identifiers import parse
-from timegate.policies import check_archives, policy_from
+from timegate.policies import check_archives, preferences_from
 from timegate.querying import NotNegotiable, query_for
-from timegate.resolution import Policy, Query
+from timegate.resolution import Preferences, Query
 from timegate.web.answers import Answers
-from timegate.web.call import Answer, Call, Declined
+from timegate.web.call import ClientRequest, EarlyResponse, Response
 from timegate.web.problems import not_negotiable, problem, unreadable
 from timegate.web.targets import identifier_in, without_parameters
 
@@ -30,7 +30,7 @@ class Resolve:
         self._answers = answers
         self._registry = registry
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: ClientRequest) -> Response:
         """Redirect to the copy, report on it, or show how it differs: as the client wants."""
         text, parameters = without_parameters(call.rest)
         policy, applied = self._wishes(call, parameters)
@@ -47,11 +47,11 @@ class Resolve:
         always = parameters.get("as") == "html"
         return self._answers.shown(resolution, applied, vary=VARY, always=always)
 
-    async def line(self, text: str, policy: Policy) -> bytes:
+    async def line(self, text: str, policy: Preferences) -> bytes:
         """Resolve one line of a batch; the answer is one line of JSON."""
         try:
             query = self._query(text, strict=False)
-        except Declined as declined:
+        except EarlyResponse as declined:
             answer = declined.answer
         else:
             resolution = await self._answers.resolve(query, policy)
@@ -59,38 +59,38 @@ class Resolve:
         return row(text, answer)
 
     def _wishes(
-        self, call: Call, parameters: Mapping[str, str]
-    ) -> tuple[Policy, Sequence[str]]:
+        self, call: ClientRequest, parameters: Mapping[str, str]
+    ) -> tuple[Preferences, Sequence[str]]:
         try:
-            policy, applied = policy_from(
+            policy, applied = preferences_from(
                 parameters, call.header("Prefer"), call.header("Cache-Control")
             )
             if "archives" in parameters:
                 check_archives(policy, self._registry)
         except ValueError as error:
-            raise Declined(problem(400, "bad-parameter", str(error))) from error
+            raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
         return policy, applied
 
     def _query(self, text: str, *, strict: bool) -> Query:
         try:
             reading = parse(text, self._registry, strict=strict)
             if reading.scheme == "tdb":
-                raise Declined(self._document(str(reading.identifier.canonical)))
+                raise EarlyResponse(self._document(str(reading.identifier.canonical)))
             return query_for(reading, self._registry)
         except Malformed as complaint:
-            raise Declined(unreadable(complaint, text)) from complaint
+            raise EarlyResponse(unreadable(complaint, text)) from complaint
         except NotNegotiable as error:
-            raise Declined(not_negotiable(error)) from error
+            raise EarlyResponse(not_negotiable(error)) from error
 
-    def _document(self, canonical: str) -> Answer:
+    def _document(self, canonical: str) -> Response:
         """Point to the document that describes the thing of a ``tdb`` (D-8)."""
         duri = "duri" + canonical.removeprefix("tdb")
-        return Answer(
+        return Response(
             303, {"Location": f"{self._answers.base_url}/resolve/{duri}", "Vary": VARY}
         )
 
 
-def row(text: str, answer: Answer) -> bytes:
+def row(text: str, answer: Response) -> bytes:
     """Write *answer* as the line of a batch for the input *text*."""
     told = json.loads(answer.body) if answer.body else {}
     return json.dumps({"input": text, "status": answer.status, **told}).encode() + b"\n"
@@ -110,7 +110,7 @@ def _manner(parameters: Mapping[str, str], accept: str) -> str:
     if wanted is not None:
         # It may be the URL's own: only what stands behind the last ? is taken for ours.
         why = f"as must be {' or '.join(_MANNERS)}; is it the URL's own, add ?as=redirect"
-        raise Declined(problem(400, "bad-parameter", why))
+        raise EarlyResponse(problem(400, "bad-parameter", why))
     if "application/json" in accept:
         return "json"
     return "html" if "text/html" in accept else "redirect"

@@ -10,7 +10,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from archives.errors import ArchiveError
-from timegate.web.call import Answer, Declined, Stream
+from timegate.web.call import EarlyResponse, Response, StreamingResponse
 from timegate.web.problems import problem
 
 _SLOWEST: Final = 1024
@@ -28,7 +28,7 @@ COMMON: Final = {
 """Fields of every answer."""
 
 
-class Patience:
+class ClientDeadline:
     """How long a client may keep us waiting: so long, and a second more for each kilobyte."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Patience:
 
 
 async def streamed(
-    request: web.BaseRequest, stream: Stream, patience: Patience | None = None
+    request: web.BaseRequest, stream: StreamingResponse, patience: ClientDeadline | None = None
 ) -> web.StreamResponse:
     """Send a body as it is made; the client's pace holds back who makes it."""
     headers = CIMultiDict(COMMON)
@@ -64,7 +64,7 @@ async def streamed(
         await sent.prepare(request)
         if request.method == "HEAD":
             return sent
-        reading = patience or Patience()
+        reading = patience or ClientDeadline()
         try:
             async for chunk in chunks:
                 # Who reads slower than this holds archives and memory for nothing (S16).
@@ -83,7 +83,7 @@ async def streamed(
     return sent
 
 
-def response(answer: Answer) -> web.Response:
+def response(answer: Response) -> web.Response:
     headers = CIMultiDict(COMMON)
     headers.update(answer.headers)
     return web.Response(status=answer.status, headers=headers, body=answer.body)
@@ -98,7 +98,9 @@ async def body_of(request: web.BaseRequest, most: int, seconds: float) -> bytes:
                 received += chunk
                 if len(received) > most:
                     detail = f"at most {most} bytes at once; send the rest in another request"
-                    raise Declined(problem(413, "too-large", detail))
+                    raise EarlyResponse(problem(413, "too-large", detail))
     except TimeoutError as error:
-        raise Declined(problem(408, "timeout", "the body did not arrive in time")) from error
+        raise EarlyResponse(
+            problem(408, "timeout", "the body did not arrive in time")
+        ) from error
     return bytes(received)

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy
 
 from timegate.web.dispatch import Batch, Dispatch
-from timegate.web.doorway import Doorway, Room
+from timegate.web.doorway import ConnectionLimit, LimitedServer
 
 HEAD_DEADLINE: Final = 10.0
 """Seconds for the head of a connection's first request."""
@@ -66,12 +66,12 @@ async def serving(
     place: socket.socket,
     *,
     head_deadline: float = HEAD_DEADLINE,
-    room: Room | None = None,
+    room: ConnectionLimit | None = None,
 ) -> AsyncIterator[None]:
     """Answer at *place* until the block ends, then let requests under way finish."""
     check_parser()
-    room = room or Room(per_client=10_000)
-    server = Doorway(
+    room = room or ConnectionLimit(per_client=10_000)
+    server = LimitedServer(
         dispatch,
         room,
         access_log=None,

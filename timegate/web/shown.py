@@ -4,21 +4,21 @@ import json
 from dataclasses import replace
 from urllib.parse import unquote
 
-from timegate.denial import Denials, note
+from timegate.denial import Blocklist, note
 from timegate.restricted import hidden
-from timegate.web.call import Answer, Call, Stream
+from timegate.web.call import ClientRequest, Response, StreamingResponse
 from timegate.web.collections import NO_SUCH_COLLECTION, Collections
 from timegate.web.problems import problem
 
 
-class Shown:
+class VisibleCollections:
     """Answers for the collections that are not hidden; the others are not there."""
 
-    def __init__(self, collections: Collections, denials: Denials | None = None) -> None:
+    def __init__(self, collections: Collections, denials: Blocklist | None = None) -> None:
         self._collections = collections
-        self._denials = denials or Denials()
+        self._denials = denials or Blocklist()
 
-    async def overview(self, call: Call) -> Answer:
+    async def overview(self, call: ClientRequest) -> Response:
         """Tell which there are."""
         answer = await self._collections.overview(call)
         unseen = hidden()
@@ -28,7 +28,7 @@ class Shown:
         seen = [one for one in told if one["id"] not in unseen]
         return replace(answer, body=json.dumps({"collections": seen}).encode())
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Answer ``{id}`` and ``{id}/...``."""
         if not call.rest:
             return await self.overview(call)

@@ -21,16 +21,16 @@ from archives.model import Closest
 from archives.reading import Malformed
 from archives.registry import Registry
 from timegate.found_names import cited
-from timegate.identifier import Reading
+from timegate.identifier import ParsedIdentifier
 from timegate.identifiers import parse
-from timegate.policies import policy_from
+from timegate.policies import preferences_from
 from timegate.problem import status_of_refusal
 from timegate.querying import NotNegotiable, query_for
 from timegate.resolution import Resolution
 from timegate.verdict import header_safe
 from timegate.web.accept import weight
 from timegate.web.answers import Answers
-from timegate.web.call import Answer, Call, Declined
+from timegate.web.call import ClientRequest, EarlyResponse, Response
 from timegate.web.problems import problem, unreadable
 from timegate.web.targets import identifier_in
 
@@ -65,41 +65,47 @@ class Thttp:
         self._answers = answers
         self._registry = registry
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: ClientRequest) -> Response:
         """Answer one operation; errors by H-3."""
         name, _, operand = call.rest.partition("?")
         name = unquote(name).upper()
         operation = _OPERATION.fullmatch(name)
         if operation is None and name != _SAME:
             detail = f"there is {_KNOWN}: write /uri-res/N2L?{{identifier}}"
-            raise Declined(problem(404, "not-found", detail))
+            raise EarlyResponse(problem(404, "not-found", detail))
         if not operand:
             detail = f"write an identifier behind the question mark: /uri-res/{name}?urn:pwid:"
-            raise Declined(problem(400, "bad-identifier", detail))
+            raise EarlyResponse(problem(400, "bad-identifier", detail))
         if operation is None:
             return self._same(call, operand)
         return await self._answered(call, operation, operand)
 
-    async def _answered(self, call: Call, operation: "re.Match[str]", operand: str) -> Answer:
+    async def _answered(
+        self, call: ClientRequest, operation: "re.Match[str]", operand: str
+    ) -> Response:
         given, wanted, several = (part.upper() for part in operation.groups())
         text = identifier_in(operand)
         reading = self._read(text)
         if wanted == "N" and given != "L":
             return self._names(call, text, reading, several=bool(several))
         if reading.scheme == "tdb":
-            raise Declined(self._of_document(operation[0], reading))
+            raise EarlyResponse(self._of_document(operation[0], reading))
         if not several and _asks_for_many(reading):
             detail = f"it names no single document: ask with /uri-res/{operation[0]}s"
-            raise Declined(problem(404, "not-found", detail))
+            raise EarlyResponse(problem(404, "not-found", detail))
         return await self._resolved(call, wanted + several, text, reading)
 
-    async def _resolved(self, call: Call, wanted: str, text: str, reading: Reading) -> Answer:
+    async def _resolved(
+        self, call: ClientRequest, wanted: str, text: str, reading: ParsedIdentifier
+    ) -> Response:
         kind = _chosen(call.header("Accept"), *_KINDS[wanted])
-        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        policy, applied = preferences_from(
+            {}, call.header("Prefer"), call.header("Cache-Control")
+        )
         try:
             query = query_for(reading, self._registry)
         except NotNegotiable as error:
-            raise Declined(problem(404, error.code, str(error))) from error
+            raise EarlyResponse(problem(404, error.code, str(error))) from error
         resolution = await self._answers.resolve(query, policy)
         if wanted in _REDIRECTS:
             answer = self._answers.redirect(resolution, applied, vary=VARY)
@@ -119,32 +125,36 @@ class Thttp:
         names = [name for name in cited(resolution, self._registry).values() if name]
         return names if wanted == "NS" else names[:1]
 
-    def _names(self, call: Call, text: str, reading: Reading, *, several: bool) -> Answer:
+    def _names(
+        self, call: ClientRequest, text: str, reading: ParsedIdentifier, *, several: bool
+    ) -> Response:
         kind = _chosen(call.header("Accept"), _LIST, _PAGE)
         names = _names_of(reading)
         if not names:
             detail = "it is no name and nothing else means the same: /uri-res/L2Ns finds a copy"
-            raise Declined(problem(404, "not-found", detail, headers={"Vary": VARY}))
+            raise EarlyResponse(problem(404, "not-found", detail, headers={"Vary": VARY}))
         fixed = {"Vary": VARY, "Cache-Control": "max-age=60"}
-        return _listed(Answer(200, fixed), kind, text, names if several else names[:1])
+        return _listed(Response(200, fixed), kind, text, names if several else names[:1])
 
-    def _same(self, call: Call, operand: str) -> Answer:
+    def _same(self, call: ClientRequest, operand: str) -> Response:
         kind = _chosen(call.header("Accept"), "text/plain")
         one, other = (self._read(identifier_in(text)) for text in _pair(operand))
         told = b"TRUE\r\n" if one.identifier == other.identifier else b"FALSE\r\n"
         fixed = {"Content-Type": kind, "Vary": VARY, "Cache-Control": "max-age=60"}
-        return Answer(200, fixed, told)
+        return Response(200, fixed, told)
 
-    def _read(self, text: str) -> Reading:
+    def _read(self, text: str) -> ParsedIdentifier:
         try:
             return self._parsed(text)
         except Malformed as complaint:
             if status_of_refusal(complaint) == 422:
                 # H-3: it may exist, but there is no output for this operation.
-                raise Declined(problem(404, "not-negotiable", complaint.why)) from complaint
-            raise Declined(unreadable(complaint, text)) from complaint
+                raise EarlyResponse(
+                    problem(404, "not-negotiable", complaint.why)
+                ) from complaint
+            raise EarlyResponse(unreadable(complaint, text)) from complaint
 
-    def _parsed(self, text: str) -> Reading:
+    def _parsed(self, text: str) -> ParsedIdentifier:
         try:
             return parse(text, self._registry)
         except Malformed as complaint:
@@ -157,14 +167,14 @@ class Thttp:
             except Malformed:
                 raise complaint from None
 
-    def _of_document(self, operation: str, reading: Reading) -> Answer:
+    def _of_document(self, operation: str, reading: ParsedIdentifier) -> Response:
         """Point to the document that describes the thing of a ``tdb`` (D-8)."""
         duri = "duri" + str(reading.identifier.canonical).removeprefix("tdb")
         address = f"{self._answers.base_url}/uri-res/{operation}?{header_safe(duri)}"
-        return Answer(303, {"Location": address, "Vary": VARY})
+        return Response(303, {"Location": address, "Vary": VARY})
 
 
-def _names_of(reading: Reading) -> list[str]:
+def _names_of(reading: ParsedIdentifier) -> list[str]:
     """Return every spelling that reads back as the very same, the canonical one first."""
     canonical = reading.identifier.canonical or ""
     if not canonical.startswith(_NAMED):
@@ -173,7 +183,7 @@ def _names_of(reading: Reading) -> list[str]:
     return [canonical, *filter(lambda name: _reads_as(name, canonical), older.split())]
 
 
-def _as_pwid_uri(reading: Reading) -> str:
+def _as_pwid_uri(reading: ParsedIdentifier) -> str:
     """Write a PWID as ``pwid:`` did before it was a URN; empty where that cannot say it."""
     one = reading.identifier
     if one.time is None or len(one.time.digits) != 14:
@@ -195,21 +205,21 @@ def _chosen(accept: str | None, *offers: str) -> str:
         return offers[0] if offers else ""
     best = max(offers, key=lambda offer: weight(accept or "", offer))
     if not weight(accept or "", best):
-        raise Declined(_not_acceptable(offers))
+        raise EarlyResponse(_not_acceptable(offers))
     return best
 
 
-def _not_acceptable(offers: Sequence[str]) -> Answer:
+def _not_acceptable(offers: Sequence[str]) -> Response:
     """Say that only the media type is at fault (H-3)."""
     detail = f"there is {' and '.join(offers)}; change Accept"
     return problem(406, "not-acceptable", detail, headers={"Vary": VARY})
 
 
-def _asks_for_many(reading: Reading) -> bool:
+def _asks_for_many(reading: ParsedIdentifier) -> bool:
     return "wildcard" in {diagnostic.token for diagnostic in reading.diagnostics}
 
 
-def _is_clear_no(resolution: Resolution, answer: Answer) -> bool:
+def _is_clear_no(resolution: Resolution, answer: Response) -> bool:
     """Whether everyone who was asked said that there is none; nobody asked is no answer."""
     return resolution.memento is None and bool(resolution.attempts) and answer.status == 404
 
@@ -229,12 +239,12 @@ def _pair(operand: str) -> tuple[str, str]:
         detail = (
             "I=I compares two identifiers with %20 between them: /uri-res/I=I?{one}%20{two}"
         )
-        raise Declined(problem(400, "bad-identifier", detail))
+        raise EarlyResponse(problem(400, "bad-identifier", detail))
     start, end = blanks[0]
     return operand[:start], operand[end:]
 
 
-def _listed(answer: Answer, kind: str, text: str, uris: Iterable[str]) -> Answer:
+def _listed(answer: Response, kind: str, text: str, uris: Iterable[str]) -> Response:
     """Write *uris* into *answer*: no line of an input or an archive can become two (L-7)."""
     safe = [header_safe(uri) for uri in uris]
     write = _page if kind == _PAGE else _lines

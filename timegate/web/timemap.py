@@ -18,26 +18,26 @@ from http_sf.types import ParamsType
 from archives.reading import Malformed
 from archives.registry import Registry
 from timegate.identifiers import parse
-from timegate.policies import policy_from
+from timegate.policies import preferences_from
 from timegate.querying import NotNegotiable, query_for
-from timegate.resolution import Attempt, Policy, Query, Resolution
+from timegate.resolution import Attempt, Preferences, Query, Resolution
 from timegate.resolver import Deadlines, Router
 from timegate.timemap import (
     FORMATS,
     LINK,
     LINKSET,
+    ArchiveLists,
     Ends,
     LinksetWriter,
-    Lists,
     Merge,
-    Names,
-    Pace,
-    Writer,
+    MergeDeadlines,
+    TimeMapLinks,
+    TimeMapWriter,
     written,
 )
 from timegate.web.accept import weights
-from timegate.web.call import Answer, Call, Declined, Stream
-from timegate.web.closing import Closing
+from timegate.web.call import ClientRequest, EarlyResponse, Response, StreamingResponse
+from timegate.web.closing import ClosingBody
 from timegate.web.problems import not_negotiable, nothing_found, problem, unreadable
 from timegate.web.targets import identifier_in
 
@@ -46,12 +46,12 @@ VARY: Final = "accept, prefer"
 _PAGE: Final = re.compile(r"([0-9]{1,6})/(?=[A-Za-z])")
 
 
-class TimeMap:
+class TimeMapEndpoint:
     """Answers requests for TimeMaps."""
 
     def __init__(
         self,
-        lists: Lists,
+        lists: ArchiveLists,
         route: Router,
         registry: Registry,
         base_url: Callable[[], str],
@@ -63,14 +63,16 @@ class TimeMap:
         self._base_url = base_url
         self._deadlines = deadlines or Deadlines()
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Begin to send the TimeMap, or say why there is none."""
         name, _, text = call.rest.partition("/")
         if name not in FORMATS or not text:
-            raise Declined(_no_such_format())
+            raise EarlyResponse(_no_such_format())
         query = self._query(identifier_in(_first_page(text)))
-        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
-        names = Names.of(query.original, self._base_url())
+        policy, applied = preferences_from(
+            {}, call.header("Prefer"), call.header("Cache-Control")
+        )
+        names = TimeMapLinks.of(query.original, self._base_url())
         writer = _writer(name, names, call.header("Accept") or "")
         archives = self._route(query, policy).order
         async with AsyncExitStack() as stack:
@@ -85,20 +87,20 @@ class TimeMap:
                 return _nothing(query, policy, merge, headers)
             headers |= _headers(writer, merge, names)
             chunks = written(writer, merge, Ends(first, merge.last))
-            return Stream(200, headers, Closing(chunks, stack.pop_all()))
+            return StreamingResponse(200, headers, ClosingBody(chunks, stack.pop_all()))
 
     def _query(self, text: str) -> Query:
         try:
             return query_for(parse(text, self._registry), self._registry)
         except Malformed as complaint:
-            raise Declined(unreadable(complaint, text)) from complaint
+            raise EarlyResponse(unreadable(complaint, text)) from complaint
         except NotNegotiable as error:
-            raise Declined(not_negotiable(error)) from error
+            raise EarlyResponse(not_negotiable(error)) from error
 
-    def _pace(self, policy: Policy) -> Pace:
+    def _pace(self, policy: Preferences) -> MergeDeadlines:
         if policy.wait is None:
-            return Pace(self._deadlines.soft, self._deadlines.hard)
-        return Pace(policy.wait, policy.wait)
+            return MergeDeadlines(self._deadlines.soft, self._deadlines.hard)
+        return MergeDeadlines(policy.wait, policy.wait)
 
 
 def _first_page(text: str) -> str:
@@ -108,16 +110,16 @@ def _first_page(text: str) -> str:
         return text
     if int(paged[1]) != 1:
         detail = "all captures are on page 1"
-        raise Declined(problem(404, "not-found", detail))
+        raise EarlyResponse(problem(404, "not-found", detail))
     return text[paged.end() :]
 
 
-def _no_such_format() -> Answer:
+def _no_such_format() -> Response:
     forms = [f"/timemap/{name}/{{URL or identifier}}" for name in FORMATS]
     return problem(404, "not-found", f"there is {', '.join(forms)}", formats=[*FORMATS])
 
 
-def _writer(name: str, names: Names, accept: str) -> Writer:
+def _writer(name: str, names: TimeMapLinks, accept: str) -> TimeMapWriter:
     liked = weights(accept)
     if name == "link" and liked.get(LINKSET, 0.0) > liked.get(LINK, 0.0):
         return LinksetWriter(names)
@@ -135,7 +137,7 @@ def sources(merge: Merge) -> str:
     return ser((Token("partial" if missing else "complete"), params))
 
 
-def _headers(writer: Writer, merge: Merge, names: Names) -> dict[str, str]:
+def _headers(writer: TimeMapWriter, merge: Merge, names: TimeMapLinks) -> dict[str, str]:
     # Not rel="original": that would call the TimeMap itself a memento (M-55).
     link = (
         f'<{names.timemaps["link"]}>; anchor="{names.original}"; rel="timemap"; type="{LINK}"'
@@ -151,7 +153,9 @@ def _headers(writer: Writer, merge: Merge, names: Names) -> dict[str, str]:
     return headers
 
 
-def _nothing(query: Query, policy: Policy, merge: Merge, headers: dict[str, str]) -> Answer:
+def _nothing(
+    query: Query, policy: Preferences, merge: Merge, headers: dict[str, str]
+) -> Response:
     attempts = tuple(
         Attempt(archive, merge.failures.get(archive), 0.0, query.original)
         for archive in merge.asked

@@ -7,7 +7,7 @@ nothing.
 
 from typing import Final
 
-from timegate.web.call import Answer, Call, Stream
+from timegate.web.call import ClientRequest, Response, StreamingResponse
 from timegate.web.dispatch import Handler
 from timegate.web.problems import problem
 
@@ -26,19 +26,19 @@ Disallow: /
 """
 
 
-async def robots(_: Call) -> Answer:
+async def robots(_: ClientRequest) -> Response:
     """Ask crawlers to read the page at ``/`` and nothing else (RFC 9309)."""
     headers = {
         "Content-Type": "text/plain; charset=utf-8",
         "Cache-Control": "max-age=86400",
     }
-    return Answer(200, headers, _ROBOTS)
+    return Response(200, headers, _ROBOTS)
 
 
 def unbidden(answer: Handler) -> Handler:
     """Return *answer* for everything but names of files, of which there are none."""
 
-    async def answered(call: Call) -> Answer | Stream:
+    async def answered(call: ClientRequest) -> Response | StreamingResponse:
         name = call.rest.partition("?")[0]
         if not _names_a_file(name):
             return await answer(call)

@@ -17,13 +17,13 @@ from archives.registry import Registry
 from archives.uri import check_text
 from timegate.cdx import UNKNOWN, Parameters, moment_of, parameters_in, timestamp
 from timegate.identifiers.url import read_url
-from timegate.policies import BadChoice, policy_from
+from timegate.policies import BadPreference, preferences_from
 from timegate.querying import query_for_url
-from timegate.resolution import Policy, Query, Resolution
+from timegate.resolution import Preferences, Query, Resolution
 from timegate.timemap import FORMATS
 from timegate.verdict import header_safe, location
 from timegate.web.answers import Answers
-from timegate.web.call import Answer, Call, Declined
+from timegate.web.call import ClientRequest, EarlyResponse, Response
 from timegate.web.problems import problem, unreadable
 from timegate.web.targets import identifier_in
 
@@ -40,11 +40,13 @@ _SIDES: Final = {"either": "closest", "before": "before", "after": "after"}
 class Web:
     """Answers ``/web/...``: the time stands in the address, or is negotiated without one."""
 
-    def __init__(self, answers: Answers, timegate: Callable[[Call], Awaitable[Answer]]) -> None:
+    def __init__(
+        self, answers: Answers, timegate: Callable[[ClientRequest], Awaitable[Response]]
+    ) -> None:
         self._answers = answers
         self._timegate = timegate
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: ClientRequest) -> Response:
         """Redirect to the best copy, or to the list of all of them."""
         token, slash, target = call.rest.partition("/")
         if call.rest.startswith("timemap/"):
@@ -56,11 +58,13 @@ class Web:
             # Without a stamp this is the Wayback Machine's TimeGate.
             return await self._timegate(call)
         query = _dated(stamp, call.rest, identifier_in(target))
-        policy, applied = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        policy, applied = preferences_from(
+            {}, call.header("Prefer"), call.header("Cache-Control")
+        )
         resolution = await self._answers.resolve(query, policy)
         return self._answers.redirect(resolution, applied, vary=VARY)
 
-    def _listing(self, rest: str) -> Answer:
+    def _listing(self, rest: str) -> Response:
         name, _, target = rest.partition("/")
         if name in FORMATS and target:
             return self._moved(f"timemap/{name}/{target}")
@@ -71,9 +75,9 @@ class Web:
         detail = f"there is /web/timemap/{{format}}/{{url}} in {', '.join(FORMATS)}"
         return problem(404, "not-found", detail, formats=[*FORMATS])
 
-    def _moved(self, target: str) -> Answer:
+    def _moved(self, target: str) -> Response:
         address = f"{self._answers.base_url.rstrip('/')}/{header_safe(target)}"
-        return Answer(302, {"Location": address, "Cache-Control": "max-age=60"})
+        return Response(302, {"Location": address, "Cache-Control": "max-age=60"})
 
 
 def _dated(stamp: Stamp, whole: str, target: str) -> Query:
@@ -81,7 +85,7 @@ def _dated(stamp: Stamp, whole: str, target: str) -> Query:
     try:
         at = settled(stamp, 0, diagnosis)
     except Malformed as complaint:
-        raise Declined(unreadable(complaint, whole)) from complaint
+        raise EarlyResponse(unreadable(complaint, whole)) from complaint
     query = _query(target, at, diagnosis)
     return replace(query, precision="part") if stamp.modifier == "id_" else query
 
@@ -91,7 +95,7 @@ def _query(url: str, at: Moment | None, diagnosis: Diagnosis) -> Query:
         check_text(url)
         reading = read_url(url, diagnosis)
     except Malformed as complaint:
-        raise Declined(unreadable(complaint, url)) from complaint
+        raise EarlyResponse(unreadable(complaint, url)) from complaint
     return query_for_url(reading.identifier.item or url, at, reading.diagnostics)
 
 
@@ -102,17 +106,17 @@ class Availability:
         self._answers = answers
         self._registry = registry
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: ClientRequest) -> Response:
         """Tell the closest copy; a problem where nobody knows whether there is one."""
         parameters = parameters_in(call.rest)
         try:
             query = asked(parameters)
             callback = _callback(parameters)
-            policy, applied = policy_from(
+            policy, applied = preferences_from(
                 side_wanted(parameters), call.header("Prefer"), call.header("Cache-Control")
             )
-        except BadChoice as error:
-            raise Declined(problem(400, "bad-parameter", str(error))) from error
+        except BadPreference as error:
+            raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
         resolution = await self._answers.resolve(query, policy)
         described = self._answers.described(resolution, applied, vary=VARY)
         if described.status != 200 and not is_no(resolution, policy):
@@ -136,13 +140,13 @@ def snapshots(resolution: Resolution, registry: Registry) -> dict[str, object]:
     return {"closest": closest}
 
 
-def is_no(resolution: Resolution, policy: Policy) -> bool:
+def is_no(resolution: Resolution, policy: Preferences) -> bool:
     """Whether everybody was asked and said that there is nothing."""
     somebody = bool(resolution.attempts) and not policy.only_if_cached
     return resolution.memento is None and resolution.complete and somebody
 
 
-def _scripted(described: Answer, body: bytes, callback: str) -> Answer:
+def _scripted(described: Response, body: bytes, callback: str) -> Response:
     headers = {**described.headers, "Content-Type": "application/json"}
     headers["Cache-Control"] = (
         "max-age=60" if described.status != 200 else headers["Cache-Control"]
@@ -151,7 +155,7 @@ def _scripted(described: Answer, body: bytes, callback: str) -> Answer:
         headers["Content-Type"] = "text/javascript; charset=utf-8"
         # The comment keeps a body that begins with the caller's word from being anything else.
         body = b"/**/" + callback.encode() + b"(" + body + b");"
-    return Answer(200, headers, body, described.keep)
+    return Response(200, headers, body, described.keep)
 
 
 def asked(parameters: Parameters) -> Query:
@@ -167,7 +171,7 @@ def first(parameters: Parameters, name: str) -> str:
 def _url(parameters: Parameters) -> str:
     url = first(parameters, "url")
     if not url:
-        raise BadChoice("url", "given: the URL of which a copy is wanted, percent-encoded")
+        raise BadPreference("url", "given: the URL of which a copy is wanted, percent-encoded")
     return url
 
 
@@ -179,7 +183,7 @@ def _at(parameters: Parameters) -> Moment | None:
 def _callback(parameters: Parameters) -> str:
     name = first(parameters, "callback")
     if name and not _CALLBACK.fullmatch(name):
-        raise BadChoice("callback", "the name of a function: letters, digits, _ $ and dots")
+        raise BadPreference("callback", "the name of a function: letters, digits, _ $ and dots")
     return name
 
 
@@ -187,5 +191,5 @@ def side_wanted(parameters: Parameters) -> dict[str, str]:
     """Return what ``closest`` orders, in our words. Raises BadChoice."""
     side = first(parameters, "closest")
     if side and side not in _SIDES:
-        raise BadChoice("closest", " or ".join(_SIDES))
+        raise BadPreference("closest", " or ".join(_SIDES))
     return {"direction": _SIDES[side]} if side else {}

@@ -16,7 +16,7 @@ from archives.source import Request, Source
 from tests.fakes import Canned, FakeFetcher, an_entry, clock
 from timegate import misbehave
 from timegate.misbehave import wire
-from timegate.misbehave.captures import Holdings, read_stamp, urlkey
+from timegate.misbehave.captures import FakeHoldings, read_stamp, urlkey
 
 BASE: Final = "http://archive.example"
 REPLAY: Final = BASE + "/web/{time14}/{uri}"
@@ -40,7 +40,7 @@ class Served:
     journal: list[Request]
 
 
-Serve = Callable[[Sequence[misbehave.Capture]], Served]
+Serve = Callable[[Sequence[misbehave.FakeCapture]], Served]
 
 
 def _over(entry: ArchiveEntry, fetch: FakeFetcher) -> Served:
@@ -48,7 +48,7 @@ def _over(entry: ArchiveEntry, fetch: FakeFetcher) -> Served:
 
 
 def _served(
-    entry: ArchiveEntry, captures: Sequence[misbehave.Capture], manner: misbehave.Manner
+    entry: ArchiveEntry, captures: Sequence[misbehave.FakeCapture], manner: misbehave.Manner
 ) -> Served:
     archive = misbehave.Archive(captures, manner=manner)
     archive.url = BASE
@@ -56,15 +56,15 @@ def _served(
     def answer(request: Request) -> Canned:
         fields = tuple((name.lower(), value) for name, value in request.headers.items())
         target = request.url.removeprefix(BASE)
-        reply = archive.reply(wire.Request(request.method, target, fields))
-        assert isinstance(reply, wire.Answer)
+        reply = archive.reply(wire.WireRequest(request.method, target, fields))
+        assert isinstance(reply, wire.WholeAnswer)
         return Canned(reply.status, dict(reply.headers), reply.body)
 
     return _over(entry, FakeFetcher(answer))
 
 
 def memento(style: Literal["302", "200"]) -> Serve:
-    def serve(captures: Sequence[misbehave.Capture]) -> Served:
+    def serve(captures: Sequence[misbehave.FakeCapture]) -> Served:
         entry = an_entry(
             "memento",
             timegate=f"{BASE}/timegate/",
@@ -75,7 +75,7 @@ def memento(style: Literal["302", "200"]) -> Serve:
     return serve
 
 
-def wayback(captures: Sequence[misbehave.Capture]) -> Served:
+def wayback(captures: Sequence[misbehave.FakeCapture]) -> Served:
     entry = an_entry(
         "wayback",
         replay=REPLAY,
@@ -86,9 +86,9 @@ def wayback(captures: Sequence[misbehave.Capture]) -> Served:
 
 
 def cdx(dialect: Dialect) -> Serve:
-    def serve(captures: Sequence[misbehave.Capture]) -> Served:
+    def serve(captures: Sequence[misbehave.FakeCapture]) -> Served:
         entry = an_entry("cdx", cdx=f"{BASE}/cdx", dialect=dialect, replay=REPLAY)
-        holdings = Holdings(captures)
+        holdings = FakeHoldings(captures)
 
         def answer(request: Request) -> Canned:
             parameters = {
@@ -113,7 +113,7 @@ KINDS: Final[dict[str, Serve]] = {
 }
 
 
-def _found(holdings: Holdings, parameters: dict[str, str]) -> list[misbehave.Capture]:
+def _found(holdings: FakeHoldings, parameters: dict[str, str]) -> list[misbehave.FakeCapture]:
     """Return the rows asked for: by nearness, newest first, or oldest first; some or all."""
     found = list(holdings.of(parameters["url"]))
     closest = read_stamp(parameters.get("closest", ""))
@@ -125,7 +125,7 @@ def _found(holdings: Holdings, parameters: dict[str, str]) -> list[misbehave.Cap
     return found[limit:] if limit < 0 else found[:limit]
 
 
-def _values(capture: misbehave.Capture) -> tuple[str, ...]:
+def _values(capture: misbehave.FakeCapture) -> tuple[str, ...]:
     return (
         urlkey(capture.original),
         capture.stamp,
@@ -137,24 +137,24 @@ def _values(capture: misbehave.Capture) -> tuple[str, ...]:
     )
 
 
-def _array(captures: Sequence[misbehave.Capture]) -> bytes:
+def _array(captures: Sequence[misbehave.FakeCapture]) -> bytes:
     rows = [_FIELDS, *map(_values, captures)] if captures else []
     return json.dumps(rows).encode()
 
 
-def _json_lines(captures: Sequence[misbehave.Capture]) -> bytes:
+def _json_lines(captures: Sequence[misbehave.FakeCapture]) -> bytes:
     rows = [dict(zip(_PYWB_FIELDS, _values(capture), strict=True)) for capture in captures]
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-def _cdx_lines(captures: Sequence[misbehave.Capture]) -> bytes:
+def _cdx_lines(captures: Sequence[misbehave.FakeCapture]) -> bytes:
     """Write the eleven fields of OutbackCDX: after the digest redirect, robots, length, ..."""
     tail = "- - 1 0 file.warc.gz"
     rows = [f"{' '.join(_values(capture)[:6])} {tail}\n" for capture in captures]
     return "".join(rows).encode()
 
 
-_WRITE: Final[dict[Dialect, Callable[[Sequence[misbehave.Capture]], bytes]]] = {
+_WRITE: Final[dict[Dialect, Callable[[Sequence[misbehave.FakeCapture]], bytes]]] = {
     "wayback-cdx": _array,
     "pywb-cdxj": _json_lines,
     "arquivo": _json_lines,

@@ -18,7 +18,7 @@ from archives.moment import Moment
 from archives.source import Request
 from tests.archives.adapters.contract import BASE, KINDS, Serve, Served
 from tests.fakes import FakeFetcher, an_entry, clock
-from timegate.misbehave import Capture, captures_of
+from timegate.misbehave import FakeCapture, captures_of
 from timegate.misbehave.captures import EXAMPLE, read_stamp
 
 PAGE: Final = "http://example.org/"
@@ -229,7 +229,7 @@ moments = some.builds(
 def test_every_kind_makes_the_choice_of_the_specification(
     kind: str, times: set[datetime], at: Moment
 ) -> None:
-    served = KINDS[kind]([Capture(PAGE, time) for time in times])
+    served = KINDS[kind]([FakeCapture(PAGE, time) for time in times])
 
     found = asyncio.run(closest(served, at.digits))
 
@@ -272,7 +272,7 @@ async def test_an_unknown_page_has_an_empty_list(serve: Serve) -> None:
 async def test_many_captures_are_listed_too(serve: Serve) -> None:
     start = datetime(2000, 1, 1, tzinfo=UTC)
     times = [start + timedelta(hours=hours) for hours in range(3_000)]
-    served = serve([Capture(PAGE, time) for time in times])
+    served = serve([FakeCapture(PAGE, time) for time in times])
 
     mementos = await listed(served)
 

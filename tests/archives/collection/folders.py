@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 from archives.collection.database import open_writer
-from archives.collection.folder import Seen
-from archives.collection.index import Row
+from archives.collection.folder import FileSeen
+from archives.collection.index import IndexRow
 from archives.collection.lookup import Lookup
-from archives.collection.place import Place
-from archives.collection.writing import Filled, Writer
+from archives.collection.place import LocalFiles
+from archives.collection.writing import Filled, IndexWriter
 from archives.surt import surt
 from archives.warc.capture import Capture
 from tests import warcs
@@ -46,12 +46,12 @@ def a_warc(folder: Path, name: str, *captures: tuple[str, str], mtime: int = LON
     return put(folder, name, octets, mtime=mtime)
 
 
-def rows_of(path: Path, index: Path | None = None) -> list[Row]:
+def rows_of(path: Path, index: Path | None = None) -> list[IndexRow]:
     """Return everything that is visible in the index of a collection; parts do not matter."""
-    place = Place.of(path, index)
+    place = LocalFiles.of(path, index)
     lookup = Lookup(place.index, place.root, 5.0)
     with closing(lookup):
-        rows: list[Row] = []
+        rows: list[IndexRow] = []
         while more := lookup.ranged("", "\U0010ffff", rows[-1].key if rows else None):
             rows += more
     return sorted(row._replace(part=0) for row in rows)
@@ -75,12 +75,12 @@ def a_capture(url: str, stamp: str, offset: int = 0, **fields: object) -> Captur
 
 def an_index(folder: Path, captures: Iterable[Capture], *, complete: bool = True) -> None:
     """Write an index as if there were a WARC with these captures."""
-    index = Place.of(folder).index
+    index = LocalFiles.of(folder).index
     index.parent.mkdir(exist_ok=True)
     connection, _ = open_writer(index)
     with closing(connection):
-        writer = Writer(connection)
-        part = writer.begin(Seen("some.warc.gz", "warc", 10**9, LONG_AGO), "", b"", "")
+        writer = IndexWriter(connection)
+        part = writer.begin(FileSeen("some.warc.gz", "warc", 10**9, LONG_AGO), "", b"", "")
         writer.add((part, capture) for capture in captures)
         writer.publish([Filled(part, 0, 0, 0)], ())
         writer.finish(complete=complete)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archives.collection.beside import Named, captures_beside
+from archives.collection.beside import CdxLine, captures_beside
 from archives.collection.building import index_collection
 from archives.warc.capture import Capture, Damage
 from tests.archives.collection.folders import LONG_AGO, a_warc, put, rows_of, stamps_of
@@ -31,7 +31,7 @@ def cdxj(**changed: object) -> str:
     return f"com,example)/ 20200101000000 {json.dumps(fields | changed)}"
 
 
-def read(folder: Path, text: str, name: str = "x.cdxj") -> list[Named | Damage]:
+def read(folder: Path, text: str, name: str = "x.cdxj") -> list[CdxLine | Damage]:
     octets = text.encode()
     path = put(folder, name, gzip.compress(octets) if name.endswith(".gz") else octets)
     return list(captures_beside(path.open("rb"), path.name))
@@ -70,7 +70,7 @@ def read(folder: Path, text: str, name: str = "x.cdxj") -> list[Named | Damage]:
 def test_a_line_is_read(tmp_path: Path, text: str, expected: Capture, name: str) -> None:
     (item,) = read(tmp_path, text, name)
 
-    assert isinstance(item, Named)
+    assert isinstance(item, CdxLine)
     assert (item.name, item.capture) == ("a.warc.gz", expected)
 
 
@@ -93,7 +93,7 @@ def test_a_line_is_read(tmp_path: Path, text: str, expected: Capture, name: str)
 def test_a_line_that_makes_no_sense_is_told_with_its_place(tmp_path: Path, text: str) -> None:
     found = read(tmp_path, f"{ELEVEN}\n{text}\n{ELEVEN}\n")
 
-    assert [type(item) for item in found] == [Named, Damage, Named]
+    assert [type(item) for item in found] == [CdxLine, Damage, CdxLine]
     assert found[1][:1] == (len(ELEVEN) + 1,)
 
 
@@ -104,7 +104,7 @@ def test_what_was_posted_is_no_page(tmp_path: Path) -> None:
 def test_a_line_without_end_costs_only_itself(tmp_path: Path) -> None:
     found = read(tmp_path, f"{'x' * 200_000}\n{ELEVEN}\n")
 
-    assert [type(item) for item in found] == [Damage, Named]
+    assert [type(item) for item in found] == [Damage, CdxLine]
 
 
 def test_a_bomb_is_given_up(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_torn_gzip_gives_what_is_there(tmp_path: Path) -> None:
 
     found = list(captures_beside(path.open("rb"), path.name))
 
-    assert isinstance(found[0], Named)
+    assert isinstance(found[0], CdxLine)
     assert isinstance(found[-1], Damage)
 
 

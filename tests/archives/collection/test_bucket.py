@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from archives.collection.bucket import Bucket
+from archives.collection.bucket import S3Bucket
 
 WITHOUT = """
 import sys
@@ -23,7 +23,7 @@ except NotInstalled as error:
 )
 def test_what_is_no_bucket_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(ValueError, match="write s3://bucket/prefix/") as refused:
-        Bucket(url)
+        S3Bucket(url)
 
     assert "secret" not in str(refused.value)
 

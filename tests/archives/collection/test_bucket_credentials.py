@@ -2,7 +2,7 @@
 
 import pytest
 
-from archives.collection.bucket import Bucket
+from archives.collection.bucket import S3Bucket
 
 
 def test_without_credentials_nobody_is_asked_for_some(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -10,10 +10,10 @@ def test_without_credentials_nobody_is_asked_for_some(monkeypatch: pytest.Monkey
     monkeypatch.delenv("AWS_SKIP_SIGNATURE", raising=False)
 
     with pytest.raises(ValueError, match="set AWS_ACCESS_KEY_ID"):
-        Bucket("s3://bucket/prefix/")
+        S3Bucket("s3://bucket/prefix/")
 
 
 @pytest.mark.parametrize("url", ["s3://", "s3://name:secret@bucket/", "http://bucket/"])
 def test_an_address_that_is_no_bucket_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="s3://bucket/prefix/"):
-        Bucket(url)
+        S3Bucket(url)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from archives.collection.building import NotWritable, index_collection
-from archives.collection.database import Foreign, Newer, Occupied, alone
+from archives.collection.database import ForeignIndex, IndexInUse, NewerIndex, alone
 from archives.collection.lookup import Lookup
-from archives.collection.place import Place
-from archives.collection.summary import MOST_SHOWN, Progress
+from archives.collection.place import LocalFiles
+from archives.collection.summary import MOST_SHOWN, IndexProgress
 from tests import warcs
 from tests.archives.collection.folders import (
     LONG_AGO,
@@ -87,7 +87,7 @@ def test_a_changed_file_replaces_its_rows(tmp_path: Path) -> None:
     index_collection(tmp_path)
 
     assert stamps_of(tmp_path) == ["20220101000000"]
-    assert stored_rows(Place.of(tmp_path).index) == 1
+    assert stored_rows(LocalFiles.of(tmp_path).index) == 1
 
 
 def test_the_rows_of_a_file_that_is_gone_are_removed(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_rows_of_a_file_that_is_gone_are_removed(tmp_path: Path) -> None:
 
     assert summary.gone == 1
     assert stamps_of(tmp_path) == ["20210101000000"]
-    assert stored_rows(Place.of(tmp_path).index) == 1
+    assert stored_rows(LocalFiles.of(tmp_path).index) == 1
 
 
 @pytest.mark.parametrize("pack", [warcs.plain, warcs.gzipped])
@@ -195,19 +195,19 @@ def test_complaints_are_counted_and_only_some_of_them_kept(tmp_path: Path) -> No
 
 def test_progress_ends_where_everything_is_done(tmp_path: Path) -> None:
     path = a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
-    seen: list[Progress] = []
+    seen: list[IndexProgress] = []
 
     index_collection(tmp_path, progress=seen.append)
 
     size = path.stat().st_size
-    assert seen[0] == Progress(0, 1, 0, size, 0)
-    assert seen[-1] == Progress(1, 1, size, size, 1)
+    assert seen[0] == IndexProgress(0, 1, 0, size, 0)
+    assert seen[-1] == IndexProgress(1, 1, size, size, 1)
 
 
 def test_only_one_builds_at_a_time(tmp_path: Path) -> None:
     index = tmp_path / "index.sqlite"
 
-    with alone(index), pytest.raises(Occupied):
+    with alone(index), pytest.raises(IndexInUse):
         index_collection(tmp_path, index)
 
 
@@ -269,7 +269,7 @@ def test_what_could_not_be_looked_at_at_first_leaves_the_rest_unknown(tmp_path: 
 
 
 def _is_complete(folder: Path) -> bool:
-    place = Place.of(folder)
+    place = LocalFiles.of(folder)
     with closing(Lookup(place.index, place.root, 5.0)) as lookup:
         return lookup.is_complete()
 
@@ -311,7 +311,7 @@ def test_an_index_of_a_later_release_is_left_alone(tmp_path: Path) -> None:
     index_collection(tmp_path, index)
     _execute(index, "PRAGMA user_version = 99")
 
-    with pytest.raises(Newer, match="layout 99"):
+    with pytest.raises(NewerIndex, match="layout 99"):
         index_collection(tmp_path, index)
 
 
@@ -346,7 +346,7 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     _execute(index, "CREATE TABLE theirs (a)")
     before = index.read_bytes()
 
-    with pytest.raises(Foreign):
+    with pytest.raises(ForeignIndex):
         index_collection(tmp_path, index)
 
     assert not (tmp_path / "i.sqlite.set-aside").exists()
@@ -366,7 +366,7 @@ def test_an_index_of_ours_with_other_tables_is_built_anew(tmp_path: Path) -> Non
 
 def test_what_an_ended_run_left_is_swept_away(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
-    index = Place.of(tmp_path).index
+    index = LocalFiles.of(tmp_path).index
     index_collection(tmp_path)
     _execute(index, "UPDATE part SET state = 0")
 

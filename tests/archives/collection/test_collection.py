@@ -15,8 +15,8 @@ from hypothesis import strategies as some
 from archives.collection.building import index_collection
 from archives.collection.choosing import remoteness
 from archives.collection.collection import Collection
-from archives.collection.index import Row
-from archives.collection.place import Place
+from archives.collection.index import IndexRow
+from archives.collection.place import LocalFiles
 from archives.errors import Unreachable
 from archives.moment import Moment
 from archives.warc.capture import Capture
@@ -39,7 +39,7 @@ async def found(folder: Path, url: str, at: str | None) -> tuple[str, str] | Non
     return None if row is None else (row.url, row.stamp)
 
 
-async def listed(folder: Path, url: str) -> list[Row]:
+async def listed(folder: Path, url: str) -> list[IndexRow]:
     async with Collection("own", folder) as collection:
         return [row async for batch in collection.listed(url) for row in batch]
 
@@ -152,7 +152,7 @@ def test_looking_beside_the_instant_finds_what_looking_everywhere_finds(
     assert measure(row)[:5] == min(map(measure, everything))[:5]
 
 
-async def _nearest(folder: Path, url: str, at: Moment) -> Row | None:
+async def _nearest(folder: Path, url: str, at: Moment) -> IndexRow | None:
     async with Collection("own", folder) as collection:
         return await collection.nearest(url, at)
 
@@ -247,7 +247,7 @@ async def test_a_list_of_an_unfinished_index_does_not_end_as_if_it_were_whole(
     tmp_path: Path,
 ) -> None:
     an_index(tmp_path, captures((PAGE, "20130101000000")), complete=False)
-    batches: list[Sequence[Row]] = []
+    batches: list[Sequence[IndexRow]] = []
 
     async def read() -> None:
         async with Collection("own", tmp_path) as collection:
@@ -325,7 +325,7 @@ async def test_a_look_up_that_only_had_to_share_the_processor_changes_nothing(
 
 async def test_while_a_builder_writes_what_is_visible_is_answered(tmp_path: Path) -> None:
     an_index(tmp_path, captures((PAGE, "20130101000000")))
-    writer = sqlite3.connect(Place.of(tmp_path).index, isolation_level=None)
+    writer = sqlite3.connect(LocalFiles.of(tmp_path).index, isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
     writer.execute("DELETE FROM capture")
 

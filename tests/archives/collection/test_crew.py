@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from archives.collection.crew import Failed, read_files
-from archives.collection.folder import Seen
-from archives.collection.planning import Job
-from archives.collection.scanning import Batch
+from archives.collection.folder import FileSeen
+from archives.collection.planning import IndexJob
+from archives.collection.scanning import CaptureBatch
 from tests.archives.collection.folders import a_warc
 
 PAGE = "http://example.com/"
 
 
-def job(path: Path) -> Job:
-    return Job(Seen(path.name, "warc", path.stat().st_size, 0))
+def job(path: Path) -> IndexJob:
+    return IndexJob(FileSeen(path.name, "warc", path.stat().st_size, 0))
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -26,7 +26,7 @@ def test_every_file_comes_to_its_end(tmp_path: Path, workers: int) -> None:
     news = list(read_files(jobs, str(tmp_path), workers))
 
     ended = [done.file.path for done, what in news if what is None]
-    captures = [what.captures for _, what in news if isinstance(what, Batch)]
+    captures = [what.captures for _, what in news if isinstance(what, CaptureBatch)]
     assert sorted(ended) == [f"{n}.warc.gz" for n in range(7)]
     assert sum(map(len, captures)) == 7
 
@@ -53,7 +53,7 @@ def test_a_process_that_dies_costs_its_file_only(tmp_path: Path) -> None:
         a_warc(tmp_path, name, (PAGE, "20200101000000"))
     # A named pipe keeps its reader waiting until that is killed, however slow we are.
     os.mkfifo(tmp_path / "1.warc.gz")
-    jobs = [Job(Seen(f"{n}.warc.gz", "warc", 1, 0)) for n in range(4)]
+    jobs = [IndexJob(FileSeen(f"{n}.warc.gz", "warc", 1, 0)) for n in range(4)]
 
     ended: list[str] = []
     failed: list[tuple[str, str]] = []

@@ -10,9 +10,9 @@ from hypothesis import strategies as some
 
 from archives.collection.building import index_collection
 from archives.collection.familiar import BATCH, LONGEST, Familiar
-from archives.collection.index import Row
+from archives.collection.index import IndexRow
 from archives.collection.lookup import Lookup
-from archives.collection.place import Place
+from archives.collection.place import LocalFiles
 from archives.moment import Moment
 from archives.surt import surt
 from tests.archives.collection.folders import a_capture, a_warc, an_index
@@ -22,9 +22,9 @@ SPELLINGS = (PAGE, PAGE, PAGE, "https://www.example.com/")
 STAMPS = some.integers(0, 99).map(lambda second: f"201301010000{second % 60:02}")
 
 
-def rows(count: int, url: str = PAGE) -> list[Row]:
+def rows(count: int, url: str = PAGE) -> list[IndexRow]:
     return [
-        Row(f"2013{n // 60:010}", url, None, 200, None, n, 1, surt(url), "/a", "a")
+        IndexRow(f"2013{n // 60:010}", url, None, 200, None, n, 1, surt(url), "/a", "a")
         for n in range(count)
     ]
 
@@ -32,11 +32,11 @@ def rows(count: int, url: str = PAGE) -> list[Row]:
 class Reading:
     """A page of an index that counts how often it was read."""
 
-    def __init__(self, page: Sequence[Row]) -> None:
+    def __init__(self, page: Sequence[IndexRow]) -> None:
         self.page = page
         self.times = 0
 
-    def __call__(self, last: Row | None) -> Sequence[Row]:
+    def __call__(self, last: IndexRow | None) -> Sequence[IndexRow]:
         self.times += last is None
         begin = 0 if last is None else last.offset + 1
         return self.page[begin : begin + BATCH]
@@ -48,7 +48,7 @@ def asked(familiar: Familiar, key: str, reading: Reading, times: int, version: i
 
 
 def lookup_of(folder: Path, familiar: Familiar | None) -> Lookup:
-    place = Place.of(folder)
+    place = LocalFiles.of(folder)
     return Lookup(place.index, place.root, 5.0, familiar)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from archives.collection.folder import files_in
-from archives.collection.place import Place
+from archives.collection.place import LocalFiles
 from tests.archives.collection.folders import LONG_AGO, put
 
 
@@ -13,7 +13,7 @@ def walked(folder: Path) -> tuple[list[str], list[str]]:
     """Return the paths, and what was complained about."""
     complaints: list[str] = []
     found = files_in(
-        Place.of(folder), lambda file, _offset, why: complaints.append(f"{file}: {why}")
+        LocalFiles.of(folder), lambda file, _offset, why: complaints.append(f"{file}: {why}")
     )
     return list(found.files), complaints
 
@@ -39,7 +39,7 @@ def test_what_a_file_is_called_says_what_it_is(
 ) -> None:
     put(tmp_path, name, b"12345")
 
-    found = files_in(Place.of(tmp_path), lambda *_: None)
+    found = files_in(LocalFiles.of(tmp_path), lambda *_: None)
 
     assert list(found.files.values()) == ([(name, kind, 5, LONG_AGO)] if kind else [])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from archives.collection.inventory import index_inventory
-from archives.collection.place import Address
+from archives.collection.place import RemoteFiles
 from tests.archives.collection.folders import rows_of, stored_rows
 
 FIRST = (
@@ -18,8 +18,8 @@ SECOND = FIRST.replace("a.warc", "b.warc").replace("2020", "2021")
 
 
 @pytest.fixture
-def address(tmp_path: Path) -> Address:
-    return Address("https://files.example/warcs/", tmp_path / "there" / "index.sqlite")
+def address(tmp_path: Path) -> RemoteFiles:
+    return RemoteFiles("https://files.example/warcs/", tmp_path / "there" / "index.sqlite")
 
 
 def written(folder: Path, text: str, mtime: int = 1) -> Path:
@@ -29,11 +29,11 @@ def written(folder: Path, text: str, mtime: int = 1) -> Path:
     return path
 
 
-def told(tmp_path: Path, address: Address) -> list[tuple[str, str]]:
+def told(tmp_path: Path, address: RemoteFiles) -> list[tuple[str, str]]:
     return [(row.stamp, row.name) for row in rows_of(tmp_path, address.index)]
 
 
-def test_what_it_tells_is_found(tmp_path: Path, address: Address) -> None:
+def test_what_it_tells_is_found(tmp_path: Path, address: RemoteFiles) -> None:
     summary = index_inventory(address, written(tmp_path, FIRST + SECOND))
 
     assert (summary.files, summary.from_cdx, summary.captures) == (2, 2, 2)
@@ -43,7 +43,7 @@ def test_what_it_tells_is_found(tmp_path: Path, address: Address) -> None:
     ]
 
 
-def test_the_same_is_not_read_again(tmp_path: Path, address: Address) -> None:
+def test_the_same_is_not_read_again(tmp_path: Path, address: RemoteFiles) -> None:
     inventory = written(tmp_path, FIRST)
     index_inventory(address, inventory)
 
@@ -53,7 +53,7 @@ def test_the_same_is_not_read_again(tmp_path: Path, address: Address) -> None:
     assert told(tmp_path, address) == [("20200101000000", "a.warc.gz")]
 
 
-def test_another_takes_the_place_of_the_first(tmp_path: Path, address: Address) -> None:
+def test_another_takes_the_place_of_the_first(tmp_path: Path, address: RemoteFiles) -> None:
     index_inventory(address, written(tmp_path, FIRST))
 
     index_inventory(address, written(tmp_path, SECOND, mtime=2))
@@ -62,14 +62,14 @@ def test_another_takes_the_place_of_the_first(tmp_path: Path, address: Address) 
     assert stored_rows(address.index) == 1
 
 
-def test_a_line_that_cannot_be_read_costs_itself(tmp_path: Path, address: Address) -> None:
+def test_a_line_that_cannot_be_read_costs_itself(tmp_path: Path, address: RemoteFiles) -> None:
     summary = index_inventory(address, written(tmp_path, f"what is this\n{SECOND}"))
 
     assert summary.complaints == 1
     assert told(tmp_path, address) == [("20210101000000", "b.warc.gz")]
 
 
-def test_a_damaged_index_is_set_aside(tmp_path: Path, address: Address) -> None:
+def test_a_damaged_index_is_set_aside(tmp_path: Path, address: RemoteFiles) -> None:
     address.index.parent.mkdir()
     address.index.write_bytes(b"no database" * 1000)
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archives.collection.collection import Collection
-from archives.collection.index import Row
-from archives.collection.served import Served
+from archives.collection.index import IndexRow
+from archives.collection.served import CdxServerIndex
 from archives.errors import Misbehaved, Unreachable
 from archives.moment import Moment
 from archives.surt import surt
@@ -50,16 +50,16 @@ def line(c: Capture) -> str:
     return f"{c.surt} {c.stamp} {c.url} {c.mime} {c.status} {c.digest} - - {c.length} {c.offset} some.warc.gz\n"  # noqa: E501
 
 
-def served(captures: Iterable[Capture]) -> Served:
+def served(captures: Iterable[Capture]) -> CdxServerIndex:
     ordered = sorted(captures, key=lambda c: (c.stamp, c.offset))
     return answering(Canned(body="".join(map(line, ordered)).encode()))
 
 
-def answering(canned: Canned) -> Served:
-    return Served("mine", ENDPOINT, "/srv/warcs/", FakeFetcher(lambda _: canned))
+def answering(canned: Canned) -> CdxServerIndex:
+    return CdxServerIndex("mine", ENDPOINT, "/srv/warcs/", FakeFetcher(lambda _: canned))
 
 
-def places(rows: Iterable[Row]) -> list[tuple[str, str, int]]:
+def places(rows: Iterable[IndexRow]) -> list[tuple[str, str, int]]:
     return [(row.stamp, row.url, row.offset) for row in rows]
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from archives.collection.building import index_collection
 from archives.collection.collection import Collection
-from archives.collection.index import Row
+from archives.collection.index import IndexRow
 from archives.errors import Unreachable
-from archives.warc.replay import Replayer, Unreadable
+from archives.warc.replay import Replayer, UnreadableRecord
 from tests import warcs
 from tests.archives.collection.folders import a_warc, put, stamps_of
 
@@ -59,7 +59,7 @@ def make(folder: Path) -> None:
     folder.mkdir()
 
 
-async def found(collection: Collection) -> Row:
+async def found(collection: Collection) -> IndexRow:
     row = await collection.nearest(URL, None)
     assert row is not None
     return row
@@ -131,7 +131,7 @@ async def test_records_whose_files_are_gone_are_errors_until_these_are_back(
     with ThreadPoolExecutor(1) as threads:
         replayer = Replayer("mine", collection, threads)
         away(folder)
-        with pytest.raises(Unreadable, match="No such file"):
+        with pytest.raises(UnreadableRecord, match="No such file"):
             await replayer.open(await found(collection))
         back(folder)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from archives.collection.collection import Collection
 from archives.collection.database import alone
-from archives.collection.place import Place
-from archives.collection.watching import Keeper, index_apart
+from archives.collection.place import LocalFiles
+from archives.collection.watching import IndexUpdater, index_apart
 from tests.archives.collection.folders import a_warc, put
 
 PAGE = "http://example.com/"
@@ -28,7 +28,7 @@ class Story:
         self._events = list(events)
         self.answer = (0, "")
 
-    async def child(self, place: Place) -> tuple[int, str]:
+    async def child(self, place: LocalFiles) -> tuple[int, str]:
         self.indexed.append(sorted(path.name for path in place.root.glob("*.warc.gz")))
         return self.answer
 
@@ -38,8 +38,8 @@ class Story:
         self._events.pop(0)()
 
     async def tell(self) -> None:
-        keeper = Keeper(
-            Place.of(self._folder), self.told.append, child=self.child, pause=self.pause
+        keeper = IndexUpdater(
+            LocalFiles.of(self._folder), self.told.append, child=self.child, pause=self.pause
         )
         with suppress(Over):
             await keeper.run()
@@ -132,7 +132,7 @@ async def test_a_child_that_was_killed_is_started_again(tmp_path: Path) -> None:
 
 
 async def test_of_several_keepers_one_keeps_until_it_ends(tmp_path: Path) -> None:
-    index = Place.of(tmp_path).index
+    index = LocalFiles.of(tmp_path).index
     index.parent.mkdir()
     other = alone(index, "keeper")
     other.__enter__()
@@ -144,9 +144,9 @@ async def test_of_several_keepers_one_keeps_until_it_ends(tmp_path: Path) -> Non
 
 
 async def test_a_place_that_cannot_be_written_is_told_and_tried_again(tmp_path: Path) -> None:
-    place = Place.of(tmp_path, put(tmp_path, "file", b"") / "index.sqlite")
+    place = LocalFiles.of(tmp_path, put(tmp_path, "file", b"") / "index.sqlite")
     told: list[str] = []
-    keeper = Keeper(place, told.append, pause=Story(tmp_path, nothing).pause)
+    keeper = IndexUpdater(place, told.append, pause=Story(tmp_path, nothing).pause)
 
     with suppress(Over):
         await keeper.run()
@@ -159,7 +159,7 @@ async def test_the_child_indexes_for_real(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     put(tmp_path, "b.warc.gz", b"rubbish")
 
-    code, told = await index_apart(Place.of(tmp_path))
+    code, told = await index_apart(LocalFiles.of(tmp_path))
 
     assert code == 1
     assert told.startswith("b.warc.gz@0: ")
@@ -172,7 +172,7 @@ async def test_a_child_that_is_no_longer_wanted_is_ended(tmp_path: Path) -> None
 
     async def index() -> None:
         started.set()
-        await index_apart(Place.of(tmp_path))
+        await index_apart(LocalFiles.of(tmp_path))
 
     async with asyncio.TaskGroup() as group:
         task = group.create_task(index())

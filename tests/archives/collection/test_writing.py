@@ -11,23 +11,23 @@ from pathlib import Path
 import pytest
 
 from archives.collection.database import open_writer
-from archives.collection.folder import Seen
+from archives.collection.folder import FileSeen
 from archives.collection.lookup import Lookup
-from archives.collection.writing import Filled, Writer
+from archives.collection.writing import Filled, IndexWriter
 from tests.archives.collection.folders import a_capture, stored_rows
 
 ROOT = Path(__file__).parents[3]
 
 
 @contextmanager
-def writing(index: Path, enough: int = 1000) -> Iterator[Writer]:
+def writing(index: Path, enough: int = 1000) -> Iterator[IndexWriter]:
     connection, _ = open_writer(index)
     with closing(connection):
-        yield Writer(connection, enough)
+        yield IndexWriter(connection, enough)
 
 
-def begun(writer: Writer, name: str) -> int:
-    return writer.begin(Seen(name, "warc", 100, 1), "", b"", "")
+def begun(writer: IndexWriter, name: str) -> int:
+    return writer.begin(FileSeen(name, "warc", 100, 1), "", b"", "")
 
 
 def seen_in(index: Path) -> list[str]:

@@ -8,14 +8,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from archives.formats.cdx import CdxLines
-from archives.formats.decoder import LONGEST_ITEM, Backlog, Decoder
+from archives.formats.decoder import LONGEST_ITEM, Backlog, ListDecoder
 from archives.formats.linkformat import LinkSplitter, link
 from archives.formats.rows import Row
 from archives.formats.timemap_json import JsonTimeMap
 from archives.formats.timemap_link import LinkTimeMap
 from archives.moment import Moment
 
-DECODERS: list[Callable[[str], Decoder]] = [LinkTimeMap, CdxLines, JsonTimeMap]
+DECODERS: list[Callable[[str], ListDecoder]] = [LinkTimeMap, CdxLines, JsonTimeMap]
 DATE = b"Tue, 31 Dec 1996 23:58:47 GMT"
 # Pieces of all formats, sound and broken, so that random documents get somewhere.
 PIECES = [
@@ -81,7 +81,7 @@ documents = st.lists(st.sampled_from(PIECES), max_size=25).map(
 )
 
 
-def summary(decoder: Decoder, rows: list[Row]) -> tuple[object, ...]:
+def summary(decoder: ListDecoder, rows: list[Row]) -> tuple[object, ...]:
     return (
         rows,
         decoder.pages,
@@ -95,7 +95,7 @@ def summary(decoder: Decoder, rows: list[Row]) -> tuple[object, ...]:
     )
 
 
-def read(decoder: Decoder, chunks: list[bytes]) -> tuple[object, ...]:
+def read(decoder: ListDecoder, chunks: list[bytes]) -> tuple[object, ...]:
     rows = [row for chunk in chunks for row in decoder.feed(chunk)]
     return summary(decoder, rows + decoder.close())
 
@@ -110,7 +110,7 @@ def cut(document: bytes, places: list[int]) -> list[bytes]:
 @example(document=b"<a>; rel=memento; datetime=" + DATE, places=[31])
 @example(document=b"<a>; x='b, c'; rel=memento", places=[10])
 def test_how_a_document_is_cut_into_chunks_changes_nothing(
-    decoder: Callable[[str], Decoder], document: bytes, places: list[int]
+    decoder: Callable[[str], ListDecoder], document: bytes, places: list[int]
 ) -> None:
     whole = read(decoder("http://base/"), [document])
 
@@ -122,7 +122,7 @@ def test_how_a_document_is_cut_into_chunks_changes_nothing(
 @pytest.mark.parametrize("decoder", DECODERS)
 @given(document=documents.map(lambda document: document[:400]))
 def test_a_document_may_arrive_byte_by_byte(
-    decoder: Callable[[str], Decoder], document: bytes
+    decoder: Callable[[str], ListDecoder], document: bytes
 ) -> None:
     whole = read(decoder("http://base/"), [document])
 
@@ -134,7 +134,7 @@ def test_a_document_may_arrive_byte_by_byte(
 @pytest.mark.parametrize("decoder", DECODERS)
 @given(document=st.binary(max_size=200) | documents)
 def test_any_bytes_give_rows_and_nothing_else(
-    decoder: Callable[[str], Decoder], document: bytes
+    decoder: Callable[[str], ListDecoder], document: bytes
 ) -> None:
     reader = decoder("http://base/")
 
@@ -188,7 +188,7 @@ def test_the_limit_of_an_item_is_the_same_wherever_a_chunk_ends(more: int, end: 
     "filler", [b"<", b'"', b"[", b"{", b'{"', b",", b" ", b"x", b"\n", b'<a>; "']
 )
 def test_nonsense_without_end_stays_in_bounded_memory(
-    decoder: Callable[[str], Decoder], filler: bytes
+    decoder: Callable[[str], ListDecoder], filler: bytes
 ) -> None:
     reader = decoder("http://base/")
     chunk = filler * (65536 // len(filler))

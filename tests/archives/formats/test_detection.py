@@ -3,7 +3,7 @@
 import pytest
 
 from archives.formats.cdx import CdxLines
-from archives.formats.decoder import Decoder
+from archives.formats.decoder import ListDecoder
 from archives.formats.detection import decoder_for
 from archives.formats.timemap_json import JsonTimeMap
 from archives.formats.timemap_link import LinkTimeMap
@@ -32,7 +32,7 @@ from archives.reading import Malformed
         (b" CDX N b a m s k r M S V g\n", CdxLines),
     ],
 )
-def test_the_first_bytes_choose_the_decoder(start: bytes, kind: type[Decoder]) -> None:
+def test_the_first_bytes_choose_the_decoder(start: bytes, kind: type[ListDecoder]) -> None:
     decoder = decoder_for(start, "http://base.example/")
 
     assert type(decoder) is kind

@@ -2,7 +2,7 @@
 
 import pytest
 
-from archives.formats.rows import Page, Row
+from archives.formats.rows import Row, TimeMapPage
 from archives.formats.timemap_json import JsonTimeMap
 
 BASE = "http://agg.example/timemap/json/http://a.example/"
@@ -95,7 +95,7 @@ def test_an_index_of_timemaps_is_pages() -> None:
         b'{"timemap_index": [{"uri": "/1", "from": "2000-01-01T00:00:00Z", "until": "?"}]}'
     )
 
-    assert timemap.pages == [Page("http://agg.example/1", "20000101000000", None)]
+    assert timemap.pages == [TimeMapPage("http://agg.example/1", "20000101000000", None)]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from archives.formats.decoder import LONGEST_ITEM, MOST_IN_VAIN
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import parse_header
-from archives.formats.rows import Page, Row
+from archives.formats.rows import Row, TimeMapPage
 from archives.formats.timemap_link import LinkTimeMap, neighbours
 
 BASE = "http://arxiv.example.net/timemap/http://a.example.org"
@@ -66,8 +66,8 @@ def test_other_timemaps_are_pages_with_the_time_they_cover() -> None:
     )
 
     assert timemap.pages == [
-        Page("http://arxiv.example.net/timemap/1", "20000620180259", "20080409203051"),
-        Page("http://arxiv.example.net/timemap/2", None, None),
+        TimeMapPage("http://arxiv.example.net/timemap/1", "20000620180259", "20080409203051"),
+        TimeMapPage("http://arxiv.example.net/timemap/2", None, None),
     ]
 
 

@@ -9,8 +9,8 @@ from archives.formats.ukvs import (
     MOST_HEADERS,
     Count,
     Frequency,
-    Record,
     UkvsFile,
+    UkvsRecord,
     read_frequency,
 )
 from archives.reading import Malformed
@@ -30,7 +30,7 @@ uk,co,bbc)/images/* 300 {datetime: {"2014": "20~/10"}}
 """
 
 
-def records(octets: bytes) -> list[Record]:
+def records(octets: bytes) -> list[UkvsRecord]:
     return list(UkvsFile(octets).records())
 
 
@@ -61,8 +61,8 @@ def test_every_record_of_the_draft_is_read() -> None:
 
 def test_a_file_without_headers_is_keys_and_frequencies() -> None:
     assert records(b"com,cnn)/ 200\nedu,odu)/compsci 250") == [
-        Record(b"com,cnn)/", b"200", whole=True),
-        Record(b"edu,odu)/compsci", b"250", whole=True),
+        UkvsRecord(b"com,cnn)/", b"200", whole=True),
+        UkvsRecord(b"edu,odu)/compsci", b"250", whole=True),
     ]
 
 
@@ -80,7 +80,7 @@ def test_the_frequency_is_found_among_other_values() -> None:
 com,apple)/ "two words" 3/1 text/html {seen: true}
 """
 
-    assert records(octets) == [Record(b"com,apple)/", b"3/1", whole=True)]
+    assert records(octets) == [UkvsRecord(b"com,apple)/", b"3/1", whole=True)]
 
 
 @pytest.mark.parametrize(

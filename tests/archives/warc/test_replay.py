@@ -12,9 +12,9 @@ from threading import Event
 
 import pytest
 
-from archives.collection.index import Row
+from archives.collection.index import IndexRow
 from archives.warc.digest import Sum, read_digest
-from archives.warc.replay import SMALL, Archived, Replayer, Unreadable
+from archives.warc.replay import SMALL, Archived, Replayer, UnreadableRecord
 from tests import warcs
 from tests.timegate.web.shelves import FakeShelf, shelf_of
 
@@ -115,7 +115,7 @@ async def test_another_digest_is_not_the_record(
 ) -> None:
     record = warcs.record(warcs.answer(payload), **{field: warcs.digest(b"other")})
 
-    with pytest.raises(Unreadable, match=r"one\.warc\.gz at 0: its octets do not have"):
+    with pytest.raises(UnreadableRecord, match=r"one\.warc\.gz at 0: its octets do not have"):
         await body_of(collection(tmp_path, record))
 
 
@@ -144,7 +144,7 @@ async def test_a_torn_record_does_not_pass_for_a_short_one(
     octets = file.read_bytes()
     file.write_bytes(octets[: len(octets) * 2 // 3])
 
-    with pytest.raises(Unreadable, match="at 0"):
+    with pytest.raises(UnreadableRecord, match="at 0"):
         await body_of(shelf)
 
 
@@ -155,9 +155,9 @@ async def test_a_file_that_is_not_what_the_index_says_is_not_replayed(
     tmp_path: Path, change: dict[str, object]
 ) -> None:
     shelf = collection(tmp_path, warcs.response())
-    shelf.rows[0] = Row(**{**shelf.rows[0]._asdict(), **change})
+    shelf.rows[0] = IndexRow(**{**shelf.rows[0]._asdict(), **change})
 
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableRecord):
         await body_of(shelf)
 
 
@@ -210,7 +210,7 @@ async def test_not_modified_means_that_the_original_still_stood(tmp_path: Path) 
 async def test_a_revisit_of_nothing_is_told(tmp_path: Path) -> None:
     shelf = collection(tmp_path, warcs.revisit(payload=b"never stored"))
 
-    with pytest.raises(Unreadable, match="the original of this revisit is not in"):
+    with pytest.raises(UnreadableRecord, match="the original of this revisit is not in"):
         await body_of(shelf)
 
 
@@ -218,13 +218,13 @@ async def test_a_revisit_leads_no_further_than_once(tmp_path: Path) -> None:
     class Circular(FakeShelf):
         async def original_of(
             self, url: str, digest: str | None, refers_to: tuple[str, str] | None
-        ) -> Row | None:
+        ) -> IndexRow | None:
             del url, digest, refers_to
             return self.rows[0]
 
     shelf = Circular(collection(tmp_path, warcs.revisit()).rows)
 
-    with pytest.raises(Unreadable, match="a revisit of a revisit"):
+    with pytest.raises(UnreadableRecord, match="a revisit of a revisit"):
         await body_of(shelf)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from archives.warc.capture import Capture, Damage
 from archives.warc.scan import captures_in
-from archives.warc.wacz import Part, parts_in, parts_of
+from archives.warc.wacz import WaczMember, parts_in, parts_of
 from tests.warcs import gzipped, response, wacz
 
 WARC = gzipped(response())
@@ -26,7 +26,7 @@ SOUND = wacz(
 )
 
 
-def parts(octets: bytes) -> list[Part | Damage]:
+def parts(octets: bytes) -> list[WaczMember | Damage]:
     return list(parts_in(io.BytesIO(octets)))
 
 
@@ -43,8 +43,8 @@ def test_the_warcs_are_found_where_they_lie(tmp_path: Path) -> None:
     with path.open("rb") as file:
         one, two = parts_of(file)
 
-    assert isinstance(one, Part)
-    assert isinstance(two, Part)
+    assert isinstance(one, WaczMember)
+    assert isinstance(two, WaczMember)
     assert (one.name, two.name) == ("archive/one.warc.gz", "archive/two.warc.gz")
     assert SOUND[one.start : one.end] == WARC
     assert SOUND[two.start : two.end] == WARC * 2
@@ -52,7 +52,7 @@ def test_the_warcs_are_found_where_they_lie(tmp_path: Path) -> None:
 
 def test_captures_are_read_in_place() -> None:
     _, two = parts(SOUND)
-    assert isinstance(two, Part)
+    assert isinstance(two, WaczMember)
 
     first, second = captures_in(io.BytesIO(SOUND), two.start, two.end)
 
@@ -67,7 +67,7 @@ def test_a_large_zip_file_has_wide_numbers() -> None:
 
     (part,) = parts(octets)
 
-    assert isinstance(part, Part)
+    assert isinstance(part, WaczMember)
     assert octets[part.start : part.end] == WARC
 
 
@@ -114,7 +114,7 @@ def test_a_compressed_warc_is_told_and_the_others_are_found() -> None:
 
     assert isinstance(damage, Damage)
     assert "compressed by ZIP" in damage.why
-    assert isinstance(part, Part)
+    assert isinstance(part, WaczMember)
 
 
 def test_an_encrypted_warc_is_told() -> None:
@@ -132,7 +132,7 @@ def test_files_that_share_their_octets_are_read_once() -> None:
 
     part, *damages = parts(octets[:start] + directory + last)
 
-    assert isinstance(part, Part)
+    assert isinstance(part, WaczMember)
     assert [str(each).count("shares its octets") for each in damages] == [1, 1]
 
 
@@ -191,5 +191,5 @@ def test_any_octets_are_parts_inside_the_file_or_damages(
     octets = SOUND[:at] + others + SOUND[at + fewer :]
 
     for each in parts(octets):
-        if isinstance(each, Part):
+        if isinstance(each, WaczMember):
             assert 0 <= each.start <= each.end <= len(octets)

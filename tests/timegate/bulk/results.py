@@ -1,7 +1,7 @@
 """Results made by hand."""
 
 from timegate.bulk.item import Item
-from timegate.bulk.result import Code, Result
+from timegate.bulk.result import Code, ItemResult
 
 FOUND = "https://web.archive.org/web/20130204000000/http://www.dr.dk/"
 
@@ -16,7 +16,7 @@ def a_result(  # noqa: PLR0913 -- what a test may want to choose
     text: str = "http://www.dr.dk/",
     final: bool = True,
     status: int | None = 200,
-) -> Result:
+) -> ItemResult:
     memento = uri and {
         "uri": uri,
         "archive": "internet-archive",
@@ -29,4 +29,4 @@ def a_result(  # noqa: PLR0913 -- what a test may want to choose
         "archive": {"value": "other"},
         "cite": {"pwid": "urn:pwid:x" if uri else None},
     }
-    return Result(Item(position, text, (text,)), outcome, code, final, None, "why", report)
+    return ItemResult(Item(position, text, (text,)), outcome, code, final, None, "why", report)

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timegate.bulk.bibtex import read_bibtex
-from timegate.bulk.place import Place
+from timegate.bulk.place import ReferencePlace
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/a_b"
 
 
-def read(text: str) -> list[Place]:
+def read(text: str) -> list[ReferencePlace]:
     return list(read_bibtex(text, lambda link: link.startswith("https://archive.")))
 
 

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.timegate.bulk.results import a_result
-from timegate.bulk.following import Following
+from timegate.bulk.following import OrderedRows
 from timegate.bulk.journal import Journal
-from timegate.bulk.result import Result
+from timegate.bulk.result import ItemResult
 
 
-def row(result: Result) -> bytes:
+def row(result: ItemResult) -> bytes:
     return f"{result.item.position}{'' if result.final else '?'}\n".encode()
 
 
-async def settle(following: Following, out: BytesIO, expected: bytes) -> None:
+async def settle(following: OrderedRows, out: BytesIO, expected: bytes) -> None:
     """Wait until *expected* is written: the rows come out of a thread."""
     following.advance()
     async with asyncio.timeout(30):
@@ -29,7 +29,7 @@ async def settle(following: Following, out: BytesIO, expected: bytes) -> None:
 async def test_rows_come_in_order_and_as_soon_as_they_are_final(tmp_path: Path) -> None:
     out = BytesIO()
     with Journal(tmp_path / "journal", "options", resume=False) as journal:
-        following = Following(journal, row, out)
+        following = OrderedRows(journal, row, out)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(following.follow())
             journal.append(a_result(1))
@@ -52,7 +52,7 @@ async def test_a_finished_journal_is_written_at_once(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal", "options", resume=False) as journal:
         for position in range(3):
             journal.append(a_result(position))
-        following = Following(journal, row, out)
+        following = OrderedRows(journal, row, out)
         following.end()
 
         await following.follow()
@@ -68,7 +68,7 @@ def test_whatever_the_order_of_the_answers_the_rows_are_those_of_the_list(
     async def story(path: Path) -> bytes:
         out = BytesIO()
         with Journal(path, "options", resume=False) as journal:
-            following = Following(journal, row, out)
+            following = OrderedRows(journal, row, out)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(following.follow())
                 for position in order:

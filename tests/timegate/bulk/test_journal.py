@@ -8,7 +8,7 @@ import pytest
 from tests.timegate.bulk.results import a_result
 from timegate.bulk.item import Item
 from timegate.bulk.journal import BadJournal, Journal
-from timegate.bulk.result import Code, Result
+from timegate.bulk.result import Code, ItemResult
 
 
 def test_results_come_back_in_the_order_of_the_list(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_it_asks_to_be_synced_now_and_then(tmp_path: Path) -> None:
 
 
 def test_what_archives_did_not_tell_can_be_asked_for_again(tmp_path: Path) -> None:
-    def told(position: int, code: Code, sources: str) -> Result:
+    def told(position: int, code: Code, sources: str) -> ItemResult:
         result = a_result(position, code)
         return replace(result, report={**(result.report or {}), "sources": {"value": sources}})
 

@@ -3,14 +3,14 @@
 import pytest
 
 from tests.clock import Clock
-from timegate.bulk.progress import Lines, in_words, shown
+from timegate.bulk.progress import ProgressLines, in_words, shown
 
 
 def test_lines_come_now_and_then_with_rate_and_time_left(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     clock = Clock()
-    advance = Lines(1000, 100, clock)
+    advance = ProgressLines(1000, 100, clock)
 
     for _ in range(25):
         clock.advance(1.0)
@@ -24,7 +24,7 @@ def test_lines_come_now_and_then_with_rate_and_time_left(
 
 def test_without_a_total_no_end_is_foretold(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    advance = Lines(None, 0, clock)
+    advance = ProgressLines(None, 0, clock)
     clock.advance(10.0)
 
     advance()

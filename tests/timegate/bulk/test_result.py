@@ -11,7 +11,7 @@ from tests.timegate.resolutions import PAGE, REGISTRY, absent, asking, failed, f
 from timegate.bulk.item import Item
 from timegate.bulk.result import better, code_of, from_line, to_line
 from timegate.bulk.result import found as found_by
-from timegate.resolution import Attempt, Policy, Resolution
+from timegate.resolution import Attempt, Preferences, Resolution
 from timegate.verdict import verdict
 
 THEN = "20160122112029"
@@ -25,19 +25,19 @@ DOUBTFUL = Attempt(
 @pytest.mark.parametrize(
     ("attempt", "policy", "code"),
     [
-        (found(memento(THEN)), Policy(precision="exact"), 0),
-        (ELSEWHERE, Policy(), 0),
-        (ELSEWHERE, Policy(precision="archive"), 1),
-        (LATER, Policy(), 1),
-        (LATER, Policy(tolerance=timedelta(days=7)), 0),
-        (LATER, Policy(tolerance=timedelta(days=1)), 1),
-        (DOUBTFUL, Policy(tolerance=timedelta(days=7)), 1),
-        (absent("arquivo-pt"), Policy(), 3),
-        (failed("arquivo-pt"), Policy(), 4),
+        (found(memento(THEN)), Preferences(precision="exact"), 0),
+        (ELSEWHERE, Preferences(), 0),
+        (ELSEWHERE, Preferences(precision="archive"), 1),
+        (LATER, Preferences(), 1),
+        (LATER, Preferences(tolerance=timedelta(days=7)), 0),
+        (LATER, Preferences(tolerance=timedelta(days=1)), 1),
+        (DOUBTFUL, Preferences(tolerance=timedelta(days=7)), 1),
+        (absent("arquivo-pt"), Preferences(), 3),
+        (failed("arquivo-pt"), Preferences(), 4),
     ],
 )
 def test_a_copy_elsewhere_is_as_good_unless_that_archive_is_wanted(
-    attempt: Attempt, policy: Policy, code: int
+    attempt: Attempt, policy: Preferences, code: int
 ) -> None:
     best = attempt if isinstance(attempt.outcome, Closest) else None
     resolution = Resolution(asking(THEN, precision="page"), policy, best, (), (attempt,))
@@ -46,7 +46,7 @@ def test_a_copy_elsewhere_is_as_good_unless_that_archive_is_wanted(
 
 
 def test_where_nobody_could_be_asked_nobody_has_said_no() -> None:
-    resolution = Resolution(asking(THEN), Policy(), None, (), ())
+    resolution = Resolution(asking(THEN), Preferences(), None, (), ())
     judged = verdict(resolution, REGISTRY)
 
     result = found_by(Item(0, "x", ("x",)), resolution, judged, None, lambda *_: {"words": ""})

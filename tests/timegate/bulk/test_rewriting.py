@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.timegate.bulk.results import FOUND, a_result
 from timegate.bulk.bibtex import read_bibtex
 from timegate.bulk.place import edited
-from timegate.bulk.result import Result
+from timegate.bulk.result import ItemResult
 from timegate.bulk.rewriting import edits
 from timegate.bulk.wikitext import read_wikitext
 
@@ -18,7 +18,7 @@ def is_archive_link(link: str) -> bool:
     return link.startswith("https://archive.")
 
 
-def rewritten(text: str, result: Result | None) -> str:
+def rewritten(text: str, result: ItemResult | None) -> str:
     places = read_wikitext(text, is_archive_link)
     return b"".join(edited(text, edits(text, places, lambda _: result))).decode()
 
@@ -58,7 +58,7 @@ def test_a_missing_archive_link_is_added() -> None:
         a_result(status=404),
     ],
 )
-def test_what_is_less_than_asked_changes_nothing(result: Result | None) -> None:
+def test_what_is_less_than_asked_changes_nothing(result: ItemResult | None) -> None:
     page = f"{{{{cite|archive-url={LINK}|archive-date=2013-02-03}}}} [{LINK} x]"
 
     assert rewritten(page, result) == page
@@ -67,7 +67,7 @@ def test_what_is_less_than_asked_changes_nothing(result: Result | None) -> None:
 def test_a_link_that_leads_where_it_says_stays() -> None:
     result = a_result(outcome="exact")
     report = {**(result.report or {}), "archive": {"value": "same"}}
-    same = Result(result.item, "exact", 0, final=True, date=None, why="", report=report)
+    same = ItemResult(result.item, "exact", 0, final=True, date=None, why="", report=report)
 
     assert rewritten(f"[{LINK}]", same) == f"[{LINK}]"
 

@@ -16,17 +16,17 @@ from tests.clock import in_virtual_time
 from tests.timegate.resolutions import REGISTRY, absent, failed, found, memento
 from timegate.bulk.item import Item
 from timegate.bulk.journal import BadJournal, Journal
-from timegate.bulk.result import Json, Result
-from timegate.bulk.run import Resolve, Run, Surroundings, Waits, aside
-from timegate.bulk.turns import Turns
-from timegate.resolution import Attempt, Policy, Query, Resolution
+from timegate.bulk.result import ItemResult, Json
+from timegate.bulk.run import BatchEnvironment, BatchRun, Resolve, Waits, aside
+from timegate.bulk.turns import ArchiveQueue
+from timegate.resolution import Attempt, Preferences, Query, Resolution
 from timegate.times import read_time
-from timegate.upstream.politeness import Door, LocalLedger
+from timegate.upstream.politeness import LocalRateLimiter, RequestQueue
 from timegate.verdict import Verdict
 
 URL = "http://a.example/"
 WAITS = Waits(quick=9.0, slow=30.0)
-Answer = Callable[[Query, Policy], Attempt]
+Answer = Callable[[Query, Preferences], Attempt]
 
 
 def report(resolution: Resolution, judged: Verdict) -> Json:
@@ -46,7 +46,7 @@ class FakeResolver:
         self._answer = answer
         self.asked: list[tuple[str, str, float | None]] = []
 
-    async def __call__(self, query: Query, policy: Policy) -> Resolution:
+    async def __call__(self, query: Query, policy: Preferences) -> Resolution:
         self.asked.append((query.original, str(query.at), policy.wait))
         attempt = self._answer(query, policy)
         best = attempt if isinstance(attempt.outcome, Closest) else None
@@ -69,16 +69,16 @@ def run(  # noqa: PLR0913 -- what a test may want to choose
     path: Path,
     resolve: Resolve,
     listed: Sequence[Item],
-    policy: Policy | None = None,
+    policy: Preferences | None = None,
     *,
     rate: Rate = Rate(1, 1, 1),  # noqa: B008 -- a value
     at_once: int = 16,
-) -> list[Result]:
-    async def story() -> list[Result]:
-        turns = Turns({"slow": rate})
-        around = Surroundings(resolve, report, REGISTRY, read_time, turns)
+) -> list[ItemResult]:
+    async def story() -> list[ItemResult]:
+        turns = ArchiveQueue({"slow": rate})
+        around = BatchEnvironment(resolve, report, REGISTRY, read_time, turns)
         with Journal(path, "test", resume=True) as journal:
-            await Run(around, journal, policy or Policy(), at_once).complete(
+            await BatchRun(around, journal, policy or Preferences(), at_once).complete(
                 each(listed), WAITS
             )
             return list(journal.results())
@@ -89,7 +89,7 @@ def run(  # noqa: PLR0913 -- what a test may want to choose
 def holding(*stamps: str) -> Answer:
     """Answer with the nearest of *stamps*."""
 
-    def answer(query: Query, _: Policy) -> Attempt:
+    def answer(query: Query, _: Preferences) -> Attempt:
         at = query.at or Moment("2099")
         nearest = min(stamps, key=lambda stamp: abs(at.distance(Moment(stamp).window[0])))
         return found(memento(nearest, original=query.original), query.original)
@@ -108,7 +108,7 @@ def test_the_first_date_with_a_copy_in_time_wins(tmp_path: Path) -> None:
 
 def test_a_tolerance_makes_a_near_copy_good_enough(tmp_path: Path) -> None:
     resolver = FakeResolver(holding("20150601000000"))
-    policy = Policy(tolerance=timedelta(days=400))
+    policy = Preferences(tolerance=timedelta(days=400))
 
     (result,) = run(tmp_path / "j", resolver, items(("2016", "2015")), policy)
 
@@ -124,7 +124,7 @@ def test_else_the_best_of_all_dates_is_taken(tmp_path: Path) -> None:
 
 
 def test_who_did_not_answer_is_asked_once_more_with_more_patience(tmp_path: Path) -> None:
-    def answer(query: Query, policy: Policy) -> Attempt:
+    def answer(query: Query, policy: Preferences) -> Attempt:
         if policy.wait == WAITS.quick and "1.example" in query.original:
             return failed("internet-archive")
         return absent("internet-archive")
@@ -149,7 +149,7 @@ def test_silence_in_both_passes_is_unknown_and_final(tmp_path: Path) -> None:
 def test_an_item_that_raises_costs_its_row_and_no_other(tmp_path: Path) -> None:
     holder = holding("20150601000000")
 
-    def answer(query: Query, policy: Policy) -> Attempt:
+    def answer(query: Query, policy: Preferences) -> Attempt:
         if "1.example" in query.original:
             raise OverflowError("http://secret.example/")
         return holder(query, policy)
@@ -197,14 +197,14 @@ class Polite:
 
     def __init__(self, rate: Rate) -> None:
         self._rate = rate
-        self._door: Door | None = None
+        self._door: RequestQueue | None = None
         self.sent: list[float] = []
 
-    async def __call__(self, query: Query, policy: Policy) -> Resolution:
+    async def __call__(self, query: Query, policy: Preferences) -> Resolution:
         clock = asyncio.get_running_loop().time
         if self._door is None:
             limits = Limits(self._rate, self._rate, 2, "test")
-            self._door = Door(LocalLedger(limits, clock), 2)
+            self._door = RequestQueue(LocalRateLimiter(limits, clock), 2)
         outcome: ArchiveError | None = None
         try:
             await self._door.enter("slow", Request("HEAD", query.original, "memento"), 2.0)
@@ -245,7 +245,7 @@ def test_the_second_pass_waits_until_an_archive_that_asked_for_it_may_be_asked(
 ) -> None:
     until: list[float] = []
 
-    def answer(query: Query, _: Policy) -> Attempt:
+    def answer(query: Query, _: Preferences) -> Attempt:
         now = asyncio.get_running_loop().time()
         until[:] = until or [now + 60]
         if now < until[0]:
@@ -262,7 +262,7 @@ def test_an_archive_that_stays_away_does_not_hold_up_a_list_for_each_item(
 ) -> None:
     times: list[float] = []
 
-    def answer(_: Query, __: Policy) -> Attempt:
+    def answer(_: Query, __: Preferences) -> Attempt:
         times.append(asyncio.get_running_loop().time())
         return failed("slow", Resting("slow", URL, "5 failures in a row", 120.0))
 
@@ -281,15 +281,17 @@ async def test_items_are_read_aside_in_order() -> None:
 def test_an_item_can_be_asked_for_without_some_archives(tmp_path: Path) -> None:
     spared: list[frozenset[str]] = []
 
-    def answer(_: Query, policy: Policy) -> Attempt:
+    def answer(_: Query, policy: Preferences) -> Attempt:
         spared.append(policy.exclude)
         return absent("a")
 
     async def story() -> None:
-        around = Surroundings(FakeResolver(answer), report, REGISTRY, read_time, Turns({}))
-        policy = Policy(exclude=frozenset({"x"}))
+        around = BatchEnvironment(
+            FakeResolver(answer), report, REGISTRY, read_time, ArchiveQueue({})
+        )
+        policy = Preferences(exclude=frozenset({"x"}))
         with Journal(tmp_path / "j", "test", resume=False) as journal:
-            work = Run(
+            work = BatchRun(
                 around,
                 journal,
                 policy,
@@ -306,13 +308,13 @@ def test_an_item_can_be_asked_for_without_some_archives(tmp_path: Path) -> None:
 def test_a_copy_that_was_found_is_kept_if_nobody_answers_the_second_time(
     tmp_path: Path,
 ) -> None:
-    def answer(query: Query, policy: Policy) -> Attempt:
+    def answer(query: Query, policy: Preferences) -> Attempt:
         if policy.wait == WAITS.quick:
             return found(memento("20100101000000", original=query.original))
         return failed("slow")
 
     class Unsure(FakeResolver):
-        async def __call__(self, query: Query, policy: Policy) -> Resolution:
+        async def __call__(self, query: Query, policy: Preferences) -> Resolution:
             return replace(await super().__call__(query, policy), unanswered=("other",))
 
     (result,) = run(tmp_path / "j", Unsure(answer), items(("2016",)))

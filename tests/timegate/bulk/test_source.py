@@ -11,14 +11,14 @@ from archives.registry import load_known
 from timegate.bulk.formats import InputFormat
 from timegate.bulk.item import BadInput
 from timegate.bulk.place import read_document
-from timegate.bulk.source import Source
+from timegate.bulk.source import ListSource
 from timegate.bulk.table import Columns
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
 
 
-def source(name: str | Path, form: InputFormat | None = None) -> Source:
-    return Source(str(name), form, Columns(), load_known())
+def source(name: str | Path, form: InputFormat | None = None) -> ListSource:
+    return ListSource(str(name), form, Columns(), load_known())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from archives.registry import load_known
 from tests.timegate.resolutions import asking, found, memento
 from timegate.bulk.trust import trusted
-from timegate.resolution import Policy, Resolution
+from timegate.resolution import Preferences, Resolution
 
 TODAY = "https://archive.today/20160122112029/http://www.dr.dk/"
 IA = "https://web.archive.org/web/20160122112029/http://www.dr.dk/"
@@ -17,13 +17,13 @@ OWN = found(memento("20160122112029", "own", uri="http://archive.example/1"))
 @pytest.mark.parametrize(
     ("policy", "best"),
     [
-        (Policy(), LED_ASTRAY),
-        (Policy(exclude=frozenset({"archive-today"})), THERE),
-        (Policy(exclude=frozenset({"arquivo-pt"})), LED_ASTRAY),
-        (Policy(archives=frozenset({"aggregator", "internet-archive"})), THERE),
+        (Preferences(), LED_ASTRAY),
+        (Preferences(exclude=frozenset({"archive-today"})), THERE),
+        (Preferences(exclude=frozenset({"arquivo-pt"})), LED_ASTRAY),
+        (Preferences(archives=frozenset({"aggregator", "internet-archive"})), THERE),
     ],
 )
-def test_the_best_copy_that_is_trusted_is_taken(policy: Policy, best: object) -> None:
+def test_the_best_copy_that_is_trusted_is_taken(policy: Preferences, best: object) -> None:
     attempts = (LED_ASTRAY, THERE)
     resolution = Resolution(asking("2016"), policy, LED_ASTRAY, (THERE,), attempts)
 
@@ -31,14 +31,14 @@ def test_the_best_copy_that_is_trusted_is_taken(policy: Policy, best: object) ->
 
 
 def test_where_no_copy_is_trusted_none_is_taken() -> None:
-    policy = Policy(exclude=frozenset({"archive-today"}))
+    policy = Preferences(exclude=frozenset({"archive-today"}))
     resolution = Resolution(asking("2016"), policy, LED_ASTRAY, (), (LED_ASTRAY,))
 
     assert trusted(resolution, load_known()).memento is None
 
 
 def test_an_archive_that_nobody_knows_is_the_one_that_was_asked() -> None:
-    policy = Policy(archives=frozenset({"own"}))
+    policy = Preferences(archives=frozenset({"own"}))
     resolution = Resolution(asking("2016"), policy, OWN, (), (OWN,))
 
     assert trusted(resolution, load_known()).best is OWN

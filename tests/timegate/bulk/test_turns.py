@@ -13,9 +13,9 @@ from archives.source import Request
 from tests.clock import in_virtual_time
 from tests.fakes import an_entry
 from tests.timegate.resolutions import absent, asking, failed
-from timegate.bulk.turns import Turns, estimate, queued, rates_of
-from timegate.resolution import Policy, Resolution
-from timegate.upstream.politeness import Door, LocalLedger
+from timegate.bulk.turns import ArchiveQueue, estimate, queued, rates_of
+from timegate.resolution import Preferences, Resolution
+from timegate.upstream.politeness import LocalRateLimiter, RequestQueue
 
 SLOW = Rate(requests=2, seconds=60, burst=1)
 FAST = Rate(requests=8, seconds=1, burst=8)
@@ -23,7 +23,7 @@ FAST = Rate(requests=8, seconds=1, burst=8)
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=30))
 def test_turns_are_a_period_apart(waits: list[float]) -> None:
-    turns = Turns({"slow": SLOW})
+    turns = ArchiveQueue({"slow": SLOW})
 
     times = [turns.next("slow", 1000.0, wait) for wait in waits]
 
@@ -32,7 +32,7 @@ def test_turns_are_a_period_apart(waits: list[float]) -> None:
 
 
 def test_archives_do_not_wait_for_each_other() -> None:
-    turns = Turns({"slow": SLOW, "fast": FAST})
+    turns = ArchiveQueue({"slow": SLOW, "fast": FAST})
     for _ in range(10):
         turns.next("slow", 0.0, 30.0)
 
@@ -45,7 +45,9 @@ def queues_of_a_door(at_once: int) -> list[ArchiveError]:
     async def story() -> list[ArchiveError]:
         clock = asyncio.get_running_loop().time
         fast = Rate(1000, 1, 1000)
-        door = Door(LocalLedger(Limits(SLOW, fast, at_once, "test"), clock), at_once)
+        door = RequestQueue(
+            LocalRateLimiter(Limits(SLOW, fast, at_once, "test"), clock), at_once
+        )
         request = Request("HEAD", "http://a/", "memento" if at_once > 1 else "index")
         told: list[ArchiveError] = []
         await door.enter("a", request, 2.0)
@@ -74,7 +76,7 @@ def test_a_door_tells_its_own_queue_from_trouble(at_once: int) -> None:
     ],
 )
 def test_an_archive_in_trouble_is_no_queue(error: ArchiveError) -> None:
-    resolution = Resolution(asking("2016"), Policy(), None, (), (failed("a", error),))
+    resolution = Resolution(asking("2016"), Preferences(), None, (), (failed("a", error),))
 
     assert queued(resolution) == {}
 
@@ -82,7 +84,7 @@ def test_an_archive_in_trouble_is_no_queue(error: ArchiveError) -> None:
 def test_only_those_are_waited_for_whom_we_did_not_ask() -> None:
     own = Queued("slow", "http://a/", "our share of requests is used up", 12.0)
     attempts = (absent("fast"), failed("dead"), failed("slow", own))
-    resolution = Resolution(asking("2016"), Policy(), None, (), attempts)
+    resolution = Resolution(asking("2016"), Preferences(), None, (), attempts)
 
     assert queued(resolution) == {"slow": 12.0}
 

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.bulk.place import Place
+from timegate.bulk.place import ReferencePlace
 from timegate.bulk.wikitext import read_wikitext
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
 
 
-def read(text: str) -> list[Place]:
+def read(text: str) -> list[ReferencePlace]:
     return list(read_wikitext(text, lambda link: link.startswith("https://archive.")))
 
 
-def at(text: str, place: Place) -> tuple[str | None, str | None]:
+def at(text: str, place: ReferencePlace) -> tuple[str | None, str | None]:
     return (
         text[slice(*place.link)] if place.link else None,
         text[slice(*place.date)] if place.date else None,

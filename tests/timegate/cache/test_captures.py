@@ -10,7 +10,7 @@ from archives.model import Memento
 from archives.moment import Moment
 from tests.timegate.cache.samples import ARCHIVE, capture, mementos, stamps
 from timegate.cache.captures import BLOCK, PackedCaptures, encode_captures
-from timegate.cache.encoding import Unsound, sealed
+from timegate.cache.encoding import CorruptEntry, sealed
 
 lists = st.lists(mementos, max_size=30) | st.lists(
     stamps.map(capture), min_size=BLOCK - 2, max_size=BLOCK * 3
@@ -80,7 +80,7 @@ def test_of_a_second_the_page_is_chosen_and_not_its_redirect() -> None:
 
 @given(st.binary(max_size=200))
 def test_octets_of_others_are_refused(value: bytes) -> None:
-    with pytest.raises(Unsound):
+    with pytest.raises(CorruptEntry):
         PackedCaptures(value, "question", ARCHIVE)
 
 
@@ -92,7 +92,7 @@ def test_damage_is_noticed_or_without_consequence(data: st.DataObject) -> None:
 
     try:
         chosen = PackedCaptures(bytes(value), "question", ARCHIVE).closest(Moment("2010"))
-    except Unsound:
+    except CorruptEntry:
         return
 
     assert chosen is not None
@@ -121,5 +121,5 @@ def test_a_list_of_another_shape_is_refused(
     head = sealed(msgspec.msgpack.encode([asked, starts]))
     value = msgspec.msgpack.encode([head, [sealed(msgspec.msgpack.encode(b)) for b in blocks]])
 
-    with pytest.raises(Unsound):
+    with pytest.raises(CorruptEntry):
         PackedCaptures(value, "question", ARCHIVE).closest(Moment("2014"))

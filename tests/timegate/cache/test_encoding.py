@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from archives.model import Closest
 from tests.timegate.cache.samples import ARCHIVE, capture, found, outcomes
-from timegate.cache.encoding import Unsound, decode_answer, encode_answer, sealed, unsealed
+from timegate.cache.encoding import CorruptEntry, decode_answer, encode_answer, sealed, unsealed
 
 
 @given(outcomes)
@@ -30,7 +30,7 @@ def test_a_large_answer_is_read_as_it_was() -> None:
 @example(sealed(b""))
 @example(sealed(b"\xc1"))
 def test_octets_of_others_are_refused(value: bytes) -> None:
-    with pytest.raises(Unsound):
+    with pytest.raises(CorruptEntry):
         decode_answer(value, "question", ARCHIVE)
 
 
@@ -39,7 +39,7 @@ def test_a_flipped_bit_is_noticed(data: st.DataObject) -> None:
     value = bytearray(encode_answer("question", found()))
     value[data.draw(st.integers(0, len(value) - 1))] ^= 1 << data.draw(st.integers(0, 7))
 
-    with pytest.raises(Unsound):
+    with pytest.raises(CorruptEntry):
         decode_answer(bytes(value), "question", ARCHIVE)
 
 
@@ -47,7 +47,7 @@ def test_a_flipped_bit_is_noticed(data: st.DataObject) -> None:
 def test_a_value_cut_short_is_noticed(data: st.DataObject) -> None:
     value = encode_answer("question", found())
 
-    with pytest.raises(Unsound):
+    with pytest.raises(CorruptEntry):
         decode_answer(value[: data.draw(st.integers(0, len(value) - 1))], "question", ARCHIVE)
 
 
@@ -81,7 +81,7 @@ GOOD = list(capture("20140101000000"))
 def test_an_answer_of_another_shape_is_refused(answer: object) -> None:
     value = sealed(msgspec.msgpack.encode(answer))
 
-    with pytest.raises(Unsound):
+    with pytest.raises(CorruptEntry):
         decode_answer(value, "question", ARCHIVE)
 
 

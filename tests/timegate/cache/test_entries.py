@@ -12,7 +12,7 @@ from tests.clock import Clock
 from tests.timegate.cache.samples import NOW
 from timegate.cache.entries import Entries
 from timegate.cache.store import Kept
-from timegate.cache.trouble import Trouble
+from timegate.cache.trouble import StoreTrouble
 
 LIMIT = 2 << 20
 
@@ -23,7 +23,7 @@ class File:
     def __init__(self, path: Path, limit: int = LIMIT) -> None:
         self.path = path
         self.clock = Clock(NOW)
-        troubles = (Trouble(doing, time.monotonic) for doing in ("reading", "writing"))
+        troubles = (StoreTrouble(doing, time.monotonic) for doing in ("reading", "writing"))
         self.entries = Entries(path, limit, self.clock, *troubles)
 
     def put(self, *keys: str, value: bytes = bytes(4000)) -> None:

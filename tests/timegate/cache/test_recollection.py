@@ -6,7 +6,7 @@ import pytest
 from archives.moment import Moment
 from tests.clock import Clock
 from tests.timegate.cache.samples import ARCHIVE, NOW, PAGE, capture, found
-from timegate.cache import WAITING, MemoryStore, Recollection, SqliteStore, Stored
+from timegate.cache import WAITING, AnswerCache, MemoryStore, SqliteStore, Stored
 from timegate.cache.captures import MOST_CAPTURES
 from timegate.resolution import Remembered
 
@@ -21,7 +21,7 @@ class Desk:
     def __init__(self) -> None:
         self.clock = Clock(NOW)
         self.store = MemoryStore(clock=self.clock)
-        self.recollection = Recollection(self.store, self.clock, "v1")
+        self.recollection = AnswerCache(self.store, self.clock, "v1")
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ class OneByOne:
 
 async def test_what_many_archives_said_is_looked_up_at_once(desk: Desk) -> None:
     slow = OneByOne(desk.store)
-    recollection = Recollection(slow, desk.clock, "v1")
+    recollection = AnswerCache(slow, desk.clock, "v1")
     for archive in (ARCHIVE, "b", "c"):
         await recollection.remember(archive, PAGE, AT, found() if archive == ARCHIVE else None)
 
@@ -114,7 +114,7 @@ async def test_an_answer_turns_stale_and_is_gone_three_days_later(
 
 
 async def test_no_answer_is_stale_for_more_than_a_week(desk: Desk) -> None:
-    recollection = Recollection(desk.store, desk.clock, "v1", stale_for=30 * DAY)
+    recollection = AnswerCache(desk.store, desk.clock, "v1", stale_for=30 * DAY)
     await recollection.remember(ARCHIVE, PAGE, AT, found())
 
     desk.clock.advance(8 * DAY - 1)
@@ -140,7 +140,7 @@ async def test_another_question_has_another_answer(
 ) -> None:
     await desk.recollection.remember(ARCHIVE, PAGE, AT, found())
     await desk.recollection.remember_timemap("third", PAGE, [])
-    other = Recollection(desk.store, desk.clock, version)
+    other = AnswerCache(desk.store, desk.clock, version)
 
     assert await other.recall(*question, scope=scope) is None
     assert other.rejected == 0
@@ -244,7 +244,7 @@ async def test_a_timemap_that_is_too_long_is_not_kept(desk: Desk) -> None:
 
 
 async def test_a_url_is_forgotten_in_every_archive_scope_and_version(desk: Desk) -> None:
-    other = Recollection(desk.store, desk.clock, "v2")
+    other = AnswerCache(desk.store, desk.clock, "v2")
     await desk.recollection.remember(ARCHIVE, PAGE, AT, found())
     await desk.recollection.remember(ARCHIVE, PAGE, None, None)
     await desk.recollection.remember_timemap("another", PAGE, [])
@@ -275,7 +275,7 @@ async def test_the_value_of_another_key_is_a_miss_and_counted(desk: Desk) -> Non
     (key,) = desk.store._probation  # noqa: SLF001
     stored = desk.store.get_now(key)
     assert stored is not None
-    recollection = Recollection(Liar(stored.value), desk.clock, "v1")
+    recollection = AnswerCache(Liar(stored.value), desk.clock, "v1")
 
     assert await recollection.recall(ARCHIVE, PAGE + "/other", AT) is None
     assert await recollection.recall_timemap(ARCHIVE, PAGE) is None
@@ -294,7 +294,7 @@ async def test_urls_do_not_stand_in_keys(desk: Desk) -> None:
 @pytest.mark.parametrize("part", ["a/b", "/"])
 async def test_a_slash_would_make_two_questions_one(desk: Desk, part: str) -> None:
     with pytest.raises(ValueError, match="slash"):
-        Recollection(desk.store, desk.clock, part)
+        AnswerCache(desk.store, desk.clock, part)
     with pytest.raises(ValueError, match="slash"):
         await desk.recollection.recall(ARCHIVE, PAGE, AT, scope=part)
 
@@ -303,7 +303,7 @@ async def test_memory_answers_at_once_and_a_file_would_have_to_wait(
     desk: Desk, tmp_path: Path
 ) -> None:
     store = SqliteStore(tmp_path / "cache.db", clock=desk.clock)
-    on_disk = Recollection(store, desk.clock, "v1")
+    on_disk = AnswerCache(store, desk.clock, "v1")
     for recollection in (desk.recollection, on_disk):
         await recollection.remember(ARCHIVE, PAGE, AT, found())
 
@@ -320,7 +320,7 @@ async def test_memory_answers_at_once_and_a_file_would_have_to_wait(
 
 async def test_a_file_answers_from_timemaps_too(desk: Desk, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "cache.db", clock=desk.clock)
-    recollection = Recollection(store, desk.clock, "v1")
+    recollection = AnswerCache(store, desk.clock, "v1")
     await recollection.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
     await store.flush()
 
@@ -338,7 +338,7 @@ async def test_a_file_answers_from_timemaps_too(desk: Desk, tmp_path: Path) -> N
 async def test_nothing_is_kept_of_an_archive_that_may_hold_more_a_second_later(
     desk: Desk,
 ) -> None:
-    memory = Recollection(desk.store, desk.clock, "v1", changing={ARCHIVE})
+    memory = AnswerCache(desk.store, desk.clock, "v1", changing={ARCHIVE})
     await memory.remember(ARCHIVE, PAGE, AT, found())
     await memory.remember_timemap(ARCHIVE, PAGE, [found().memento])
 

@@ -12,7 +12,7 @@ from tests.timegate.cache.samples import NOW
 from timegate.cache import MemoryStore, SqliteStore, Store, open_store
 from timegate.cache.store import LONGEST, SKEW
 from timegate.sharing.address import parse_address
-from timegate.sharing.client import Client
+from timegate.sharing.client import RedisClient
 from timegate.sharing.store import RedisStore
 
 DAY = 86_400.0
@@ -29,7 +29,7 @@ async def store(
 ) -> AsyncIterator[Store]:
     if request.param == "redis:":
         with redis_server(tmp_path / "redis") as server:
-            async with Client(parse_address(server.url), bound=5.0) as client:
+            async with RedisClient(parse_address(server.url), bound=5.0) as client:
                 yield RedisStore(client, clock=clock, recent=0.0)
         return
     path = tmp_path / "cache.db" if request.param == "sqlite:" else ""

@@ -6,18 +6,18 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.canaries.history import KEPT, Record, has_flipped, noted
-from timegate.canaries.questions import Seen, Verdict
+from timegate.canaries.history import KEPT, CanaryRecord, has_flipped, noted
+from timegate.canaries.questions import CanaryOutcome, Verdict
 
 VERDICTS: tuple[Verdict, ...] = ("kept", "lost", "claims", "unknown")
 verdicts = st.lists(st.sampled_from(VERDICTS), max_size=3 * KEPT)
 
 
-def after(*seen: Verdict) -> Record:
+def after(*seen: Verdict) -> CanaryRecord:
     """Return what is known after these answers, one a second from 1 on."""
-    record = Record()
+    record = CanaryRecord()
     for number, verdict in enumerate(seen, start=1):
-        record = noted(record, Seen(verdict, "why"), float(number))
+        record = noted(record, CanaryOutcome(verdict, "why"), float(number))
     return record
 
 
@@ -38,14 +38,14 @@ def test_silence_is_remembered_and_changes_nothing() -> None:
 def test_since_is_when_it_began_to_be_so() -> None:
     assert after("kept", "lost", "unknown", "kept", "kept").since == 4.0
     assert after("unknown").since is None
-    assert Record().standing == "unknown"
+    assert CanaryRecord().standing == "unknown"
 
 
 def test_what_is_wrong_is_doubtful_until_it_was_seen_twice() -> None:
     assert after("kept", "lost").is_doubtful
     assert not after("kept", "lost", "lost").is_doubtful
     assert not after("lost", "kept").is_doubtful
-    assert not Record().is_doubtful
+    assert not CanaryRecord().is_doubtful
 
 
 def flips(seen: Sequence[Verdict]) -> list[tuple[Verdict, Verdict]]:

@@ -17,12 +17,16 @@ from tests.timegate.web.served import Site
 from timegate.app import running
 from timegate.canaries.opening import quiet_at
 from timegate.config import Config
-from timegate.lasting import Lasting
+from timegate.lasting import ProcessState
 from timegate.misbehave import EXAMPLE, Archive
-from timegate.misbehave.captures import Holdings
+from timegate.misbehave.captures import FakeHoldings
 from timegate.misbehave.playing import faults_named
-from timegate.upstream import pool
-from timegate.upstream.shared import create_ledgers
+from timegate.upstream.pool import (
+    UpstreamEnvironment,
+    UpstreamSettings,
+    open_fetchers,
+)
+from timegate.upstream.shared import create_rate_limits_file
 from timegate.web.server import listening
 
 PAGE = EXAMPLE[0].original
@@ -43,7 +47,7 @@ def config_for(archive: Archive, every: float | None) -> Config:
 @asynccontextmanager
 async def served(config: Config, ledgers: Path | None = None) -> AsyncIterator[Site]:
     async with (
-        Lasting() as lasting,
+        ProcessState() as lasting,
         running(config, "http://gate.example", ledgers, lasting=lasting) as app,
         listening(app.dispatch, "127.0.0.1", 0) as port,
     ):
@@ -78,7 +82,7 @@ async def test_an_archive_that_breaks_and_is_mended_is_seen_everywhere() -> None
         page = (await site.ask("/archives", ("Accept", "text/html"))).body.decode()
         metrics = (await site.ask("/metrics")).body.decode()
         archive.faults, held = faults_named("none"), archive.holdings
-        archive.holdings = Holdings(())
+        archive.holdings = FakeHoldings(())
         await stands("lost", "kept")
         archive.holdings = held
         await stands("kept", "kept")
@@ -118,7 +122,7 @@ async def test_who_asks_from_the_command_line_watches_nobody() -> None:
 async def test_all_workers_come_to_know(tmp_path: Path) -> None:
     async with an_archive() as archive, AsyncExitStack() as stack:
         config, ledgers = config_for(archive, 10 * EVERY), tmp_path / "ledgers"
-        create_ledgers(ledgers, config.registry.entries)
+        create_rate_limits_file(ledgers, config.registry.entries)
         workers = [await stack.enter_async_context(served(config, ledgers)) for _ in range(3)]
 
         async def known() -> bool:
@@ -151,8 +155,8 @@ async def test_users_and_failures_keep_canaries_away() -> None:
     )
     entry = replace(entry, limits=Limits(Rate(1, 1, 4), Rate(1, 1, 4), 8, "a test"))
     clock = Clock()
-    around = pool.Surroundings(clock=clock, chance=lambda: 0.0)
-    async with pool.open_fetchers([entry], pool.Settings("me"), around) as fetchers:
+    around = UpstreamEnvironment(clock=clock, chance=lambda: 0.0)
+    async with open_fetchers([entry], UpstreamSettings("me"), around) as fetchers:
         quiet, door = quiet_at([entry], fetchers), fetchers.doors["a"]
 
         assert await quiet("a")
@@ -180,8 +184,8 @@ async def test_a_tenant_is_asked_within_the_limits_of_its_host() -> None:
         limits=Limits(Rate(1, 1, 1), Rate(1, 1, 1), 8, "a test"),
     )
     tenant = entry_from({**table, "id": "tenant", "hosted_by": "host"}, "a test")
-    around = pool.Surroundings(clock=Clock())
-    async with pool.open_fetchers([host, tenant], pool.Settings("me"), around) as fetchers:
+    around = UpstreamEnvironment(clock=Clock())
+    async with open_fetchers([host, tenant], UpstreamSettings("me"), around) as fetchers:
         quiet = quiet_at([host, tenant], fetchers)
 
         assert await quiet("tenant")
@@ -199,8 +203,8 @@ async def test_an_index_is_left_to_users_as_well() -> None:
     }
     limits = Limits(Rate(1000, 1, 1000), Rate(1, 60, 2), 8, "a test")
     entry = replace(entry_from(table, "a test"), limits=limits)
-    around = pool.Surroundings(clock=Clock())
-    async with pool.open_fetchers([entry], pool.Settings("me"), around) as fetchers:
+    around = UpstreamEnvironment(clock=Clock())
+    async with open_fetchers([entry], UpstreamSettings("me"), around) as fetchers:
         quiet = quiet_at([entry], fetchers)
 
         assert await quiet("a")

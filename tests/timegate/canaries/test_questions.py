@@ -7,7 +7,7 @@ import pytest
 from archives.model import NEVER_ARCHIVED, Canary, Closest, Memento
 from archives.moment import Moment
 from tests.scenario import entry
-from timegate.canaries.questions import Question, judged, questions_of
+from timegate.canaries.questions import CanaryQuestion, judged, questions_of
 
 PAGE = "http://example.org/"
 
@@ -18,8 +18,8 @@ def copy(stamp: str) -> Closest:
 
 def test_every_archive_is_asked_for_what_nobody_can_have() -> None:
     assert list(questions_of([entry("a"), entry("b")])) == [
-        Question("a", "lacks", NEVER_ARCHIVED),
-        Question("b", "lacks", NEVER_ARCHIVED),
+        CanaryQuestion("a", "lacks", NEVER_ARCHIVED),
+        CanaryQuestion("b", "lacks", NEVER_ARCHIVED),
     ]
 
 
@@ -28,8 +28,8 @@ def test_what_it_must_have_is_asked_where_somebody_knows_it() -> None:
 
     has, lacks = questions_of([known])
 
-    assert has == Question("a", "has", PAGE, Moment("2016"))
-    assert lacks == Question("a", "lacks", "http://other.invalid/", Moment("2016"))
+    assert has == CanaryQuestion("a", "has", PAGE, Moment("2016"))
+    assert lacks == CanaryQuestion("a", "lacks", "http://other.invalid/", Moment("2016"))
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_what_it_must_have_is_asked_where_somebody_knows_it() -> None:
 def test_what_it_had_must_be_there_and_of_then(
     at: str | None, found: Closest | None, verdict: str
 ) -> None:
-    question = Question("a", "has", PAGE, None if at is None else Moment(at))
+    question = CanaryQuestion("a", "has", PAGE, None if at is None else Moment(at))
 
     assert judged(question, found).verdict == verdict
 
 
 def test_a_copy_of_what_nobody_can_have_is_a_claim() -> None:
-    question = Question("a", "lacks", NEVER_ARCHIVED)
+    question = CanaryQuestion("a", "lacks", NEVER_ARCHIVED)
 
     assert judged(question, None).verdict == "kept"
     assert judged(question, copy("20160122112029")) == (

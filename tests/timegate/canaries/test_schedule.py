@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archives.model import NEVER_ARCHIVED
-from timegate.canaries.history import Record, Span
-from timegate.canaries.questions import Question
+from timegate.canaries.history import CanaryRecord, CanarySpan
+from timegate.canaries.questions import CanaryQuestion
 from timegate.canaries.schedule import AGAIN, DRIFT, QUIET, SPREAD, is_due
 
 HOUR = 3600.0
@@ -14,11 +14,11 @@ LONG_AGO = -1e6
 ids = st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1)
 
 
-def question(archive: str) -> Question:
-    return Question(archive, "lacks", NEVER_ARCHIVED)
+def question(archive: str) -> CanaryQuestion:
+    return CanaryQuestion(archive, "lacks", NEVER_ARCHIVED)
 
 
-def first_due(archive: str, record: Record, started: float) -> float:
+def first_due(archive: str, record: CanaryRecord, started: float) -> float:
     """Return the first full second at which it is due."""
     return next(
         second
@@ -30,24 +30,26 @@ def first_due(archive: str, record: Record, started: float) -> float:
 def test_first_questions_are_spread_and_always_in_the_same_way() -> None:
     archives = [f"archive-{number}" for number in range(30)]
 
-    due = [first_due(name, Record(), 1_000_000.0) - 1_000_000.0 for name in archives]
+    due = [first_due(name, CanaryRecord(), 1_000_000.0) - 1_000_000.0 for name in archives]
 
     assert len(set(due)) > 25
     assert min(due) >= QUIET
     assert max(due) <= QUIET + SPREAD + 1
-    assert due == [first_due(name, Record(), 1_000_000.0) - 1_000_000.0 for name in archives]
+    assert due == [
+        first_due(name, CanaryRecord(), 1_000_000.0) - 1_000_000.0 for name in archives
+    ]
 
 
 @given(ids, st.floats(0, EVERY - 1))
 def test_nobody_is_asked_twice_in_an_interval(archive: str, waited: float) -> None:
-    record = Record(asked=1e6)
+    record = CanaryRecord(asked=1e6)
 
     assert not is_due(question(archive), record, EVERY, started=LONG_AGO, now=1e6 + waited)
 
 
 @given(ids, st.floats(EVERY * (1 + DRIFT), 1e9))
 def test_everybody_is_asked_after_it(archive: str, waited: float) -> None:
-    record = Record(asked=1e6)
+    record = CanaryRecord(asked=1e6)
 
     assert is_due(question(archive), record, EVERY, started=LONG_AGO, now=1e6 + waited)
 
@@ -56,16 +58,16 @@ def test_everybody_is_asked_after_it(archive: str, waited: float) -> None:
 def test_nobody_is_asked_right_after_a_start_however_late_it_is(
     archive: str, since: float
 ) -> None:
-    overdue = Record(asked=1.0)
+    overdue = CanaryRecord(asked=1.0)
 
     assert not is_due(question(archive), overdue, EVERY, started=1e9, now=1e9 + since)
 
 
 def test_what_is_wrong_for_the_first_time_is_looked_at_again_soon() -> None:
-    once = Record(1e6, (Span("lost", "why", 1e6, 1e6),))
-    twice = Record(1e6, (Span("lost", "why", 1e6, 1e6, 2),))
+    once = CanaryRecord(1e6, (CanarySpan("lost", "why", 1e6, 1e6),))
+    twice = CanaryRecord(1e6, (CanarySpan("lost", "why", 1e6, 1e6, 2),))
 
-    def due(record: Record) -> bool:
+    def due(record: CanaryRecord) -> bool:
         now = 1e6 + AGAIN
         return is_due(question("a"), record, EVERY, started=LONG_AGO, now=now)
 
@@ -74,8 +76,8 @@ def test_what_is_wrong_for_the_first_time_is_looked_at_again_soon() -> None:
 
 
 def test_a_clock_that_was_put_back_silences_nobody() -> None:
-    tomorrow = Record(asked=1e6 + 24 * HOUR)
-    in_a_moment = Record(asked=1e6 + 5)
+    tomorrow = CanaryRecord(asked=1e6 + 24 * HOUR)
+    in_a_moment = CanaryRecord(asked=1e6 + 5)
 
     assert is_due(question("a"), tomorrow, EVERY, started=LONG_AGO, now=1e6)
     assert not is_due(question("a"), in_a_moment, EVERY, started=LONG_AGO, now=1e6)

@@ -14,18 +14,18 @@ from archives.moment import Moment
 from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive
 from timegate.cache.memory import MemoryStore
-from timegate.canaries.board import Board
-from timegate.canaries.questions import Question
+from timegate.canaries.board import CanaryStore
+from timegate.canaries.questions import CanaryQuestion
 from timegate.canaries.schedule import QUIET
-from timegate.canaries.watch import Quiet, Watch, watching
+from timegate.canaries.watch import CanaryWatch, Quiet, watching
 from timegate.desk import Question as Turn
 
 HOUR = 3600.0
 DAY = 24 * HOUR
 EVERY = 6 * HOUR
 PAGE = "http://example.org/"
-HAS = Question("a", "has", PAGE, Moment("2016"))
-LACKS = Question("a", "lacks", NEVER_ARCHIVED)
+HAS = CanaryQuestion("a", "has", PAGE, Moment("2016"))
+LACKS = CanaryQuestion("a", "lacks", NEVER_ARCHIVED)
 
 
 class Archive(FakeArchive):
@@ -55,18 +55,20 @@ class Flock:
     """Archives, and one who watches them or several who share a store."""
 
     archives: list[Archive]
-    questions: list[Question]
+    questions: list[CanaryQuestion]
     quiet: Quiet = always
     chance: Callable[[], float] = lambda: 0.5
     store: MemoryStore = field(init=False)
-    board: Board = field(init=False)
+    board: CanaryStore = field(init=False)
 
     def __post_init__(self) -> None:
         self.store = MemoryStore(clock=asyncio.get_running_loop().time)
-        self.board = Board(self.store)
+        self.board = CanaryStore(self.store)
 
-    def watch(self, board: Board | None = None, turns: "Turnstile | None" = None) -> Watch:
-        return Watch(
+    def watch(
+        self, board: CanaryStore | None = None, turns: "Turnstile | None" = None
+    ) -> CanaryWatch:
+        return CanaryWatch(
             self.questions,
             {archive.name: archive for archive in self.archives},
             board or self.board,
@@ -128,7 +130,7 @@ def test_each_page_is_asked_about_four_times_a_day() -> None:
 def test_archives_are_not_asked_all_at_once() -> None:
     async def story() -> list[float]:
         archives = [Archive(f"archive-{number}") for number in range(20)]
-        questions = [Question(one.name, "lacks", NEVER_ARCHIVED) for one in archives]
+        questions = [CanaryQuestion(one.name, "lacks", NEVER_ARCHIVED) for one in archives]
         flock = Flock(archives, questions)
         began = asyncio.get_running_loop().time()
         async with watching(flock.watch(), EVERY):
@@ -201,9 +203,9 @@ def test_who_has_users_to_serve_is_asked_later() -> None:
 
 
 def test_of_several_replicas_one_asks() -> None:
-    async def story() -> tuple[Archive, list[Board]]:
+    async def story() -> tuple[Archive, list[CanaryStore]]:
         flock = Flock([Archive(delay=5.0)], [HAS, LACKS])
-        boards = [Board(flock.store) for _ in range(4)]
+        boards = [CanaryStore(flock.store) for _ in range(4)]
         locks: dict[Turn, asyncio.Lock] = {}
         async with asyncio.TaskGroup() as group:
             tasks = [
@@ -226,7 +228,8 @@ def test_of_workers_that_look_at_different_times_one_asks() -> None:
         flock = Flock([Archive()], [HAS, LACKS], chance=Random(7).random)  # noqa: S311 -- a spread
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(flock.watch(Board(flock.store)).run(EVERY)) for _ in range(4)
+                group.create_task(flock.watch(CanaryStore(flock.store)).run(EVERY))
+                for _ in range(4)
             ]
             await asyncio.sleep(7 * DAY)
             for task in tasks:
@@ -251,7 +254,7 @@ def test_who_starts_anew_goes_on_where_the_other_ended() -> None:
     async def story() -> list[float]:
         flock = Flock([Archive()], [LACKS])
         for _ in range(12):
-            async with watching(flock.watch(Board(flock.store)), EVERY):
+            async with watching(flock.watch(CanaryStore(flock.store)), EVERY):
                 await asyncio.sleep(HOUR)
         return flock.archives[0].times
 
@@ -263,7 +266,7 @@ def test_what_was_known_is_known_again_at_once() -> None:
         flock = Flock([Archive()], [LACKS])
         async with watching(flock.watch(), EVERY):
             await asyncio.sleep(HOUR)
-        board = Board(flock.store)
+        board = CanaryStore(flock.store)
         async with watching(flock.watch(board), EVERY):
             await asyncio.sleep(1)
         return board.records[LACKS].standing

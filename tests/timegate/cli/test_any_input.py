@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from archives.registry import load_known
 from timegate.cli import main
-from timegate.cli.choices import Choices
+from timegate.cli.choices import SearchOptions
 
 REGISTRY = load_known()
 TEXT = st.text(max_size=60)
@@ -22,14 +22,14 @@ TIMES = st.one_of(
 )
 
 
-def choices(**chosen: str) -> Choices:
+def choices(**chosen: str) -> SearchOptions:
     usual: dict[str, str | None] = {
         **dict.fromkeys(("at", "tolerance", "trust", "distrust", "wait")),
         "precision": "any",
         "direction": "closest",
         "verify": "none",
     }
-    return Choices(**(usual | chosen))  # type: ignore[arg-type]
+    return SearchOptions(**(usual | chosen))  # type: ignore[arg-type]
 
 
 @given(TIMES)

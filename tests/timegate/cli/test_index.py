@@ -6,7 +6,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from archives.collection.database import alone
-from archives.collection.place import Place
+from archives.collection.place import LocalFiles
 from tests.archives.collection.folders import a_warc, put, stamps_of
 from timegate.cli.index import index_command
 
@@ -75,7 +75,7 @@ def test_a_damaged_index_is_built_anew_and_that_is_told(tmp_path: Path) -> None:
 
 
 def test_a_second_builder_is_told_of_the_first(tmp_path: Path) -> None:
-    place = Place.of(tmp_path).index
+    place = LocalFiles.of(tmp_path).index
     place.parent.mkdir()
 
     with alone(place):

@@ -11,7 +11,7 @@ from archives.registry import Registry, load_known
 from timegate.cli.showing import show, told
 from timegate.identifiers import parse
 from timegate.querying import query_for
-from timegate.resolution import Attempt, Policy, Resolution, Unasked
+from timegate.resolution import Attempt, Preferences, Resolution, Unasked
 from timegate.verdict import verdict
 
 REGISTRY: Registry = load_known()
@@ -34,7 +34,7 @@ def shown(
     *attempts: Attempt, best: Attempt | None = None, width: int = 100, colour: bool = False
 ) -> str:
     others = tuple(a for a in attempts if isinstance(a.outcome, Closest) and a is not best)
-    resolution = Resolution(QUERY, Policy(), best, others, attempts)
+    resolution = Resolution(QUERY, Preferences(), best, others, attempts)
     screen = StringIO()
     console = Console(
         file=screen, width=width, highlight=False, force_terminal=colour, no_color=not colour
@@ -81,7 +81,7 @@ def test_nothing_found_is_red_and_says_who_did_not_answer() -> None:
 def test_nothing_found_says_that_spellings_were_not_asked_everywhere() -> None:
     no = Attempt("internet-archive", None, 0.1, QUERY.original)
     spared = (Unasked("scheme", "https://www.dr.dk", ("arquivo-pt",)),)
-    resolution = Resolution(QUERY, Policy(), None, (), (no,), unasked=spared)
+    resolution = Resolution(QUERY, Preferences(), None, (), (no,), unasked=spared)
     judged = verdict(resolution, REGISTRY)
 
     for_pipes = list(told(resolution, judged, REGISTRY))
@@ -116,7 +116,7 @@ def test_nothing_that_an_archive_says_reaches_the_terminal_as_a_command(evil: st
 
 def lines_of(asked: str, *attempts: Attempt) -> list[str]:
     query = query_for(parse(asked, REGISTRY), REGISTRY)
-    resolution = Resolution(query, Policy(), None, (), attempts)
+    resolution = Resolution(query, Preferences(), None, (), attempts)
     return [*told(resolution, verdict(resolution, REGISTRY), REGISTRY)]
 
 

@@ -10,12 +10,12 @@ from timegate.misbehave import (
     EXAMPLE,
     FAULTS,
     Archive,
-    Capture,
+    FakeCapture,
     Manner,
     misbehaving_archive,
     served,
 )
-from timegate.misbehave.journal import Asked
+from timegate.misbehave.journal import RequestSeen
 
 PAGE: Final = EXAMPLE[0].original
 QUICK: Final = Manner(delay=0.05, interval=0.05, patience=5.0, bulk=1_000_000, bomb=10_000_000)
@@ -29,7 +29,7 @@ class ThreadedArchive(Archive):
 
 @asynccontextmanager
 async def an_archive(
-    fault: str = "none", captures: Iterable[Capture] = EXAMPLE, manner: Manner = QUICK
+    fault: str = "none", captures: Iterable[FakeCapture] = EXAMPLE, manner: Manner = QUICK
 ) -> AsyncIterator[Archive]:
     """Serve an archive with *fault* on 127.0.0.1."""
     async with misbehaving_archive(captures, fault, manner) as archive:
@@ -65,8 +65,8 @@ __all__ = [
     "PAGE",
     "QUICK",
     "Archive",
-    "Asked",
     "Manner",
+    "RequestSeen",
     "an_archive",
     "running",
 ]

@@ -7,27 +7,29 @@ from archives.registry import entry_from
 from tests.fakes import UNLIMITED
 from tests.timegate.conformance.archive import PAGE, Archive
 from timegate.conformance.report import Report
-from timegate.conformance.run import Job, run_live
+from timegate.conformance.run import CheckJob, run_live
 from timegate.conformance.subject import subject_of
 from timegate.upstream.fetcher import Timeouts
-from timegate.upstream.pool import Settings
+from timegate.upstream.pool import UpstreamSettings
 
 NOW: Final = "20261116050000"
 IMPATIENT: Final = Timeouts(connect=0.5, tls=0.5, first_byte=0.5, stall=0.5, total=1.0)
 
 
-def job_for(archive: Archive, *, name: str = "mine", samples: tuple[str, ...] = (PAGE,)) -> Job:
+def job_for(
+    archive: Archive, *, name: str = "mine", samples: tuple[str, ...] = (PAGE,)
+) -> CheckJob:
     """Return what is checked about *archive*, as a configuration would know it."""
     table = {"id": name, "kind": "memento", "timegate": f"{archive.url}/timegate/"}
     entry = replace(entry_from(table, "test"), limits=UNLIMITED)
     subject = subject_of(entry, samples)
     assert subject is not None
-    return Job(subject, entry)
+    return CheckJob(subject, entry)
 
 
-def settings_for(archive: Archive) -> Settings:
+def settings_for(archive: Archive) -> UpstreamSettings:
     """Return how *archive* is asked."""
-    return Settings("mailto:test@example.org", IMPATIENT, tls=archive.client_tls())
+    return UpstreamSettings("mailto:test@example.org", IMPATIENT, tls=archive.client_tls())
 
 
 async def checked(archive: Archive, samples: tuple[str, ...] = (PAGE,)) -> Report:

@@ -6,10 +6,10 @@ import pytest
 
 from archives.source import Request
 from timegate.conformance.checks import CHECKS
-from timegate.conformance.exchange import Exchange
-from timegate.conformance.facts import Facts, TimeMap
-from timegate.conformance.listing import Listing
-from timegate.conformance.said import Said
+from timegate.conformance.exchange import RecordedExchange
+from timegate.conformance.facts import Facts, TimeMapFacts
+from timegate.conformance.listing import ParsedTimeMap
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.subject import Subject
 
 PAGE: Final = "http://example.org/"
@@ -26,8 +26,10 @@ def link(stamp: str, rel: str = "memento") -> str:
     return f'<{GATE}{stamp}/{PAGE}>; rel="{rel}"; datetime="{DATES[stamp]}"'
 
 
-def said(url: str, status: int, headers: dict[str, str], body: str = "") -> Said:
-    return Said(Exchange(Request("GET", url, "index"), status, headers, body.encode()))
+def said(url: str, status: int, headers: dict[str, str], body: str = "") -> ParsedResponse:
+    return ParsedResponse(
+        RecordedExchange(Request("GET", url, "index"), status, headers, body.encode())
+    )
 
 
 def verdict_on(following: str) -> str:
@@ -41,7 +43,7 @@ def verdict_on(following: str) -> str:
         subject,
         PAGE,
         "20261116000000",
-        timemap=TimeMap(Listing(timemap)),
+        timemap=TimeMapFacts(ParsedTimeMap(timemap)),
         everything=(said(f"{GATE}timegate/{PAGE}", 302, headers),),
     )
     return CHECKS["prev-and-next-are-right"](facts).verdict

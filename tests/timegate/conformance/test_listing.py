@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archives.source import Request
-from timegate.conformance.exchange import Exchange
-from timegate.conformance.listing import Listing, first_violation
-from timegate.conformance.said import Said
+from timegate.conformance.exchange import RecordedExchange
+from timegate.conformance.listing import ParsedTimeMap, first_violation
+from timegate.conformance.said import ParsedResponse
 
 URL = "http://archive.example/timemap/link/http://example.org/"
 
 
-def a_listing(body: bytes) -> Listing:
+def a_listing(body: bytes) -> ParsedTimeMap:
     request = Request("GET", URL, "index")
-    return Listing(Said(Exchange(request, 200, {}, body)))
+    return ParsedTimeMap(ParsedResponse(RecordedExchange(request, 200, {}, body)))
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import pytest
 
 from timegate.conformance.checks.choice import same_question_same_answer
 from timegate.conformance.checks.http import head_is_get_without_a_body
-from timegate.conformance.exchange import Exchange, key_of
-from timegate.conformance.facts import Facts, Gate
+from timegate.conformance.exchange import RecordedExchange, key_of
+from timegate.conformance.facts import Facts, GateFacts
 from timegate.conformance.finding import NotApplicable, Unanswered
 from timegate.conformance.gather import gather
 from timegate.conformance.questions import between, head, timegate
-from timegate.conformance.said import Said
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.session import Session
 from timegate.conformance.subject import Subject
 
@@ -29,7 +29,7 @@ def said(
     partial: bool = False,
     method: Literal["GET", "HEAD"] = "GET",
     status: int = 302,
-) -> Said:
+) -> ParsedResponse:
     """Return the answer of an aggregator that chose the copy of *stamp*."""
     url = SUBJECT.url + PAGE
     request = head(url, "memento") if method == "HEAD" else timegate(url)
@@ -39,12 +39,12 @@ def said(
         "vary": "accept-datetime",
         "memento-precision": f"match=within, sources={sources}, syntax=strict",
     }
-    return Said(Exchange(request, status, headers))
+    return ParsedResponse(RecordedExchange(request, status, headers))
 
 
-def facts(gets: Sequence[Said], of_head: Said) -> Facts:
+def facts(gets: Sequence[ParsedResponse], of_head: ParsedResponse) -> Facts:
     newest, (early, again, *later) = gets[0], gets
-    gate = Gate(newest, early, again=again, head=of_head, later=tuple(later))
+    gate = GateFacts(newest, early, again=again, head=of_head, later=tuple(later))
     return Facts(SUBJECT, PAGE, NOW, gate)
 
 

@@ -6,7 +6,13 @@ import pytest
 
 from tests.timegate.conformance.archive import an_archive
 from tests.timegate.conformance.checking import NOW, job_for, settings_for
-from timegate.conformance.recording import BadRecording, Run, read_run, read_tape, write_run
+from timegate.conformance.recording import (
+    BadRecording,
+    RecordedRun,
+    read_run,
+    read_tape,
+    write_run,
+)
 from timegate.conformance.report import Report
 from timegate.conformance.run import run_again, run_live
 
@@ -58,7 +64,7 @@ async def test_what_did_not_answer_is_asked_again(tmp_path: Path) -> None:
 
 async def test_what_was_checked_is_written_down(tmp_path: Path) -> None:
     async with an_archive() as archive:
-        run = Run(NOW, (job_for(archive).subject,))
+        run = RecordedRun(NOW, (job_for(archive).subject,))
 
     write_run(tmp_path / "new", run)
 

@@ -8,11 +8,11 @@ import pytest
 from tests.timegate.conformance.archive import Archive, an_archive
 from tests.timegate.conformance.checking import NOW, checked
 from timegate.conformance.checks import CHECKS
-from timegate.conformance.exchange import Exchange
+from timegate.conformance.exchange import RecordedExchange
 from timegate.conformance.facts import Facts
 from timegate.conformance.finding import Finding
 from timegate.conformance.questions import timegate
-from timegate.conformance.report import Report, Result, exit_code
+from timegate.conformance.report import CheckResult, Report, exit_code
 from timegate.conformance.subject import Subject
 from timegate.conformance.writing.html import as_html
 from timegate.conformance.writing.json import as_json
@@ -24,9 +24,9 @@ EVIL = '<script>alert(1)</script>"\x1b[2J\x00&\ud800'
 
 def an_evil_report() -> Report:
     subject = Subject("evil", "Evil", "timegate", "http://evil.example/", (EVIL,))
-    exchange = Exchange(timegate(f"http://evil.example/{EVIL}"), 200, {"link": EVIL})
+    exchange = RecordedExchange(timegate(f"http://evil.example/{EVIL}"), 200, {"link": EVIL})
     results = [
-        Result(check, EVIL, Finding("fail", EVIL, EVIL, (exchange,)))
+        CheckResult(check, EVIL, Finding("fail", EVIL, EVIL, (exchange,)))
         for check in CHECKS.values()
     ]
     return Report(subject, tuple(results), 1)
@@ -126,7 +126,7 @@ def test_text_hides_what_does_not_apply_unless_asked() -> None:
     facts = Facts(subject, "http://x.example/", NOW)
     report = Report(
         subject,
-        tuple(Result(check, facts.sample, check(facts)) for check in CHECKS.values()),
+        tuple(CheckResult(check, facts.sample, check(facts)) for check in CHECKS.values()),
         0,
     )
 

@@ -4,7 +4,7 @@ import pytest
 
 from archives.source import Request
 from tests.timegate.conformance.checking import NOW
-from timegate.conformance.exchange import Exchange, Trouble, key_of
+from timegate.conformance.exchange import ExchangeTrouble, RecordedExchange, key_of
 from timegate.conformance.given import entry_for, is_foreign
 from timegate.conformance.questions import timegate
 from timegate.conformance.recognition import recognised
@@ -20,7 +20,7 @@ FROZEN = {"memento-datetime": "Fri, 01 Jan 2010 12:00:00 GMT"}
 
 def a_session(url: str, **headers: str) -> Session:
     request = timegate(url)
-    return Session(None, {key_of(request, 0): Exchange(request, 200, headers)})
+    return Session(None, {key_of(request, 0): RecordedExchange(request, 200, headers)})
 
 
 async def report_on(role: Role, url: str, session: Session) -> Report:
@@ -53,7 +53,7 @@ async def test_an_address_is_what_answers_there(
     url: str, headers: dict[str, str], role: str
 ) -> None:
     request = timegate(url)
-    session = Session(None, {key_of(request, 0): Exchange(request, 200, headers)})
+    session = Session(None, {key_of(request, 0): RecordedExchange(request, 200, headers)})
 
     found = await recognised(url, (), session)
 
@@ -107,7 +107,7 @@ async def test_an_original_that_asks_not_to_be_negotiated_is_left_alone() -> Non
 
 async def test_an_original_that_does_not_answer_is_unknown() -> None:
     request = Request("GET", PAGE, "memento")
-    silent = Exchange(request, trouble=Trouble("unreachable", "too slow"))
+    silent = RecordedExchange(request, trouble=ExchangeTrouble("unreachable", "too slow"))
 
     report = await report_on("original", PAGE, Session(None, {key_of(request, 0): silent}))
 

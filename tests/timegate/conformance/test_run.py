@@ -8,13 +8,13 @@ import pytest
 
 from archives.model import Limits, Rate
 from archives.source import Purpose
-from tests.timegate.conformance.archive import Archive, Asked, an_archive
+from tests.timegate.conformance.archive import Archive, RequestSeen, an_archive
 from tests.timegate.conformance.checking import NOW, broken, job_for, settings_for
 from timegate.conformance.estimate import seconds_for
 from timegate.conformance.report import Report
 from timegate.conformance.run import check_entry, run_live
 from timegate.misbehave import captures_of
-from timegate.upstream.politeness import LocalLedger
+from timegate.upstream.politeness import LocalRateLimiter
 
 RATE = Rate(requests=100, seconds=1, burst=5)
 LIMITS = Limits(memento=RATE, index=RATE, at_once=2, source="test")
@@ -22,7 +22,7 @@ LIMITS = Limits(memento=RATE, index=RATE, at_once=2, source="test")
 
 def fastest(archive: Archive) -> float:
     """Return by how many requests the archive was ever asked more than its limits allow."""
-    times = [entry.at for entry in archive.journal.entries if isinstance(entry, Asked)]
+    times = [entry.at for entry in archive.journal.entries if isinstance(entry, RequestSeen)]
     allowed = RATE.burst * 2  # One bucket for mementos and one for lists.
     return max(
         (later - earlier + 1) - allowed - 2 * (times[later] - times[earlier]) * RATE.requests
@@ -55,7 +55,7 @@ async def test_the_estimate_follows_the_limits() -> None:
     assert seconds_for(job.subject, slow) >= 280
 
 
-class Counting(LocalLedger):
+class Counting(LocalRateLimiter):
     """A ledger that counts what is taken from it."""
 
     taken = 0
@@ -87,5 +87,5 @@ async def test_an_archive_without_a_timegate_cannot_be_checked() -> None:
             await check_entry(
                 replace(job.entry, timegate=None),
                 settings_for(archive),
-                lambda entry: LocalLedger(entry.limits, time.monotonic),
+                lambda entry: LocalRateLimiter(entry.limits, time.monotonic),
             )

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from archives.errors import Misbehaved, Refused, Unreachable
 from archives.source import Reply, Request
 from tests.fakes import FakeReply
-from timegate.conformance.exchange import Exchange, key_of
+from timegate.conformance.exchange import RecordedExchange, key_of
 from timegate.conformance.session import GIVEN_UP_AFTER, MOST_OCTETS, Session
 
 A = Request("GET", "http://archive.example/a", "index")
@@ -100,7 +100,7 @@ async def test_the_bytes_of_mementos_are_not_read() -> None:
 
 
 async def test_without_a_fetcher_only_what_is_known_is_told() -> None:
-    session = Session(None, {key_of(A, 0): Exchange(A, 204)})
+    session = Session(None, {key_of(A, 0): RecordedExchange(A, 204)})
 
     assert (await session.get(A)).status == 204
     missing = (await session.get(B)).trouble

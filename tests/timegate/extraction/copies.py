@@ -2,14 +2,14 @@
 
 from archives.moment import Moment
 from timegate.bulk.item import Item
-from timegate.bulk.result import Code, Result
-from timegate.extraction.held import Held
+from timegate.bulk.result import Code, ItemResult
+from timegate.extraction.held import FoundCopy
 
 PAGE = "http://a.example/"
 URI = "http://archive.example/20160122112029/http://a.example/"
 RAW = "http://archive.example/20160122112029id_/http://a.example/"
 DATED = {"Memento-Datetime": "Fri, 22 Jan 2016 11:20:29 GMT"}
-COPY = Held("test", URI, RAW, PAGE, Moment("20160122112029"))
+COPY = FoundCopy("test", URI, RAW, PAGE, Moment("20160122112029"))
 
 
 def a_result(
@@ -19,7 +19,7 @@ def a_result(
     code: Code = 0,
     got: str | None = None,
     archive: str = "test",
-) -> Result:
+) -> ItemResult:
     found = {"uri": uri, "raw": raw, "datetime": "2016-01-22T11:20:29Z", "archive": archive}
     report: dict[str, object] = {
         "original": PAGE,
@@ -27,4 +27,4 @@ def a_result(
         "memento": found if uri else None,
         "cite": {"pwid": "urn:pwid:x"},
     }
-    return Result(Item(0, PAGE, (PAGE,)), "exact", code, True, None, "words", report)  # noqa: FBT003
+    return ItemResult(Item(0, PAGE, (PAGE,)), "exact", code, True, None, "words", report)  # noqa: FBT003

@@ -3,7 +3,7 @@
 import pytest
 
 from archives.errors import ArchiveError, Misbehaved, Queued, Refused, Resting, Unreachable
-from timegate.extraction.patience import Patience
+from timegate.extraction.patience import ArchiveWaits
 
 URL = "http://archive.example/"
 
@@ -30,7 +30,7 @@ def resting(seconds: float, archive: str = "test") -> Resting:
 async def test_who_asks_for_it_is_waited_for(error: ArchiveError, seconds: float) -> None:
     pauses = Pauses()
 
-    assert await Patience(pause=pauses).waited(error)
+    assert await ArchiveWaits(pause=pauses).waited(error)
     assert pauses == [seconds]
 
 
@@ -46,12 +46,12 @@ async def test_who_asks_for_it_is_waited_for(error: ArchiveError, seconds: float
 async def test_waiting_in_vain_is_not_begun(error: ArchiveError) -> None:
     pauses = Pauses()
 
-    assert not await Patience(pause=pauses).waited(error)
+    assert not await ArchiveWaits(pause=pauses).waited(error)
     assert pauses == []
 
 
 async def test_an_archive_is_waited_for_so_long_in_all() -> None:
-    patience = Patience(100, Pauses())
+    patience = ArchiveWaits(100, Pauses())
 
     # The clock stands still: the second wait reaches no further than the first.
     together = [await patience.waited(resting(90)) for _ in range(3)]

@@ -13,9 +13,9 @@ from archives.registry import load_known
 from archives.warc.scan import captures_in
 from tests.fakes import Canned, FakeFetcher
 from tests.timegate.extraction.copies import DATED, PAGE, RAW, URI, a_result
-from timegate.bulk.result import Result
-from timegate.extraction.choices import Choices
-from timegate.extraction.patience import Patience
+from timegate.bulk.result import ItemResult
+from timegate.extraction.choices import FailedArchives
+from timegate.extraction.patience import ArchiveWaits
 from timegate.extraction.run import Extracted, Extraction
 from timegate.extraction.warc_file import WarcFile
 
@@ -44,7 +44,7 @@ def records(path: Path) -> list[Read]:
 
 
 async def extracted(
-    path: Path, answer: Canned | ArchiveError, *results: Result, strict: bool = False
+    path: Path, answer: Canned | ArchiveError, *results: ItemResult, strict: bool = False
 ) -> tuple[list[Extracted], FakeFetcher]:
     fetch = FakeFetcher({RAW: answer})
     outcomes: list[Extracted] = []
@@ -125,7 +125,7 @@ async def test_a_copy_that_two_references_mean_is_fetched_once(tmp_path: Path) -
     assert kinds == ["warcinfo", "response", "metadata", "metadata"]
 
 
-async def tried(path: Path, *rounds: Result) -> tuple[list[Extracted], Choices]:
+async def tried(path: Path, *rounds: ItemResult) -> tuple[list[Extracted], FailedArchives]:
     """Try one copy after the other of one reference; only the archive ``good`` gives any."""
     down = FakeFetcher(lambda request: Unreachable("bad", request.url, "no answer"))
     good = FakeFetcher(lambda _: ANSWER)
@@ -224,7 +224,7 @@ async def test_an_archive_that_asks_us_to_wait_is_asked_again(tmp_path: Path) ->
 
     outcomes: list[Extracted] = []
     with WarcFile(tmp_path / "a.warc", {}) as warc:
-        patience = Patience(pause=pause)
+        patience = ArchiveWaits(pause=pause)
         extraction = Extraction({"test": fetch}, load_known(), warc, patience=patience)
         await extraction.complete([a_result()], 1, outcomes.append)
 

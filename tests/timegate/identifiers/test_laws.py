@@ -13,7 +13,7 @@ from archives.registry import load_known
 from archives.uri import canonical_uri
 from tests.archives.test_moment import moments
 from timegate.cite import citation
-from timegate.identifier import Reading
+from timegate.identifier import ParsedIdentifier
 from timegate.identifiers import parse, parse_wrapped
 from timegate.identifiers.duri import Duri, read_common_duri, read_duri
 from timegate.identifiers.pdi import Pdi
@@ -74,7 +74,7 @@ def test_any_text_is_read_or_refused_with_a_place_in_it(text: str) -> None:
             except Malformed as complaint:
                 assert 0 <= complaint.position <= len(text)
             else:
-                assert isinstance(reading, Reading)
+                assert isinstance(reading, ParsedIdentifier)
                 assert all(0 <= d.position <= len(text) for d in reading.diagnostics)
                 assert reading.conforming or not strict
 
@@ -140,7 +140,7 @@ def test_the_quick_way_says_what_the_long_way_says_of_a_duri(text: str) -> None:
     assert quick == _outcome(lambda: read_duri(text, Diagnosis(strict=True)))
 
 
-def _outcome(read: Callable[[], Reading | None]) -> object:
+def _outcome(read: Callable[[], ParsedIdentifier | None]) -> object:
     try:
         return read()
     except Malformed as complaint:

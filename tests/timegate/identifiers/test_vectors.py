@@ -8,7 +8,7 @@ import pytest
 
 from archives.reading import Malformed
 from archives.registry import load_known
-from timegate.identifier import Reading
+from timegate.identifier import ParsedIdentifier
 from timegate.identifiers import parse, parse_wrapped
 from timegate.problem import status_of_reading, status_of_refusal
 
@@ -21,7 +21,7 @@ ACCEPTED = [v for v in VECTORS if v["expect"] is not None]
 REPAIRED = [v for v in ACCEPTED if not v["valid"]]
 
 
-def read(vector: dict[str, Any], *, strict: bool = False) -> Reading:
+def read(vector: dict[str, Any], *, strict: bool = False) -> ParsedIdentifier:
     reader = parse_wrapped if vector["kind"] == "wrapped-text" else parse
     return reader(vector["input"], REGISTRY, strict=strict)
 

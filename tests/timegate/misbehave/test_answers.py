@@ -21,7 +21,7 @@ from timegate.misbehave import (
     EXAMPLE,
     FAULTS,
     Archive,
-    Capture,
+    FakeCapture,
     Manner,
     captures_of,
     misbehaving_archive,
@@ -29,7 +29,7 @@ from timegate.misbehave import (
 from timegate.misbehave.captures import http_date, read_http_date
 from timegate.misbehave.faults import fault_named
 from timegate.misbehave.faults.heads import POISON
-from timegate.misbehave.wire import Answer, Request
+from timegate.misbehave.wire import WholeAnswer, WireRequest
 
 PAGE: Final = "http://example.org/"
 NEAR_THE_PAIR: Final = "Wed, 01 Jul 2015 00:00:30 GMT"
@@ -91,17 +91,17 @@ def at(when: str) -> dict[str, str]:
     return {"Accept-Datetime": when}
 
 
-def pure(fault: str, path: str, method: str = "GET", **headers: str) -> Answer:
+def pure(fault: str, path: str, method: str = "GET", **headers: str) -> WholeAnswer:
     """Return a fault's answer without a socket in between."""
     archive = Archive(fault=fault, manner=SMALL)
     archive.url = "http://127.0.0.1:1"
     fields = tuple((name.replace("_", "-").lower(), v) for name, v in headers.items())
-    answer = archive.reply(Request(method, path, fields))
-    assert isinstance(answer, Answer)
+    answer = archive.reply(WireRequest(method, path, fields))
+    assert isinstance(answer, WholeAnswer)
     return answer
 
 
-def relations(answer: Answer) -> dict[str, tuple[str, str]]:
+def relations(answer: WholeAnswer) -> dict[str, tuple[str, str]]:
     """Return target and date of each memento link in the Link field, by its relation."""
     found = re.findall(
         r'<([^>]*)>; rel="([a-z ]*memento)"; datetime="([^"]*)"', answer.value("Link") or ""
@@ -182,9 +182,9 @@ def test_two_accept_datetimes_are_400() -> None:
     archive = Archive()
     twice = (("accept-datetime", PAIR_LATER), ("accept-datetime", PAIR_LATER))
 
-    answer = archive.reply(Request("GET", TIMEGATE, twice))
+    answer = archive.reply(WireRequest("GET", TIMEGATE, twice))
 
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, WholeAnswer)
     assert answer.status == 400
 
 
@@ -216,9 +216,9 @@ def test_neighbours_are_linked_with_their_own_dates() -> None:
 def test_a_sole_memento_is_first_and_last() -> None:
     archive = Archive(captures_of(PAGE, "2013"))
 
-    answer = archive.reply(Request("GET", TIMEGATE))
+    answer = archive.reply(WireRequest("GET", TIMEGATE))
 
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, WholeAnswer)
     assert list(relations(answer)) == ["first last memento"]
 
 
@@ -252,11 +252,11 @@ def test_an_inexact_stamp_redirects_like_an_intermediate_resource(modifier: str)
 
 @pytest.mark.parametrize("status", [301, 404, 429, 500])
 def test_an_archived_status_is_replayed_with_memento_headers(status: int) -> None:
-    capture = Capture(PAGE, EXAMPLE[1].at, status, location="http://example.org/moved")
+    capture = FakeCapture(PAGE, EXAMPLE[1].at, status, location="http://example.org/moved")
 
-    answer = Archive([capture]).reply(Request("GET", REPLAY))
+    answer = Archive([capture]).reply(WireRequest("GET", REPLAY))
 
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, WholeAnswer)
     assert answer.status == status
     assert answer.value("Memento-Datetime") is not None
 
@@ -360,8 +360,8 @@ async def test_a_timemap_may_come_in_pages_or_as_an_index(timemap: str, requests
 
 def test_a_json_timemap_pages_too() -> None:
     def document(manner: Manner, page: str = "") -> dict[str, object]:
-        answer = Archive(manner=manner).reply(Request("GET", f"/timemap/json/{page}{PAGE}"))
-        assert isinstance(answer, Answer)
+        answer = Archive(manner=manner).reply(WireRequest("GET", f"/timemap/json/{page}{PAGE}"))
+        assert isinstance(answer, WholeAnswer)
         read: dict[str, object] = json.loads(answer.body)
         return read
 
@@ -548,9 +548,9 @@ def test_a_block_page_is_a_200_that_is_no_memento() -> None:
 def test_slow_is_right_after_the_delay() -> None:
     archive = Archive(fault="slow", manner=Manner(delay=7.0))
 
-    answer = archive.reply(Request("GET", TIMEGATE))
+    answer = archive.reply(WireRequest("GET", TIMEGATE))
 
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, WholeAnswer)
     assert (answer.status, answer.delay) == (302, 7.0)
 
 
@@ -575,7 +575,7 @@ async def test_reset_ends_with_a_tcp_reset() -> None:
 # Redirects
 
 
-def location(answer: Answer) -> str:
+def location(answer: WholeAnswer) -> str:
     assert answer.status == 302
     return answer.value("Location") or ""
 
@@ -645,10 +645,10 @@ async def test_redirect_downgrade_leads_from_https_to_http() -> None:
 STYLES: Final = (Manner(timegate="302"), Manner(timegate="200"))
 
 
-def dated(fault: str, manner: Manner, path: str = TIMEGATE) -> Answer:
+def dated(fault: str, manner: Manner, path: str = TIMEGATE) -> WholeAnswer:
     archive = Archive(fault=fault, manner=manner)
-    answer = archive.reply(Request("GET", path, (("accept-datetime", NEAR_THE_PAIR),)))
-    assert isinstance(answer, Answer)
+    answer = archive.reply(WireRequest("GET", path, (("accept-datetime", NEAR_THE_PAIR),)))
+    assert isinstance(answer, WholeAnswer)
     return answer
 
 

@@ -5,7 +5,7 @@ import pytest
 from timegate.misbehave import FAULTS, Archive, Manner
 from timegate.misbehave.archive import Told
 from timegate.misbehave.playing import HEADER, Chance, faults_named, is_of_requests
-from timegate.misbehave.wire import Answer, Request
+from timegate.misbehave.wire import WholeAnswer, WireRequest
 
 PAGE = "http://example.org/"
 TIMEGATE = f"/timegate/{PAGE}"
@@ -19,10 +19,10 @@ def an_archive(fault: str = "none", tell: Told | None = None) -> Archive:
     return archive
 
 
-def reply(archive: Archive, target: str = TIMEGATE, prefer: str = "") -> Answer:
+def reply(archive: Archive, target: str = TIMEGATE, prefer: str = "") -> WholeAnswer:
     headers = (("prefer", prefer),) if prefer else ()
-    answer = archive.reply(Request("GET", target, headers))
-    assert isinstance(answer, Answer)
+    answer = archive.reply(WireRequest("GET", target, headers))
+    assert isinstance(answer, WholeAnswer)
     return answer
 
 
@@ -97,7 +97,7 @@ def test_every_fault_goes_together_with_others(first: str) -> None:
     archive = an_archive(f"{first}+vary-missing+claims-everything+raw-another+stamp-differs")
 
     for target in (TIMEGATE, f"/timemap/link/{PAGE}", f"/web/2013id_/{PAGE}", "/cdx?url=x"):
-        archive.reply(Request("GET", target, ()))
+        archive.reply(WireRequest("GET", target, ()))
 
 
 def test_who_listens_hears_what_each_request_met_and_answers_say_it() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.end_to_end.redis_servers import RedisServer, redis_server
 from timegate.sharing.address import parse_address
-from timegate.sharing.client import Client
+from timegate.sharing.client import RedisClient
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +21,6 @@ def redis(running_redis: RedisServer) -> RedisServer:
 
 
 @pytest.fixture
-async def client(redis: RedisServer) -> AsyncIterator[Client]:
-    async with Client(parse_address(redis.url), bound=5.0) as client:
+async def client(redis: RedisServer) -> AsyncIterator[RedisClient]:
+    async with RedisClient(parse_address(redis.url), bound=5.0) as client:
         yield client

@@ -3,30 +3,30 @@
 import pytest
 
 from timegate.sharing import is_shared
-from timegate.sharing.address import Address, Secret, parse_address
+from timegate.sharing.address import RedisAddress, RedisPassword, parse_address
 
 
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("redis://h", Address("single", (("h", 6379),))),
-        ("redis://h:1/2", Address("single", (("h", 1),), database=2)),
-        ("rediss://h", Address("single", (("h", 6379),), tls=True)),
-        ("redis://[::1]:7", Address("single", (("::1", 7),))),
-        ("redis://[::1]", Address("single", (("::1", 6379),))),
+        ("redis://h", RedisAddress("single", (("h", 6379),))),
+        ("redis://h:1/2", RedisAddress("single", (("h", 1),), database=2)),
+        ("rediss://h", RedisAddress("single", (("h", 6379),), tls=True)),
+        ("redis://[::1]:7", RedisAddress("single", (("::1", 7),))),
+        ("redis://[::1]", RedisAddress("single", (("::1", 6379),))),
         (
             "redis+sentinel://a:1,b:2/main/3",
-            Address("sentinel", (("a", 1), ("b", 2)), master="main", database=3),
+            RedisAddress("sentinel", (("a", 1), ("b", 2)), master="main", database=3),
         ),
         (
             "redis+sentinel://a/main",
-            Address("sentinel", (("a", 26379),), master="main"),
+            RedisAddress("sentinel", (("a", 26379),), master="main"),
         ),
-        ("redis+cluster://a:1,b:2", Address("cluster", (("a", 1), ("b", 2)))),
-        ("rediss+cluster://a", Address("cluster", (("a", 6379),), tls=True)),
+        ("redis+cluster://a:1,b:2", RedisAddress("cluster", (("a", 1), ("b", 2)))),
+        ("rediss+cluster://a", RedisAddress("cluster", (("a", 6379),), tls=True)),
     ],
 )
-def test_a_url_says_where_it_is(url: str, expected: Address) -> None:
+def test_a_url_says_where_it_is(url: str, expected: RedisAddress) -> None:
     found = parse_address(url)
 
     assert is_shared(url)
@@ -51,7 +51,7 @@ def test_a_password_stands_in_no_representation_and_no_message() -> None:
     assert "hunter2" not in f"{found!r} {found}"
     assert str(found) == "main of a:1,b:2"
     assert found.password.hidden_in("wrong: hunter2") == "wrong: ***"
-    assert Secret("").hidden_in("as it is") == "as it is"
+    assert RedisPassword("").hidden_in("as it is") == "as it is"
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.sharing.batches import Batches
+from timegate.sharing.batches import Pipeline
 from timegate.sharing.connecting import Down, Word
-from timegate.sharing.patience import Attention
+from timegate.sharing.patience import ResponsiveClock
 
 Commands = Sequence[Sequence[Word]]
 
@@ -36,11 +36,11 @@ class Server:
         return [ValueError() if command[0] == "bad" else command[0] for command in commands]
 
 
-def batches(server: Server) -> Batches:
-    return Batches(server.run, Attention(), 0.05)
+def batches(server: Server) -> Pipeline:
+    return Pipeline(server.run, ResponsiveClock(), 0.05)
 
 
-async def answers(batches: Batches, *words: str, place: str = "") -> list[object]:
+async def answers(batches: Pipeline, *words: str, place: str = "") -> list[object]:
     asked = [batches.put(place, [word]) for word in words]
     return await asyncio.gather(*asked, return_exceptions=True)
 

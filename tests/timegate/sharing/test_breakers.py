@@ -5,7 +5,7 @@ import pytest
 from tests.clock import Clock
 from tests.end_to_end.redis_servers import RedisServer, needs_redis
 from timegate.sharing.breakers import SharedBreakers
-from timegate.sharing.client import Client
+from timegate.sharing.client import RedisClient
 from timegate.upstream.breaker import FAILURES, LONGEST_REST, Breakers
 
 pytestmark = needs_redis
@@ -17,7 +17,7 @@ KEY = "timegate:1:{breakers}"
 class Replica:
     """The circuits of one replica, over a clock that stands still."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: RedisClient) -> None:
         self.clock = Clock()
         self.breakers = Breakers(ARCHIVES, self.clock, lambda: 0.0)
         self._shared = SharedBreakers(client, self.breakers)
@@ -36,12 +36,12 @@ class Replica:
 
 
 @pytest.fixture
-def one(client: Client) -> Replica:
+def one(client: RedisClient) -> Replica:
     return Replica(client)
 
 
 @pytest.fixture
-def other(client: Client) -> Replica:
+def other(client: RedisClient) -> Replica:
     return Replica(client)
 
 

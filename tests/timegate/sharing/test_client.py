@@ -9,8 +9,8 @@ from typing import TypeVar
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.sharing.address import Address, parse_address
-from timegate.sharing.client import Away, Client, Spoiled
+from timegate.sharing.address import RedisAddress, parse_address
+from timegate.sharing.client import RedisClient, RedisUnavailable, Spoiled
 from timegate.sharing.connecting import Denied, Down, Missing, Word
 
 T = TypeVar("T")
@@ -68,26 +68,26 @@ class Story:
     def __init__(self) -> None:
         self.connection = FakeConnection()
 
-    def connect(self, address: Address) -> FakeConnection:
+    def connect(self, address: RedisAddress) -> FakeConnection:
         del address
         return self.connection
 
-    def client(self) -> Client:
+    def client(self) -> RedisClient:
         clock = asyncio.get_running_loop().time
-        return Client(ADDRESS, monotonic=clock, connect=self.connect)
+        return RedisClient(ADDRESS, monotonic=clock, connect=self.connect)
 
 
-async def read(client: Client, key: str = "a") -> object:
+async def read(client: RedisClient, key: str = "a") -> object:
     try:
         return await client.read(key, "GET", key)
-    except Away:
+    except RedisUnavailable:
         return None
 
 
-async def written(client: Client, key: str = "a") -> object:
+async def written(client: RedisClient, key: str = "a") -> object:
     try:
         return await client.write(key, "SET", key, "1")
-    except Away:
+    except RedisUnavailable:
         return None
 
 

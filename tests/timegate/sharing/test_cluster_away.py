@@ -5,13 +5,13 @@ from pathlib import Path
 
 from tests.end_to_end.redis_servers import cluster_url, free_port, redis_cluster
 from timegate.sharing.address import parse_address
-from timegate.sharing.client import Client
+from timegate.sharing.client import RedisClient
 
 
 async def test_a_cluster_that_nobody_answers_at_is_no_reason_not_to_start() -> None:
     address = parse_address(f"redis+cluster://127.0.0.1:{free_port()}")
 
-    async with Client(address) as client:
+    async with RedisClient(address) as client:
         trouble = client.trouble
 
     assert trouble is not None
@@ -22,7 +22,7 @@ async def test_a_cluster_that_is_back_is_used_again(tmp_path: Path) -> None:
         address = parse_address(cluster_url(nodes))
         for node in nodes:
             node.kill()
-        async with Client(address, bound=5.0) as client:
+        async with RedisClient(address, bound=5.0) as client:
             assert client.trouble is not None
             for node in nodes:
                 node.start()

@@ -16,9 +16,9 @@ from tests.end_to_end.redis_servers import RedisServer, needs_redis, redis_serve
 from tests.scenario import entry
 from tests.timegate.upstream.windows import most_in_any_span
 from timegate.sharing.address import parse_address
-from timegate.sharing.client import Client
-from timegate.sharing.ledger import LONGEST_REST, RedisLedger, RedisLedgers
-from timegate.sharing.own_share import OwnShare, Sent
+from timegate.sharing.client import RedisClient
+from timegate.sharing.ledger import LONGEST_REST, RedisRateLimiter, RedisRateLimiters
+from timegate.sharing.own_share import LocalFallback, Sent
 
 pytestmark = needs_redis
 
@@ -32,7 +32,7 @@ class Replicas:
         self.clock = Clock()
         self._url = url
         self._stack = stack
-        self._clients: list[Client] = []
+        self._clients: list[RedisClient] = []
 
     async def healed(self) -> None:
         async with asyncio.timeout(30):
@@ -40,12 +40,12 @@ class Replicas:
                 while client.trouble:  # noqa: ASYNC110 -- a server in another process
                     await asyncio.sleep(0.01)
 
-    async def ledger(self, limits: Limits = HOUR, name: str = "a") -> RedisLedger:
+    async def ledger(self, limits: Limits = HOUR, name: str = "a") -> RedisRateLimiter:
         client = await self._stack.enter_async_context(
-            Client(parse_address(self._url), bound=5.0)
+            RedisClient(parse_address(self._url), bound=5.0)
         )
         self._clients.append(client)
-        ledgers = RedisLedgers(client, lambda: 2, self.clock)
+        ledgers = RedisRateLimiters(client, lambda: 2, self.clock)
         return ledgers.of(replace(entry(name), limits=limits))
 
 
@@ -55,7 +55,7 @@ async def replicas(redis: RedisServer) -> AsyncIterator[Replicas]:
         yield Replicas(redis.url, stack)
 
 
-async def taken(ledger: RedisLedger, times: int = 20) -> int:
+async def taken(ledger: RedisRateLimiter, times: int = 20) -> int:
     return sum([await ledger.take("index") == 0.0 for _ in range(times)])
 
 
@@ -255,7 +255,7 @@ async def test_real_time_gives_back_what_is_old_enough(replicas: Replicas) -> No
 
 
 def test_a_part_of_a_burst_comes_back_as_slowly_as_the_part_of_the_rate() -> None:
-    share = OwnShare(Rate(24, 60, 5))
+    share = LocalFallback(Rate(24, 60, 5))
 
     waits = []
     for _ in range(3):
@@ -267,7 +267,7 @@ def test_a_part_of_a_burst_comes_back_as_slowly_as_the_part_of_the_rate() -> Non
 
 
 def test_a_part_that_is_less_than_one_request_takes_longer() -> None:
-    share = OwnShare(Rate(2, 60))
+    share = LocalFallback(Rate(2, 60))
     share.note(Sent("", 1000.0))
 
     assert share.wait(1000.0, 3) == 90
@@ -283,7 +283,7 @@ def test_all_parts_together_are_no_more_than_the_whole(
 ) -> None:
     """Where a part would be less than one request, no division can keep the whole."""
     assume(rate.burst <= rate.requests and rate.requests >= replicas)
-    shares = [OwnShare(rate) for _ in range(replicas)]
+    shares = [LocalFallback(rate) for _ in range(replicas)]
     now, sent = 1000.0, []
 
     for pause in pauses:

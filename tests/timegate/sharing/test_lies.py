@@ -11,9 +11,9 @@ from archives.moment import Moment
 from tests.timegate.sharing.lying_server import Command, LyingServer, bulk, lying_server
 from timegate.sharing import patient
 from timegate.sharing.address import parse_address
-from timegate.sharing.client import Client
+from timegate.sharing.client import RedisClient
 from timegate.sharing.locks import Locks, Question
-from timegate.sharing.opening import Shared
+from timegate.sharing.opening import SharedState
 
 LIMITS = Limits(Rate(1000, 1, 1000), Rate(1000, 1, 1000), 8, "")
 ENTRY = ArchiveEntry("a", "a", "memento", use=True, because="", access="open", limits=LIMITS)
@@ -113,8 +113,8 @@ class World:
     """A replica whose shared memory lies from now on; "key" was put there before."""
 
     server: LyingServer
-    client: Client
-    shared: Shared
+    client: RedisClient
+    shared: SharedState
     locks: Locks
 
     async def ask(self, number: int) -> tuple[object, float]:
@@ -142,8 +142,8 @@ class World:
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    async with lying_server() as server, Client(parse_address(server.url)) as client:
-        shared = Shared(client, 1)
+    async with lying_server() as server, RedisClient(parse_address(server.url)) as client:
+        shared = SharedState(client, 1)
         await shared.board.put("key", b"value", 60, 60)
         yield World(server, client, shared, Locks(client, "1"))
 
@@ -197,8 +197,8 @@ async def test_a_cluster_or_sentinel_of_lies_is_no_reason_not_to_start(
     async with lying_server() as server:
         server.lie = lambda _: PASSING[lie]
         address = parse_address(kind.format(f"127.0.0.1:{server.port}"))
-        async with Client(address) as client:
-            shared = Shared(client, 1)
+        async with RedisClient(address) as client:
+            shared = SharedState(client, 1)
 
             assert client.trouble is not None
             assert await shared.store.get("key") is None
@@ -217,8 +217,8 @@ async def test_a_cluster_that_sends_us_round_in_circles_is_left_alone(word: byte
 
         server.lie = elsewhere
         address = parse_address(f"redis+cluster://127.0.0.1:{server.port}")
-        async with Client(address) as client:
-            store = Shared(client, 1).store
+        async with RedisClient(address) as client:
+            store = SharedState(client, 1).store
             found = [await store.get(str(number)) for number in range(REQUESTS)]
 
             assert found == [None] * REQUESTS

@@ -6,7 +6,7 @@ import pytest
 
 from archives.moment import Moment
 from tests.end_to_end.redis_servers import RedisServer, needs_redis
-from timegate.sharing.client import Client
+from timegate.sharing.client import RedisClient
 from timegate.sharing.locks import LEASE, Locks, Question
 
 pytestmark = needs_redis
@@ -22,7 +22,7 @@ OTHERS: list[Question] = [
 
 
 async def test_who_comes_first_asks_and_the_others_wait_until_it_is_done(
-    client: Client,
+    client: RedisClient,
 ) -> None:
     one, other = Locks(client, "1"), Locks(client, "1")
 
@@ -38,26 +38,28 @@ async def test_who_comes_first_asks_and_the_others_wait_until_it_is_done(
 
 
 @pytest.mark.parametrize("question", OTHERS)
-async def test_other_questions_do_not_wait(client: Client, question: Question) -> None:
+async def test_other_questions_do_not_wait(client: RedisClient, question: Question) -> None:
     one, other = Locks(client, "1"), Locks(client, "1")
     await one.wait(QUESTION)
 
     assert not await other.wait(question)
 
 
-async def test_another_set_of_archives_does_not_wait(client: Client) -> None:
+async def test_another_set_of_archives_does_not_wait(client: RedisClient) -> None:
     await Locks(client, "1").wait(QUESTION)
 
     assert await Locks(client, "2").wait(QUESTION) == 0.0
 
 
-async def test_restricted_archives_are_asked_by_each_for_itself(client: Client) -> None:
+async def test_restricted_archives_are_asked_by_each_for_itself(client: RedisClient) -> None:
     await Locks(client, "1").wait(QUESTION)
 
     assert await Locks(client, "1", restricted=["a"]).wait(QUESTION) is None
 
 
-async def test_a_holder_that_dies_is_not_waited_for(client: Client, redis: RedisServer) -> None:
+async def test_a_holder_that_dies_is_not_waited_for(
+    client: RedisClient, redis: RedisServer
+) -> None:
     await Locks(client, "1").wait(QUESTION)
     (name,) = locks(redis)
     redis.say("PEXPIRE", name, "20")
@@ -66,7 +68,9 @@ async def test_a_holder_that_dies_is_not_waited_for(client: Client, redis: Redis
     assert locks(redis) == []
 
 
-async def test_a_holder_that_lives_renews_its_lock(client: Client, redis: RedisServer) -> None:
+async def test_a_holder_that_lives_renews_its_lock(
+    client: RedisClient, redis: RedisServer
+) -> None:
     holder = Locks(client, "1")
     await holder.wait(QUESTION)
     (name,) = locks(redis)
@@ -80,7 +84,7 @@ async def test_a_holder_that_lives_renews_its_lock(client: Client, redis: RedisS
 
 
 async def test_a_lock_of_somebody_else_is_not_released(
-    client: Client, redis: RedisServer
+    client: RedisClient, redis: RedisServer
 ) -> None:
     holder = Locks(client, "1")
     await holder.wait(QUESTION)
@@ -98,7 +102,7 @@ async def test_a_lock_of_somebody_else_is_not_released(
     "lie", [("SET", "x"), ("SET", "x", "PX", "9999999"), ("HSET", "a", "b")]
 )
 async def test_what_is_no_lock_of_ours_is_not_waited_for(
-    client: Client, redis: RedisServer, lie: tuple[str, ...]
+    client: RedisClient, redis: RedisServer, lie: tuple[str, ...]
 ) -> None:
     holder = Locks(client, "1")
     await holder.wait(QUESTION)

@@ -5,14 +5,21 @@ import asyncio
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.sharing.patience import Attention, Bounded, Impatient, branch, patient, renew
+from timegate.sharing.patience import (
+    BoundedWait,
+    OutOfTime,
+    ResponsiveClock,
+    branch,
+    patient,
+    renew,
+)
 
 
 async def waited(seconds: float, bound: float = 0.05, *, counted: bool = True) -> str:
     try:
-        async with Bounded(Attention(), bound, counted=counted):
+        async with BoundedWait(ResponsiveClock(), bound, counted=counted):
             await asyncio.sleep(seconds)
-    except Impatient:
+    except OutOfTime:
         return "impatient"
     except TimeoutError:
         return "too slow"
@@ -182,7 +189,7 @@ def test_a_loop_that_was_busy_looks_into_the_socket_once_more() -> None:
 
 async def _until(answer: "asyncio.Future[None]") -> str:
     try:
-        async with Bounded(Attention(), 0.05):
+        async with BoundedWait(ResponsiveClock(), 0.05):
             await answer
     except TimeoutError:
         return "too slow"

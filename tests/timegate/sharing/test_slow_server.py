@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from tests.clock import in_virtual_time
-from timegate.sharing.address import Address, parse_address
-from timegate.sharing.client import Client
-from timegate.sharing.connecting import Connection, Word
+from timegate.sharing.address import RedisAddress, parse_address
+from timegate.sharing.client import RedisClient
+from timegate.sharing.connecting import RedisConnection, Word
 from timegate.sharing.locks import Question
-from timegate.sharing.opening import Shared
+from timegate.sharing.opening import SharedState
 from timegate.sharing.patience import IN_ALL, patient
 
 ARCHIVES = 5
@@ -70,7 +70,7 @@ def entry(name: str) -> ArchiveEntry:
     )
 
 
-async def one_request(shared: Shared) -> None:
+async def one_request(shared: SharedState) -> None:
     """Do what a request does that finds nothing: look up, then ask every archive."""
     turns = shared.turns("1")
 
@@ -96,15 +96,15 @@ async def one_request(shared: Shared) -> None:
 @example([0.03])
 @example([0.0, 0.034])
 def test_a_request_waits_no_longer_than_promised(pauses: list[float]) -> None:
-    def connect(address: Address) -> Connection:
+    def connect(address: RedisAddress) -> RedisConnection:
         del address
         return SlowConnection(pauses)
 
     async def story() -> float:
         clock = asyncio.get_running_loop().time
         address = parse_address("redis://127.0.0.1")
-        async with Client(address, monotonic=clock, connect=connect) as client:
-            shared = Shared(client, 1, clock)
+        async with RedisClient(address, monotonic=clock, connect=connect) as client:
+            shared = SharedState(client, 1, clock)
             began = clock()
             await one_request(shared)
             return clock() - began

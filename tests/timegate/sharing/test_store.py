@@ -12,14 +12,14 @@ from tests.end_to_end.redis_servers import RedisServer, needs_redis, redis_serve
 from timegate.cache.store import Unavailable
 from timegate.sharing import patient
 from timegate.sharing.address import parse_address
-from timegate.sharing.client import Client
+from timegate.sharing.client import RedisClient
 from timegate.sharing.store import LARGEST, RECENT, RedisStore
 
 pytestmark = needs_redis
 NAME = "timegate:1:cache:key"
 
 
-async def test_what_one_replica_puts_the_other_finds(client: Client) -> None:
+async def test_what_one_replica_puts_the_other_finds(client: RedisClient) -> None:
     one, other = RedisStore(client), RedisStore(client)
 
     await one.put("key", b"value", 60, 60)
@@ -30,7 +30,7 @@ async def test_what_one_replica_puts_the_other_finds(client: Client) -> None:
 
 
 async def test_what_was_just_seen_is_not_looked_up_again(
-    client: Client, redis: RedisServer
+    client: RedisClient, redis: RedisServer
 ) -> None:
     monotonic = Clock()
     store = RedisStore(client, monotonic=monotonic)
@@ -44,7 +44,7 @@ async def test_what_was_just_seen_is_not_looked_up_again(
     assert asked <= 0
 
 
-async def test_after_a_while_it_is_looked_up_again(client: Client) -> None:
+async def test_after_a_while_it_is_looked_up_again(client: RedisClient) -> None:
     monotonic = Clock()
     one, other = RedisStore(client, monotonic=monotonic), RedisStore(client)
     await one.put("key", b"old", 60, 60)
@@ -58,14 +58,14 @@ async def test_after_a_while_it_is_looked_up_again(client: Client) -> None:
 
 
 async def test_it_is_gone_from_the_server_when_it_is_worth_nothing(
-    client: Client, redis: RedisServer
+    client: RedisClient, redis: RedisServer
 ) -> None:
     await RedisStore(client).put("key", b"value", 10, 20)
 
     assert 25_000 < redis.number("PTTL", NAME) <= 30_000
 
 
-async def test_what_is_too_large_is_not_kept(client: Client, redis: RedisServer) -> None:
+async def test_what_is_too_large_is_not_kept(client: RedisClient, redis: RedisServer) -> None:
     store = RedisStore(client)
 
     await store.put("key", bytes(LARGEST + 1), 60, 60)
@@ -74,7 +74,7 @@ async def test_what_is_too_large_is_not_kept(client: Client, redis: RedisServer)
     assert redis.number("EXISTS", NAME) == 0
 
 
-async def test_the_largest_is_kept(client: Client) -> None:
+async def test_the_largest_is_kept(client: RedisClient) -> None:
     store = RedisStore(client, recent=0)
 
     await store.put("key", bytes(LARGEST), 60, 60)
@@ -83,7 +83,7 @@ async def test_the_largest_is_kept(client: Client) -> None:
 
 
 async def test_a_value_that_lies_under_another_key_is_not_believed(
-    client: Client, redis: RedisServer
+    client: RedisClient, redis: RedisServer
 ) -> None:
     store = RedisStore(client, recent=0)
     await store.put("key", b"value", 60, 60)
@@ -104,7 +104,7 @@ async def test_a_value_that_lies_under_another_key_is_not_believed(
     ],
 )
 async def test_garbage_is_a_miss_and_is_replaced(
-    client: Client, redis: RedisServer, lie: tuple[str, ...]
+    client: RedisClient, redis: RedisServer, lie: tuple[str, ...]
 ) -> None:
     store = RedisStore(client, recent=0)
     command, *rest = lie
@@ -121,7 +121,7 @@ async def test_garbage_is_a_miss_and_is_replaced(
 
 @pytest.mark.parametrize("place", [0, 1, 4, 5, 20, 29, 33])
 async def test_one_octet_that_is_wrong_is_noticed(
-    client: Client, redis: RedisServer, place: int
+    client: RedisClient, redis: RedisServer, place: int
 ) -> None:
     store = RedisStore(client, recent=0)
     await store.put("key", b"value", 60, 60)
@@ -134,7 +134,7 @@ async def test_one_octet_that_is_wrong_is_noticed(
 
 
 async def test_an_entry_that_would_never_end_is_not_believed(
-    client: Client, redis: RedisServer
+    client: RedisClient, redis: RedisServer
 ) -> None:
     store = RedisStore(client, recent=0)
     body = struct.pack("<ddd", 0.0, 1e18, 1e18) + b"value"
@@ -148,7 +148,7 @@ async def test_an_entry_that_would_never_end_is_not_believed(
 
 async def test_what_cannot_be_removed_is_said(tmp_path: Path) -> None:
     with redis_server(tmp_path / "redis") as server:
-        async with Client(parse_address(server.url)) as client:
+        async with RedisClient(parse_address(server.url)) as client:
             store = RedisStore(client)
             await store.put("key", b"value", 60, 60)
             server.kill()
@@ -161,7 +161,9 @@ async def test_what_cannot_be_removed_is_said(tmp_path: Path) -> None:
             assert await store.get("key") is None
 
 
-async def test_what_is_removed_while_it_is_looked_up_is_not_remembered(client: Client) -> None:
+async def test_what_is_removed_while_it_is_looked_up_is_not_remembered(
+    client: RedisClient,
+) -> None:
     store = RedisStore(client)
     await RedisStore(client).put("key", b"value", 60, 60)
 
@@ -174,7 +176,7 @@ async def test_what_is_removed_while_it_is_looked_up_is_not_remembered(client: C
 
 
 async def test_many_who_ask_at_once_are_one_question(
-    client: Client, redis: RedisServer
+    client: RedisClient, redis: RedisServer
 ) -> None:
     store = RedisStore(client)
     await RedisStore(client).put("key", b"value", 60, 60)
@@ -186,7 +188,7 @@ async def test_many_who_ask_at_once_are_one_question(
     assert redis.commands() - before <= 2
 
 
-async def test_a_purge_may_take_longer_than_a_request_waits(client: Client) -> None:
+async def test_a_purge_may_take_longer_than_a_request_waits(client: RedisClient) -> None:
     store = RedisStore(client)
     await store.put("key", b"value", 60, 60)
 
@@ -196,7 +198,7 @@ async def test_a_purge_may_take_longer_than_a_request_waits(client: Client) -> N
     assert removed == 1
 
 
-async def test_a_pattern_in_a_prefix_is_no_pattern(client: Client) -> None:
+async def test_a_pattern_in_a_prefix_is_no_pattern(client: RedisClient) -> None:
     store = RedisStore(client, recent=0)
     for key in ("a*b", "axb", "[a]", "a"):
         await store.put(key, b"value", 60, 60)
@@ -206,7 +208,7 @@ async def test_a_pattern_in_a_prefix_is_no_pattern(client: Client) -> None:
     assert removed == [1, 1, 0]
 
 
-async def test_thousands_are_purged(client: Client) -> None:
+async def test_thousands_are_purged(client: RedisClient) -> None:
     store = RedisStore(client)
     for number in range(2500):
         await store.put(f"a/{number}", b"value", 60, 60)

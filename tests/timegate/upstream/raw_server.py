@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.source import Fetcher
 from timegate.upstream.fetcher import Timeouts
-from timegate.upstream.pool import Settings, Surroundings, open_fetchers
+from timegate.upstream.pool import UpstreamEnvironment, UpstreamSettings, open_fetchers
 
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -137,8 +137,8 @@ async def fetching(
     *,
     timeouts: Timeouts | None = None,
     tls: ssl.SSLContext | None = None,
-    surroundings: Surroundings | None = None,
+    surroundings: UpstreamEnvironment | None = None,
 ) -> AsyncGenerator[Fetcher]:
-    settings = Settings("mailto:test@example.org", timeouts or Timeouts(), tls=tls)
+    settings = UpstreamSettings("mailto:test@example.org", timeouts or Timeouts(), tls=tls)
     async with open_fetchers([archive], settings, surroundings) as fetchers:
         yield fetchers[archive.id]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.upstream.answer import Answer, Broken
+from timegate.upstream.answer import BrokenResponse, UpstreamResponse
 
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nLink: <a>\r\nLINK: <b>\r\n\r\nwhole"
 CHUNKS = (
@@ -20,8 +20,8 @@ FOUND = b"HTTP/1.1 302 Found\r\nLocation: /there\r\n\r\n"
 MOVED = b"HTTP/1.1 302 Found\r\nContent-Length: 9\r\n\r\n"
 
 
-def fed(*parts: bytes, to_head: bool = False) -> Answer:
-    answer = Answer(to_head=to_head)
+def fed(*parts: bytes, to_head: bool = False) -> UpstreamResponse:
+    answer = UpstreamResponse(to_head=to_head)
     for part in parts:
         answer.feed(part)
     return answer
@@ -158,11 +158,11 @@ def test_the_connection_is_kept_as_the_head_says(head: bytes, *, kept: bool) -> 
     ],
 )
 def test_what_is_no_http_or_too_much_is_broken(octets: bytes, why: str) -> None:
-    with pytest.raises(Broken, match=why):
+    with pytest.raises(BrokenResponse, match=why):
         fed(octets)
 
 
-def flood(answer: Answer) -> None:
+def flood(answer: UpstreamResponse) -> None:
     for _ in range(10):
         answer.feed(b"x" * 50_000)
 
@@ -171,14 +171,14 @@ def flood(answer: Answer) -> None:
 def test_no_more_than_a_little_may_stand_between_two_pieces_of_a_body(filling: bytes) -> None:
     answer = fed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n" + filling)
 
-    with pytest.raises(Broken, match="between two pieces"):
+    with pytest.raises(BrokenResponse, match="between two pieces"):
         flood(answer)
 
 
 def test_a_field_that_never_ends_is_given_up_before_it_fills_the_memory() -> None:
     answer = fed(b"HTTP/1.1 200 OK\r\nX: ")
 
-    with pytest.raises(Broken, match="not at its end"):
+    with pytest.raises(BrokenResponse, match="not at its end"):
         flood(answer)
 
 
@@ -204,13 +204,13 @@ def test_any_octets_are_read_or_broken(octets: bytes, places: list[int]) -> None
     for start in (b"", b"HTTP/1.1 200 OK\r\n", CHUNKS[:50]):
         try:
             answer = fed(*cut(start + octets, places))
-        except Broken:
+        except BrokenResponse:
             continue
         assert answer.complete or not answer.reusable
 
 
 def test_a_whole_answer_leaves_no_circle_for_the_collector() -> None:
-    class Watched(Answer):
+    class Watched(UpstreamResponse):
         __slots__ = ("__weakref__",)
 
     gc.disable()

@@ -9,7 +9,7 @@ from archives.model import ArchiveEntry
 from archives.source import Request
 from tests.timegate.upstream.raw_server import OK, RawServer, entry, serving
 from timegate.secret import Secret
-from timegate.upstream.pool import Settings, open_fetchers
+from timegate.upstream.pool import UpstreamSettings, open_fetchers
 
 SECRET = Secret("Bearer hush-hush")
 
@@ -24,7 +24,7 @@ def certified() -> tuple[ssl.SSLContext, ssl.SSLContext]:
 
 
 async def ask(archive: ArchiveEntry, url: str, tls: ssl.SSLContext | None) -> None:
-    settings = Settings(
+    settings = UpstreamSettings(
         "mailto:x@example.org", tls=tls, authorizations={archive.id: SECRET, "other": SECRET}
     )
     async with (
@@ -68,7 +68,9 @@ async def test_another_archive_does_not_get_it() -> None:
     theirs, ours = certified()
     async with serving(OK, tls=theirs) as server:
         archive = replace(entry(server, "https"), id="somebody-else")
-        settings = Settings("mailto:x@y.org", tls=ours, authorizations={"other": SECRET})
+        settings = UpstreamSettings(
+            "mailto:x@y.org", tls=ours, authorizations={"other": SECRET}
+        )
         async with (
             open_fetchers([archive], settings) as fetchers,
             fetchers[archive.id](Request("GET", server.url("/", "https"), "memento")),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.upstream.coding import BadCoding, Decoder
+from timegate.upstream.coding import BadCoding, ContentDecoder
 
 brotli = import_module("brotli")
 zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
@@ -35,7 +35,7 @@ codings = pytest.mark.parametrize("coding", PACKERS)
 
 
 def decoded(coding: str, data: bytes, *, piece: int = 1000, limit: int = 256 * MB) -> bytes:
-    decoder = Decoder(coding, limit)
+    decoder = ContentDecoder(coding, limit)
     content = [
         part
         for start in range(0, len(data), piece)
@@ -75,7 +75,7 @@ def test_large_content_is_whole_and_comes_in_small_slices(coding: str, piece: in
     unpackable = random.Random(7).randbytes(100_000)  # noqa: S311 - no secret
     content = unpackable + bytes(4 * MB) + unpackable
     packed = PACKERS[coding](content)
-    decoder = Decoder(coding, 256 * MB)
+    decoder = ContentDecoder(coding, 256 * MB)
 
     slices = [
         part
@@ -104,7 +104,7 @@ def test_a_bomb_does_not_go_off(coding: str) -> None:
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_a_bomb_is_known_by_what_was_unpacked_however_much_has_come(coding: str) -> None:
-    pieces = Decoder(coding, 256 * MB).decode(PACKERS[coding](bytes(64 * MB)))
+    pieces = ContentDecoder(coding, 256 * MB).decode(PACKERS[coding](bytes(64 * MB)))
     seen: list[int] = []
 
     with pytest.raises(BadCoding, match="200 times"):
@@ -185,11 +185,11 @@ def test_the_name_of_a_coding_is_read_in_every_spelling(field: str) -> None:
 )
 def test_what_we_cannot_unpack_is_refused_before_the_first_octet(field: str, why: str) -> None:
     with pytest.raises(BadCoding, match=why):
-        Decoder(field, MB)
+        ContentDecoder(field, MB)
 
 
 def test_nothing_at_all_is_whole_only_where_its_length_was_stated() -> None:
-    Decoder("gzip", MB).finish()
+    ContentDecoder("gzip", MB).finish()
 
     with pytest.raises(BadCoding, match="breaks off"):
-        Decoder("gzip", MB).finish(empty_is_whole=False)
+        ContentDecoder("gzip", MB).finish(empty_is_whole=False)

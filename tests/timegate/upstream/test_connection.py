@@ -20,12 +20,12 @@ from tests.timegate.upstream.raw_server import (
     serving,
     silence,
 )
-from timegate.turnstile import Turnstile
+from timegate.turnstile import FairTurns
 from timegate.upstream.connection import Connections, Dialling
 from timegate.upstream.egress import Egress
 from timegate.upstream.fetcher import HttpFetcher, Timeouts
 from timegate.upstream.http1 import BUFFER
-from timegate.upstream.names import Names
+from timegate.upstream.names import DnsCache
 
 PATIENT = Timeouts()
 
@@ -62,12 +62,12 @@ async def client(  # noqa: PLR0913 -- each test changes one of them
         return f"{address} is forbidden" if address in forbidden else None
 
     dialling = Dialling(
-        names=Names(book or Book(), Clock()),
+        names=DnsCache(book or Book(), Clock()),
         tls=lambda: tls or ssl.create_default_context(),
         buffer=bytearray(BUFFER),
         connect_seconds=timeouts.connect,
         tls_seconds=timeouts.tls,
-        answers=Turnstile(a_turn),
+        answers=FairTurns(a_turn),
     )
     connections = Connections(at_once, refusal, dialling)
     archive = entry(

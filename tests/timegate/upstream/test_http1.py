@@ -6,9 +6,15 @@ from collections.abc import Callable, Coroutine
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.upstream.answer import Broken
+from timegate.upstream.answer import BrokenResponse
 from timegate.upstream.egress import Endpoint
-from timegate.upstream.http1 import BUFFER, BrokenOff, Connection, Dropped, Pace
+from timegate.upstream.http1 import (
+    BUFFER,
+    BrokenOff,
+    ConnectionDropped,
+    Http1Connection,
+    ResponseTimeouts,
+)
 
 HERE = Endpoint("http", "a.example", 80)
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole"
@@ -20,12 +26,12 @@ class Wire(asyncio.Transport):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lost: list[Connection] = []
+        self.lost: list[Http1Connection] = []
         self.sent: list[bytes] = []
         self.closed_at: float | None = None
         self.reading = True
         self._loop = asyncio.get_running_loop()
-        self.connection = Connection(HERE, bytearray(BUFFER), self.lost.append)
+        self.connection = Http1Connection(HERE, bytearray(BUFFER), self.lost.append)
         self.connection.connection_made(self)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -56,11 +62,11 @@ class Wire(asyncio.Transport):
         self._loop.call_later(seconds, self.says, data)
 
 
-def pace(first_byte: float = 10, stall: float = 30, total: float = 60) -> Pace:
-    return Pace(first_byte, stall, asyncio.get_running_loop().time() + total)
+def pace(first_byte: float = 10, stall: float = 30, total: float = 60) -> ResponseTimeouts:
+    return ResponseTimeouts(first_byte, stall, asyncio.get_running_loop().time() + total)
 
 
-async def whole(wire: Wire, limits: Pace | None = None) -> bytes:
+async def whole(wire: Wire, limits: ResponseTimeouts | None = None) -> bytes:
     connection = wire.connection
     try:
         answer = await connection.ask(b"GET", limits or pace(), to_head=False)
@@ -82,7 +88,7 @@ def told(story: Story) -> tuple[object, float | None]:
         wire = Wire()
         try:
             outcome = await story(wire)
-        except (OSError, Broken) as error:
+        except (OSError, BrokenResponse) as error:
             outcome = f"{type(error).__name__}: {error}"
         await asyncio.sleep(100)
         assert wire.closed_at is None or wire.lost == [wire.connection]
@@ -184,7 +190,8 @@ def test_a_connection_that_ends_before_an_answer_was_dropped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"), [(b"", Dropped), (b"HTTP/1.1 2", Dropped), (HALF, BrokenOff)]
+    ("said", "kind"),
+    [(b"", ConnectionDropped), (b"HTTP/1.1 2", ConnectionDropped), (HALF, BrokenOff)],
 )
 def test_a_reset_says_so(said: bytes, kind: type[Exception]) -> None:
     async def story(wire: Wire) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.clock import Clock, in_virtual_time
 from tests.timegate.upstream.book import Book
-from timegate.upstream.names import BoundedResolver, Names, UnknownName, in_turn
+from timegate.upstream.names import BoundedResolver, DnsCache, UnknownName, in_turn
 
 HOST = "a.example"
 MINUTE, DAY = 60, 24 * 3600
@@ -30,7 +30,7 @@ NOT_KNOWN = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
 async def test_names_are_remembered_for_a_minute() -> None:
     clock, book = Clock(), Book("192.0.2.1", "2001:db8::1")
-    names = Names(book, clock)
+    names = DnsCache(book, clock)
 
     for _ in range(3):
         assert await names.addresses(HOST) == ["192.0.2.1", "2001:db8::1"]
@@ -44,7 +44,7 @@ async def test_names_are_remembered_for_a_minute() -> None:
 
 async def test_a_name_without_address_is_unknown() -> None:
     with pytest.raises(UnknownName, match="no address"):
-        await Names(Book(), Clock()).addresses(HOST)
+        await DnsCache(Book(), Clock()).addresses(HOST)
 
 
 @pytest.mark.parametrize("trouble", [SERVFAIL, NO_SERVER, TRY_AGAIN])
@@ -52,7 +52,7 @@ async def test_while_nobody_can_be_asked_the_last_addresses_are_used_for_a_day(
     trouble: OSError,
 ) -> None:
     clock, book = Clock(), Book("192.0.2.1")
-    names = Names(book, clock)
+    names = DnsCache(book, clock)
     await names.addresses(HOST)
     book.trouble = trouble
 
@@ -67,7 +67,7 @@ async def test_while_nobody_can_be_asked_the_last_addresses_are_used_for_a_day(
 @pytest.mark.parametrize("told", [NO_SUCH_NAME, NOT_KNOWN])
 async def test_of_a_name_that_is_no_more_nothing_is_used(told: OSError) -> None:
     clock, book = Clock(), Book("192.0.2.1")
-    names = Names(book, clock)
+    names = DnsCache(book, clock)
     await names.addresses(HOST)
     clock.advance(MINUTE + 1)
 
@@ -81,7 +81,7 @@ async def test_of_a_name_that_is_no_more_nothing_is_used(told: OSError) -> None:
 
 async def test_in_trouble_a_name_is_looked_up_every_half_minute() -> None:
     clock, book = Clock(), Book("192.0.2.1")
-    names = Names(book, clock)
+    names = DnsCache(book, clock)
     await names.addresses(HOST)
     book.trouble = SERVFAIL
     clock.advance(MINUTE + 1)
@@ -95,7 +95,7 @@ async def test_in_trouble_a_name_is_looked_up_every_half_minute() -> None:
 
 async def test_after_the_trouble_new_addresses_take_the_place_of_the_old() -> None:
     clock, book = Clock(), Book("192.0.2.1")
-    names = Names(book, clock)
+    names = DnsCache(book, clock)
     await names.addresses(HOST)
     book.trouble = SERVFAIL
     clock.advance(MINUTE + 1)
@@ -111,7 +111,7 @@ def test_who_has_addresses_waits_for_new_ones_three_tenths_of_a_second() -> None
     async def story() -> None:
         clock = asyncio.get_running_loop().time
         book = Book("192.0.2.1")
-        names = Names(BoundedResolver(book, 2), clock)
+        names = DnsCache(BoundedResolver(book, 2), clock)
         await names.addresses(HOST)
         await asyncio.sleep(MINUTE + 1)
         book.seconds, book.addresses = 1.0, ("192.0.2.2",)
@@ -134,7 +134,7 @@ def test_a_name_server_that_says_nothing_costs_three_tenths_of_a_second_each_hal
     async def story() -> None:
         clock = asyncio.get_running_loop().time
         book = Book("192.0.2.1")
-        names = Names(BoundedResolver(book, 2), clock)
+        names = DnsCache(BoundedResolver(book, 2), clock)
         await names.addresses(HOST)
         await asyncio.sleep(MINUTE + 1)
         book.seconds = NEVER
@@ -157,7 +157,7 @@ def test_many_who_need_a_name_look_it_up_once() -> None:
     async def story() -> None:
         book = Book("192.0.2.1")
         book.seconds = 1.0
-        names = Names(book, asyncio.get_running_loop().time)
+        names = DnsCache(book, asyncio.get_running_loop().time)
         async with asyncio.TaskGroup() as group:
             for _ in range(50):
                 group.create_task(names.addresses(HOST))
@@ -170,7 +170,7 @@ def test_who_leaves_does_not_take_the_look_up_of_others_along() -> None:
     async def story() -> None:
         book = Book("192.0.2.1")
         book.seconds = 1.0
-        names = Names(book, asyncio.get_running_loop().time)
+        names = DnsCache(book, asyncio.get_running_loop().time)
         async with asyncio.TaskGroup() as group:
             impatient = group.create_task(names.addresses(HOST))
             patient = group.create_task(names.addresses(HOST))
@@ -184,7 +184,7 @@ def test_who_leaves_does_not_take_the_look_up_of_others_along() -> None:
 def test_closing_ends_what_is_being_looked_up() -> None:
     async def story() -> None:
         book = Book("192.0.2.1")
-        names = Names(book, asyncio.get_running_loop().time)
+        names = DnsCache(book, asyncio.get_running_loop().time)
         await names.addresses(HOST)
         await asyncio.sleep(MINUTE + 1)
         book.seconds = NEVER
@@ -199,7 +199,7 @@ def test_closing_ends_what_is_being_looked_up() -> None:
 
 async def test_an_address_that_answered_is_tried_first_as_long_as_the_name_has_it() -> None:
     clock, book = Clock(), Book("192.0.2.1", "192.0.2.2", "192.0.2.3")
-    names = Names(book, clock)
+    names = DnsCache(book, clock)
     await names.addresses(HOST)
 
     names.prefer(HOST, "192.0.2.3")
@@ -213,7 +213,7 @@ async def test_an_address_that_answered_is_tried_first_as_long_as_the_name_has_i
 
 async def test_one_that_was_first_anyway_is_not_held_to() -> None:
     clock, book = Clock(), Book("192.0.2.1", "192.0.2.2")
-    names = Names(book, clock)
+    names = DnsCache(book, clock)
     await names.addresses(HOST)
 
     names.prefer(HOST, "192.0.2.1")

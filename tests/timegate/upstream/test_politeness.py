@@ -12,7 +12,7 @@ from archives.source import Fetcher, Purpose, Reply, Request
 from tests.clock import in_virtual_time
 from tests.timegate.upstream.replies import FakeReply
 from tests.timegate.upstream.windows import most_beyond_the_bucket, most_in_any_span
-from timegate.upstream.politeness import Door, LocalLedger, polite
+from timegate.upstream.politeness import LocalRateLimiter, RequestQueue, rate_limited
 
 NEVER_MIND = Rate(requests=1e6, seconds=1, burst=1_000_000)
 
@@ -56,8 +56,10 @@ def at_the_door(
 ) -> tuple[Archive, Fetcher]:
     clock = asyncio.get_running_loop().time
     archive = Archive(clock, seconds)
-    door = Door(LocalLedger(Limits(memento, index, at_once, "test"), clock), at_once)
-    return archive, polite(archive, "a", door, patience)
+    door = RequestQueue(
+        LocalRateLimiter(Limits(memento, index, at_once, "test"), clock), at_once
+    )
+    return archive, rate_limited(archive, "a", door, patience)
 
 
 async def ask(fetch: Fetcher, purpose: Purpose = "memento") -> ArchiveError | None:
@@ -195,7 +197,7 @@ def test_who_was_already_waiting_does_not_go_after_a_429() -> None:
 def test_a_shorter_rest_does_not_end_a_longer_one() -> None:
     async def story() -> float:
         clock = asyncio.get_running_loop().time
-        ledger = LocalLedger(Limits(NEVER_MIND, NEVER_MIND, 1, "test"), clock)
+        ledger = LocalRateLimiter(Limits(NEVER_MIND, NEVER_MIND, 1, "test"), clock)
         await ledger.rest(100)
         await ledger.rest(1)
         return await ledger.resting()

@@ -18,10 +18,10 @@ from tests.timegate.upstream.raw_server import (
 )
 from timegate.upstream.fetcher import Timeouts
 from timegate.upstream.names import AddressBook, BoundedResolver, SystemResolver
-from timegate.upstream.pool import Settings, Surroundings, open_fetchers
-from timegate.upstream.trace import Exchange
+from timegate.upstream.pool import UpstreamEnvironment, UpstreamSettings, open_fetchers
+from timegate.upstream.trace import UpstreamExchange
 
-SETTINGS = Settings("mailto:test@example.org")
+SETTINGS = UpstreamSettings("mailto:test@example.org")
 BUSY = b"HTTP/1.1 429 No\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n"
 BROKEN = b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"
 
@@ -63,7 +63,7 @@ async def ask(fetch: Fetcher, url: str) -> int | ArchiveError:
 async def test_a_public_name_that_leads_to_a_private_address_is_not_connected_to(
     address: str,
 ) -> None:
-    around = Surroundings(resolver=lambda: Names(address))
+    around = UpstreamEnvironment(resolver=lambda: Names(address))
     async with serving(OK) as server:
         url = f"http://archive.example:{server.port}/"
         async with fetching(entry(server, timegate=url), surroundings=around) as fetch:
@@ -75,8 +75,8 @@ async def test_a_public_name_that_leads_to_a_private_address_is_not_connected_to
 
 
 async def test_an_operators_name_may_lead_to_a_private_address() -> None:
-    settings = Settings("mailto:test@example.org", allow_private=frozenset({"test"}))
-    around = Surroundings(resolver=lambda: Names("127.0.0.1"))
+    settings = UpstreamSettings("mailto:test@example.org", allow_private=frozenset({"test"}))
+    around = UpstreamEnvironment(resolver=lambda: Names("127.0.0.1"))
     async with serving(OK) as server:
         url = f"http://archive.example:{server.port}/"
         own = entry(server, timegate=url)
@@ -88,7 +88,7 @@ async def test_an_operators_name_may_lead_to_a_private_address() -> None:
 
 async def test_a_name_that_dns_does_not_answer_is_given_up() -> None:
     names = Names()
-    around = Surroundings(resolver=lambda: names)
+    around = UpstreamEnvironment(resolver=lambda: names)
     brief = Timeouts(connect=0.05)
     async with serving(OK) as server:
         url = f"http://archive.example:{server.port}/"
@@ -104,8 +104,8 @@ async def test_a_name_that_dns_does_not_answer_is_given_up() -> None:
 async def test_addresses_outlive_those_who_looked_them_up() -> None:
     book: AddressBook = {}
     names = Names("127.0.0.1")
-    around = Surroundings(resolver=lambda: names, addresses=book)
-    settings = Settings("mailto:test@example.org", allow_private=frozenset({"test"}))
+    around = UpstreamEnvironment(resolver=lambda: names, addresses=book)
+    settings = UpstreamSettings("mailto:test@example.org", allow_private=frozenset({"test"}))
     async with serving(OK) as server:
         url = f"http://archive.example:{server.port}/"
         for _ in range(2):
@@ -180,7 +180,7 @@ async def test_guests_of_a_host_that_is_not_asked_itself_share_too() -> None:
 
 async def test_a_dead_archive_costs_five_requests_and_then_none() -> None:
     clock = Clock()
-    around = Surroundings(clock=clock, chance=lambda: 0.0)
+    around = UpstreamEnvironment(clock=clock, chance=lambda: 0.0)
     async with serving(BROKEN) as dead, serving(OK) as alive:
         entries = [entry(dead, id="dead"), entry(alive, id="alive")]
         async with open_fetchers(entries, SETTINGS, around) as fetchers:
@@ -198,7 +198,7 @@ async def test_a_dead_archive_costs_five_requests_and_then_none() -> None:
 
 async def test_what_rests_costs_no_tokens() -> None:
     clock = Clock()
-    around = Surroundings(clock=clock, chance=lambda: 0.0)
+    around = UpstreamEnvironment(clock=clock, chance=lambda: 0.0)
     rationed = Limits(GENEROUS, Rate(6, 3600, burst=6), 4, "test")
     async with serving(*[BROKEN] * 5, OK) as server, serving(OK) as other:
         entries = [entry(server, id="a", limits=rationed), entry(other, id="b")]
@@ -211,8 +211,8 @@ async def test_what_rests_costs_no_tokens() -> None:
 
 
 async def test_every_exchange_is_written_down() -> None:
-    seen: list[Exchange] = []
-    around = Surroundings(record=seen.append, clock=Clock())
+    seen: list[UpstreamExchange] = []
+    around = UpstreamEnvironment(record=seen.append, clock=Clock())
     moved = b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n"
     async with (
         serving(moved, BUSY) as server,
@@ -228,8 +228,8 @@ async def test_every_exchange_is_written_down() -> None:
 
 
 async def test_a_body_that_breaks_off_is_written_down_with_its_status() -> None:
-    seen: list[Exchange] = []
-    around = Surroundings(record=seen.append)
+    seen: list[UpstreamExchange] = []
+    around = UpstreamEnvironment(record=seen.append)
     async with (
         serving(OK) as server,
         fetching(entry(server), surroundings=around) as fetch,
@@ -245,12 +245,12 @@ async def test_a_body_that_breaks_off_is_written_down_with_its_status() -> None:
 @pytest.mark.parametrize("contact", ["", "a\r\nX: y", "grüße@example.org"])
 def test_a_contact_that_fits_no_header_is_refused(contact: str) -> None:
     with pytest.raises(ValueError, match="contact"):
-        Settings(contact)
+        UpstreamSettings(contact)
 
 
 def test_a_senseless_patience_is_refused() -> None:
     with pytest.raises(ValueError, match="patience"):
-        Settings("mailto:a@example.org", patience=-1)
+        UpstreamSettings("mailto:a@example.org", patience=-1)
 
 
 async def test_nothing_is_left_open() -> None:

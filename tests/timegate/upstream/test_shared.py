@@ -9,23 +9,23 @@ from pathlib import Path
 
 from archives.model import Limits, Rate
 from tests.scenario import entry
-from timegate.upstream.shared import SharedLedgers, create_ledgers
+from timegate.upstream.shared import WorkerRateLimiters, create_rate_limits_file
 
 SLOW = Limits(Rate(1, 1000, 5), Rate(1, 1000, 2), 8, "a test")
 ENTRIES = [replace(entry(name), limits=SLOW) for name in ("a", "b")]
 
 
-def opened(path: Path) -> SharedLedgers:
-    return SharedLedgers(path, ENTRIES)
+def opened(path: Path) -> WorkerRateLimiters:
+    return WorkerRateLimiters(path, ENTRIES)
 
 
-async def taken(ledgers: SharedLedgers, name: str, times: int) -> int:
+async def taken(ledgers: WorkerRateLimiters, name: str, times: int) -> int:
     ledger = ledgers.of(next(e for e in ENTRIES if e.id == name))
     return sum([await ledger.take("memento") == 0.0 for _ in range(times)])
 
 
 def test_two_workers_together_send_no_more_than_one_may(tmp_path: Path) -> None:
-    create_ledgers(tmp_path / "ledgers", ENTRIES)
+    create_rate_limits_file(tmp_path / "ledgers", ENTRIES)
     one, other = opened(tmp_path / "ledgers"), opened(tmp_path / "ledgers")
 
     sent = asyncio.run(taken(one, "a", 3)) + asyncio.run(taken(other, "a", 10))
@@ -37,7 +37,7 @@ def test_two_workers_together_send_no_more_than_one_may(tmp_path: Path) -> None:
 
 
 def test_each_purpose_has_a_bucket_of_its_own(tmp_path: Path) -> None:
-    create_ledgers(tmp_path / "ledgers", ENTRIES)
+    create_rate_limits_file(tmp_path / "ledgers", ENTRIES)
     ledgers = opened(tmp_path / "ledgers")
     ledger = ledgers.of(ENTRIES[0])
 
@@ -54,7 +54,7 @@ def test_each_purpose_has_a_bucket_of_its_own(tmp_path: Path) -> None:
 
 
 def test_who_was_told_to_wait_tells_the_others(tmp_path: Path) -> None:
-    create_ledgers(tmp_path / "ledgers", ENTRIES)
+    create_rate_limits_file(tmp_path / "ledgers", ENTRIES)
     one, other = opened(tmp_path / "ledgers"), opened(tmp_path / "ledgers")
 
     asyncio.run(one.of(ENTRIES[0]).rest(60))
@@ -67,8 +67,8 @@ def test_who_was_told_to_wait_tells_the_others(tmp_path: Path) -> None:
 
 def test_tokens_come_back_with_time(tmp_path: Path) -> None:
     fast = [replace(entry("a"), limits=Limits(Rate(1000, 1, 1), Rate(1, 1, 1), 8, "a test"))]
-    create_ledgers(tmp_path / "ledgers", fast)
-    ledgers = SharedLedgers(tmp_path / "ledgers", fast)
+    create_rate_limits_file(tmp_path / "ledgers", fast)
+    ledgers = WorkerRateLimiters(tmp_path / "ledgers", fast)
     ledger = ledgers.of(fast[0])
 
     assert asyncio.run(ledger.take("memento")) == 0.0
@@ -79,7 +79,7 @@ def test_tokens_come_back_with_time(tmp_path: Path) -> None:
 
 def test_processes_that_take_at_once_take_each_token_once(tmp_path: Path) -> None:
     path = tmp_path / "ledgers"
-    create_ledgers(path, ENTRIES)
+    create_rate_limits_file(path, ENTRIES)
     program = (
         "import asyncio, pathlib, sys\n"
         "from tests.timegate.upstream.test_shared import opened, taken\n"

@@ -5,8 +5,8 @@ import ssl
 import pytest
 
 from archives.errors import ArchiveError, Misbehaved, Queued, Unreachable
-from timegate.upstream.answer import Broken
-from timegate.upstream.http1 import BrokenOff, Dropped
+from timegate.upstream.answer import BrokenResponse
+from timegate.upstream.http1 import BrokenOff, ConnectionDropped
 from timegate.upstream.names import UnknownName
 from timegate.upstream.translation import (
     FOREIGN,
@@ -22,8 +22,8 @@ UNTRUSTED = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")
 
 # What goes wrong, what becomes of it, and what a person reads.
 CASES: list[tuple[Exception, type[ArchiveError], str]] = [
-    (Broken("Invalid header token"), Misbehaved, "broken HTTP: Invalid header token"),
-    (Broken("a\r\nb" * 500), Misbehaved, "broken HTTP: a ba b"),
+    (BrokenResponse("Invalid header token"), Misbehaved, "broken HTTP: Invalid header token"),
+    (BrokenResponse("a\r\nb" * 500), Misbehaved, "broken HTTP: a ba b"),
     (
         ForbiddenAddress("127.0.0.1 is a private address"),
         Misbehaved,
@@ -43,7 +43,7 @@ CASES: list[tuple[Exception, type[ArchiveError], str]] = [
     ),
     (OSError("no number"), Unreachable, "no connection: no number"),
     (ConnectionResetError(), Unreachable, "no connection: ConnectionResetError"),
-    (Dropped("closed the connection"), Unreachable, "closed the connection"),
+    (ConnectionDropped("closed the connection"), Unreachable, "closed the connection"),
     (BrokenOff("closed the connection"), Unreachable, "no connection: closed the connection"),
     (TimeoutError("did not answer in time"), Unreachable, "did not answer in time"),
     (TimeoutError(), Unreachable, "took too long in all"),

@@ -12,15 +12,15 @@ from archives.model import ArchiveEntry, Closest, Memento
 from archives.registry import Registry
 from tests.scenario import FakeArchive, World
 from timegate.resolver import Deadlines
-from timegate.surroundings import Surroundings
-from timegate.verification import Looking, Verifier
+from timegate.surroundings import Neighbours
+from timegate.verification import MementoProbe, Verifier
 from timegate.web.answers import Answers
-from timegate.web.batch import Batch
+from timegate.web.batch import BatchResolve
 from timegate.web.dispatch import Dispatch
 from timegate.web.operations import Operations
 from timegate.web.resolve import Resolve
 from timegate.web.server import listening
-from timegate.web.timegate import TimeGate
+from timegate.web.timegate import TimeGateEndpoint
 
 QUICK = Deadlines(0.2, 0.5)
 
@@ -89,7 +89,7 @@ def entries(world: World, *extra: ArchiveEntry) -> Registry:
     return Registry([*known, *extra])
 
 
-def _looking(archive: FakeArchive) -> Looking:
+def _looking(archive: FakeArchive) -> MementoProbe:
     """Return how to look at a copy: it is there unless the archive has lost it."""
 
     async def look(memento: Memento) -> Closest | None:
@@ -129,7 +129,7 @@ async def serving(
     operations = Operations(
         registry, lambda name: {"name": name}, lambda: None, CollectorRegistry, "mailto:x@y.org"
     )
-    around = Surroundings(world.archives, NoLists(), frozenset())
+    around = Neighbours(world.archives, NoLists(), frozenset())
     dispatch = Dispatch(
         exact={
             "/archives": operations.archives,
@@ -139,12 +139,12 @@ async def serving(
             "/metrics": operations.metrics,
         },
         prefixes={
-            "/timegate/": TimeGate(answers, around),
+            "/timegate/": TimeGateEndpoint(answers, around),
             "/resolve/": resolve,
             "/archives/": operations.archive,
         },
         otherwise=resolve,
-        batch=Batch(resolve, body_deadline=0.3),
+        batch=BatchResolve(resolve, body_deadline=0.3),
     )
     async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)

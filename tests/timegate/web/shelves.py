@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from archives.adapters.warc import WarcArchive
 from archives.choice import second_of
-from archives.collection.index import Row
+from archives.collection.index import IndexRow
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry
 from archives.moment import Moment
@@ -21,10 +21,10 @@ from archives.warc.target import stamp_of
 from tests.fakes import an_entry
 from tests.scenario import World
 from tests.timegate.web.served import Site
-from timegate.shelf import Alone
+from timegate.shelf import CollectionResolver
 from timegate.web.answers import Answers
-from timegate.web.batch import Batch
-from timegate.web.collections import Collections, Holding
+from timegate.web.batch import BatchResolve
+from timegate.web.collections import Collections, OpenCollection
 from timegate.web.dispatch import Dispatch
 from timegate.web.resolve import Resolve
 from timegate.web.server import listening
@@ -38,27 +38,27 @@ OURS = f"{BASE}/collections/{ID}"
 class FakeShelf:
     """A `Shelf` that keeps its rows in a list; *trouble* is raised in place of an answer."""
 
-    rows: list[Row]
+    rows: list[IndexRow]
     id: str = ID
     trouble: ArchiveError | None = None
     lists: int = field(default=0)
 
-    def _of(self, url: str) -> list[Row]:
+    def _of(self, url: str) -> list[IndexRow]:
         if self.trouble is not None:
             raise self.trouble
         same = [row for row in self.rows if row.surt == surt(url)]
         return sorted(same, key=lambda row: (row.url != url, row.stamp))
 
-    async def nearest(self, url: str, at: Moment | None) -> Row | None:
+    async def nearest(self, url: str, at: Moment | None) -> IndexRow | None:
         rows = self._of(url)
         if at is None:
             return max(rows, key=lambda row: row.stamp, default=None)
         return min(rows, key=lambda row: abs(at.distance(second_of(row.stamp))), default=None)
 
-    async def at(self, url: str, stamp: str) -> Row | None:
+    async def at(self, url: str, stamp: str) -> IndexRow | None:
         return next((row for row in self._of(url) if row.stamp == stamp), None)
 
-    async def placed(self, url: str, at: Moment | None) -> Sequence[Row]:
+    async def placed(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
         found = await self.nearest(url, at)
         if found is None:
             return ()
@@ -67,25 +67,25 @@ class FakeShelf:
         after = [row for row in rows if row.stamp > found.stamp]
         return [found, *rows[:1], *before[-1:], *after[:1], *rows[-1:]]
 
-    async def listed(self, url: str) -> AsyncGenerator[Sequence[Row], None]:
+    async def listed(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
         self.lists += 1
         for row in sorted(self._of(url), key=lambda row: row.stamp):
             yield [row]
 
-    async def ranged(self, lower: str, upper: str) -> AsyncGenerator[Sequence[Row], None]:
+    async def ranged(self, lower: str, upper: str) -> AsyncGenerator[Sequence[IndexRow], None]:
         rows = sorted(self.rows, key=lambda row: (row.surt, row.stamp))
         yield [row for row in rows if lower <= row.surt < upper]
 
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
-    ) -> Row | None:
+    ) -> IndexRow | None:
         target, date = refers_to or (url, "")
         rows = [row for row in self._of(target) if row.mime != "warc/revisit"]
         dated = [row for row in rows if row.stamp == stamp_of(date)]
         return next((row for row in dated or rows if row.digest == digest), None)
 
 
-def rows_in(path: Path) -> list[Row]:
+def rows_in(path: Path) -> list[IndexRow]:
     """Return what an index would hold of the file at *path*."""
     with path.open("rb") as file:
         return [_row(found, path) for found in _captures(file)]
@@ -95,8 +95,8 @@ def _captures(file: BinaryIO) -> list[Capture]:
     return [found for found in captures_in(file) if isinstance(found, Capture)]
 
 
-def _row(found: Capture, path: Path) -> Row:
-    return Row(
+def _row(found: Capture, path: Path) -> IndexRow:
+    return IndexRow(
         found.stamp,
         found.url,
         found.mime,
@@ -136,14 +136,14 @@ async def shelving(shelf: FakeShelf, *unserved: ArchiveEntry) -> AsyncIterator[S
     registry = Registry([entry, *unserved])
     source = WarcArchive(entry, shelf)
     with ThreadPoolExecutor(2) as threads:
-        holding = Holding.of(shelf, source, threads)
+        holding = OpenCollection.of(shelf, source, threads)
         collections = Collections([holding], registry, BASE)
-        resolve = Resolve(Answers(Alone(source), registry, BASE), registry)
+        resolve = Resolve(Answers(CollectionResolver(source), registry, BASE), registry)
         dispatch = Dispatch(
             {"/collections": collections.overview},
             {"/collections/": collections},
             resolve,
-            Batch(resolve),
+            BatchResolve(resolve),
         )
         async with listening(dispatch, "127.0.0.1", 0) as port:
             yield Site(port, World())

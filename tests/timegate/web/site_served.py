@@ -9,20 +9,20 @@ from prometheus_client import CollectorRegistry
 from archives.model import ArchiveEntry
 from tests.scenario import FakeArchive, World
 from tests.timegate.web.served import QUICK, NoLists, Site, entries
-from timegate.desk import Desk
+from timegate.desk import Coalescer
 from timegate.resolver import Deadlines, Resolver
-from timegate.timemap import Lists
+from timegate.timemap import ArchiveLists
 from timegate.web.answers import Answers
-from timegate.web.batch import Batch
+from timegate.web.batch import BatchResolve
 from timegate.web.dispatch import Dispatch, Handler
-from timegate.web.everyone import Everyone
+from timegate.web.everyone import ExhaustiveResolver
 from timegate.web.memento_list import ListHandler
 from timegate.web.operations import Operations
 from timegate.web.resolve import Resolve
 from timegate.web.server import listening
 from timegate.web.site.archive_pages import ArchivePages
-from timegate.web.site.dressed import Dressed
-from timegate.web.site.following import MOST, Following, News
+from timegate.web.site.dressed import HtmlProblems
+from timegate.web.site.following import MOST, RunningSearches, SearchEvents
 from timegate.web.site.home import Home
 from timegate.web.site.static import static
 from timegate.web.site.timeline import Timeline
@@ -39,9 +39,9 @@ def unasked(_: str) -> Mapping[str, object]:
 class Watched(World):
     """A world whose news are told."""
 
-    def __init__(self, news: News, *archives: FakeArchive) -> None:
+    def __init__(self, news: SearchEvents, *archives: FakeArchive) -> None:
         super().__init__(*archives, deadlines=QUICK)
-        self.desk = Desk(self.archives, self.memory, news.observe)
+        self.desk = Coalescer(self.archives, self.memory, news.observe)
         self.resolver = Resolver(self.desk, self.memory, self.route, QUICK)
 
 
@@ -53,16 +53,16 @@ async def site(
     watchers: int = MOST,
 ) -> AsyncIterator[Site]:
     """Serve the pages as `timegate.app` wires them."""
-    news = News()
+    news = SearchEvents()
     world = Watched(news, *archives)
     registry = entries(world, *extra)
     answers = Answers(world.resolver, registry, "https://gate.example")
     resolve = Resolve(answers, registry)
     operations = Operations(registry, state, lambda: None, CollectorRegistry, None)
     pages = ArchivePages(registry, state, operations, answers.pages)
-    everyone = Everyone(answers, world.route, patience=0.5)
-    lists = Lists(world.archives, NoLists())
-    async with world.desk, Following(everyone, news, watchers) as following:
+    everyone = ExhaustiveResolver(answers, world.route, patience=0.5)
+    lists = ArchiveLists(world.archives, NoLists())
+    async with world.desk, RunningSearches(everyone, news, watchers) as following:
         home = Home(answers, registry, everyone, following)
         exact: dict[str, Handler] = {
             "/": home,
@@ -77,10 +77,10 @@ async def site(
             "/static/": static,
         }
         dispatch = Dispatch(
-            {path: Dressed(handler, answers.pages) for path, handler in exact.items()},
-            {path: Dressed(handler, answers.pages) for path, handler in prefixes.items()},
-            otherwise=Dressed(resolve, answers.pages),
-            batch=Batch(resolve),
+            {path: HtmlProblems(handler, answers.pages) for path, handler in exact.items()},
+            {path: HtmlProblems(handler, answers.pages) for path, handler in prefixes.items()},
+            otherwise=HtmlProblems(resolve, answers.pages),
+            batch=BatchResolve(resolve),
         )
         async with listening(dispatch, "127.0.0.1", 0) as port:
             yield Site(port, world)

@@ -12,9 +12,9 @@ from tests.scenario import World
 from tests.timegate.listings import ORIGINAL, FakeShelf, at, capture, captures
 from tests.timegate.web.served import QUICK, Seen, Site, entries
 from tests.timegate.web.test_timemap import Lister, body, lister
-from timegate.timemap import Lists
+from timegate.timemap import ArchiveLists
 from timegate.web.answers import Answers
-from timegate.web.batch import Batch
+from timegate.web.batch import BatchResolve
 from timegate.web.cdx import Captures, PywbCdx, WaybackCdx
 from timegate.web.dispatch import Dispatch, Handler
 from timegate.web.resolve import Resolve
@@ -27,10 +27,10 @@ IA = "/cdx/search/cdx"
 async def serving(*archives: Lister) -> AsyncIterator[Site]:
     world = World(*archives)
     registry = entries(world)
-    listed = Captures(Lists(world.archives, FakeShelf()), world.route, QUICK)
+    listed = Captures(ArchiveLists(world.archives, FakeShelf()), world.route, QUICK)
     resolve = Resolve(Answers(world.resolver, registry, ""), registry)
     exact: dict[str, Handler] = {IA: WaybackCdx(listed), "/cdx": PywbCdx(listed)}
-    dispatch = Dispatch(exact, {}, resolve, Batch(resolve))
+    dispatch = Dispatch(exact, {}, resolve, BatchResolve(resolve))
     async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
 

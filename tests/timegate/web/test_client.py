@@ -4,7 +4,7 @@ import pytest
 from multidict import CIMultiDict
 
 from timegate.networks import UNKNOWN, Networks
-from timegate.web.client import Clients
+from timegate.web.client import ClientAddresses
 
 PROXY = ("10.0.0.1", 4711)
 STRANGER = ("192.0.2.9", 4711)
@@ -31,7 +31,7 @@ STRANGER = ("192.0.2.9", 4711)
 def test_only_what_our_own_proxies_wrote_is_believed(
     peer: object, written: str, client: str
 ) -> None:
-    clients = Clients(Networks(["10.0.0.0/8"]))
+    clients = ClientAddresses(Networks(["10.0.0.0/8"]))
 
     address = clients.address(peer, CIMultiDict({"X-Forwarded-For": written}))
 
@@ -41,7 +41,7 @@ def test_only_what_our_own_proxies_wrote_is_believed(
 def test_fields_that_came_twice_are_one_list() -> None:
     fields = CIMultiDict([("X-Forwarded-For", "127.0.0.1"), ("X-Forwarded-For", "192.0.2.1")])
 
-    assert Clients(Networks(["10.0.0.0/8"])).address(PROXY, fields) == "192.0.2.1"
+    assert ClientAddresses(Networks(["10.0.0.0/8"])).address(PROXY, fields) == "192.0.2.1"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_fields_that_came_twice_are_one_list() -> None:
     ],
 )
 def test_the_standard_header_is_read_where_it_is_chosen(written: str, client: str) -> None:
-    clients = Clients(Networks(["10.0.0.0/8"]), "Forwarded")
+    clients = ClientAddresses(Networks(["10.0.0.0/8"]), "Forwarded")
     fields = CIMultiDict({"Forwarded": written, "X-Forwarded-For": "127.0.0.1"})
 
     assert clients.address(PROXY, fields) == client

@@ -8,14 +8,14 @@ from aiohttp import web
 
 from tests.scenario import World
 from tests.timegate.web.served import Site
-from timegate.web.call import Answer, Call
+from timegate.web.call import ClientRequest, Response
 from timegate.web.dispatch import Dispatch
 from timegate.web.forward import forwarded
 from timegate.web.server import listening
 
 
-async def _echo(call: Call) -> Answer:
-    return Answer(200, {}, call.rest.encode())
+async def _echo(call: ClientRequest) -> Response:
+    return Response(200, {}, call.rest.encode())
 
 
 async def _no_batch(request: web.BaseRequest) -> web.StreamResponse:

@@ -13,14 +13,14 @@ from aiohttp import web
 from tests.clock import Clock
 from tests.scenario import World
 from tests.timegate.web.served import Site
-from timegate.admission import Admission, Places
-from timegate.cold import Budgets
+from timegate.admission import Capacity, ConcurrencyLimit
+from timegate.cold import ClientQuotas
 from timegate.logs import Access
 from timegate.networks import Networks
-from timegate.web.call import Answer, Call, Stream
-from timegate.web.client import Clients
+from timegate.web.call import ClientRequest, Response, StreamingResponse
+from timegate.web.client import ClientAddresses
 from timegate.web.dispatch import Dispatch, Handler
-from timegate.web.doorway import Room, files_allow
+from timegate.web.doorway import ConnectionLimit, files_allow
 from timegate.web.guard import Client, Guard
 from timegate.web.server import bound, serving
 
@@ -34,15 +34,15 @@ class Slow:
         self.may_answer = asyncio.Event()
         self.asked = asyncio.Semaphore(0)
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: ClientRequest) -> Response:
         self.asked.release()
         await self.may_answer.wait()
-        return Answer(200, {}, call.rest.encode())
+        return Response(200, {}, call.rest.encode())
 
 
-async def _well(call: Call) -> Answer:
+async def _well(call: ClientRequest) -> Response:
     del call
-    return Answer(200, {}, b"ok")
+    return Response(200, {}, b"ok")
 
 
 async def _no_batch(request: web.BaseRequest) -> web.StreamResponse:
@@ -57,7 +57,10 @@ async def _until(true: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def guarded(
-    slow: Handler, guard: Guard, room: Room | None = None, log: list[Access] | None = None
+    slow: Handler,
+    guard: Guard,
+    room: ConnectionLimit | None = None,
+    log: list[Access] | None = None,
 ) -> AsyncIterator[Site]:
     dispatch = Dispatch(
         {"/healthz": _well},
@@ -74,8 +77,8 @@ async def guarded(
 
 async def test_what_is_too_much_is_refused_at_once_and_health_is_told_all_the_same() -> None:
     slow, refused = Slow(), list[str]()
-    places = Places(in_flight=1, queue=0)
-    guard = Guard(Admission(places), exempt=LOOPBACK, refused=refused.append)
+    places = Capacity(in_flight=1, queue=0)
+    guard = Guard(ConcurrencyLimit(places), exempt=LOOPBACK, refused=refused.append)
 
     async with guarded(slow, guard) as site, asyncio.TaskGroup() as group:
         first = group.create_task(site.ask("/slow/one"))
@@ -93,8 +96,8 @@ async def test_what_is_too_much_is_refused_at_once_and_health_is_told_all_the_sa
 
 async def test_who_has_its_share_gets_429_and_others_get_in() -> None:
     slow = Slow()
-    clients = Clients(LOOPBACK)
-    guard = Guard(Admission(Places(in_flight=4, queue=0)), clients=clients)
+    clients = ClientAddresses(LOOPBACK)
+    guard = Guard(ConcurrencyLimit(Capacity(in_flight=4, queue=0)), clients=clients)
 
     def from_client(site: Site, address: str) -> "asyncio.Task[int]":
         async def ask() -> int:
@@ -116,7 +119,7 @@ async def test_who_has_its_share_gets_429_and_others_get_in() -> None:
 
 async def test_a_place_is_free_again_when_the_client_has_left() -> None:
     slow = Slow()
-    admission = Admission(Places(in_flight=1, queue=0))
+    admission = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
     slow.may_answer.set()
 
     async with guarded(slow, Guard(admission)) as site:
@@ -127,15 +130,15 @@ async def test_a_place_is_free_again_when_the_client_has_left() -> None:
 
 
 def test_an_error_for_want_of_budget_becomes_429() -> None:
-    budgets = Budgets(30, 1, Clock())
+    budgets = ClientQuotas(30, 1, Clock())
     refused: list[str] = []
     guard = Guard(budgets=budgets, refused=refused.append)
     visit = guard.visit(guard_client(), patient=False)
     assert visit is not None
     visit.retry_after = 1.2
 
-    answer = guard.settled(Answer(502, {"Vary": "accept"}), visit)
-    found = guard.settled(Answer(302), visit)
+    answer = guard.settled(Response(502, {"Vary": "accept"}), visit)
+    found = guard.settled(Response(302), visit)
 
     assert answer.status == 429
     assert answer.headers["Retry-After"] == "2"
@@ -150,7 +153,7 @@ def guard_client() -> Client:
 
 async def test_who_has_too_many_connections_is_told_and_hung_up_on() -> None:
     slow, refused = Slow(), list[str]()
-    room = Room(per_client=2, refused=refused.append)
+    room = ConnectionLimit(per_client=2, refused=refused.append)
 
     async with guarded(slow, Guard(), room) as site:
         held = [await asyncio.open_connection("127.0.0.1", site.port) for _ in range(2)]
@@ -169,7 +172,7 @@ async def test_who_has_too_many_connections_is_told_and_hung_up_on() -> None:
 
 
 def test_connections_are_bounded_in_all_and_proxies_have_no_share() -> None:
-    room = Room(most=3, per_client=1, uncounted=LOOPBACK)
+    room = ConnectionLimit(most=3, per_client=1, uncounted=LOOPBACK)
 
     entered = [room.enter(a) for a in ("127.0.0.1", "127.0.0.1", "192.0.2.1", "192.0.2.2")]
     room.leave("127.0.0.1")
@@ -192,12 +195,17 @@ def test_other_files_take_half_of_what_there_is_at_most() -> None:
 
 
 def test_where_few_may_come_few_come_at_once() -> None:
-    assert [Room(most=most).at_a_turn for most in (4, 16, 32, 10_000)] == [1, 2, 4, 8]
+    assert [ConnectionLimit(most=most).at_a_turn for most in (4, 16, 32, 10_000)] == [
+        1,
+        2,
+        4,
+        8,
+    ]
 
 
 async def test_who_says_nothing_makes_room_for_who_comes_when_there_is_none_left() -> None:
     refused: list[str] = []
-    room = Room(most=2, soon=0.0, refused=refused.append)
+    room = ConnectionLimit(most=2, soon=0.0, refused=refused.append)
 
     async with guarded(Slow(), Guard(), room) as site:
         held = [await asyncio.open_connection("127.0.0.1", site.port) for _ in range(2)]
@@ -221,7 +229,7 @@ async def test_who_says_nothing_makes_room_for_who_comes_when_there_is_none_left
 
 async def test_who_came_just_now_need_not_have_said_anything() -> None:
     refused: list[str] = []
-    room = Room(most=1, soon=60.0, refused=refused.append)
+    room = ConnectionLimit(most=1, soon=60.0, refused=refused.append)
 
     async with guarded(Slow(), Guard(), room) as site:
         _, writer = await asyncio.open_connection("127.0.0.1", site.port)
@@ -254,11 +262,15 @@ async def test_a_body_that_is_read_slowly_holds_a_place_of_its_own() -> None:
         await go_on.wait()
         yield b"two"
 
-    async def handler(call: Call) -> Answer | Stream:
-        return Stream(200, {}, body()) if call.rest.startswith("long") else Answer(200)
+    async def handler(call: ClientRequest) -> Response | StreamingResponse:
+        return (
+            StreamingResponse(200, {}, body())
+            if call.rest.startswith("long")
+            else Response(200)
+        )
 
-    admission = Admission(Places(in_flight=1, queue=0))
-    guard = Guard(admission, streams=Admission(Places(in_flight=1, queue=0)))
+    admission = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
+    guard = Guard(admission, streams=ConcurrencyLimit(Capacity(in_flight=1, queue=0)))
 
     async with guarded(handler, guard) as site, asyncio.TaskGroup() as group:
         first = group.create_task(site.ask("/slow/long"))
@@ -279,12 +291,12 @@ async def test_a_body_that_is_read_slowly_holds_a_place_of_its_own() -> None:
 async def test_no_list_is_begun_that_there_is_no_place_for() -> None:
     asked: list[str] = []
 
-    async def handler(call: Call) -> Answer:
+    async def handler(call: ClientRequest) -> Response:
         asked.append(call.rest)
-        return Answer(200)
+        return Response(200)
 
-    streams = Admission(Places(in_flight=1, queue=0))
-    guard = Guard(Admission(), streams=streams)
+    streams = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
+    guard = Guard(ConcurrencyLimit(), streams=streams)
 
     async with guarded(handler, guard) as site:
         await streams.enter("somebody")
@@ -299,8 +311,8 @@ async def test_no_list_is_begun_that_there_is_no_place_for() -> None:
 
 
 async def test_who_watches_for_hours_takes_no_place_from_long_bodies() -> None:
-    streams = Admission(Places(in_flight=1, queue=0))
-    guard = Guard(Admission(), streams=streams)
+    streams = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
+    guard = Guard(ConcurrencyLimit(), streams=streams)
 
     assert await guard.enter_stream(guard_client(), "/monitor") is None
     assert streams.in_flight == 0
@@ -331,8 +343,11 @@ async def test_many_requests_at_once_all_get_in() -> None:
     slow = Slow()
     slow.may_answer.set()
 
-    many = Room(per_client=200)
-    async with guarded(slow, Guard(Admission()), many) as site, asyncio.TaskGroup() as group:
+    many = ConnectionLimit(per_client=200)
+    async with (
+        guarded(slow, Guard(ConcurrencyLimit()), many) as site,
+        asyncio.TaskGroup() as group,
+    ):
         tasks = [group.create_task(site.ask(f"/slow/{n}")) for n in range(100)]
 
     assert [task.result().body for task in tasks] == [str(n).encode() for n in range(100)]

@@ -14,7 +14,7 @@ from archives.registry import Registry
 from archives.source import Request
 from tests import warcs
 from tests.timegate.web.shelves import BASE, OURS, FakeShelf, entry_of, shelf_of
-from timegate.web.collections import Collections, Holding
+from timegate.web.collections import Collections, OpenCollection
 from timegate.web.local_fetcher import LocalFetcher
 
 URL = "http://example.com/"
@@ -26,7 +26,7 @@ RAW = f"{OURS}/{STAMP}id_/{URL}"
 async def fetching(shelf: FakeShelf) -> AsyncIterator[LocalFetcher]:
     entry = entry_of()
     with ThreadPoolExecutor(1) as threads:
-        holding = Holding.of(shelf, WarcArchive(entry, shelf), threads)
+        holding = OpenCollection.of(shelf, WarcArchive(entry, shelf), threads)
         collections = Collections([holding], Registry([entry]), BASE)
         yield LocalFetcher("mine", collections, BASE)
 

@@ -15,10 +15,10 @@ from archives.moment import Moment
 from archives.reading import Malformed
 from tests.scenario import NEVER, FakeArchive, World
 from tests.timegate.web.served import QUICK, NoLists, Site, entries
-from timegate.surroundings import Surroundings
-from timegate.timemap import Names
+from timegate.surroundings import Neighbours
+from timegate.timemap import TimeMapLinks
 from timegate.web.answers import Answers
-from timegate.web.batch import Batch
+from timegate.web.batch import BatchResolve
 from timegate.web.dispatch import Dispatch, Handler
 from timegate.web.memento import ApiHandler, MementoHandler, read_stamp
 from timegate.web.memento_formats import MEMGATOR, Described
@@ -45,16 +45,14 @@ async def serving(
     world = World(*archives, deadlines=QUICK)
     registry = entries(world)
     answers = Answers(world.resolver, registry, "https://gate.example")
-    around = Surroundings(
-        world.archives, NoLists(), frozenset(world.archives if listed else ())
-    )
+    around = Neighbours(world.archives, NoLists(), frozenset(world.archives if listed else ()))
     resolve = Resolve(answers, registry)
     prefixes: dict[str, Handler] = {
         "/memento/": MementoHandler(answers, around, old_redirects=old_redirects),
         "/api/": ApiHandler(answers, around, old_redirects=old_redirects),
         "/list/": ListHandler(answers, world.route, patience=0.5),
     }
-    dispatch = Dispatch({}, prefixes, resolve, Batch(resolve))
+    dispatch = Dispatch({}, prefixes, resolve, BatchResolve(resolve))
     async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
 
@@ -376,7 +374,7 @@ def test_a_copy_nobody_can_be_led_to_is_not_described() -> None:
     chosen = Memento(CLOSEST, "http://a/1", URL, "a")
     first = Memento(FIVE[0], "javascript:x", URL, "a")
 
-    described = Described.of(Names.of(URL, "http://g"), chosen, {"first": first})
+    described = Described.of(TimeMapLinks.of(URL, "http://g"), chosen, {"first": first})
 
     assert list(described.roles) == ["closest"]
 
@@ -385,7 +383,7 @@ def test_one_address_with_two_dates_has_the_one_of_the_copy() -> None:
     chosen = Memento(CLOSEST, "http://a/1", URL, "a")
     first = chosen._replace(stamp=FIVE[0])
 
-    described = Described.of(Names.of(URL, "http://g"), chosen, {"first": first})
+    described = Described.of(TimeMapLinks.of(URL, "http://g"), chosen, {"first": first})
 
     assert described.roles == {"closest": chosen}
 
@@ -396,7 +394,7 @@ def test_one_address_with_two_dates_has_the_one_of_the_copy() -> None:
 )
 def test_leap_seconds_and_fractions_are_whole_seconds(stamp: str, written: str) -> None:
     described = Described.of(
-        Names.of(URL, "http://g"), Memento(stamp, "http://a/1", URL, "a"), {}
+        TimeMapLinks.of(URL, "http://g"), Memento(stamp, "http://a/1", URL, "a"), {}
     )
 
     body = json.loads(MEMGATOR["json"](described))
@@ -411,7 +409,7 @@ def test_leap_seconds_and_fractions_are_whole_seconds(stamp: str, written: str) 
     original=st.text().map("http://example.org/{}".format),
 )
 def test_no_address_breaks_out_of_its_format(uri: str, original: str) -> None:
-    names = Names.of(original, "https://gate.example")
+    names = TimeMapLinks.of(original, "https://gate.example")
     described = Described.of(names, Memento(CLOSEST, uri, original, "a"), {})
     written = {name: write(described) for name, write in MEMGATOR.items()}
 

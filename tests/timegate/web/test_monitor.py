@@ -6,16 +6,16 @@ import json
 from archives.errors import Unreachable
 from archives.model import Closest, Memento
 from timegate.resolution import Attempt
-from timegate.web.call import Answer, Call, Stream
+from timegate.web.call import ClientRequest, Response, StreamingResponse
 from timegate.web.monitor import Monitor
 
 URL = "http://example.org/secret"
 FOUND = Closest(Memento("20160101000000", "http://a/m", URL, "a"), "timegate")
 
 
-async def watching(monitor: Monitor) -> Stream:
-    stream = await monitor(Call("GET", "", {}))
-    assert isinstance(stream, Stream)
+async def watching(monitor: Monitor) -> StreamingResponse:
+    stream = await monitor(ClientRequest("GET", "", {}))
+    assert isinstance(stream, StreamingResponse)
     assert await anext(stream.chunks) == b": watching\n\n"
     return stream
 
@@ -60,9 +60,9 @@ async def test_only_so_many_may_watch() -> None:
     monitor = Monitor()
     streams = [await watching(monitor) for _ in range(16)]
 
-    refused = await monitor(Call("GET", "", {}))
+    refused = await monitor(ClientRequest("GET", "", {}))
 
-    assert isinstance(refused, Answer)
+    assert isinstance(refused, Response)
     assert refused.status == 503
     for stream in streams:
         await stream.chunks.aclose()

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from timegate.web.call import Call
+from timegate.web.call import ClientRequest
 from timegate.web.openapi import OpenApi, description
 
 DESCRIBED = json.loads(json.dumps(description("https://timegate.example.org")))
@@ -24,7 +24,7 @@ def test_every_part_of_a_path_is_a_parameter(path: str) -> None:
 
 
 async def test_it_is_answered_as_what_it_is() -> None:
-    answer = await OpenApi("https://timegate.example.org")(Call("GET", "", {}))
+    answer = await OpenApi("https://timegate.example.org")(ClientRequest("GET", "", {}))
 
     assert answer.status == 200
     assert answer.headers["Content-Type"].startswith("application/vnd.oai.openapi+json")

@@ -8,11 +8,11 @@ from prometheus_client import CollectorRegistry
 
 from archives.registry import Registry
 from tests.scenario import entry
-from timegate.web.call import Answer, Call
+from timegate.web.call import ClientRequest, Response
 from timegate.web.operations import Condition, Operations
 
 
-async def readiness(condition: Condition, trouble: str | None = None) -> Answer:
+async def readiness(condition: Condition, trouble: str | None = None) -> Response:
     operations = Operations(
         Registry([entry("well"), entry("dead")]),
         lambda name: {"breaker": "open" if name == "dead" else "closed"},
@@ -21,7 +21,7 @@ async def readiness(condition: Condition, trouble: str | None = None) -> Answer:
         None,
         lambda: condition,
     )
-    return await operations.readiness(Call("GET", "", CIMultiDict()))
+    return await operations.readiness(ClientRequest("GET", "", CIMultiDict()))
 
 
 @pytest.mark.parametrize(

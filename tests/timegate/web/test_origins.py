@@ -10,7 +10,7 @@ from tests.timegate.web.served import Site
 from timegate.app import running
 from timegate.config import BadConfig, load_config
 from timegate.demo import demo_config
-from timegate.lasting import Lasting
+from timegate.lasting import ProcessState
 from timegate.web.origins import Origins
 from timegate.web.server import listening
 
@@ -65,7 +65,7 @@ async def test_copies_of_local_collections_are_at_the_other_origin(tmp_path: Pat
     config = demo_config(tmp_path)
     config = type(config)(config.registry, base_url=GATE, replay_url=REPLAY)
     async with (
-        Lasting() as lasting,
+        ProcessState() as lasting,
         running(config, GATE, lasting=lasting) as app,
         listening(app.dispatch, "127.0.0.1", 0) as port,
     ):

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.web.sending import Patience
+from timegate.web.sending import ClientDeadline
 
 
 async def _reads(octets: int, seconds: float, times: int) -> None:
-    patience = Patience()
+    patience = ClientDeadline()
     for _ in range(times):
         async with patience.of(octets):
             await asyncio.sleep(seconds)
@@ -34,7 +34,7 @@ def test_who_is_slower_is_cut_off(octets: int, seconds: float, times: int) -> No
 
 def test_what_is_saved_up_can_be_bounded() -> None:
     async def story(most: float) -> None:
-        patience = Patience(most=most)
+        patience = ClientDeadline(most=most)
         async with patience.of(1024 * 1024):
             pass
         async with patience.of(1024):

@@ -11,9 +11,9 @@ from archives.model import Closest, Memento, Relation
 from archives.moment import Moment
 from tests.timegate.resolutions import PAGE, REGISTRY
 from timegate.policies import NOTHING_CHOSEN
-from timegate.resolution import Attempt, Policy, Query, Resolution
+from timegate.resolution import Attempt, Preferences, Query, Resolution
 from timegate.web.answers import Answers
-from timegate.web.call import Answer
+from timegate.web.call import Response
 from timegate.web.patterns import Patterns
 
 HERE = "https://gate.example"
@@ -51,10 +51,10 @@ QUERIES = some.builds(
     syntax=some.sampled_from(["strict", "repaired"]),
     diagnostics=some.sampled_from([(), ("missing-z",)]),
 )
-POLICIES = some.sampled_from([NOTHING_CHOSEN, NOTHING_CHOSEN, Policy(precision="day")])
+POLICIES = some.sampled_from([NOTHING_CHOSEN, NOTHING_CHOSEN, Preferences(precision="day")])
 
 
-def resolution(query: Query, policy: Policy, found: Closest) -> Resolution:
+def resolution(query: Query, policy: Preferences, found: Closest) -> Resolution:
     best = Attempt(found.memento.archive, found, 0.0, query.original)
     return Resolution(query, policy, best, (), (best,))
 
@@ -65,7 +65,7 @@ RESOLUTIONS = some.builds(resolution, QUERIES, POLICIES, OUTCOMES)
 class Nobody:
     """Asks nobody: these answers are written for what was found."""
 
-    async def resolve(self, query: Query, policy: Policy) -> Resolution:
+    async def resolve(self, query: Query, policy: Preferences) -> Resolution:
         return Resolution(query, policy, None, (), ())
 
 
@@ -77,7 +77,7 @@ def patterned() -> Answers:
     return Answers(Nobody(), REGISTRY, HERE, patterns=Patterns(REGISTRY))
 
 
-def redirected(answers: Answers, found: Resolution) -> Answer:
+def redirected(answers: Answers, found: Resolution) -> Response:
     return answers.redirect(found, vary="accept-datetime")
 
 

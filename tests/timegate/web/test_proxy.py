@@ -16,7 +16,7 @@ from tests.fakes import Canned, FakeFetcher, FakeReply
 from tests.scenario import FakeArchive, World
 from tests.timegate.web.served import QUICK, Seen, Site, entries
 from timegate.web.answers import Answers
-from timegate.web.batch import Batch
+from timegate.web.batch import BatchResolve
 from timegate.web.dispatch import Dispatch
 from timegate.web.proxy import Proxy
 from timegate.web.resolve import Resolve
@@ -77,7 +77,7 @@ async def proxying(
     resolve = Resolve(answers, registry)
     fetchers = dict.fromkeys(world.archives, fetcher)
     proxy = Proxy(answers, registry, fetchers, most)
-    dispatch = Dispatch({}, {"/memento/proxy/": proxy}, resolve, Batch(resolve))
+    dispatch = Dispatch({}, {"/memento/proxy/": proxy}, resolve, BatchResolve(resolve))
     async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
 

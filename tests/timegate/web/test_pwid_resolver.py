@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 from tests.scenario import FakeArchive, World
 from tests.timegate.web.served import QUICK, entries
 from timegate.web.answers import Answers
-from timegate.web.call import Answer, Call, Declined
+from timegate.web.call import ClientRequest, EarlyResponse, Response
 from timegate.web.pwid_resolver import PwidResolver
 from timegate.web.resolve import Resolve
 
@@ -22,15 +22,15 @@ STRICT = RAW.replace("?", "%3F")
 
 async def ask(
     query: str, headers: Mapping[str, str] | None = None, *, holds: str = URL
-) -> Answer:
+) -> Response:
     world = World(FakeArchive("a", 0.0, (STAMP,), holds=holds), deadlines=QUICK)
     registry = entries(world)
     answers = Answers(world.resolver, registry, "https://gate.example")
     resolver = PwidResolver(Resolve(answers, registry))
     async with world.desk:
         try:
-            return await resolver(Call("GET", query, CIMultiDict(headers or {})))
-        except Declined as declined:
+            return await resolver(ClientRequest("GET", query, CIMultiDict(headers or {})))
+        except EarlyResponse as declined:
             return declined.answer
 
 

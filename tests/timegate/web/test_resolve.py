@@ -7,7 +7,7 @@ import pytest
 from archives.model import ArchiveEntry
 from tests.scenario import LIMITS, FakeArchive
 from tests.timegate.web.served import serving
-from timegate.resolution import Policy
+from timegate.resolution import Preferences
 from timegate.web.resolve import Resolve
 
 EXACT = "20160122112029"
@@ -220,7 +220,7 @@ async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:
 class Failing(Resolve):
     """A `Resolve` that fails at some identifiers, unforeseen."""
 
-    async def line(self, text: str, policy: Policy) -> bytes:
+    async def line(self, text: str, policy: Preferences) -> bytes:
         if "broken" in text:
             raise OverflowError("http://secret.example/")
         return await super().line(text, policy)

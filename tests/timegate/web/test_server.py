@@ -8,7 +8,7 @@ from aiohttp import web
 
 from tests.scenario import FakeArchive, World
 from tests.timegate.web.served import Site, serving
-from timegate.web.call import Answer, Call
+from timegate.web.call import ClientRequest, Response
 from timegate.web.dispatch import Dispatch
 from timegate.web.server import listening
 
@@ -132,7 +132,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     assert b" 408 " in answer
 
 
-async def _never(call: Call) -> Answer:
+async def _never(call: ClientRequest) -> Response:
     raise AssertionError(call)
 
 
@@ -141,10 +141,10 @@ async def _never_batch(request: web.BaseRequest) -> web.StreamResponse:
 
 
 async def test_what_is_kept_whole_is_not_given_to_who_wants_a_part() -> None:
-    async def handler(call: Call) -> Answer:
+    async def handler(call: ClientRequest) -> Response:
         if call.header("Range"):
-            return Answer(206, {}, b"o")
-        return Answer(200, {}, b"whole", 60.0)
+            return Response(206, {}, b"o")
+        return Response(200, {}, b"whole", 60.0)
 
     async def no_batch(request: web.BaseRequest) -> web.StreamResponse:
         raise AssertionError(request)

@@ -26,7 +26,7 @@ from timegate.web.dispatch import Dispatch
 from timegate.web.operations import Operations
 from timegate.web.server import listening
 from timegate.web.site.archive_pages import ArchivePages
-from timegate.web.site.checks import PATH, Checks, Run
+from timegate.web.site.checks import PATH, ArchiveChecks, Run
 from timegate.web.site.pages import Pages
 
 ORIGIN = "https://gate.example"
@@ -43,7 +43,7 @@ def a_report(name: str = "a") -> Report:
 async def site(file: Path, run: Run | None = None) -> AsyncIterator[Site]:
     registry = Registry((HELD, INDEX_ONLY, OTHER))
     operations = Operations(registry, unasked, lambda: None, CollectorRegistry, None)
-    async with Checks(file, registry, f"{ORIGIN}/", run) as checks:
+    async with ArchiveChecks(file, registry, f"{ORIGIN}/", run) as checks:
         pages = ArchivePages(registry, unasked, operations, Pages(ORIGIN), checks)
         dispatch = Dispatch(
             {}, {"/archives/": pages.one}, pages.all, checks, posts={PATH: checks}

@@ -8,7 +8,7 @@ from multidict import CIMultiDict
 from tests.scenario import FakeArchive, World
 from tests.timegate.web.served import QUICK, entries
 from timegate.web.answers import Answers
-from timegate.web.call import Answer, Call, Declined
+from timegate.web.call import ClientRequest, EarlyResponse, Response
 from timegate.web.thttp import Thttp
 
 STAMP = "20160122112029"
@@ -24,19 +24,21 @@ HOLDS = FakeArchive("a", 0.0, (STAMP,))
 BROWSER = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 
 
-async def ask(rest: str, *archives: FakeArchive, accept: str = "", prefer: str = "") -> Answer:
+async def ask(
+    rest: str, *archives: FakeArchive, accept: str = "", prefer: str = ""
+) -> Response:
     world = World(*(archives or (HOLDS,)), deadlines=QUICK)
     registry = entries(world)
     thttp = Thttp(Answers(world.resolver, registry, "https://gate.example"), registry)
     headers = CIMultiDict({"Accept": accept, "Prefer": prefer})
     async with world.desk:
         try:
-            return await thttp(Call("GET", rest, headers))
-        except Declined as declined:
+            return await thttp(ClientRequest("GET", rest, headers))
+        except EarlyResponse as declined:
             return declined.answer
 
 
-def lines(answer: Answer) -> list[str]:
+def lines(answer: Response) -> list[str]:
     assert answer.headers["Content-Type"].startswith("text/uri-list")
     comment, *rest = answer.body.decode().split("\r\n")
     assert comment.startswith("# ")

@@ -11,13 +11,13 @@ from archives.model import Memento
 from tests.scenario import FakeArchive, World
 from tests.timegate.listings import ORIGINAL, FakeShelf, Listing, capture, captures
 from tests.timegate.web.served import QUICK, Site, entries
-from timegate.timemap import Lists
+from timegate.timemap import ArchiveLists
 from timegate.web.answers import Answers
-from timegate.web.batch import Batch
+from timegate.web.batch import BatchResolve
 from timegate.web.dispatch import Dispatch
 from timegate.web.resolve import Resolve
 from timegate.web.server import listening
-from timegate.web.timemap import TimeMap
+from timegate.web.timemap import TimeMapEndpoint
 
 
 @dataclass
@@ -40,10 +40,12 @@ def lister(name: str, *script: Sequence[Memento] | float | Exception) -> Lister:
 async def serving(*archives: Lister, shelf: FakeShelf | None = None) -> AsyncIterator[Site]:
     world = World(*archives)
     registry = entries(world)
-    lists = Lists(world.archives, shelf or FakeShelf())
-    timemap = TimeMap(lists, world.route, registry, lambda: "https://gate.example", QUICK)
+    lists = ArchiveLists(world.archives, shelf or FakeShelf())
+    timemap = TimeMapEndpoint(
+        lists, world.route, registry, lambda: "https://gate.example", QUICK
+    )
     resolve = Resolve(Answers(world.resolver, registry, ""), registry)
-    dispatch = Dispatch({}, {"/timemap/": timemap}, resolve, Batch(resolve))
+    dispatch = Dispatch({}, {"/timemap/": timemap}, resolve, BatchResolve(resolve))
     async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
 

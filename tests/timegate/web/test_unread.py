@@ -11,32 +11,32 @@ from aiohttp import web
 
 from tests.scenario import World
 from tests.timegate.web.served import Site, entries
-from timegate.admission import Admission, Places
+from timegate.admission import Capacity, ConcurrencyLimit
 from timegate.app import running
 from timegate.config import Config
 from timegate.demo import demo_config
-from timegate.lasting import Lasting
+from timegate.lasting import ProcessState
 from timegate.settings import LimitsSection
 from timegate.web.answers import Answers
-from timegate.web.batch import Batch
-from timegate.web.call import Answer, Call, Stream
+from timegate.web.batch import BatchResolve
+from timegate.web.call import ClientRequest, Response, StreamingResponse
 from timegate.web.dispatch import Batch as Posted
 from timegate.web.dispatch import Dispatch
 from timegate.web.guard import Guard
 from timegate.web.resolve import Resolve
-from timegate.web.sending import Patience, streamed
+from timegate.web.sending import ClientDeadline, streamed
 from timegate.web.server import bound, listening, serving
 
 LONG = b"no identifier " + b"x" * 900 + b"\n"
 GRACE = 0.3
 
 
-async def _nothing(call: Call) -> Answer:
-    return Answer(404, {}, call.rest.encode())
+async def _nothing(call: ClientRequest) -> Response:
+    return Response(404, {}, call.rest.encode())
 
 
 @asynccontextmanager
-async def posted(batch: Posted, admission: Admission) -> AsyncIterator[Site]:
+async def posted(batch: Posted, admission: ConcurrencyLimit) -> AsyncIterator[Site]:
     """Serve *batch* at ``POST /resolve``."""
     dispatch = Dispatch({}, {}, _nothing, batch, guard=Guard(admission))
     with bound("127.0.0.1", 0) as place:
@@ -56,7 +56,7 @@ async def unread(site: Site, body: bytes) -> socket.socket:
     return client
 
 
-async def _free(admission: Admission) -> None:
+async def _free(admission: ConcurrencyLimit) -> None:
     while admission.in_flight:  # noqa: ASYNC110 -- nothing tells of it
         await asyncio.sleep(0.01)
 
@@ -65,8 +65,8 @@ async def test_a_batch_that_is_not_read_gives_its_place_back() -> None:
     world = World()
     registry = entries(world)
     answers = Answers(world.resolver, registry, "https://gate.example")
-    batch = Batch(Resolve(answers, registry), grace=GRACE)
-    admission = Admission(Places(in_flight=1, queue=0))
+    batch = BatchResolve(Resolve(answers, registry), grace=GRACE)
+    admission = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
 
     async with posted(batch, admission) as site:
         with await unread(site, LONG * 1000) as client:
@@ -101,9 +101,11 @@ async def test_an_answer_whose_end_is_not_read_gives_its_place_back_too() -> Non
 
     async def batch(request: web.BaseRequest) -> web.StreamResponse:
         octets = int(await request.read())
-        return await streamed(request, Stream(200, {}, body(octets)), Patience(GRACE, 1e9))
+        return await streamed(
+            request, StreamingResponse(200, {}, body(octets)), ClientDeadline(GRACE, 1e9)
+        )
 
-    admission = Admission(Places(in_flight=400, queue=0))
+    admission = ConcurrencyLimit(Capacity(in_flight=400, queue=0))
 
     async with posted(batch, admission) as site:
         with ExitStack() as clients:
@@ -119,7 +121,7 @@ async def test_readyz_and_the_metrics_tell_of_places_that_batches_hold(tmp_path:
     config = Config(demo.registry, limits=limits, queue_wait=0.1)
 
     async with (
-        Lasting() as lasting,
+        ProcessState() as lasting,
         running(config, "http://gate.example", lasting=lasting) as app,
         listening(app.dispatch, "127.0.0.1", 0) as port,
     ):

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from timegate.web.call import Answer, Call
+from timegate.web.call import ClientRequest, Response
 from timegate.web.visitors import robots, unbidden
 
 
-def call(rest: str) -> Call:
-    return Call("GET", rest, {})
+def call(rest: str) -> ClientRequest:
+    return ClientRequest("GET", rest, {})
 
 
 class Resolver:
@@ -18,9 +18,9 @@ class Resolver:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def __call__(self, asked: Call) -> Answer:
+    async def __call__(self, asked: ClientRequest) -> Response:
         self.asked.append(asked.rest)
-        return Answer(302)
+        return Response(302)
 
 
 async def test_crawlers_may_read_the_front_page_only() -> None:
@@ -39,7 +39,7 @@ async def test_a_file_that_stands_alone_is_asked_of_nobody(rest: str) -> None:
 
     answer = await unbidden(resolver)(call(rest))
 
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Response)
     assert (answer.status, resolver.asked) == (404, [])
     assert f"http://{rest.partition('?')[0]}/" in json.loads(answer.body)["detail"]
 

@@ -10,13 +10,13 @@ import pytest
 from archives.registry import Registry
 from tests.scenario import FakeArchive, World
 from tests.timegate.web.served import QUICK, NoLists, Site, entries
-from timegate.surroundings import Surroundings
+from timegate.surroundings import Neighbours
 from timegate.web.answers import Answers
-from timegate.web.batch import Batch
+from timegate.web.batch import BatchResolve
 from timegate.web.dispatch import Dispatch
 from timegate.web.resolve import Resolve
 from timegate.web.server import listening
-from timegate.web.timegate import TimeGate
+from timegate.web.timegate import TimeGateEndpoint
 from timegate.web.wayback import Availability, Web
 
 URL = "http://example.org/"
@@ -33,12 +33,12 @@ async def serving(*archives: FakeArchive) -> AsyncIterator[Site]:
     registry = Registry(known) if known else entries(world)
     answers = Answers(world.resolver, registry, HERE)
     resolve = Resolve(answers, registry)
-    timegate = TimeGate(answers, Surroundings(world.archives, NoLists(), frozenset()))
+    timegate = TimeGateEndpoint(answers, Neighbours(world.archives, NoLists(), frozenset()))
     dispatch = Dispatch(
         {"/wayback/available": Availability(answers, registry)},
         {"/web/": Web(answers, timegate)},
         resolve,
-        Batch(resolve),
+        BatchResolve(resolve),
     )
     async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)

@@ -17,7 +17,7 @@ from timegate.conformance.finding import (
     each,
     passed,
 )
-from timegate.conformance.said import MementoLink, Said
+from timegate.conformance.said import MementoLink, ParsedResponse
 from timegate.conformance.sights import documents, gate_answers, mementos
 
 
@@ -25,11 +25,11 @@ from timegate.conformance.sights import documents, gate_answers, mementos
 def timegate_dates_as_the_timemap_does(facts: Facts) -> Finding:
     """The TimeGate's links date mementos as the TimeMap does."""
 
-    def plain(said: Said) -> list[MementoLink]:
+    def plain(said: ParsedResponse) -> list[MementoLink]:
         # What first and last lead to is another check's business (A-8).
         return [m for m in said.mementos if not m.order and m.stamp and facts.listed(m.uri)]
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return next(
             (
                 f"{m.uri} is of {m.stamp}, by the TimeMap of {facts.listed(m.uri)}"
@@ -52,7 +52,7 @@ def memento_datetime_is_the_timemaps(facts: Facts) -> Finding:
     if not known:
         raise NotApplicable("no memento that was reached is in a TimeMap")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         listed = facts.listed(said.url)
         return None if said.stamp == listed else f"{said.stamp}, by the TimeMap {listed}"
 
@@ -63,14 +63,14 @@ def memento_datetime_is_the_timemaps(facts: Facts) -> Finding:
 def memento_datetime_is_that_of_its_link(facts: Facts) -> Finding:
     """A memento that links itself does so with its own Memento-Datetime."""
 
-    def dates(said: Said) -> set[str]:
+    def dates(said: ParsedResponse) -> set[str]:
         return {m.stamp for m in said.mementos if m.stamp and m.uri == said.url}
 
     known = [said for said in mementos(facts) if said.stamp and dates(said)]
     if not known:
         raise NotApplicable("no memento links itself")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         linked = dates(said)
         return None if said.stamp in linked else f"{said.stamp}, by its link {min(linked)}"
 
@@ -84,7 +84,7 @@ def memento_datetime_is_that_of_its_address(facts: Facts) -> Finding:
     if not addressed:
         raise NotApplicable("no address spells out a time")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         address = address_of(said.url)
         spelled = address.stamp[:14] if address else None
         return None if said.stamp == spelled else f"{said.stamp} at {said.url}"
@@ -128,7 +128,7 @@ def prev_and_next_are_right(facts: Facts) -> Finding:
         raise NotApplicable("there is no TimeMap to measure with")
     stamps = sorted({stamp for stamp, _ in facts.captures})
 
-    def beside(said: Said, uri: str, name: str) -> str | None:
+    def beside(said: ParsedResponse, uri: str, name: str) -> str | None:
         chosen = facts.listed(said.chosen) or facts.listed(said.url)
         if chosen is None:
             return None
@@ -142,7 +142,9 @@ def prev_and_next_are_right(facts: Facts) -> Finding:
 
 
 def _placed(
-    facts: Facts, place: Callable[[Said, str, str], str | None], names: tuple[str, ...]
+    facts: Facts,
+    place: Callable[[ParsedResponse, str, str], str | None],
+    names: tuple[str, ...],
 ) -> Finding:
     """Judge the links called one of *names* by the stamp that *place* says is theirs."""
     answers = [
@@ -153,7 +155,7 @@ def _placed(
     if not answers:
         raise NotApplicable(f"no links are called {' or '.join(names)}")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         for link in said.mementos:
             for name in set(names) & set(link.order):
                 right, led = place(said, link.uri, name), facts.listed(link.uri)

@@ -14,7 +14,7 @@ from timegate.conformance.finding import (
     broken,
     passed,
 )
-from timegate.conformance.said import Said, stamp_of
+from timegate.conformance.said import ParsedResponse, stamp_of
 from timegate.conformance.sights import check_held, gate_answers, gate_of, not_held
 
 
@@ -26,7 +26,7 @@ def _listed(facts: Facts) -> list[str]:
     return stamps
 
 
-def _pick(facts: Facts, said: Said) -> str:
+def _pick(facts: Facts, said: ParsedResponse) -> str:
     picked = facts.picked(said)
     if picked is None:
         raise Unanswered("it cannot be told which memento was chosen", said)
@@ -48,7 +48,7 @@ def after_the_last_means_the_last(facts: Facts) -> Finding:
     return _not_older(facts, answered(gate_of(facts).after, "a time after the last"))
 
 
-def _not_older(facts: Facts, said: Said) -> Finding:
+def _not_older(facts: Facts, said: ParsedResponse) -> Finding:
     """A memento that is newer than the list is the list's fault, and another check's."""
     last = _listed(facts)[-1]
     if not_held(said):

@@ -19,7 +19,7 @@ from timegate.conformance.finding import (
     passed,
 )
 from timegate.conformance.questions import BAD_DATES, GRAMMATICAL
-from timegate.conformance.said import MementoLink, Said, stamp_of
+from timegate.conformance.said import MementoLink, ParsedResponse, stamp_of
 from timegate.conformance.sights import check_works, gate_of
 
 _NONSENSE = "no date at all"
@@ -61,7 +61,7 @@ def _refused(facts: Facts, *names: str) -> Finding:
     return broken(got, "400", *wrong.values())
 
 
-def _dated(facts: Facts) -> Iterator[Said]:
+def _dated(facts: Facts) -> Iterator[ParsedResponse]:
     yield from (said for said in facts.everything if said.datetime is not None)
 
 
@@ -69,7 +69,7 @@ def _dated(facts: Facts) -> Iterator[Said]:
 def memento_datetime_is_a_date(facts: Facts) -> Finding:
     """Memento-Datetime is an rfc1123-date, in GMT."""
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return None if said.stamp else f"Memento-Datetime: {said.datetime}"
 
     dated = list(_dated(facts))
@@ -78,7 +78,7 @@ def memento_datetime_is_a_date(facts: Facts) -> Finding:
     return each(dated, complaint, "Www, DD Mmm YYYY hh:mm:ss GMT")
 
 
-def _stated(facts: Facts) -> Iterator[tuple[Said, str]]:
+def _stated(facts: Facts) -> Iterator[tuple[ParsedResponse, str]]:
     """Yield every date that an answer gives a memento."""
     for said in facts.everything:
         links: tuple[MementoLink, ...] = said.mementos

@@ -17,7 +17,7 @@ from timegate.conformance.finding import (
     passed,
 )
 from timegate.conformance.questions import ORIGIN
-from timegate.conformance.said import Said
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.sights import check_works, gate_answers, gate_of, mementos, timemap_of
 
 _OURS = ("no connection in time (TCP and TLS)",)
@@ -80,8 +80,8 @@ def head_is_get_without_a_body(facts: Facts) -> Finding:
 class _Head(NamedTuple):
     """An answer to HEAD, and those to GET, of which there may be several."""
 
-    gets: list[Said]
-    head: Said
+    gets: list[ParsedResponse]
+    head: ParsedResponse
 
     @property
     def alike(self) -> bool:
@@ -107,7 +107,7 @@ def _heads(facts: Facts) -> list[_Head]:
     return [_Head([get for get in each.gets if not get.silence], each.head) for each in heads]
 
 
-def _difference(get: Said, head: Said) -> str:
+def _difference(get: ParsedResponse, head: ParsedResponse) -> str:
     if get.status != head.status:
         return f"{head.status} to HEAD, {get.status} to GET"
     differing = [name for name in _COMPARED if get.field(name) != head.field(name)]

@@ -3,7 +3,7 @@
 
 from archives.evidence import address_of
 from timegate.conformance.catalogue import check
-from timegate.conformance.facts import Facts, Replay
+from timegate.conformance.facts import Facts, ReplayFacts
 from timegate.conformance.finding import (
     Finding,
     NotApplicable,
@@ -13,7 +13,7 @@ from timegate.conformance.finding import (
     each,
     passed,
 )
-from timegate.conformance.said import Said
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.sights import (
     UNASKED,
     gate_answers,
@@ -33,7 +33,7 @@ def memento_has_a_datetime(facts: Facts) -> Finding:
     if not ends:
         raise Unanswered("no memento was reached")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return None if said.datetime else f"answers {said.status} without Memento-Datetime"
 
     return each(ends, complaint, "Memento-Datetime")
@@ -43,7 +43,7 @@ def memento_has_a_datetime(facts: Facts) -> Finding:
 def memento_status_is_the_archived_one(facts: Facts) -> Finding:
     """A memento has the status of what was archived, never one that answers no question."""
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return f"answers {said.status}, unasked" if said.status in UNASKED else None
 
     return each(mementos(facts), complaint, "the archived status")
@@ -53,7 +53,7 @@ def memento_status_is_the_archived_one(facts: Facts) -> Finding:
 def memento_links_one_original(facts: Facts) -> Finding:
     """Every memento has exactly one link to its original."""
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         found = len(said.targets("original"))
         return None if found == 1 else f"{found or 'no'} original links"
 
@@ -68,7 +68,7 @@ def memento_does_not_negotiate(facts: Facts) -> Finding:
     if not apart:
         raise NotApplicable("the mementos have no addresses of their own")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return f"Vary: {said.field('vary')}" if said.negotiates else None
 
     return each(apart, complaint, "no accept-datetime in Vary")
@@ -110,7 +110,7 @@ def memento_links_a_timemap(facts: Facts) -> Finding:
 
 
 def _linking(facts: Facts, relation: str) -> Finding:
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return None if said.targets(relation) else f"no {relation} link"
 
     return each(mementos(facts), complaint, f'a link with rel="{relation}"')
@@ -130,7 +130,7 @@ def raw_view_is_the_same_memento(facts: Facts) -> Finding:
     return broken(why, f"Memento-Datetime: {replay.end.datetime}", raw)
 
 
-def _routes(facts: Facts) -> list[Replay]:
+def _routes(facts: Facts) -> list[ReplayFacts]:
     routes = [facts.route] if facts.route is not None else []
     if facts.route is not None:
         heard_of_gate(facts)

@@ -5,12 +5,12 @@ from timegate.conformance.catalogue import check
 from timegate.conformance.facts import Facts
 from timegate.conformance.finding import Finding, NotApplicable, broken, passed
 from timegate.conformance.finding import answered as _answered
-from timegate.conformance.said import Said
+from timegate.conformance.said import ParsedResponse
 
 _DO_NOT = "http://mementoweb.org/terms/donotnegotiate"
 
 
-def _original(facts: Facts) -> Said:
+def _original(facts: Facts) -> ParsedResponse:
     if facts.original is None:
         raise NotApplicable("no original is checked")
     said = _answered(facts.original, "the original")

@@ -8,7 +8,7 @@ from archives.negotiation import REDIRECTS
 from timegate.conformance.catalogue import check
 from timegate.conformance.facts import Facts
 from timegate.conformance.finding import Finding, NotApplicable, Unanswered, broken, each
-from timegate.conformance.said import Said
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.sights import (
     UNASKED,
     check_works,
@@ -29,7 +29,7 @@ def timegate_leads_to_a_memento(facts: Facts) -> Finding:
     if all(not_held(said) for said in asked):
         return _nothing_held(facts, asked)
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         direct = said.datetime is not None and said.status not in UNASKED
         if said.status in REDIRECTS or direct:
             return None
@@ -38,7 +38,7 @@ def timegate_leads_to_a_memento(facts: Facts) -> Finding:
     return each(asked, complaint, "302 with Location, or 200 with Memento-Datetime")
 
 
-def _nothing_held(facts: Facts, asked: Sequence[Said]) -> Finding:
+def _nothing_held(facts: Facts, asked: Sequence[ParsedResponse]) -> Finding:
     """Judge a TimeGate that has no copy of the sample.
 
     One that answers 404 to everything looks like one that was asked for the wrong page. Whoever
@@ -58,7 +58,7 @@ def redirect_is_a_302(facts: Facts) -> Finding:
     if not redirects:
         raise NotApplicable("the TimeGate does not redirect")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return None if said.status == 302 else f"redirects with {said.status}"
 
     return each(redirects, complaint, "302")
@@ -71,7 +71,7 @@ def redirect_has_a_location(facts: Facts) -> Finding:
     if not redirects:
         raise NotApplicable("the TimeGate does not redirect")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return None if said.location else f"{said.status} without Location"
 
     return each(redirects, complaint, "Location: URI-M")
@@ -81,7 +81,7 @@ def redirect_has_a_location(facts: Facts) -> Finding:
 def vary_names_accept_datetime(facts: Facts) -> Finding:
     """Every answer of the TimeGate has a Vary that names accept-datetime."""
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return None if said.negotiates else f"Vary is {said.field('vary') or 'missing'}"
 
     return each(gate_answers(facts), complaint, "Vary: accept-datetime")
@@ -93,7 +93,7 @@ def timegate_links_one_original(facts: Facts) -> Finding:
     return each(gate_answers(facts), _originals, 'one link with rel="original"')
 
 
-def _originals(said: Said) -> str | None:
+def _originals(said: ParsedResponse) -> str | None:
     found = len(said.targets("original"))
     return None if found == 1 else f"{found or 'no'} original links"
 
@@ -103,7 +103,7 @@ def original_is_what_was_asked_for(facts: Facts) -> Finding:
     """The original that the TimeGate links is the page it was asked about."""
     linked = [said for said in gate_answers(facts) if said.targets("original")]
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         strange = [u for u in said.targets("original") if not same_page(u, facts.sample)]
         return f"links {strange[0]} as the original" if strange else None
 
@@ -119,7 +119,7 @@ def redirect_has_no_memento_datetime(facts: Facts) -> Finding:
     if not redirects:
         raise NotApplicable("the TimeGate does not redirect")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         # With Content-Location it is pattern 2.2: the memento of a redirect (M-21).
         captured = said.datetime is None or said.field("content-location") is not None
         return None if captured else f"{said.status} with Memento-Datetime: {said.datetime}"
@@ -135,7 +135,7 @@ def answer_names_its_memento(facts: Facts) -> Finding:
     if not direct:
         raise NotApplicable("the TimeGate does not answer with mementos")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return None if said.field("content-location") else "no Content-Location"
 
     return each(direct, complaint, "Content-Location: URI-M")
@@ -145,7 +145,7 @@ def answer_names_its_memento(facts: Facts) -> Finding:
 def timegate_links_a_timemap(facts: Facts) -> Finding:
     """The TimeGate links a TimeMap."""
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return None if said.targets("timemap") else "no timemap link"
 
     return each(gate_answers(facts), complaint, 'a link with rel="timemap"')
@@ -158,7 +158,7 @@ def timemap_links_have_a_type(facts: Facts) -> Finding:
     if not linking:
         raise NotApplicable("there is no timemap link")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         links = [link for link in said.links if "timemap" in link.rels]
         return None if all("type" in link.params for link in links) else "a link without type"
 
@@ -172,7 +172,7 @@ def memento_links_have_datetimes(facts: Facts) -> Finding:
     if not linking:
         raise NotApplicable("there are no links to mementos")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         undated = [link for link in said.mementos if link.stamp is None]
         return f"datetime is {undated[0].date or 'missing'}" if undated else None
 
@@ -186,7 +186,7 @@ def chosen_memento_is_linked(facts: Facts) -> Finding:
     if not linking:
         raise NotApplicable("there are no links to mementos")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         linked = {link.uri for link in said.mementos}
         return None if said.chosen in linked else f"{said.chosen} is not linked"
 
@@ -202,7 +202,7 @@ def refusals_are_a_timegates(facts: Facts) -> Finding:
     if not refusals:
         raise NotApplicable("nothing was refused")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         lacking = [
             *(["Vary: accept-datetime"] if not said.negotiates else []),
             *(["the original link"] if not said.targets("original") else []),
@@ -220,7 +220,7 @@ def own_errors_are_no_mementos(facts: Facts) -> Finding:
     if not errors:
         raise NotApplicable("nothing was refused")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         return None if said.datetime is None else f"{said.status} with Memento-Datetime"
 
     return each(errors, complaint, "no Memento-Datetime")

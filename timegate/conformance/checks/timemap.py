@@ -14,8 +14,8 @@ from timegate.conformance.finding import (
     each,
     passed,
 )
-from timegate.conformance.listing import LINK_FORMAT, Listing
-from timegate.conformance.said import Said
+from timegate.conformance.listing import LINK_FORMAT, ParsedTimeMap
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.sights import (
     answered_timemap,
     documents,
@@ -75,13 +75,13 @@ def timemap_lists_one_original(facts: Facts) -> Finding:
     return _each_page(facts, _originals, 'one link with rel="original"')
 
 
-def _originals(page: Listing) -> str | None:
+def _originals(page: ParsedTimeMap) -> str | None:
     found = len(page.targets("original"))
     return None if found == 1 else f"{found or 'no'} original links"
 
 
 def _each_page(
-    facts: Facts, complaint: Callable[[Listing], str | None], expected: str
+    facts: Facts, complaint: Callable[[ParsedTimeMap], str | None], expected: str
 ) -> Finding:
     pages = documents(facts)
     wrong = [(page, why) for page in pages if (why := complaint(page))]
@@ -94,7 +94,7 @@ def _each_page(
 def timemap_lists_its_timegate(facts: Facts) -> Finding:
     """The TimeMap lists the TimeGate."""
 
-    def complaint(page: Listing) -> str | None:
+    def complaint(page: ParsedTimeMap) -> str | None:
         return None if page.targets("timegate") else "no timegate link"
 
     return _each_page(facts, complaint, 'a link with rel="timegate"')
@@ -104,7 +104,7 @@ def timemap_lists_its_timegate(facts: Facts) -> Finding:
 def timemap_lists_itself(facts: Facts) -> Finding:
     """The TimeMap lists itself."""
 
-    def complaint(page: Listing) -> str | None:
+    def complaint(page: ParsedTimeMap) -> str | None:
         return None if page.targets("self") else "no self link"
 
     return _each_page(facts, complaint, 'a link with rel="self"')
@@ -114,7 +114,7 @@ def timemap_lists_itself(facts: Facts) -> Finding:
 def listed_mementos_have_datetimes(facts: Facts) -> Finding:
     """Every memento in the TimeMap has a datetime that is an rfc1123-date."""
 
-    def complaint(page: Listing) -> str | None:
+    def complaint(page: ParsedTimeMap) -> str | None:
         undated = [link for link in page.mementos if link.stamp is None]
         if not undated:
             return None
@@ -127,7 +127,7 @@ def listed_mementos_have_datetimes(facts: Facts) -> Finding:
 def timemap_is_in_order(facts: Facts) -> Finding:
     """The TimeMap lists mementos oldest first."""
 
-    def complaint(page: Listing) -> str | None:
+    def complaint(page: ParsedTimeMap) -> str | None:
         stamps = [stamp for stamp, _ in page.captures]
         return None if stamps == sorted(stamps) else "not in the order of time"
 
@@ -138,7 +138,7 @@ def timemap_is_in_order(facts: Facts) -> Finding:
 def timemap_lists_each_memento_once(facts: Facts) -> Finding:
     """The TimeMap lists no memento twice."""
 
-    def complaint(page: Listing) -> str | None:
+    def complaint(page: ParsedTimeMap) -> str | None:
         twice = [uri for uri, n in Counter(m.uri for m in page.mementos).items() if n > 1]
         return f"{len(twice)} are listed again, such as {twice[0]}" if twice else None
 
@@ -173,7 +173,7 @@ def from_and_until_bound_the_mementos(facts: Facts) -> Finding:
     if not bounded:
         raise NotApplicable("no TimeMap states from and until")
 
-    def complaint(page: Listing) -> str | None:
+    def complaint(page: ParsedTimeMap) -> str | None:
         since, until = page.bounds
         stamps = sorted(stamp for stamp, _ in page.captures)
         if since and stamps[0] < since:
@@ -228,7 +228,7 @@ def timemap_lists_what_the_timegate_chooses(facts: Facts) -> Finding:
     if not chosen or not stamps:
         raise NotApplicable("nothing was chosen that could be looked up")
 
-    def complaint(said: Said) -> str | None:
+    def complaint(said: ParsedResponse) -> str | None:
         listed = facts.picked(said) in stamps or said.chosen in undated
         return None if listed else f"{facts.picked(said)} is not listed"
 

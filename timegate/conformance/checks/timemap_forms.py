@@ -13,7 +13,7 @@ from timegate.conformance.finding import (
     passed,
 )
 from timegate.conformance.listing import captures_in, in_time
-from timegate.conformance.said import Said
+from timegate.conformance.said import ParsedResponse
 from timegate.conformance.sights import documents, timemap_of
 
 
@@ -29,7 +29,7 @@ def cdxj_lists_the_same(facts: Facts) -> Finding:
     return _same(facts, timemap_of(facts).cdxj, "cdxj")
 
 
-def _same(facts: Facts, said: Said | None, form: str) -> Finding:
+def _same(facts: Facts, said: ParsedResponse | None, form: str) -> Finding:
     said = answered(said, f"a TimeMap in {form}")
     if said.status != 200 and form not in facts.subject.timemaps:
         raise NotApplicable(f"it has no TimeMap in {form}")

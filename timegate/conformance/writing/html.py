@@ -11,7 +11,7 @@ from typing import Final
 from timegate.conformance.catalogue import Check
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.finding import VERDICTS, Verdict
-from timegate.conformance.report import Report, Result
+from timegate.conformance.report import CheckResult, Report
 from timegate.conformance.writing.html_style import STYLE
 from timegate.conformance.writing.text import trace
 from timegate.conformance.writing.trace import printable
@@ -80,7 +80,7 @@ def _row(check: Check, reports: Sequence[Report]) -> str:
     return f'<tr id="{check.name}"><th scope="row">{head}</th>{cells}</tr>'
 
 
-def _cell(number: int, result: Result) -> str:
+def _cell(number: int, result: CheckResult) -> str:
     verdict = result.finding.verdict
     link = f'<a href="#a{number}-{result.check.name}">{_SIGNS[verdict]} {verdict}</a>'
     return f'<td class="{verdict}">{link}</td>'
@@ -99,7 +99,7 @@ def _section(number: int, report: Report) -> str:
 {found}</section>"""
 
 
-def _found(number: int, result: Result) -> str:
+def _found(number: int, result: CheckResult) -> str:
     check, finding = result.check, result.finding
     opened = " open" if finding.verdict in _OPEN else ""
     summary = f"{_badge(finding.verdict, finding.verdict)} {escape(check.sentence)}"
@@ -109,7 +109,7 @@ def _found(number: int, result: Result) -> str:
     )
 
 
-def _trace(result: Result) -> Iterator[str]:
+def _trace(result: CheckResult) -> Iterator[str]:
     check = result.check
     yield " ".join(filter(None, (f"{check.name}:", check.level, check.rule, check.section)))
     yield f"{printable(result.finding.why)} (with {printable(result.sample)})"

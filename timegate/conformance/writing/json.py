@@ -3,8 +3,8 @@
 import json
 from collections.abc import Sequence
 
-from timegate.conformance.exchange import Exchange
-from timegate.conformance.report import Report, Result
+from timegate.conformance.exchange import RecordedExchange
+from timegate.conformance.report import CheckResult, Report
 
 
 def as_json(reports: Sequence[Report], now: str, code: int) -> str:
@@ -31,7 +31,7 @@ def _report(report: Report) -> dict[str, object]:
     }
 
 
-def _result(result: Result) -> dict[str, object]:
+def _result(result: CheckResult) -> dict[str, object]:
     check, finding = result.check, result.finding
     return {
         "check": check.name,
@@ -47,7 +47,7 @@ def _result(result: Result) -> dict[str, object]:
     }
 
 
-def _exchange(exchange: Exchange) -> dict[str, object]:
+def _exchange(exchange: RecordedExchange) -> dict[str, object]:
     request, trouble = exchange.request, exchange.trouble
     return {
         "method": request.method,

@@ -7,7 +7,7 @@ not be judged is skipped: a build must not break because somebody's network did.
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from timegate.conformance.report import Report, Result
+from timegate.conformance.report import CheckResult, Report
 from timegate.conformance.writing.trace import got, printable, sent
 
 
@@ -22,7 +22,7 @@ def as_junit(reports: Sequence[Report], *, strict: bool) -> bytes:
     return document
 
 
-def _suite(report: Report, sample: str, results: list[Result], *, strict: bool) -> Element:
+def _suite(report: Report, sample: str, results: list[CheckResult], *, strict: bool) -> Element:
     wrong = [result for result in results if _fails(result, strict=strict)]
     skipped = [result for result in results if result.finding.verdict in ("skip", "unknown")]
     suite = Element(
@@ -38,12 +38,12 @@ def _suite(report: Report, sample: str, results: list[Result], *, strict: bool) 
     return suite
 
 
-def _fails(result: Result, *, strict: bool) -> bool:
+def _fails(result: CheckResult, *, strict: bool) -> bool:
     slack = result.finding.verdict == "warn" and result.check.level == "should"
     return result.finding.verdict == "fail" or (strict and slack)
 
 
-def _case(report: Report, result: Result, *, strict: bool) -> Element:
+def _case(report: Report, result: CheckResult, *, strict: bool) -> Element:
     check, finding = result.check, result.finding
     case = Element("testcase", classname=printable(report.subject.id), name=check.name)
     why = printable(finding.why)
@@ -57,7 +57,7 @@ def _case(report: Report, result: Result, *, strict: bool) -> Element:
     return case
 
 
-def _trace(result: Result) -> str:
+def _trace(result: CheckResult) -> str:
     lines = [f"{result.check.sentence} ({result.check.rule} {result.check.section})"]
     for exchange in result.finding.evidence:
         lines += [f"> {line}" for line in sent(exchange)]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from timegate.conformance.finding import VERDICTS
-from timegate.conformance.report import Report, Result
+from timegate.conformance.report import CheckResult, Report
 from timegate.conformance.writing.trace import got, printable, sent
 
 _WRONG: Final = ("fail", "warn")
@@ -28,7 +28,7 @@ def lines(report: Report, *, verbose: bool) -> Iterator[str]:
     yield summary(report)
 
 
-def _result(result: Result) -> Iterator[str]:
+def _result(result: CheckResult) -> Iterator[str]:
     check, finding = result.check, result.finding
     name = f"{finding.verdict:<8}{check.rule:<5}{check.level:<9}{check.name}"
     yield f"  {name}: {printable(finding.why)}"
@@ -37,7 +37,7 @@ def _result(result: Result) -> Iterator[str]:
         yield from (f"          {line}" for line in trace(result))
 
 
-def trace(result: Result) -> Iterator[str]:
+def trace(result: CheckResult) -> Iterator[str]:
     """Yield what was sent, got and expected."""
     for exchange in result.finding.evidence:
         yield from (f"> {line}" for line in sent(exchange))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from timegate.conformance.exchange import Exchange
+from timegate.conformance.exchange import RecordedExchange
 from timegate.printing import escaped
 
 _SHOWN: Final = (
@@ -14,14 +14,14 @@ _LONGEST: Final = 600
 """A Link header of a paging TimeMap may be as long as a page of this report."""
 
 
-def sent(exchange: Exchange) -> Iterator[str]:
+def sent(exchange: RecordedExchange) -> Iterator[str]:
     """Yield the lines that went out."""
     yield f"{exchange.request.method} {printable(exchange.request.url)}"
     for name, value in exchange.request.headers.items():
         yield f"{name.title()}: {printable(value)}"
 
 
-def got(exchange: Exchange) -> Iterator[str]:
+def got(exchange: RecordedExchange) -> Iterator[str]:
     """Yield the lines that came back, as far as Memento looks at them."""
     if exchange.status is not None:
         yield str(exchange.status)

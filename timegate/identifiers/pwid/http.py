@@ -11,7 +11,7 @@ from typing import Final
 from archives.links.target import decoded, is_encoded
 from archives.moment import Moment
 from archives.reading import Diagnosis
-from timegate.identifier import Reading
+from timegate.identifier import ParsedIdentifier
 from timegate.identifiers.pwid.name import read_archive, read_precision
 from timegate.identifiers.pwid.uri import read_plain_item, read_time
 from timegate.pwid import Pwid
@@ -24,7 +24,7 @@ _URN_TIME: Final = re.compile(
 )
 
 
-def read_pwid_http(text: str, diagnosis: Diagnosis) -> Reading | None:
+def read_pwid_http(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
     """Read ``https://archive.org/pwid?time=...&coverage=...&item=...``."""
     form = _FORM.match(text)
     if form and is_encoded(text[form.end() :]):
@@ -45,6 +45,6 @@ def read_pwid_http(text: str, diagnosis: Diagnosis) -> Reading | None:
         read_precision(form[3], form.start(3)),
         read_plain_item(name[form.end() :], diagnosis, form.end()),
     )
-    return Reading(
+    return ParsedIdentifier(
         pwid, "pwid-http", tuple(diagnosis.diagnostics), fragment if hash_sign else None
     )

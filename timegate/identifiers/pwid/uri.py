@@ -10,7 +10,7 @@ from typing import Final
 
 from archives.moment import Moment
 from archives.reading import Diagnosis, Malformed, first_fault
-from timegate.identifier import UNRESERVED, Reading
+from timegate.identifier import UNRESERVED, ParsedIdentifier
 from timegate.identifiers.pwid.name import (
     is_domain,
     read_archive,
@@ -38,7 +38,7 @@ _SHAPE: Final = (
 )
 
 
-def read_pwid_uri(text: str, diagnosis: Diagnosis) -> Reading | None:
+def read_pwid_uri(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
     """Read ``pwid:...``."""
     if text[:5].lower() != _PREFIX:
         return None
@@ -50,7 +50,9 @@ def read_pwid_uri(text: str, diagnosis: Diagnosis) -> Reading | None:
         _read_coverage(name[time_end + 1 : precision_end], diagnosis, time_end + 1),
         read_plain_item(name[precision_end + 1 :], diagnosis, precision_end + 1),
     )
-    return Reading(pwid, "pwid", tuple(diagnosis.diagnostics), fragment if hash_sign else None)
+    return ParsedIdentifier(
+        pwid, "pwid", tuple(diagnosis.diagnostics), fragment if hash_sign else None
+    )
 
 
 def _read_archive(text: str, diagnosis: Diagnosis) -> str:

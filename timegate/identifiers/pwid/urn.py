@@ -16,7 +16,7 @@ from archives.moment import Moment
 from archives.possessive import compiled
 from archives.reading import Diagnosis, Malformed, first_fault
 from archives.uri import check_text, lone_percent
-from timegate.identifier import Reading
+from timegate.identifier import ParsedIdentifier
 from timegate.identifiers.pwid.name import (
     is_domain,
     read_archive,
@@ -53,7 +53,7 @@ _TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
 _RAW: Final = compiled(r"[][?]")
 
 
-def read_common_urn(text: str) -> Reading | None:
+def read_common_urn(text: str) -> ParsedIdentifier | None:
     """Read the PWID that nearly everybody writes in one step; None where it is another.
 
     Says what `read_pwid_urn` says, in a third of the time.
@@ -66,10 +66,10 @@ def read_common_urn(text: str) -> Reading | None:
         # In this order: %253F is a written %3F, no question mark.
         item = item.replace("%3F", "?").replace("%25", "%")
     moment = Moment.stated("".join(time), text, common.start(2))
-    return Reading(Pwid(archive, moment, precision, item), "urn:pwid")
+    return ParsedIdentifier(Pwid(archive, moment, precision, item), "urn:pwid")
 
 
-def read_pwid_urn(text: str, diagnosis: Diagnosis) -> Reading | None:
+def read_pwid_urn(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
     """Read ``urn:pwid:...``."""
     if text[:9].lower() != _PREFIX:
         return _read_base64(text, diagnosis)
@@ -81,10 +81,10 @@ def read_pwid_urn(text: str, diagnosis: Diagnosis) -> Reading | None:
         _read_precision(name[time_end + 1 : precision_end], diagnosis, time_end + 1),
         _read_item(name[precision_end + 1 :], diagnosis, precision_end + 1),
     )
-    return Reading(pwid, "urn:pwid", tuple(diagnosis.diagnostics), fragment)
+    return ParsedIdentifier(pwid, "urn:pwid", tuple(diagnosis.diagnostics), fragment)
 
 
-def _read_base64(text: str, diagnosis: Diagnosis) -> Reading | None:
+def _read_base64(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
     if not text.startswith(_PREFIX_BASE64):
         return None
     diagnosis.repair("base64", "a PWID in Base64, as some archives put it into paths", 0)

@@ -13,9 +13,9 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Final, Protocol
 
-from timegate.misbehave.addresses import Replay
-from timegate.misbehave.faults.fault import LISTS, Exchange, Fault, fault
-from timegate.misbehave.wire import Answer, Raw, chunk, head
+from timegate.misbehave.addresses import ReplayQuestion
+from timegate.misbehave.faults.fault import LISTS, Fault, FaultContext, fault
+from timegate.misbehave.wire import RawAnswer, WholeAnswer, chunk, head
 
 BLOCK: Final = b'<http://x.example/web/2013/http://example.org/>; rel="memento",\n' * (1 << 14)
 """About one megabyte that every TimeMap reader has to read."""
@@ -65,7 +65,9 @@ def squeezed(compressor: Compressor, size: int) -> Iterator[bytes]:
     yield compressor.end()
 
 
-async def _coded(answer: Answer, coding: str, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _coded(
+    answer: WholeAnswer, coding: str, pieces: Iterator[bytes]
+) -> AsyncIterator[bytes]:
     coded = answer.having("Content-Encoding", coding).having("Transfer-Encoding", "chunked")
     yield head(answer.status, coded.headers)
     for piece in pieces:
@@ -74,42 +76,42 @@ async def _coded(answer: Answer, coding: str, pieces: Iterator[bytes]) -> AsyncI
     yield b"0\r\n\r\n"
 
 
-@fault(*LISTS, Replay)
-def gzip_bomb(exchange: Exchange) -> Raw:
+@fault(*LISTS, ReplayQuestion)
+def gzip_bomb(exchange: FaultContext) -> RawAnswer:
     """The body unpacks to a gigabyte, 300 times what is sent."""
-    return Raw(_coded(exchange.right, "gzip", gzip_stream(exchange.site.manner.bomb)))
+    return RawAnswer(_coded(exchange.right, "gzip", gzip_stream(exchange.site.manner.bomb)))
 
 
-@fault(*LISTS, Replay)
-def gzip_nested(exchange: Exchange) -> Raw:
+@fault(*LISTS, ReplayQuestion)
+def gzip_nested(exchange: FaultContext) -> RawAnswer:
     """A gzip bomb in a second layer of gzip, as Content-Encoding says."""
     pieces = gzipped(gzip_stream(exchange.site.manner.bomb))
-    return Raw(_coded(exchange.right, "gzip, gzip", pieces))
+    return RawAnswer(_coded(exchange.right, "gzip, gzip", pieces))
 
 
-@fault(*LISTS, Replay)
-def gzip_members(exchange: Exchange) -> Raw:
+@fault(*LISTS, ReplayQuestion)
+def gzip_members(exchange: FaultContext) -> RawAnswer:
     """The body is 100,000 gzip members of one byte each."""
     hundred = gzip.compress(b"\n", mtime=0) * 100
     count = max(1, exchange.site.manner.bulk // 10_000)
-    return Raw(_coded(exchange.right, "gzip", (hundred for _ in range(count))))
+    return RawAnswer(_coded(exchange.right, "gzip", (hundred for _ in range(count))))
 
 
-@fault(*LISTS, Replay)
-def says_gzip(exchange: Exchange) -> Answer:
+@fault(*LISTS, ReplayQuestion)
+def says_gzip(exchange: FaultContext) -> WholeAnswer:
     """Content-Encoding says gzip; the body is plain."""
     return exchange.right.having("Content-Encoding", "gzip")
 
 
-@fault(*LISTS, Replay)
-def says_gzip_twice(exchange: Exchange) -> Answer:
+@fault(*LISTS, ReplayQuestion)
+def says_gzip_twice(exchange: FaultContext) -> WholeAnswer:
     """Content-Encoding says ``gzip, gzip``; the body is gzip once."""
     packed = replace(exchange.right, body=gzip.compress(exchange.right.body, mtime=0))
     return packed.having("Content-Encoding", "gzip, gzip")
 
 
-@fault(*LISTS, Replay)
-def says_unknown(exchange: Exchange) -> Answer:
+@fault(*LISTS, ReplayQuestion)
+def says_unknown(exchange: FaultContext) -> WholeAnswer:
     """Content-Encoding names a coding that nobody knows."""
     return exchange.right.having("Content-Encoding", "x-shuffled")
 
@@ -144,12 +146,12 @@ def _zstd() -> ModuleType:
 
 
 def _bomb(name: str, coding: str, compressor: Callable[[], Compressor]) -> Fault:
-    def spoil(exchange: Exchange) -> Raw:
+    def spoil(exchange: FaultContext) -> RawAnswer:
         pieces = squeezed(compressor(), exchange.site.manner.bomb)
-        return Raw(_coded(exchange.right, coding, pieces))
+        return RawAnswer(_coded(exchange.right, coding, pieces))
 
     sentence = f"The body unpacks to a gigabyte, with {name} (needs its library)."
-    return Fault(f"{name}-bomb", sentence, (*LISTS, Replay), spoil)
+    return Fault(f"{name}-bomb", sentence, (*LISTS, ReplayQuestion), spoil)
 
 
 brotli_bomb: Final = _bomb("brotli", "br", _Brotli)

@@ -6,24 +6,29 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from timegate.misbehave.addresses import Addresses, Replay, TimeGate, TimeMap
+from timegate.misbehave.addresses import (
+    Addresses,
+    ReplayQuestion,
+    TimeGateQuestion,
+    TimeMapQuestion,
+)
 from timegate.misbehave.answers import timegate_to
 from timegate.misbehave.captures import (
-    Capture,
+    FakeCapture,
     distance,
     http_date,
     read_http_date,
     read_stamp,
     stamp,
 )
-from timegate.misbehave.faults.fault import Exchange, fault
-from timegate.misbehave.wire import Answer
+from timegate.misbehave.faults.fault import FaultContext, fault
+from timegate.misbehave.wire import WholeAnswer
 
 _DATETIME: Final = re.compile(r'; datetime="[^"]*+"')
 _DAY: Final = timedelta(days=1)
 
 
-def _redated(answer: Answer, date: str | None) -> Answer:
+def _redated(answer: WholeAnswer, date: str | None) -> WholeAnswer:
     """Put *date* wherever the answer dates a memento; None: take the dates away."""
     written = "" if date is None else f'; datetime="{date}"'
     body = answer.body
@@ -39,14 +44,14 @@ def _redated(answer: Answer, date: str | None) -> Answer:
     return changed.having("Memento-Datetime", date)
 
 
-@fault(TimeGate, Replay)
-def datetime_missing(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, ReplayQuestion)
+def datetime_missing(exchange: FaultContext) -> WholeAnswer:
     """Memento-Datetime is missing, and no link has a date."""
     return _redated(exchange.right, None)
 
 
-@fault(TimeGate, Replay)
-def datetime_wrong(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, ReplayQuestion)
+def datetime_wrong(exchange: FaultContext) -> WholeAnswer:
     """Memento-Datetime is a year too early; links and URI-M are right."""
     stated = read_http_date(exchange.right.value("Memento-Datetime") or "")
     if stated is None:
@@ -54,45 +59,45 @@ def datetime_wrong(exchange: Exchange) -> Answer:
     return exchange.right.having("Memento-Datetime", http_date(stated - 365 * _DAY))
 
 
-@fault(TimeGate, TimeMap, Replay)
-def datetime_future(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, TimeMapQuestion, ReplayQuestion)
+def datetime_future(exchange: FaultContext) -> WholeAnswer:
     """Every date is in the year 2150."""
     return _redated(exchange.right, "Thu, 01 Jan 2150 00:00:00 GMT")
 
 
-@fault(TimeGate, TimeMap, Replay)
-def datetime_ancient(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, TimeMapQuestion, ReplayQuestion)
+def datetime_ancient(exchange: FaultContext) -> WholeAnswer:
     """Every date is in the year 1901, before there was a web."""
     return _redated(exchange.right, "Tue, 01 Jan 1901 00:00:00 GMT")
 
 
-@fault(TimeGate, TimeMap, Replay)
-def datetime_unparsable(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, TimeMapQuestion, ReplayQuestion)
+def datetime_unparsable(exchange: FaultContext) -> WholeAnswer:
     """Every date is a phrase."""
     return _redated(exchange.right, "sometime in 2013")
 
 
 @dataclass(frozen=True, slots=True)
 class _OneDayLate(Addresses):
-    def memento(self, capture: Capture, modifier: str = "") -> str:
+    def memento(self, capture: FakeCapture, modifier: str = "") -> str:
         later = replace(capture, at=capture.at + _DAY)
         return f"{self.base}/web/{later.stamp}{modifier}/{capture.original}"
 
 
-@fault(TimeGate, TimeMap, Replay)
-def stamp_differs(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, TimeMapQuestion, ReplayQuestion)
+def stamp_differs(exchange: FaultContext) -> WholeAnswer:
     """The digits in every URI-M are one day later than its date."""
     question = exchange.question
-    at = read_stamp(question.stamp) if isinstance(question, Replay) else None
-    if isinstance(question, Replay) and at is not None:
+    at = read_stamp(question.stamp) if isinstance(question, ReplayQuestion) else None
+    if isinstance(question, ReplayQuestion) and at is not None:
         question = replace(question, stamp=stamp(at - _DAY))
     late = _OneDayLate(exchange.site.addresses.base)
     site = replace(exchange.site, addresses=late)
     return replace(exchange.about(question), site=site).right
 
 
-@fault(TimeGate)
-def echo_asked(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def echo_asked(exchange: FaultContext) -> WholeAnswer:
     """The asked time comes back as the capture's, whatever the capture's is."""
     asked, chosen = exchange.asked, exchange.chosen
     if asked is None or chosen is None:
@@ -102,8 +107,8 @@ def echo_asked(exchange: Exchange) -> Answer:
     return replace(exchange.right, headers=tuple(fields))
 
 
-@fault(TimeGate)
-def wrong_closest(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def wrong_closest(exchange: FaultContext) -> WholeAnswer:
     """The TimeGate chooses the capture that is farthest away."""
     held, asked = exchange.site.holdings.of(exchange.original), exchange.asked
     if not held or exchange.right.status == 400:
@@ -112,8 +117,8 @@ def wrong_closest(exchange: Exchange) -> Answer:
     return timegate_to(exchange.site, max(held, key=lambda capture: distance(capture, at)))
 
 
-@fault(TimeGate, Replay)
-def first_last_chosen(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, ReplayQuestion)
+def first_last_chosen(exchange: FaultContext) -> WholeAnswer:
     """The first and last links lead to the chosen capture (as LANL's server has it)."""
     link, chosen = exchange.right.value("Link"), _answered(exchange)
     if link is None or chosen is None:
@@ -123,41 +128,41 @@ def first_last_chosen(exchange: Exchange) -> Answer:
     return exchange.right.having("Link", bent)
 
 
-def _answered(exchange: Exchange) -> Capture | None:
-    if isinstance(exchange.question, Replay):
+def _answered(exchange: FaultContext) -> FakeCapture | None:
+    if isinstance(exchange.question, ReplayQuestion):
         at = read_stamp(exchange.question.stamp)
         return exchange.site.holdings.closest(exchange.original, at)
     return exchange.chosen
 
 
-@fault(TimeGate, TimeMap, Replay)
-def claims_everything(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, TimeMapQuestion, ReplayQuestion)
+def claims_everything(exchange: FaultContext) -> WholeAnswer:
     """Every page is held, captured at whatever second one asks for."""
     at = read_stamp(exchange.asked_stamp() or "2013")
     if at is None:
         return exchange.right
-    return exchange.holding(Capture(exchange.original, at)).right
+    return exchange.holding(FakeCapture(exchange.original, at)).right
 
 
-def _archived(exchange: Exchange, status: int, location: str | None = None) -> Answer:
+def _archived(exchange: FaultContext, status: int, location: str | None = None) -> WholeAnswer:
     held = exchange.site.holdings.everything()
     changed = [replace(capture, status=status, location=location) for capture in held]
     return exchange.holding(*changed).right
 
 
-@fault(TimeGate, Replay)
-def archived_301(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, ReplayQuestion)
+def archived_301(exchange: FaultContext) -> WholeAnswer:
     """No fault: every capture is of a redirect, and is replayed as one."""
     return _archived(exchange, 301, "http://example.org/moved")
 
 
-@fault(TimeGate, Replay)
-def archived_404(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, ReplayQuestion)
+def archived_404(exchange: FaultContext) -> WholeAnswer:
     """No fault: every capture is of a 404, and is replayed as one."""
     return _archived(exchange, 404)
 
 
-@fault(TimeGate, Replay)
-def archived_429(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, ReplayQuestion)
+def archived_429(exchange: FaultContext) -> WholeAnswer:
     """No fault: every capture is of a 429, and is replayed as one."""
     return _archived(exchange, 429)

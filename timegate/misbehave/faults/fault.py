@@ -7,43 +7,56 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from timegate.misbehave.addresses import Cdx, Elsewhere, Question, Replay, TimeGate, TimeMap
+from timegate.misbehave.addresses import (
+    CdxQuestion,
+    Question,
+    ReplayQuestion,
+    TimeGateQuestion,
+    TimeMapQuestion,
+    UnknownQuestion,
+)
 from timegate.misbehave.answers import NoDate, asked_date, right_answer
-from timegate.misbehave.captures import Capture, Holdings, stamp
+from timegate.misbehave.captures import FakeCapture, FakeHoldings, stamp
 from timegate.misbehave.scripts import opened
-from timegate.misbehave.site import Site
+from timegate.misbehave.site import FakeSite
 from timegate.misbehave.tls import Authority
-from timegate.misbehave.wire import Answer, Reply, Request
+from timegate.misbehave.wire import Reply, WholeAnswer, WireRequest
 
-EVERYTHING: Final = (TimeGate, TimeMap, Replay, Cdx, Elsewhere)
-LISTS: Final = (TimeMap, Cdx)
+EVERYTHING: Final = (
+    TimeGateQuestion,
+    TimeMapQuestion,
+    ReplayQuestion,
+    CdxQuestion,
+    UnknownQuestion,
+)
+LISTS: Final = (TimeMapQuestion, CdxQuestion)
 
 
 @dataclass(frozen=True)
-class Exchange:
+class FaultContext:
     """One request, and the archive it reached."""
 
-    site: Site
-    request: Request
+    site: FakeSite
+    request: WireRequest
     question: Question
     announced: str = ""
     """The names of faults that the answer says it has."""
-    given: Answer | None = None
+    given: WholeAnswer | None = None
     """What other faults have made of the right answer already."""
 
     @cached_property
-    def right(self) -> Answer:
+    def right(self) -> WholeAnswer:
         """What a right archive would answer, but for other faults."""
         if self.given is not None:
             return self.given
         answer = opened(right_answer(self.site, self.request, self.question))
         return self.announcing(answer)
 
-    def announcing(self, answer: Answer) -> Answer:
+    def announcing(self, answer: WholeAnswer) -> WholeAnswer:
         """Return *answer*, saying which faults it has."""
         return answer.having("X-Misbehaviour", self.announced) if self.announced else answer
 
-    def about(self, question: Question) -> "Exchange":
+    def about(self, question: Question) -> "FaultContext":
         """Return the same exchange with another question."""
         return replace(self, question=question, given=None)
 
@@ -51,9 +64,9 @@ class Exchange:
     def original(self) -> str:
         """The page it is about."""
         match self.question:
-            case TimeGate() | TimeMap() | Replay():
+            case TimeGateQuestion() | TimeMapQuestion() | ReplayQuestion():
                 return self.question.original
-            case Cdx():
+            case CdxQuestion():
                 return self.question.parameters.get("url", "")
             case _:
                 return ""
@@ -67,26 +80,26 @@ class Exchange:
             return None
 
     @property
-    def chosen(self) -> Capture | None:
+    def chosen(self) -> FakeCapture | None:
         """The capture a right TimeGate would choose."""
         return self.site.holdings.closest(self.original, self.asked)
 
-    def holding(self, *captures: Capture) -> "Exchange":
+    def holding(self, *captures: FakeCapture) -> "FaultContext":
         """Return the same exchange with an archive that holds *captures* instead."""
-        site = replace(self.site, holdings=Holdings(captures))
+        site = replace(self.site, holdings=FakeHoldings(captures))
         return replace(self, site=site, given=None)
 
     def asked_stamp(self) -> str | None:
         """Return the digits in a replay URL, or those of Accept-Datetime."""
-        if isinstance(self.question, Replay):
+        if isinstance(self.question, ReplayQuestion):
             return self.question.stamp
         return None if self.asked is None else stamp(self.asked)
 
 
-Spoil = Callable[[Exchange], Reply]
+Spoil = Callable[[FaultContext], Reply]
 
 
-def right(exchange: Exchange) -> Reply:
+def right(exchange: FaultContext) -> Reply:
     """Answer rightly."""
     return exchange.right
 
@@ -111,13 +124,13 @@ class Fault:
     preflights: bool = True
     """Whether they may ask for a time: OPTIONS is answered."""
 
-    def concerns(self, exchange: Exchange) -> bool:
+    def concerns(self, exchange: FaultContext) -> bool:
         """Whether this fault has a say in an exchange."""
         if exchange.request.method == "OPTIONS":
             return not self.preflights
         return isinstance(exchange.question, self.at)
 
-    def reply(self, exchange: Exchange) -> Reply:
+    def reply(self, exchange: FaultContext) -> Reply:
         """Answer wrongly, or rightly where this fault has no say."""
         return self.spoil(exchange) if self.concerns(exchange) else exchange.right
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Final
 
-from timegate.misbehave.addresses import Replay, TimeGate
-from timegate.misbehave.faults.fault import EVERYTHING, Exchange, fault
-from timegate.misbehave.wire import Answer, Fields, Raw, head, once, written
+from timegate.misbehave.addresses import ReplayQuestion, TimeGateQuestion
+from timegate.misbehave.faults.fault import EVERYTHING, FaultContext, fault
+from timegate.misbehave.wire import Fields, RawAnswer, WholeAnswer, head, once, written
 
 POISON: Final = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Poison: yes\r\n"
@@ -27,25 +27,25 @@ FOR_BROWSERS: Final[Fields] = (
 
 
 @fault(*EVERYTHING)
-def thousand_headers(exchange: Exchange) -> Answer:
+def thousand_headers(exchange: FaultContext) -> WholeAnswer:
     """The right answer has 1,000 header fields more."""
     more = tuple((f"X-Filler-{number}", "z") for number in range(1000))
     return replace(exchange.right, headers=(*exchange.right.headers, *more))
 
 
 @fault(*EVERYTHING)
-def huge_header(exchange: Exchange) -> Answer:
+def huge_header(exchange: FaultContext) -> WholeAnswer:
     """One header field of the right answer is 1 MB long."""
     return exchange.right.having("X-Filler", "z" * (exchange.site.manner.bulk // 10))
 
 
 @fault(*EVERYTHING)
-def continue_flood(exchange: Exchange) -> Raw:
+def continue_flood(exchange: FaultContext) -> RawAnswer:
     """Before the right answer come 100,000 times ``100 Continue``."""
-    return Raw(_continued(exchange), stays=True)
+    return RawAnswer(_continued(exchange), stays=True)
 
 
-async def _continued(exchange: Exchange) -> AsyncIterator[bytes]:
+async def _continued(exchange: FaultContext) -> AsyncIterator[bytes]:
     hundred = head(100, ()) * 100
     for _ in range(max(1, exchange.site.manner.bulk // 10_000)):
         yield hundred
@@ -53,69 +53,69 @@ async def _continued(exchange: Exchange) -> AsyncIterator[bytes]:
 
 
 @fault(*EVERYTHING)
-def nul_in_header(exchange: Exchange) -> Answer:
+def nul_in_header(exchange: FaultContext) -> WholeAnswer:
     """A header field has a NUL in its value."""
     return exchange.right.having("X-Filler", "a\0b")
 
 
 @fault(*EVERYTHING)
-def two_lengths(exchange: Exchange) -> Raw:
+def two_lengths(exchange: FaultContext) -> RawAnswer:
     """There are two Content-Length fields, and they differ."""
     answer = exchange.right
     lengths = (("Content-Length", "1"), ("Content-Length", str(len(answer.body) + 1)))
-    return Raw(once(head(answer.status, (*answer.headers, *lengths)) + answer.body))
+    return RawAnswer(once(head(answer.status, (*answer.headers, *lengths)) + answer.body))
 
 
 @fault(*EVERYTHING)
-def browser_headers(exchange: Exchange) -> Answer:
+def browser_headers(exchange: FaultContext) -> WholeAnswer:
     """The right answer brings a cookie, and orders for browsers."""
     return replace(exchange.right, headers=(*exchange.right.headers, *FOR_BROWSERS))
 
 
-def _bodied(exchange: Exchange, status: int, *more: tuple[str, str]) -> Raw:
+def _bodied(exchange: FaultContext, status: int, *more: tuple[str, str]) -> RawAnswer:
     """Answer with *status* and a body that should not be there, and stay connected."""
     kept = tuple(pair for pair in exchange.right.headers if pair[0] != "Location")
-    return Raw(once(head(status, (*kept, *more)) + POISON), stays=True)
+    return RawAnswer(once(head(status, (*kept, *more)) + POISON), stays=True)
 
 
-@fault(TimeGate, Replay)
-def status_304(exchange: Exchange) -> Raw:
+@fault(TimeGateQuestion, ReplayQuestion)
+def status_304(exchange: FaultContext) -> RawAnswer:
     """A 304 that nobody asked for, with a body."""
     return _bodied(exchange, 304)
 
 
-@fault(TimeGate, Replay)
-def status_204(exchange: Exchange) -> Raw:
+@fault(TimeGateQuestion, ReplayQuestion)
+def status_204(exchange: FaultContext) -> RawAnswer:
     """A 204 with a body."""
     return _bodied(exchange, 204)
 
 
-@fault(TimeGate, Replay)
-def status_205(exchange: Exchange) -> Raw:
+@fault(TimeGateQuestion, ReplayQuestion)
+def status_205(exchange: FaultContext) -> RawAnswer:
     """A 205 with a body."""
     return _bodied(exchange, 205, ("Content-Length", str(len(POISON))))
 
 
-@fault(TimeGate, Replay)
-def status_206(exchange: Exchange) -> Raw:
+@fault(TimeGateQuestion, ReplayQuestion)
+def status_206(exchange: FaultContext) -> RawAnswer:
     """A 206 that nobody asked for, with a part of the body."""
     part = ("Content-Range", "bytes 0-3/1000"), ("Content-Length", "4")
     fields = (*exchange.right.headers, *part)
-    return Raw(once(head(206, fields) + b"part"), stays=True)
+    return RawAnswer(once(head(206, fields) + b"part"), stays=True)
 
 
-@fault(TimeGate, Replay)
-def status_416(exchange: Exchange) -> Raw:
+@fault(TimeGateQuestion, ReplayQuestion)
+def status_416(exchange: FaultContext) -> RawAnswer:
     """A 416 that nobody asked for, with a body."""
     more = ("Content-Range", "bytes */1000"), ("Content-Length", str(len(POISON)))
     return _bodied(exchange, 416, *more)
 
 
 @fault(*EVERYTHING)
-def head_with_body(exchange: Exchange) -> Raw | Answer:
+def head_with_body(exchange: FaultContext) -> RawAnswer | WholeAnswer:
     """HEAD is answered with a body."""
     if exchange.request.method != "HEAD":
         return exchange.right
     length = ("Content-Length", str(len(POISON)))
     fields = (*exchange.right.headers, length)
-    return Raw(once(head(exchange.right.status, fields) + POISON), stays=True)
+    return RawAnswer(once(head(exchange.right.status, fields) + POISON), stays=True)

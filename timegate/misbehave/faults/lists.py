@@ -7,25 +7,25 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from timegate.misbehave.addresses import Cdx, TimeMap
+from timegate.misbehave.addresses import CdxQuestion, TimeMapQuestion
 from timegate.misbehave.cdx import resume_key
-from timegate.misbehave.faults.fault import Exchange, fault
-from timegate.misbehave.links import Link, link
+from timegate.misbehave.faults.fault import FaultContext, fault
+from timegate.misbehave.links import FakeLink, link
 from timegate.misbehave.timemaps import link_body, timemap_links
-from timegate.misbehave.wire import Answer, Raw, chunk, head
+from timegate.misbehave.wire import RawAnswer, WholeAnswer, chunk, head
 
 PIECE: Final = 65_536
 
 
-def _links(exchange: Exchange) -> list[Link]:
+def _links(exchange: FaultContext) -> list[FakeLink]:
     """Return what the TimeMap lists; nothing for other questions and other forms."""
     question = exchange.question
-    if exchange.right.status != 200 or not isinstance(question, TimeMap):
+    if exchange.right.status != 200 or not isinstance(question, TimeMapQuestion):
         return []
     return timemap_links(exchange.site, question) if question.form == "link" else []
 
 
-def _rewritten(exchange: Exchange, write: Callable[[Link], str]) -> Answer:
+def _rewritten(exchange: FaultContext, write: Callable[[FakeLink], str]) -> WholeAnswer:
     links = _links(exchange)
     if not links:
         return exchange.right
@@ -33,7 +33,9 @@ def _rewritten(exchange: Exchange, write: Callable[[Link], str]) -> Answer:
     return replace(exchange.right, body=body.encode())
 
 
-def _reordered(exchange: Exchange, order: Callable[[Sequence[Link]], Sequence[Link]]) -> Answer:
+def _reordered(
+    exchange: FaultContext, order: Callable[[Sequence[FakeLink]], Sequence[FakeLink]]
+) -> WholeAnswer:
     links = _links(exchange)
     if not links:
         return exchange.right
@@ -45,62 +47,62 @@ def _reordered(exchange: Exchange, order: Callable[[Sequence[Link]], Sequence[Li
 # How a link may be written: all of these list what the right TimeMap lists.
 
 
-@fault(TimeMap)
-def rel_reordered(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def rel_reordered(exchange: FaultContext) -> WholeAnswer:
     """Right: rel stands last, and its words in another order (``memento first``)."""
 
-    def write(link: Link) -> str:
+    def write(link: FakeLink) -> str:
         turned = link.having("rel", " ".join(reversed(link.relations)))
         return str(replace(turned, attributes=tuple(reversed(turned.attributes))))
 
     return _rewritten(exchange, write)
 
 
-@fault(TimeMap)
-def rel_unquoted(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def rel_unquoted(exchange: FaultContext) -> WholeAnswer:
     """Right: a rel of one word has no quotes."""
 
-    def write(link: Link) -> str:
+    def write(link: FakeLink) -> str:
         word = " ".join(link.relations)
         return str(link) if " " in word else str(link).replace(f'"{word}"', word, 1)
 
     return _rewritten(exchange, write)
 
 
-@fault(TimeMap)
-def single_quotes(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def single_quotes(exchange: FaultContext) -> WholeAnswer:
     """Attribute values stand in single quotes, which RFC 8288 does not know."""
     return _rewritten(exchange, lambda link: str(link).replace('"', "'"))
 
 
-@fault(TimeMap)
-def extra_parameters(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def extra_parameters(exchange: FaultContext) -> WholeAnswer:
     """Right: links have more attributes, with commas, semicolons and brackets in them."""
     more = '; title="a, b; <c> \\"d\\""; license="http://example.org/l"; alone'
     return _rewritten(exchange, lambda link: f"{link}{more}")
 
 
-@fault(TimeMap)
-def no_final_newline(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def no_final_newline(exchange: FaultContext) -> WholeAnswer:
     """Right: the last line has no end."""
     return replace(exchange.right, body=exchange.right.body.rstrip(b"\n"))
 
 
-@fault(TimeMap)
-def no_commas(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def no_commas(exchange: FaultContext) -> WholeAnswer:
     """Links stand on lines of their own, without commas (as figure 30 of RFC 7089 has one)."""
     return replace(exchange.right, body=exchange.right.body.replace(b",\n", b"\n"))
 
 
-@fault(TimeMap)
-def latin_1(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def latin_1(exchange: FaultContext) -> WholeAnswer:
     """Titles hold bytes of Latin-1, which are no UTF-8."""
     answer = _rewritten(exchange, lambda link: f'{link}; title="Café"')
     return replace(answer, body=answer.body.decode().encode("latin-1"))
 
 
-@fault(TimeMap)
-def byte_order_mark(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def byte_order_mark(exchange: FaultContext) -> WholeAnswer:
     """The body begins with a byte order mark."""
     return replace(exchange.right, body=b"\xef\xbb\xbf" + exchange.right.body)
 
@@ -108,26 +110,26 @@ def byte_order_mark(exchange: Exchange) -> Answer:
 # What no reader can read to its end.
 
 
-def _in_the_middle(exchange: Exchange, bad: bytes) -> Answer:
+def _in_the_middle(exchange: FaultContext, bad: bytes) -> WholeAnswer:
     lines = exchange.right.body.splitlines(keepends=True)
     middle = len(lines) - 1
     return replace(exchange.right, body=b"".join([*lines[:middle], bad, *lines[middle:]]))
 
 
-@fault(TimeMap)
-def unbalanced_quote(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def unbalanced_quote(exchange: FaultContext) -> WholeAnswer:
     """Before the last link stands one with a quote that is never closed."""
     return _in_the_middle(exchange, b'<http://x.example/>; rel="memento,\n')
 
 
-@fault(TimeMap)
-def unbalanced_bracket(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def unbalanced_bracket(exchange: FaultContext) -> WholeAnswer:
     """Before the last link stands one whose address has no end."""
     return _in_the_middle(exchange, b'<http://x.example/; rel="memento",\n')
 
 
 async def _padded(
-    answer: Answer, before: bytes, filling: bytes, size: int
+    answer: WholeAnswer, before: bytes, filling: bytes, size: int
 ) -> AsyncIterator[bytes]:
     """Yield the right answer, then *before*, then about *size* bytes of *filling*, chunked."""
     yield head(answer.status, answer.having("Transfer-Encoding", "chunked").headers)
@@ -138,66 +140,66 @@ async def _padded(
     yield b"0\r\n\r\n"
 
 
-@fault(TimeMap)
-def endless_link(exchange: Exchange) -> Raw:
+@fault(TimeMapQuestion)
+def endless_link(exchange: FaultContext) -> RawAnswer:
     """After the right links stands one whose address is 10 MB long."""
     bulk = exchange.site.manner.bulk
-    return Raw(_padded(exchange.right, b",\n<http://x.example/", b"a", bulk))
+    return RawAnswer(_padded(exchange.right, b",\n<http://x.example/", b"a", bulk))
 
 
-@fault(TimeMap)
-def comma_flood(exchange: Exchange) -> Raw:
+@fault(TimeMapQuestion)
+def comma_flood(exchange: FaultContext) -> RawAnswer:
     """After the right links stand 10 million commas."""
-    return Raw(_padded(exchange.right, b",", b",", exchange.site.manner.bulk))
+    return RawAnswer(_padded(exchange.right, b",", b",", exchange.site.manner.bulk))
 
 
-@fault(TimeMap)
-def huge_attribute(exchange: Exchange) -> Raw:
+@fault(TimeMapQuestion)
+def huge_attribute(exchange: FaultContext) -> RawAnswer:
     """The last link has a title of 1 MB."""
     bulk = exchange.site.manner.bulk // 10
-    return Raw(_padded(exchange.right, b'; title="', b"a", bulk))
+    return RawAnswer(_padded(exchange.right, b'; title="', b"a", bulk))
 
 
 # Which links stand where.
 
 
-@fault(TimeMap)
-def newest_first(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def newest_first(exchange: FaultContext) -> WholeAnswer:
     """Mementos stand newest first."""
     return _reordered(exchange, lambda mementos: mementos[::-1])
 
 
-@fault(TimeMap)
-def shuffled(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def shuffled(exchange: FaultContext) -> WholeAnswer:
     """Mementos stand in no order, the same one each time."""
 
-    def order(mementos: Sequence[Link]) -> Sequence[Link]:
+    def order(mementos: Sequence[FakeLink]) -> Sequence[FakeLink]:
         return random.Random(7089).sample(mementos, len(mementos))  # noqa: S311 -- no secret
 
     return _reordered(exchange, order)
 
 
-@fault(TimeMap)
-def duplicates(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def duplicates(exchange: FaultContext) -> WholeAnswer:
     """Every memento is listed twice."""
     return _reordered(exchange, lambda mementos: [m for m in mementos for _ in range(2)])
 
 
-@fault(TimeMap)
-def page_ring(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def page_ring(exchange: FaultContext) -> WholeAnswer:
     """Page 1 leads to page 2, and page 2 to page 1."""
     return _leading_to(exchange, lambda page: 2 if page == 1 else 1)
 
 
-@fault(TimeMap)
-def page_endless(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def page_endless(exchange: FaultContext) -> WholeAnswer:
     """Every page leads to one more, with the same mementos on it."""
     return _leading_to(exchange, lambda page: page + 1)
 
 
-def _leading_to(exchange: Exchange, following: Callable[[int], int]) -> Answer:
+def _leading_to(exchange: FaultContext, following: Callable[[int], int]) -> WholeAnswer:
     links, question = _links(exchange), exchange.question
-    if not links or not isinstance(question, TimeMap):
+    if not links or not isinstance(question, TimeMapQuestion):
         return exchange.right
     address = exchange.site.addresses.timemap(
         "link", question.original, following(question.page or 1)
@@ -206,8 +208,8 @@ def _leading_to(exchange: Exchange, following: Callable[[int], int]) -> Answer:
     return replace(exchange.right, body=link_body([*links, onward]))
 
 
-@fault(TimeMap)
-def index_of_itself(exchange: Exchange) -> Answer:
+@fault(TimeMapQuestion)
+def index_of_itself(exchange: FaultContext) -> WholeAnswer:
     """An index TimeMap that lists itself alone."""
     links = _links(exchange)
     if not links:
@@ -217,15 +219,15 @@ def index_of_itself(exchange: Exchange) -> Answer:
     return replace(exchange.right, body=link_body([links[0], itself]))
 
 
-@fault(Cdx)
-def resume_ring(exchange: Exchange) -> Answer:
+@fault(CdxQuestion)
+def resume_ring(exchange: FaultContext) -> WholeAnswer:
     """The Wayback Machine's resume key leads back to the first rows, for ever."""
     held, question = exchange.site.holdings.of(exchange.original), exchange.question
-    if not held or not isinstance(question, Cdx) or question.dialect == "pywb":
+    if not held or not isinstance(question, CdxQuestion) or question.dialect == "pywb":
         return exchange.right
     unasked = ("resumeKey", "showResumeKey")
     first = {name: v for name, v in question.parameters.items() if name not in unasked}
-    rows = exchange.about(Cdx("wayback", first)).right
+    rows = exchange.about(CdxQuestion("wayback", first)).right
     key = resume_key(held[0])
     if first.get("output") == "json":
         return replace(rows, body=json.dumps([*json.loads(rows.body), [], [key]]).encode())

@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from timegate.misbehave.addresses import Replay, TimeGate
+from timegate.misbehave.addresses import ReplayQuestion, TimeGateQuestion
 from timegate.misbehave.answers import PLAIN, timegate_to
-from timegate.misbehave.captures import Capture, http_date
-from timegate.misbehave.faults.fault import EVERYTHING, Exchange, Fault, fault
+from timegate.misbehave.captures import FakeCapture, http_date
+from timegate.misbehave.faults.fault import EVERYTHING, Fault, FaultContext, fault
 from timegate.misbehave.scripts import closed
-from timegate.misbehave.wire import Answer
+from timegate.misbehave.wire import WholeAnswer
 
 _REFUSALS: Final = (400, 404)
 _asked: Final[set[tuple[object, ...]]] = set()
@@ -19,33 +19,33 @@ _asked: Final[set[tuple[object, ...]]] = set()
 _REMEMBERED: Final = 1000
 
 
-@fault(TimeGate)
-def vary_missing(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def vary_missing(exchange: FaultContext) -> WholeAnswer:
     """The TimeGate has no Vary."""
     return exchange.right.without("Vary")
 
 
-@fault(TimeGate)
-def vary_other(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def vary_other(exchange: FaultContext) -> WholeAnswer:
     """The TimeGate varies by the language alone."""
     return exchange.right.having("Vary", "accept-language")
 
 
-@fault(Replay)
-def memento_varies(exchange: Exchange) -> Answer:
+@fault(ReplayQuestion)
+def memento_varies(exchange: FaultContext) -> WholeAnswer:
     """Mementos have Vary: accept-datetime, as if they were TimeGates."""
     return exchange.right.having("Vary", "accept-encoding, Accept-Datetime")
 
 
-@fault(TimeGate)
-def redirect_307(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def redirect_307(exchange: FaultContext) -> WholeAnswer:
     """The TimeGate redirects with 307 (as pywb does)."""
     answer = exchange.right
     return replace(answer, status=307) if answer.status == 302 else answer
 
 
-@fault(TimeGate)
-def datetime_on_redirect(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def datetime_on_redirect(exchange: FaultContext) -> WholeAnswer:
     """The redirect of the TimeGate has a Memento-Datetime."""
     chosen = exchange.chosen
     if exchange.right.status != 302 or chosen is None:
@@ -53,8 +53,8 @@ def datetime_on_redirect(exchange: Exchange) -> Answer:
     return exchange.right.having("Memento-Datetime", http_date(chosen.at))
 
 
-@fault(TimeGate)
-def newest_ignored(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def newest_ignored(exchange: FaultContext) -> WholeAnswer:
     """Without Accept-Datetime the TimeGate chooses the oldest."""
     held = exchange.site.holdings.of(exchange.original)
     asked = exchange.request.values("Accept-Datetime")
@@ -62,35 +62,37 @@ def newest_ignored(exchange: Exchange) -> Answer:
 
 
 def _outside(
-    exchange: Exchange, is_outside: Callable[[datetime, list[Capture]], bool]
-) -> Answer:
+    exchange: FaultContext, is_outside: Callable[[datetime, list[FakeCapture]], bool]
+) -> WholeAnswer:
     held, asked = exchange.site.holdings.of(exchange.original), exchange.asked
     if not held or asked is None or not is_outside(asked, held):
         return exchange.right
     links = exchange.right.value("Link") or ""
-    return Answer(404, (("Vary", "accept-datetime"), ("Link", links), PLAIN), b"not then\n")
+    return WholeAnswer(
+        404, (("Vary", "accept-datetime"), ("Link", links), PLAIN), b"not then\n"
+    )
 
 
-@fault(TimeGate)
-def holds_nothing(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def holds_nothing(exchange: FaultContext) -> WholeAnswer:
     """The TimeGate answers 404 for every page (as a national archive's did for months)."""
     return exchange.holding().right
 
 
-@fault(TimeGate)
-def before_first_404(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def before_first_404(exchange: FaultContext) -> WholeAnswer:
     """Times before the first memento are answered with 404."""
     return _outside(exchange, lambda asked, held: asked < held[0].at)
 
 
-@fault(TimeGate)
-def after_last_404(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def after_last_404(exchange: FaultContext) -> WholeAnswer:
     """Times after the last memento are answered with 404."""
     return _outside(exchange, lambda asked, held: asked > held[-1].at)
 
 
-@fault(TimeGate)
-def bad_date_ignored(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def bad_date_ignored(exchange: FaultContext) -> WholeAnswer:
     """A bad Accept-Datetime is taken for none: the newest memento is chosen."""
     held = exchange.site.holdings.of(exchange.original)
     if exchange.right.status != 400 or not held:
@@ -98,30 +100,30 @@ def bad_date_ignored(exchange: Exchange) -> Answer:
     return timegate_to(exchange.site, held[-1])
 
 
-@fault(TimeGate)
-def bad_date_500(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def bad_date_500(exchange: FaultContext) -> WholeAnswer:
     """A bad Accept-Datetime is an error of the TimeGate (as LANL's server has it)."""
-    return Answer(500, (PLAIN,)) if exchange.right.status == 400 else exchange.right
+    return WholeAnswer(500, (PLAIN,)) if exchange.right.status == 400 else exchange.right
 
 
-@fault(TimeGate)
-def bare_refusals(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def bare_refusals(exchange: FaultContext) -> WholeAnswer:
     """Refusals have neither Vary nor Link (as pywb's)."""
     if exchange.right.status not in _REFUSALS:
         return exchange.right
     return exchange.right.without("Vary").without("Link")
 
 
-@fault(TimeGate)
-def dated_refusals(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def dated_refusals(exchange: FaultContext) -> WholeAnswer:
     """Refusals have a Memento-Datetime, as archived errors have."""
     if exchange.right.status not in _REFUSALS:
         return exchange.right
     return exchange.right.having("Memento-Datetime", "Sat, 15 Jun 2013 08:30:00 GMT")
 
 
-@fault(TimeGate)
-def unstable(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def unstable(exchange: FaultContext) -> WholeAnswer:
     """Who asks the same for a second time gets the oldest memento."""
     question = (exchange.site.addresses.base, exchange.request)
     held = exchange.site.holdings.of(exchange.original)
@@ -133,33 +135,33 @@ def unstable(exchange: Exchange) -> Answer:
     return exchange.right
 
 
-@fault(TimeGate, Replay)
-def head_405(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, ReplayQuestion)
+def head_405(exchange: FaultContext) -> WholeAnswer:
     """HEAD is answered with 405."""
     if exchange.request.method != "HEAD":
         return exchange.right
-    return Answer(405, (("Allow", "GET"),))
+    return WholeAnswer(405, (("Allow", "GET"),))
 
 
-@fault(Replay)
-def head_undated(exchange: Exchange) -> Answer:
+@fault(ReplayQuestion)
+def head_undated(exchange: FaultContext) -> WholeAnswer:
     """Mementos have a Memento-Datetime to GET alone."""
     if exchange.request.method != "HEAD":
         return exchange.right
     return exchange.right.without("Memento-Datetime")
 
 
-@fault(Replay)
-def raw_another(exchange: Exchange) -> Answer:
+@fault(ReplayQuestion)
+def raw_another(exchange: FaultContext) -> WholeAnswer:
     """The raw view is of the first memento, whichever was asked for."""
     question, held = exchange.question, exchange.site.holdings.of(exchange.original)
-    if not isinstance(question, Replay) or not question.modifier or not held:
+    if not isinstance(question, ReplayQuestion) or not question.modifier or not held:
         return exchange.right
     return exchange.about(replace(question, stamp=held[0].stamp)).right
 
 
-@fault(Replay)
-def memento_negotiates(exchange: Exchange) -> Answer:
+@fault(ReplayQuestion)
+def memento_negotiates(exchange: FaultContext) -> WholeAnswer:
     """A memento asked for with Accept-Datetime redirects to the one of that time."""
     chosen = exchange.chosen
     if exchange.asked is None or chosen is None:
@@ -169,16 +171,16 @@ def memento_negotiates(exchange: Exchange) -> Answer:
     return timegate_to(exchange.site, chosen).without("Vary")
 
 
-@fault(Replay)
-def memento_gone(exchange: Exchange) -> Answer:
+@fault(ReplayQuestion)
+def memento_gone(exchange: FaultContext) -> WholeAnswer:
     """Mementos that are asked for with an Accept-Datetime are not there (as in Fedora once)."""
     if exchange.asked is None:
         return exchange.right
     return replace(exchange.right, status=404, headers=(PLAIN,), body=b"no such file\n")
 
 
-@fault(TimeGate, Replay)
-def weekday_wrong(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion, ReplayQuestion)
+def weekday_wrong(exchange: FaultContext) -> WholeAnswer:
     """Every date is on a Monday."""
     days = ("Tue, ", "Wed, ", "Thu, ", "Fri, ", "Sat, ", "Sun, ")
     fields = dict(exchange.right.headers)
@@ -203,7 +205,7 @@ no_preflight: Final = Fault(
 )
 
 
-@fault(TimeGate)
-def no_content_location(exchange: Exchange) -> Answer:
+@fault(TimeGateQuestion)
+def no_content_location(exchange: FaultContext) -> WholeAnswer:
     """Who answers with the memento does not say where it is."""
     return exchange.right.without("Content-Location")

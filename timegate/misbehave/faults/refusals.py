@@ -5,11 +5,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from timegate.misbehave.addresses import Cdx, Replay, TimeGate, TimeMap
+from timegate.misbehave.addresses import (
+    CdxQuestion,
+    ReplayQuestion,
+    TimeGateQuestion,
+    TimeMapQuestion,
+)
 from timegate.misbehave.captures import http_date
-from timegate.misbehave.faults.fault import EVERYTHING, Exchange, fault
+from timegate.misbehave.faults.fault import EVERYTHING, FaultContext, fault
 from timegate.misbehave.faults.trickles import silence
-from timegate.misbehave.wire import Answer, Raw, once
+from timegate.misbehave.wire import RawAnswer, WholeAnswer, once
 
 HTML: Final = ("Content-Type", "text/html; charset=utf-8")
 PAUSE: Final = 120
@@ -20,74 +25,74 @@ def _page(title: str) -> bytes:
     return f"<!doctype html><title>{title}</title><h1>{title}</h1>\n".encode()
 
 
-@fault(TimeGate, TimeMap, Cdx)
-def bot_challenge(_: Exchange) -> Answer:
+@fault(TimeGateQuestion, TimeMapQuestion, CdxQuestion)
+def bot_challenge(_: FaultContext) -> WholeAnswer:
     """A 200 with an HTML page that asks whether one is human, at TimeGate, TimeMap and CDX."""
-    return Answer(200, (HTML,), _page("Just a moment, are you human?"))
+    return WholeAnswer(200, (HTML,), _page("Just a moment, are you human?"))
 
 
-@fault(Replay)
-def block_page(_: Exchange) -> Answer:
+@fault(ReplayQuestion)
+def block_page(_: FaultContext) -> WholeAnswer:
     """A 200 with an HTML page that says the capture is blocked, without Memento-Datetime."""
-    return Answer(200, (HTML,), _page("This URL has been excluded"))
+    return WholeAnswer(200, (HTML,), _page("This URL has been excluded"))
 
 
 @fault(*EVERYTHING)
-def too_many_seconds(_: Exchange) -> Answer:
+def too_many_seconds(_: FaultContext) -> WholeAnswer:
     """A 429 with Retry-After in seconds."""
-    return Answer(429, (HTML, ("Retry-After", str(PAUSE))), _page("Too many requests"))
+    return WholeAnswer(429, (HTML, ("Retry-After", str(PAUSE))), _page("Too many requests"))
 
 
 @fault(*EVERYTHING)
-def too_many_date(_: Exchange) -> Answer:
+def too_many_date(_: FaultContext) -> WholeAnswer:
     """A 429 with Retry-After as a date."""
     later = http_date(datetime.now(UTC) + timedelta(seconds=PAUSE))
-    return Answer(429, (HTML, ("Retry-After", later)), _page("Too many requests"))
+    return WholeAnswer(429, (HTML, ("Retry-After", later)), _page("Too many requests"))
 
 
 @fault(*EVERYTHING)
-def too_many_silent(_: Exchange) -> Answer:
+def too_many_silent(_: FaultContext) -> WholeAnswer:
     """A 429 that does not say for how long."""
-    return Answer(429, (HTML,), _page("Too many requests"))
+    return WholeAnswer(429, (HTML,), _page("Too many requests"))
 
 
 @fault(*EVERYTHING)
-def unavailable(_: Exchange) -> Answer:
+def unavailable(_: FaultContext) -> WholeAnswer:
     """A 503 with Retry-After."""
-    return Answer(503, (HTML, ("Retry-After", str(PAUSE))), _page("Service unavailable"))
+    return WholeAnswer(503, (HTML, ("Retry-After", str(PAUSE))), _page("Service unavailable"))
 
 
 @fault(*EVERYTHING)
-def forbidden(_: Exchange) -> Answer:
+def forbidden(_: FaultContext) -> WholeAnswer:
     """A 403 of a bot gate, before anything was looked up."""
-    return Answer(403, (HTML,), _page("Access denied"))
+    return WholeAnswer(403, (HTML,), _page("Access denied"))
 
 
 @fault(*EVERYTHING)
-def server_error(_: Exchange) -> Answer:
+def server_error(_: FaultContext) -> WholeAnswer:
     """A 500."""
-    return Answer(500, (HTML,), _page("Internal error"))
+    return WholeAnswer(500, (HTML,), _page("Internal error"))
 
 
 @fault(*EVERYTHING)
-def slow(exchange: Exchange) -> Answer:
+def slow(exchange: FaultContext) -> WholeAnswer:
     """The right answer, after 3 seconds."""
     return replace(exchange.right, delay=exchange.site.manner.delay)
 
 
 @fault(*EVERYTHING)
-def hang(exchange: Exchange) -> Raw:
+def hang(exchange: FaultContext) -> RawAnswer:
     """The request is read and never answered."""
-    return Raw(silence(exchange.site.manner))
+    return RawAnswer(silence(exchange.site.manner))
 
 
 @fault(*EVERYTHING)
-def close_unanswered(_: Exchange) -> Raw:
+def close_unanswered(_: FaultContext) -> RawAnswer:
     """The request is read, then the connection is closed."""
-    return Raw(once())
+    return RawAnswer(once())
 
 
 @fault(*EVERYTHING)
-def reset(_: Exchange) -> Raw:
+def reset(_: FaultContext) -> RawAnswer:
     """The request is read, then the connection is reset."""
-    return Raw(once(), resets=True)
+    return RawAnswer(once(), resets=True)

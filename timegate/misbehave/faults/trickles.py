@@ -5,10 +5,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from itertools import cycle
 
-from timegate.misbehave.addresses import Replay
-from timegate.misbehave.faults.fault import EVERYTHING, LISTS, Exchange, fault
+from timegate.misbehave.addresses import ReplayQuestion
+from timegate.misbehave.faults.fault import EVERYTHING, LISTS, FaultContext, fault
 from timegate.misbehave.site import Manner
-from timegate.misbehave.wire import Raw, chunk, head, once, written
+from timegate.misbehave.wire import RawAnswer, chunk, head, once, written
 
 
 async def silence(manner: Manner) -> AsyncIterator[bytes]:
@@ -27,38 +27,38 @@ async def _trickle(first: bytes, text: bytes, manner: Manner) -> AsyncIterator[b
 
 
 @fault(*EVERYTHING)
-def drip_head(exchange: Exchange) -> Raw:
+def drip_head(exchange: FaultContext) -> RawAnswer:
     """The header comes one byte at a time and never ends."""
     start = b"HTTP/1.1 200 OK\r\nContent-Type: application/link-format\r\nX-Slow: "
-    return Raw(_trickle(start, b"z", exchange.site.manner))
+    return RawAnswer(_trickle(start, b"z", exchange.site.manner))
 
 
 @fault(*EVERYTHING)
-def drip_body(exchange: Exchange) -> Raw:
+def drip_body(exchange: FaultContext) -> RawAnswer:
     """The right header comes at once, the body one byte at a time and never ends."""
     answer = exchange.right.having("Connection", "close")
     start = head(answer.status, answer.headers)
-    return Raw(_trickle(start, answer.body or b"z", exchange.site.manner))
+    return RawAnswer(_trickle(start, answer.body or b"z", exchange.site.manner))
 
 
-@fault(*LISTS, Replay)
-def truncated_length(exchange: Exchange) -> Raw:
+@fault(*LISTS, ReplayQuestion)
+def truncated_length(exchange: FaultContext) -> RawAnswer:
     """The body ends in its middle, short of its Content-Length."""
     whole = written(exchange.right, exchange.request.method)
-    return Raw(once(whole[: len(whole) - len(exchange.right.body) // 2]))
+    return RawAnswer(once(whole[: len(whole) - len(exchange.right.body) // 2]))
 
 
-@fault(*LISTS, Replay)
-def truncated_chunks(exchange: Exchange) -> Raw:
+@fault(*LISTS, ReplayQuestion)
+def truncated_chunks(exchange: FaultContext) -> RawAnswer:
     """A chunked body ends in its middle, without the last chunk."""
     answer = exchange.right.having("Transfer-Encoding", "chunked")
     half = answer.body[: len(answer.body) // 2 + 1]
-    return Raw(once(head(answer.status, answer.headers), chunk(half)))
+    return RawAnswer(once(head(answer.status, answer.headers), chunk(half)))
 
 
-@fault(*LISTS, Replay)
-def truncated_close(exchange: Exchange) -> Raw:
+@fault(*LISTS, ReplayQuestion)
+def truncated_close(exchange: FaultContext) -> RawAnswer:
     """A body without a stated length ends in its middle: nobody can tell."""
     answer = exchange.right.having("Connection", "close")
     half = answer.body[: len(answer.body) // 2 + 1]
-    return Raw(once(head(answer.status, answer.headers) + half))
+    return RawAnswer(once(head(answer.status, answer.headers) + half))

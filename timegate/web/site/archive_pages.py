@@ -5,11 +5,11 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from archives.registry import Registry
-from timegate.web.call import Answer, Call
+from timegate.web.call import ClientRequest, Response
 from timegate.web.operations import NO_NEGOTIATION, Operations
 from timegate.web.site.archive_view import State, archive_view
 from timegate.web.site.canary_view import canary_view
-from timegate.web.site.checks import Checks
+from timegate.web.site.checks import ArchiveChecks
 from timegate.web.site.pages import HEADERS, Pages, wants_page
 
 
@@ -22,7 +22,7 @@ class ArchivePages:
         state: Callable[[str], State],
         operations: Operations,
         pages: Pages,
-        checks: Checks | None = None,
+        checks: ArchiveChecks | None = None,
     ) -> None:
         """Take *checks*, or None to say nothing of conformance."""
         self._registry = registry
@@ -31,7 +31,7 @@ class ArchivePages:
         self._pages = pages
         self._checks = checks
 
-    async def all(self, call: Call) -> Answer:
+    async def all(self, call: ClientRequest) -> Response:
         """List every archive, those that are asked first."""
         if not wants_page(call.header("Accept")):
             return await self._operations.archives(call)
@@ -41,7 +41,7 @@ class ArchivePages:
         others = [row for row in rows if not row.used]
         return self._page("archives", asked=asked, others=others)
 
-    async def one(self, call: Call) -> Answer:
+    async def one(self, call: ClientRequest) -> Response:
         """Describe one archive."""
         entry = self._registry.by_id(unquote(call.rest.partition("?")[0]))
         if entry is None or not wants_page(call.header("Accept")):
@@ -61,7 +61,7 @@ class ArchivePages:
         }
         return replace(answer, headers={**answer.headers, **own})
 
-    def _page(self, name: str, **values: object) -> Answer:
+    def _page(self, name: str, **values: object) -> Response:
         headers = {**HEADERS, "Cache-Control": "no-cache", "Vary": "accept"}
         body = self._pages.written(name, **values)
-        return Answer(200, {**headers, "Link": NO_NEGOTIATION}, body.encode())
+        return Response(200, {**headers, "Link": NO_NEGOTIATION}, body.encode())

@@ -10,7 +10,7 @@ from timegate.verdict.explanation import Tone
 _SIGNS = {"fail": "✕", "warn": "!", "unknown": "?"}
 
 
-class Complaint(NamedTuple):
+class FailedCheck(NamedTuple):
     """One check that was not passed."""
 
     sign: str
@@ -21,7 +21,7 @@ class Complaint(NamedTuple):
     why: str
 
 
-class Row(NamedTuple):
+class PastCheck(NamedTuple):
     """One check of the past."""
 
     checked: str
@@ -34,9 +34,9 @@ class Row(NamedTuple):
 class CheckView(NamedTuple):
     """All there is to say."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[PastCheck, ...]
     """Newest first."""
-    complaints: tuple[Complaint, ...]
+    complaints: tuple[FailedCheck, ...]
     """Of the last check."""
     samples: tuple[str, ...]
     running: str | None
@@ -59,11 +59,13 @@ def check_view(
     return CheckView(tuple(reversed(rows)), complaints, samples, running, failed, token)
 
 
-def _row(past: Past, earlier: Past | None) -> Row:
+def _row(past: Past, earlier: Past | None) -> PastCheck:
     stamp = past.checked
     when = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[8:10]}:{stamp[10:12]} UTC"
     counts = ", ".join(f"{count} {verdict}" for verdict, count in past.counts.items() if count)
-    return Row(when, _tone(past), counts, "" if earlier is None else _changed(past, earlier))
+    return PastCheck(
+        when, _tone(past), counts, "" if earlier is None else _changed(past, earlier)
+    )
 
 
 def _tone(past: Past) -> Tone:
@@ -85,12 +87,12 @@ def _broken(past: Past) -> set[str]:
     return {wrong.check for wrong in past.wrong if wrong.verdict in ("fail", "warn")}
 
 
-def _complaints(past: Past) -> tuple[Complaint, ...]:
+def _complaints(past: Past) -> tuple[FailedCheck, ...]:
     found = []
     for wrong in past.wrong:
         check = CHECKS.get(wrong.check)
         sentence = check.sentence if check else wrong.check
         where = f"{check.level}, {check.section}" if check else "no such check any more"
         sign = _SIGNS.get(wrong.verdict, "")
-        found.append(Complaint(sign, wrong.verdict, wrong.check, sentence, where, wrong.why))
+        found.append(FailedCheck(sign, wrong.verdict, wrong.check, sentence, where, wrong.why))
     return tuple(found)

@@ -21,7 +21,7 @@ from archives.registry import Registry
 from timegate.conformance.history import BadHistory, History
 from timegate.conformance.report import Report
 from timegate.conformance.turn import Turn, secret_at
-from timegate.web.call import Answer, Declined
+from timegate.web.call import EarlyResponse, Response
 from timegate.web.problems import problem
 from timegate.web.sending import body_of, response
 from timegate.web.site.check_view import CheckView, check_view
@@ -36,7 +36,7 @@ _LONGEST_RUN: Final = 1800.0
 """Seconds; an archive that wants to be asked twice a minute takes 18 minutes."""
 
 
-class Checks:
+class ArchiveChecks:
     """Shows the history in *file*. Use as a context manager: it ends a check under way."""
 
     def __init__(
@@ -90,28 +90,30 @@ class Checks:
         """Begin a check, and lead back to the page that will show it."""
         try:
             entry = await self._asked(request)
-        except Declined as declined:
+        except EarlyResponse as declined:
             return response(declined.answer)
         if await asyncio.to_thread(self._turn.take, entry.id):
             # A loop's own task: the room holds it, and ends it in __aexit__.
             self._task = asyncio.get_running_loop().create_task(self._check(entry))
         page = f"{self._root}/archives/{quote(entry.id, safe='')}#checks"
-        return response(Answer(303, {"Location": page, "Cache-Control": "no-store"}))
+        return response(Response(303, {"Location": page, "Cache-Control": "no-store"}))
 
     async def _asked(self, request: web.BaseRequest) -> ArchiveEntry:
         """Return the archive to be checked. Raises Declined."""
         if request.headers.get("Origin") != self.origin:
             detail = "a check is begun from the page of an archive here, nowhere else"
-            raise Declined(problem(403, "bad-parameter", detail))
+            raise EarlyResponse(problem(403, "bad-parameter", detail))
         body = await body_of(request, _MOST_OCTETS, _BODY_DEADLINE)
         form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
         entry = self._registry.by_id(form.get("archive", [""])[0])
         if entry is None or not self._may_run(entry):
-            raise Declined(problem(404, "not-found", "no archive that can be checked here"))
+            raise EarlyResponse(
+                problem(404, "not-found", "no archive that can be checked here")
+            )
         token = await asyncio.to_thread(self._token, entry.id)
         if not hmac.compare_digest(token.encode(), form.get("token", [""])[0].encode()):
             detail = "the form is out of date: load the page again"
-            raise Declined(problem(403, "bad-parameter", detail))
+            raise EarlyResponse(problem(403, "bad-parameter", detail))
         return entry
 
     async def _check(self, entry: ArchiveEntry) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from timegate.web.call import Answer, Call, Declined, Stream
+from timegate.web.call import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.web.site.inquiry import Caret
 from timegate.web.site.pages import HEADERS, Pages, wants_page
 
-Handler = Callable[[Call], Awaitable[Answer | Stream]]
+Handler = Callable[[ClientRequest], Awaitable[Response | StreamingResponse]]
 _PROBLEM: Final = "application/problem+json"
 _NEXT: Final[Mapping[str, str]] = {
     "bad-identifier": "Put it right below, and ask again.",
@@ -31,20 +31,23 @@ def next_step(problem: Mapping[str, object]) -> str:
     return _NEXT.get(str(problem["type"]).rpartition("/")[2], "")
 
 
-class Dressed:
+class HtmlProblems:
     """A handler whose problems are pages where a browser asks."""
 
     def __init__(self, handler: Handler, pages: Pages) -> None:
         self._handler = handler
         self._pages = pages
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Answer as the handler does."""
         try:
             answer = await self._handler(call)
-        except Declined as declined:
+        except EarlyResponse as declined:
             answer = declined.answer
-        if isinstance(answer, Stream) or answer.headers.get("Content-Type") != _PROBLEM:
+        if (
+            isinstance(answer, StreamingResponse)
+            or answer.headers.get("Content-Type") != _PROBLEM
+        ):
             return answer
         told = {**answer.headers, "Vary": _varying(answer.headers.get("Vary", ""))}
         if not wants_page(call.header("Accept")):

@@ -3,14 +3,14 @@
 from typing import Final, NamedTuple
 
 from archives.registry import Registry
-from timegate.web.site.inquiry import Form
+from timegate.web.site.inquiry import FormFields
 
 
 class Example(NamedTuple):
     """One reference."""
 
     kind: str
-    form: Form
+    form: FormFields
 
     @property
     def text(self) -> str:
@@ -19,17 +19,23 @@ class Example(NamedTuple):
 
 
 WEB: Final = (
-    Example("PWID", Form("urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk")),
-    Example("duri", Form("duri:2005:http://www.w3.org/")),
-    Example("Archive link", Form("https://web.archive.org/web/2005/http://example.org/")),
-    Example("URL and date", Form("http://example.org/", "June 2005")),
+    Example(
+        "PWID", FormFields("urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk")
+    ),
+    Example("duri", FormFields("duri:2005:http://www.w3.org/")),
+    Example("Archive link", FormFields("https://web.archive.org/web/2005/http://example.org/")),
+    Example("URL and date", FormFields("http://example.org/", "June 2005")),
 )
 _MUSEUM: Final = "http://museum.example/"
 DEMO: Final = (
-    Example("PWID", Form(f"urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:{_MUSEUM}")),
-    Example("duri", Form(f"duri:2016-01:{_MUSEUM}")),
-    Example("Archive link", Form(f"https://web.archive.org/web/20120601000000/{_MUSEUM}")),
-    Example("URL and date", Form(_MUSEUM, "November 2010")),
+    Example(
+        "PWID", FormFields(f"urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:{_MUSEUM}")
+    ),
+    Example("duri", FormFields(f"duri:2016-01:{_MUSEUM}")),
+    Example(
+        "Archive link", FormFields(f"https://web.archive.org/web/20120601000000/{_MUSEUM}")
+    ),
+    Example("URL and date", FormFields(_MUSEUM, "November 2010")),
 )
 
 

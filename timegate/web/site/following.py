@@ -1,7 +1,7 @@
 """A search that can be watched: who has answered so far, then the answer.
 
 The search belongs to this room, not to the client that watches: whoever leaves early has still
-filled the cache, and a body that is sent owns no task. It ends with the patience of `Everyone`.
+filled the cache, and a body that is sent owns no task. It ends with the patience of `ExhaustiveResolver`.
 """
 
 import asyncio
@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from timegate.resolution import Attempt, Policy, Query, Resolution
-from timegate.web.everyone import Everyone
+from timegate.resolution import Attempt, Preferences, Query, Resolution
+from timegate.web.everyone import ExhaustiveResolver
 
 MOST: Final = 32
 """Searches watched at once, in one process."""
 
 
-class Progress(NamedTuple):
+class SearchProgress(NamedTuple):
     """How far a search is."""
 
     asked: tuple[str, ...]
@@ -35,7 +35,7 @@ _BACKLOG: Final = 1_000
 _Queue = asyncio.Queue[Attempt | None]
 
 
-class News:
+class SearchEvents:
     """What archives answer, for those who wait for news of one URL."""
 
     def __init__(self) -> None:
@@ -59,10 +59,12 @@ class News:
             del self._watchers[queue]
 
 
-class Following:
+class RunningSearches:
     """Searches under way. Use as a context manager: it ends them."""
 
-    def __init__(self, everyone: Everyone, news: News, most: int = MOST) -> None:
+    def __init__(
+        self, everyone: ExhaustiveResolver, news: SearchEvents, most: int = MOST
+    ) -> None:
         self._everyone = everyone
         self._news = news
         self._most = most
@@ -88,12 +90,12 @@ class Following:
         return len(self._tasks) >= self._most
 
     async def follow(
-        self, query: Query, policy: Policy
-    ) -> AsyncGenerator[Progress | Resolution, None]:
+        self, query: Query, policy: Preferences
+    ) -> AsyncGenerator[SearchProgress | Resolution, None]:
         """Yield how far the search is whenever an archive has answered, last the answer."""
         with self._news.of(query.original) as queue:
             task = self._started(query, policy, queue)
-            progress = Progress(self._everyone.asked(query, policy), ())
+            progress = SearchProgress(self._everyone.asked(query, policy), ())
             yield progress
             while (attempt := await queue.get()) is not None:
                 if attempt.archive in progress.waiting:
@@ -101,7 +103,9 @@ class Following:
                     yield progress
             yield await task
 
-    def _started(self, query: Query, policy: Policy, queue: _Queue) -> asyncio.Task[Resolution]:
+    def _started(
+        self, query: Query, policy: Preferences, queue: _Queue
+    ) -> asyncio.Task[Resolution]:
         task = asyncio.get_running_loop().create_task(self._everyone.resolve(query, policy))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

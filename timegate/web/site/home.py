@@ -10,17 +10,17 @@ from contextlib import aclosing
 from typing import Final
 
 from archives.registry import Registry
-from timegate.policies import policy_from
-from timegate.resolution import Policy, Resolution
+from timegate.policies import preferences_from
+from timegate.resolution import Preferences, Resolution
 from timegate.verdict import verdict
 from timegate.web.answers import VARY_PAGE, Answers
-from timegate.web.call import Answer, Call, Stream
-from timegate.web.everyone import Everyone
+from timegate.web.call import ClientRequest, Response, StreamingResponse
+from timegate.web.everyone import ExhaustiveResolver
 from timegate.web.problems import problem
 from timegate.web.site.dressed import next_step
 from timegate.web.site.examples import examples
-from timegate.web.site.following import Following, Progress
-from timegate.web.site.inquiry import Form, Inquiry, Refusal, read_inquiry
+from timegate.web.site.following import RunningSearches, SearchProgress
+from timegate.web.site.inquiry import FormFields, FormQuery, FormRejection, read_form
 from timegate.web.site.pages import HEADERS, Pages
 from timegate.web.site.view import AnswerView, answer_view, heard, name_of
 
@@ -31,7 +31,11 @@ class Home:
     """Answers what a person types."""
 
     def __init__(
-        self, answers: Answers, registry: Registry, everyone: Everyone, following: Following
+        self,
+        answers: Answers,
+        registry: Registry,
+        everyone: ExhaustiveResolver,
+        following: RunningSearches,
     ) -> None:
         self._answers = answers
         self._registry = registry
@@ -42,38 +46,38 @@ class Home:
     def _pages(self) -> Pages:
         return self._answers.pages
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: ClientRequest) -> Response:
         """Write the page, with the answer where something was asked."""
-        form = Form.of(call.rest)
+        form = FormFields.of(call.rest)
         if not form.q:
             return self._page(200, form, refusal=None, inquiry=None, answer=None)
         try:
-            inquiry = read_inquiry(form, self._registry)
-        except Refusal as refusal:
+            inquiry = read_form(form, self._registry)
+        except FormRejection as refusal:
             return self._page(refusal.status, form, refusal=refusal, inquiry=None, answer=None)
         resolution = await self._everyone.resolve(inquiry.query, _wishes(call))
         status, view = self._view(resolution)
         return self._page(status, form, refusal=None, inquiry=inquiry, answer=view)
 
-    async def events(self, call: Call) -> Answer | Stream:
+    async def events(self, call: ClientRequest) -> Response | StreamingResponse:
         """Send how the answer comes about."""
-        form = Form.of(call.rest)
+        form = FormFields.of(call.rest)
         if self._following.full:
             detail = "too many searches are being watched; ask without watching"
             return problem(503, "too-busy", detail, headers={"Retry-After": "5"})
         try:
-            inquiry = read_inquiry(form, self._registry)
-        except Refusal as refusal:
+            inquiry = read_form(form, self._registry)
+        except FormRejection as refusal:
             part = self._part(form, refusal=refusal, inquiry=None, answer=None)
-            return Answer(200, _EVENTS, _event("answer", part))
-        return Stream(200, _EVENTS, self._told(form, inquiry, _wishes(call)))
+            return Response(200, _EVENTS, _event("answer", part))
+        return StreamingResponse(200, _EVENTS, self._told(form, inquiry, _wishes(call)))
 
     async def _told(
-        self, form: Form, inquiry: Inquiry, policy: Policy
+        self, form: FormFields, inquiry: FormQuery, policy: Preferences
     ) -> AsyncGenerator[bytes, None]:
         async with aclosing(self._following.follow(inquiry.query, policy)) as steps:
             async for step in steps:
-                if isinstance(step, Progress):
+                if isinstance(step, SearchProgress):
                     yield _event("progress", self._progress(step))
                 else:
                     _, view = self._view(step)
@@ -90,7 +94,7 @@ class Home:
         told = json.loads(answer.body)
         return answer.status, view.without_copy(told["title"], told["detail"], next_step(told))
 
-    def _progress(self, step: Progress) -> str:
+    def _progress(self, step: SearchProgress) -> str:
         return self._pages.written(
             "progress",
             answered=len(step.asked) - len(step.waiting),
@@ -99,18 +103,18 @@ class Home:
             heard=list(heard(step.attempts, (), self._registry)),
         )
 
-    def _part(self, form: Form, **told: object) -> str:
+    def _part(self, form: FormFields, **told: object) -> str:
         return self._pages.written("outcome", form=form, **told)
 
-    def _page(self, status: int, form: Form, **told: object) -> Answer:
+    def _page(self, status: int, form: FormFields, **told: object) -> Response:
         offered = examples(self._registry)
         body = self._pages.written("home", form=form, examples=offered, **told)
         headers = {**HEADERS, "Vary": VARY_PAGE, "Cache-Control": "no-cache"}
-        return Answer(status, headers, body.encode())
+        return Response(status, headers, body.encode())
 
 
-def _wishes(call: Call) -> Policy:
-    policy, _ = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+def _wishes(call: ClientRequest) -> Preferences:
+    policy, _ = preferences_from({}, call.header("Prefer"), call.header("Cache-Control"))
     return policy
 
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 from archives.moment import Moment
 from archives.reading import Diagnostic, Malformed
 from archives.registry import Registry
-from timegate.identifier import Reading
+from timegate.identifier import ParsedIdentifier
 from timegate.identifiers import parse, parse_wrapped
 from timegate.printing import masked
 from timegate.problem import status_of_refusal
@@ -23,14 +23,14 @@ _AROUND: Final = 60
 """Characters that are shown before and behind the wrong one."""
 
 
-class Form(NamedTuple):
+class FormFields(NamedTuple):
     """The fields as they were sent."""
 
     q: str = ""
     at: str = ""
 
     @classmethod
-    def of(cls, rest: str) -> "Form":
+    def of(cls, rest: str) -> "FormFields":
         """Read ``?q=...&at=...``; what else stands there is not ours."""
         sent = rest.removeprefix("?")
         pairs = parse_qsl(sent, errors="replace") if sent.count("&") < _MOST_FIELDS else []
@@ -65,7 +65,7 @@ class Caret(NamedTuple):
         return cls(("... " if start else "") + shown[0], shown[1], shown[2])
 
 
-class Refusal(Exception):
+class FormRejection(Exception):
     """What was typed cannot be asked for."""
 
     def __init__(self, status: int, title: str, why: str, caret: Caret | None = None) -> None:
@@ -77,7 +77,7 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
+class FormQuery:
     """What is asked, and what the reader has to say of how it was written."""
 
     query: Query
@@ -85,7 +85,7 @@ class Inquiry:
     remarks: tuple[str, ...] = ()
 
 
-def read_inquiry(form: Form, registry: Registry) -> Inquiry:
+def read_form(form: FormFields, registry: Registry) -> FormQuery:
     """Return what *form* asks for. Raises Refusal."""
     reading, meant = _read(form.q, registry)
     remarks = [] if meant is None else [f"Taken out of the text: {meant.identifier}"]
@@ -104,11 +104,11 @@ def read_inquiry(form: Form, registry: Registry) -> Inquiry:
             remarks.append("The reference says itself when; the date beside it was not used.")
     except NotNegotiable as error:
         status = 404 if error.code == "unknown-archive" else 422
-        raise Refusal(status, "No archive can be asked for this", str(error)) from error
-    return Inquiry(query, reading.diagnostics, tuple(remarks))
+        raise FormRejection(status, "No archive can be asked for this", str(error)) from error
+    return FormQuery(query, reading.diagnostics, tuple(remarks))
 
 
-def _read(text: str, registry: Registry) -> tuple[Reading, Pasted | None]:
+def _read(text: str, registry: Registry) -> tuple[ParsedIdentifier, Pasted | None]:
     """Return the reference, and where it is a part of *text* only, that part."""
     try:
         return parse_wrapped(text, registry), None
@@ -120,13 +120,13 @@ def _read(text: str, registry: Registry) -> tuple[Reading, Pasted | None]:
         where = f"{complaint.why}, at character {complaint.position + 1}"
         title = "This cannot be read"
         caret = Caret.at(text, complaint.position)
-        raise Refusal(status_of_refusal(complaint), title, where, caret) from complaint
+        raise FormRejection(status_of_refusal(complaint), title, where, caret) from complaint
 
 
 def _date(text: str) -> Moment | None:
     if len(text) > _LONGEST_DATE:
-        raise Refusal(400, "The date cannot be read", "it is longer than any date")
+        raise FormRejection(400, "The date cannot be read", "it is longer than any date")
     try:
         return read_time(text)
     except ValueError as error:
-        raise Refusal(400, "The date cannot be read", str(error)) from error
+        raise FormRejection(400, "The date cannot be read", str(error)) from error

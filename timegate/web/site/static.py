@@ -5,7 +5,7 @@ from hashlib import blake2b
 from importlib.resources import files
 from typing import Final, NamedTuple
 
-from timegate.web.call import Answer, Call
+from timegate.web.call import ClientRequest, Response
 from timegate.web.problems import problem
 
 _TYPES: Final = {
@@ -39,7 +39,7 @@ VERSION: Final = blake2b(
 ).hexdigest()
 
 
-async def static(call: Call) -> Answer:
+async def static(call: ClientRequest) -> Response:
     """Answer ``{version}/{name}``; one of another version is not to be kept."""
     version, _, name = call.rest.partition("?")[0].partition("/")
     file = _FILES.get(name)
@@ -51,5 +51,5 @@ async def static(call: Call) -> Answer:
         "Cache-Control": _YEAR if version == VERSION else "no-cache",
     }
     if file.tag in (call.header("If-None-Match") or ""):
-        return Answer(304, headers)
-    return Answer(200, headers, file.body)
+        return Response(304, headers)
+    return Response(200, headers, file.body)

@@ -15,15 +15,15 @@ from archives.reading import Diagnosis, Malformed
 from archives.registry import Registry
 from archives.uri import check_text
 from timegate.identifiers.url import read_url
-from timegate.policies import policy_from
+from timegate.policies import preferences_from
 from timegate.querying import NotNegotiable, query_for_url
 from timegate.resolution import Query
 from timegate.resolver import Deadlines, Router
-from timegate.timemap import Lists, Merge, Pace
+from timegate.timemap import ArchiveLists, Merge, MergeDeadlines
 from timegate.timemap.body import told
 from timegate.verdict import header_safe
-from timegate.web.call import Answer, Call, Declined, Stream
-from timegate.web.closing import Closing
+from timegate.web.call import ClientRequest, EarlyResponse, Response, StreamingResponse
+from timegate.web.closing import ClosingBody
 from timegate.web.problems import not_negotiable, unreadable
 from timegate.web.site.view import name_of
 
@@ -37,28 +37,30 @@ class Timeline:
     """Sends what the picture is drawn from."""
 
     def __init__(
-        self, lists: Lists, route: Router, registry: Registry, deadlines: Deadlines
+        self, lists: ArchiveLists, route: Router, registry: Registry, deadlines: Deadlines
     ) -> None:
         self._lists = lists
         self._route = route
         self._registry = registry
         self._deadlines = deadlines
 
-    async def __call__(self, call: Call) -> Answer | Stream:
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Begin to send the captures of ``{URL}``, which may be none."""
         query = _query(call.rest)
-        policy, _ = policy_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        policy, _ = preferences_from({}, call.header("Prefer"), call.header("Cache-Control"))
         archives = self._route(query, policy).order
         async with AsyncExitStack() as stack:
             merging = self._lists.merged(archives, query.original, policy)
             merge = await stack.enter_async_context(merging)
-            return Stream(200, _HEADERS, Closing(self._lines(merge), stack.pop_all()))
+            return StreamingResponse(
+                200, _HEADERS, ClosingBody(self._lines(merge), stack.pop_all())
+            )
 
     async def _lines(self, merge: Merge) -> AsyncGenerator[bytes, None]:
         names = {archive: name_of(archive, self._registry) for archive in merge.asked}
         yield _line({"archives": names})
         # Nobody waits for the picture: the slow ones are part of it.
-        await merge.begin(Pace(self._deadlines.hard, self._deadlines.hard))
+        await merge.begin(MergeDeadlines(self._deadlines.hard, self._deadlines.hard))
         left = MOST
         async with aclosing(merge.blocks()) as blocks:
             async for block in blocks:
@@ -77,9 +79,9 @@ def _query(text: str) -> Query:
         reading = read_url(text, Diagnosis())
         return query_for_url(str(reading.identifier.item), None)
     except Malformed as complaint:
-        raise Declined(unreadable(complaint, text)) from complaint
+        raise EarlyResponse(unreadable(complaint, text)) from complaint
     except NotNegotiable as error:
-        raise Declined(not_negotiable(error)) from error
+        raise EarlyResponse(not_negotiable(error)) from error
 
 
 def _line(value: object) -> bytes:

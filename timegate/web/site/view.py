@@ -37,7 +37,7 @@ _MONTHS: Final = (
 )
 
 
-class Held(NamedTuple):
+class HeldCopy(NamedTuple):
     """A copy in one archive."""
 
     archive: str
@@ -52,7 +52,7 @@ class Held(NamedTuple):
     """From what was asked, in words; empty where no time was asked for."""
 
 
-class Heard(NamedTuple):
+class ArchiveOutcome(NamedTuple):
     """What became of asking one archive."""
 
     name: str
@@ -62,7 +62,7 @@ class Heard(NamedTuple):
     took: str
 
 
-class Cited(NamedTuple):
+class CitationView(NamedTuple):
     """A reference ready to be copied."""
 
     form: str
@@ -79,11 +79,11 @@ class AnswerView:
     words: str
     original: str
     asked: str
-    copy: Held | None
+    copy: HeldCopy | None
     points: tuple[Point, ...]
-    others: tuple[Held, ...]
-    heard: tuple[Heard, ...]
-    citations: tuple[Cited, ...]
+    others: tuple[HeldCopy, ...]
+    heard: tuple[ArchiveOutcome, ...]
+    citations: tuple[CitationView, ...]
     target: str
     """The URL that archives hold, as it stands at the end of our own addresses."""
     stamp: str
@@ -157,9 +157,9 @@ def name_of(archive: str, registry: Registry) -> str:
     return archive if entry is None else entry.name
 
 
-def held(memento: Memento, at: Moment | None, registry: Registry) -> Held:
+def held(memento: Memento, at: Moment | None, registry: Registry) -> HeldCopy:
     """Return what is to be said of one copy."""
-    return Held(
+    return HeldCopy(
         memento.archive,
         name_of(memento.archive, registry),
         memento.uri,
@@ -178,7 +178,7 @@ def _distance(memento: Memento, at: Moment | None) -> str:
     return f"{duration(abs(seconds))} {'earlier' if seconds < 0 else 'later'}"
 
 
-def _chosen(resolution: Resolution, registry: Registry) -> Held | None:
+def _chosen(resolution: Resolution, registry: Registry) -> HeldCopy | None:
     memento = resolution.memento
     if memento is None:
         return None
@@ -186,7 +186,7 @@ def _chosen(resolution: Resolution, registry: Registry) -> Held | None:
     return chosen._replace(uri=location(resolution, registry) or memento.uri)
 
 
-def _others(resolution: Resolution, registry: Registry) -> Iterator[Held]:
+def _others(resolution: Resolution, registry: Registry) -> Iterator[HeldCopy]:
     for attempt in resolution.alternatives:
         if isinstance(attempt.outcome, Closest):
             yield held(attempt.outcome.memento, resolution.query.at, registry)
@@ -194,17 +194,17 @@ def _others(resolution: Resolution, registry: Registry) -> Iterator[Held]:
 
 def heard(
     attempts: Sequence[Attempt], silent: Sequence[str], registry: Registry
-) -> Iterator[Heard]:
+) -> Iterator[ArchiveOutcome]:
     """Yield what became of asking each archive, those without an answer last."""
     for attempt in attempts:
         if attempt.variant is None or isinstance(attempt.outcome, ArchiveError):
             outcome, told = _outcome(attempt)
             took = "remembered" if attempt.age is not None else f"{attempt.seconds:.1f} s"
-            yield Heard(name_of(attempt.archive, registry), outcome, told, took)
+            yield ArchiveOutcome(name_of(attempt.archive, registry), outcome, told, took)
     answered = {attempt.archive for attempt in attempts}
     for archive in silent:
         if archive not in answered:
-            yield Heard(name_of(archive, registry), "unknown", "no answer in time", "")
+            yield ArchiveOutcome(name_of(archive, registry), "unknown", "no answer in time", "")
 
 
 def _outcome(attempt: Attempt) -> tuple[str, str]:
@@ -218,7 +218,9 @@ def _outcome(attempt: Attempt) -> tuple[str, str]:
     return "found", printable(f"{told}, in doubt: {doubts}" if doubts else told)
 
 
-def _citations(resolution: Resolution, registry: Registry, today: date) -> Iterator[Cited]:
+def _citations(
+    resolution: Resolution, registry: Registry, today: date
+) -> Iterator[CitationView]:
     memento = resolution.memento
     if memento is None:
         return
@@ -235,4 +237,4 @@ def _citations(resolution: Resolution, registry: Registry, today: date) -> Itera
     for form, label in _CITATIONS:
         text = reference(form, copy)
         if text is not None:
-            yield Cited(form, label, text)
+            yield CitationView(form, label, text)
