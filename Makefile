@@ -21,7 +21,8 @@ PIP_INSTALL := install --quiet --disable-pip-version-check
 
 # What tells most gives its verdict first, within a minute; then the rest; then what needs pywb.
 FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifiers \
-  tests/timegate/web tests/timegate/test_resolver.py
+  tests/timegate/endpoints tests/timegate/server tests/timegate/pages \
+  tests/timegate/resolution
 THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
 
 .PHONY: run test test-browser test-deploy lint check chaos load format bench lock clean

@@ -14,11 +14,11 @@ from functools import lru_cache
 from html import unescape
 from typing import Final, NamedTuple
 
+from archives.diagnostics import Malformed
 from archives.formats.httpdate import stamp_from_http_date
 from archives.formats.linkformat import Link, parse_header, resolved
 from archives.formats.rows import stamp_from_digits
 from archives.model import Memento, Relation
-from archives.reading import Malformed
 from archives.source import Reply
 from archives.surt import surt
 

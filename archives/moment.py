@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from archives.reading import Malformed
+from archives.diagnostics import Malformed
 
 GRANULARITIES: Final = {4: "year", 6: "month", 8: "day", 10: "hour", 12: "minute", 14: "second"}
 MAX: Final = "max"

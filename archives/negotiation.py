@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from archives.choice import nearest, second_of
 from archives.errors import Misbehaved, Refused
 from archives.evidence import WEB, Statement, address_of, filed_as_one, same_page, weigh
 from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Selection
 from archives.moment import Moment
+from archives.nearest import nearest, second_of
 from archives.source import Fetcher, Reply, Request
 from archives.uri import USUAL_PORTS, plain_host, plain_origin
 from archives.usual_redirect import read_usual

@@ -10,7 +10,7 @@ import socket
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from archives.possessive import compiled
+from archives.regex_compat import compiled
 
 # What nearly every URL on the web looks like: needs no unescaping, escaping or repair.
 _COMMON: Final = compiled(

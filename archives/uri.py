@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 import idna
 
-from archives.possessive import compiled
-from archives.reading import Diagnosis, Malformed
+from archives.diagnostics import Diagnosis, Malformed
+from archives.regex_compat import compiled
 
 MAX_OCTETS: Final = 8192
 """RFC 9110 4.1 asks servers to take targets of at least 8000 octets."""

@@ -9,12 +9,12 @@ in a fifth of the time. Ten archives are asked for every cold question.
 from collections.abc import Mapping
 from typing import Final
 
-from archives.choice import second_of
 from archives.evidence import plausible
 from archives.formats.linkformat import Link, parse_tidy
 from archives.formats.rows import DAYS, UnreadableItem
 from archives.model import Memento, Relation
 from archives.moment import Moment
+from archives.nearest import second_of
 
 _RELATIONS: Final[Mapping[tuple[str, ...], tuple[Relation, ...]]] = {
     ("memento",): (),

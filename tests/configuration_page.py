@@ -16,7 +16,7 @@ from typing import Annotated, Literal, get_args, get_origin
 import msgspec
 
 from archives.model import ArchiveEntry
-from timegate.settings import File, sections
+from timegate.config.schema import File, sections
 
 HEAD = """# Configuration
 

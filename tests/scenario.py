@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
-from archives.choice import nearest
 from archives.errors import ArchiveError, Unreachable
 from archives.model import ArchiveEntry, Closest, Limits, Memento, Rate
 from archives.moment import Moment
-from timegate.desk import Coalescer
-from timegate.resolution import Attempt, Preferences, Query, Remembered
-from timegate.resolver import Deadlines, Plan, Resolver
+from archives.nearest import nearest
+from timegate.resolution.coalescing import Coalescer
+from timegate.resolution.model import Attempt, Preferences, Query, Remembered
+from timegate.resolution.resolver import Deadlines, Plan, Resolver
 
 LIMITS = Limits(Rate(1, 1, 5), Rate(1, 1, 5), 8, "a test")
 NEVER = 1_000.0

@@ -15,7 +15,7 @@ import pytest
 
 import archives
 import timegate
-from archives.possessive import atomic
+from archives.regex_compat import atomic
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

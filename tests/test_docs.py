@@ -10,11 +10,11 @@ from archives.model import Closest, Memento
 from archives.registry import load_known
 from timegate.config import load_config
 from timegate.identifiers import parse
-from timegate.querying import query_for
-from timegate.resolution import Attempt, Preferences, Resolution
-from timegate.resolver import Resolver
-from timegate.web.answers import Answers
-from timegate.web.call import Response
+from timegate.resolution.model import Attempt, Preferences, Resolution
+from timegate.resolution.query import query_for
+from timegate.resolution.resolver import Resolver
+from timegate.responses.answers import Answers
+from timegate.responses.model import Response
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -12,47 +12,51 @@ from archives.adapters import source_for
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.negotiation import Negotiator, Question
 from archives.source import Fetcher, Source
-from timegate.budget import budgeted
+from timegate.access.blocklist import Blocklist, denying
+from timegate.access.restricted import ScopedRecollection, visible
 from timegate.cache import Store
-from timegate.canaries import open_canaries
-from timegate.cold import FrugalLists, FrugalResolver, Public
+from timegate.collections.opening import (
+    LocalCollections,
+    is_local,
+    open_collections,
+    with_replay_addresses,
+)
+from timegate.collections.site import VisibleCollections
 from timegate.config import BadConfig, Config, is_public
 from timegate.conformance.report import Report
 from timegate.conformance.run import check_entry
-from timegate.containment import Contained, Containment
-from timegate.delay import DelayedSource
-from timegate.denial import Blocklist, denying
-from timegate.desk import Coalescer, ReplicaLocks
-from timegate.guide import Planner
-from timegate.lasting import ProcessState
-from timegate.local import LocalCollections, is_local, open_collections, with_replay_addresses
-from timegate.logs import AccessLog, StateChanges
-from timegate.resolution import Attempt
-from timegate.resolver import Deadlines, Resolver
-from timegate.restricted import ScopedRecollection, visible
-from timegate.routes import Dependencies, routed
+from timegate.demo import DelayedSource
+from timegate.endpoints.operations import Monitor, Operations
+from timegate.endpoints.timemap import TimeMapEndpoint
+from timegate.observability.canaries import open_canaries
+from timegate.observability.logs import AccessLog, StateChanges
+from timegate.observability.tracing import Trace, TracedSource, tracing
+from timegate.pages.checks import ArchiveChecks
+from timegate.pages.progress import SearchEvents
+from timegate.redis import is_shared, open_shared
+from timegate.resolution.budget import budgeted
+from timegate.resolution.coalescing import Coalescer, ReplicaLocks
+from timegate.resolution.model import Attempt
+from timegate.resolution.neighbours import Neighbours
+from timegate.resolution.resolver import Deadlines, Resolver
+from timegate.resolution.verification import MementoProbe, Verifier
+from timegate.responses.answers import Answers
 from timegate.routing import CombinedKnowledge, MementoMap, Observations, Standing
-from timegate.sharing import is_shared, open_shared
-from timegate.surroundings import Neighbours
-from timegate.telemetry import Trace, TracedSource, tracing
+from timegate.routing.planner import Planner
+from timegate.server.client_quota import FrugalLists, FrugalResolver, Public
+from timegate.server.middleware import Dispatch
+from timegate.server.process_state import ProcessState
+from timegate.server.routes import Dependencies, routed
 from timegate.upstream.breaker import Breakers
-from timegate.upstream.politeness import RateLimiter
-from timegate.upstream.pool import (
+from timegate.upstream.containment import Contained, Containment
+from timegate.upstream.rate_limit import RateLimiter
+from timegate.upstream.stack import (
     Fetchers,
     UpstreamEnvironment,
     UpstreamSettings,
     open_fetchers,
 )
-from timegate.upstream.shared import WorkerRateLimiters
-from timegate.verification import MementoProbe, Verifier
-from timegate.web.answers import Answers
-from timegate.web.dispatch import Dispatch
-from timegate.web.monitor import Monitor
-from timegate.web.operations import Operations
-from timegate.web.shown import VisibleCollections
-from timegate.web.site.checks import ArchiveChecks
-from timegate.web.site.following import SearchEvents
-from timegate.web.timemap import TimeMapEndpoint
+from timegate.upstream.worker_rate_limits import WorkerRateLimiters
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
-from archives.choice import nearest, second_of
 from archives.listing import Excerpt, cdx_query, list_captures, read_captures
 from archives.model import ArchiveEntry, Closest, Dialect, Memento
 from archives.moment import Moment
+from archives.nearest import nearest, second_of
 from archives.negotiation import Clock
 from archives.source import Fetcher
 

@@ -8,9 +8,9 @@ from contextlib import aclosing
 from functools import lru_cache
 from typing import Final
 
-from archives.collection.index import CaptureIndex, IndexRow
 from archives.model import ArchiveEntry, Closest, Memento, Relation
 from archives.moment import Moment
+from archives.warc_index.model import CaptureIndex, IndexRow
 
 _REVISIT: Final = "warc/revisit"
 """What an index says of a record that refers to another: nothing about the page."""

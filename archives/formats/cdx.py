@@ -15,9 +15,17 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from archives.formats.decoder import LONGEST_ITEM, ListDecoder, plain
-from archives.formats.json_items import json_value, text_fields
-from archives.formats.rows import Row, UnreadableItem, row_from_fields, stamp_from_digits
+from archives.formats.rows import (
+    LONGEST_ITEM,
+    ListDecoder,
+    Row,
+    UnreadableItem,
+    json_value,
+    plain,
+    row_from_fields,
+    stamp_from_digits,
+    text_fields,
+)
 
 # The first six are the same in CDX of 6, 7, 9 and 11 fields (IA, OpenWayback, OutbackCDX).
 FIELDS: Final = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest")

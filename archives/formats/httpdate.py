@@ -10,8 +10,8 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
+from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
-from archives.reading import Diagnosis, Malformed
 
 WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS: Final = {

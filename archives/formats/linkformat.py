@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urljoin
 
-from archives.formats.decoder import LONGEST_ITEM, Backlog, plain
 from archives.formats.httpdate import WEEKDAYS
-from archives.possessive import compiled
+from archives.formats.rows import LONGEST_ITEM, Backlog, plain
+from archives.regex_compat import compiled
 
 BLANK: Final = r"[ \t\r\n]"  # not \s: in Latin-1 that is also part of UTF-8 sequences
 NAME_CHARACTER: Final = r"""[^ \t\r\n=;,<>"']"""

@@ -13,21 +13,23 @@ and read, and of the rest only the brackets are counted.
 import re
 from typing import Final
 
+from archives.diagnostics import Malformed
 from archives.formats.cdx import FIELDS
-from archives.formats.decoder import ListDecoder
 from archives.formats.httpdate import stamp_from_http_date
-from archives.formats.json_items import json_value, text_fields, texts
 from archives.formats.linkformat import resolved
 from archives.formats.rows import (
+    ListDecoder,
     Row,
     TimeMapPage,
     UnreadableItem,
+    json_value,
     row_from_fields,
     stamp_from_digits,
     stamp_from_iso,
+    text_fields,
+    texts,
 )
-from archives.possessive import compiled
-from archives.reading import Malformed
+from archives.regex_compat import compiled
 
 _STRING: Final = r'"[^"\\]*+(?:\\[\s\S]?+[^"\\]*+)*+"'
 _SPACE: Final = compiled(r"[ \t\r\n,\xef\xbb\xbf]*+")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from archives.formats.decoder import LONGEST_ITEM, ListDecoder, plain
+from archives.diagnostics import Malformed
 from archives.formats.httpdate import WEEKDAYS, stamp_from_http_date
 from archives.formats.linkformat import (
     BLANK,
@@ -21,10 +21,17 @@ from archives.formats.linkformat import (
     link,
     resolved,
 )
-from archives.formats.rows import DAYS, Row, TimeMapPage, UnreadableItem
+from archives.formats.rows import (
+    DAYS,
+    LONGEST_ITEM,
+    ListDecoder,
+    Row,
+    TimeMapPage,
+    UnreadableItem,
+    plain,
+)
 from archives.model import Relation
-from archives.possessive import compiled
-from archives.reading import Malformed
+from archives.regex_compat import compiled
 
 # One link a line, as the Internet Archive, OpenWayback, MemGator and pywb (with its collection)
 # write it. `[^>]` is much faster than a larger set; the line breaks and angle brackets that it

@@ -18,8 +18,8 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from archives.possessive import compiled
-from archives.reading import Malformed
+from archives.diagnostics import Malformed
+from archives.regex_compat import compiled
 
 LONGEST_LINE: Final = 65_536
 """Eight times the longest URL: room for an object behind the longest key."""

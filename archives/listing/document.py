@@ -9,12 +9,12 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
+from archives.diagnostics import Malformed
 from archives.errors import Misbehaved, Refused
 from archives.evidence import WEB, address_of, plausible
-from archives.formats.decoder import ListDecoder
-from archives.formats.detection import decoder_for
+from archives.formats import decoder_for
 from archives.formats.linkformat import resolved
-from archives.formats.rows import Row, TimeMapPage
+from archives.formats.rows import ListDecoder, Row, TimeMapPage
 from archives.model import ArchiveEntry, Memento
 from archives.negotiation import (
     CLEAR_NO,
@@ -24,7 +24,6 @@ from archives.negotiation import (
     Homes,
     downgrades,
 )
-from archives.reading import Malformed
 from archives.source import Fetcher, Reply, Request
 from archives.uri import USUAL_PORTS, plain_host, plain_origin
 

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from archives.diagnostics import Malformed
 from archives.model import ArchiveEntry, Canary, Kind, Limits, Rate
 from archives.moment import Moment
-from archives.reading import Malformed
 from archives.registry.forms import compiled
 
 DEFAULT_LIMITS: Final = Limits(

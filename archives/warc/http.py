@@ -3,11 +3,86 @@
 Content codings (gzip, br) are left as they are: they belong to what was archived.
 """
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
-from archives.possessive import compiled
-from archives.warc.head import Fields, Oversized, fields_of
-from archives.warc.stored import Damaged
+from archives.regex_compat import compiled
+from archives.warc.files import ByteSource, Damaged
+
+MOST_OCTETS: Final = 64 * 1024
+MOST_LINES: Final = 256
+
+# Lines that end in LF alone are met in real files, and blank ones that hold a space.
+_BLANK_LINE: Final = compiled(rb"\n[ \t\r]*+\n")
+_FOLDED: Final = compiled(r"\n[ \t]")
+_FOLD: Final = compiled(r"\r?+\n[ \t]++")
+# One call for all lines: heads are half of the work of an index.
+_FIELD: Final = compiled(r"\n([^: \t\r\n]++)[ \t]*+:[ \t]*+([^\n]*+)")
+
+Fields = tuple[tuple[str, str], ...]
+
+
+class Oversized(Exception):
+    """More head than anybody needs."""
+
+
+def head_end(octets: bytes, start: int = 0, stop: int | None = None) -> int | None:
+    """Return where the head between *start* and *stop* ends, None where it goes on."""
+    stop = len(octets) if stop is None else stop
+    if found := _BLANK_LINE.search(octets, start, min(stop, start + MOST_OCTETS)):
+        end = found.end()
+        if octets.count(b"\n", start, end) > MOST_LINES + 2:
+            raise Oversized(f"a head of more than {MOST_LINES} lines")
+        return end
+    if stop - start >= MOST_OCTETS:
+        raise Oversized(f"a head of more than {MOST_OCTETS} octets")
+    return None
+
+
+def text_of(head: bytes) -> str:
+    """Read octets as UTF-8, or else as Latin-1, which anything is."""
+    try:
+        return head.decode()
+    except UnicodeDecodeError:
+        return head.decode("latin-1")
+
+
+def fields_of(head: bytes) -> tuple[str, Fields]:
+    """Return the first line and the fields behind it; a line without a colon is none."""
+    text = _unfolded(head)
+    return _first_line(text), tuple(
+        [(name, value.rstrip()) for name, value in _FIELD.findall(text)]
+    )
+
+
+def _unfolded(head: bytes) -> str:
+    text = text_of(head)
+    return _FOLD.sub(" ", text) if _FOLDED.search(text) else text
+
+
+def _first_line(text: str) -> str:
+    return text[: text.find("\n")].rstrip()
+
+
+class Headers:
+    """The fields of a head by name, whatever the case; the first where there are several."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
+        self._values: dict[str, str] = {}
+        for name, value in fields:
+            self._values.setdefault(name.lower(), value.rstrip())
+
+    @classmethod
+    def read(cls, head: bytes) -> tuple[str, "Headers"]:
+        """Return the first line of *head*, and the fields behind it."""
+        text = _unfolded(head)
+        return _first_line(text), cls(_FIELD.findall(text))
+
+    def get(self, name: str) -> str | None:
+        return self._values.get(name.lower())
+
 
 _STATUS_LINE: Final = compiled(r"[^ \t]++[ \t]++([0-9]{3})(?![0-9])[ \t]*+(.*+)")
 # Not all say HTTP: radio stations answer ICY 200 OK.
@@ -120,3 +195,109 @@ class Unchunked:
         if self._block.upcoming(2, 2) == b"\r\n":
             self._block.read(2)
         self._begin_chunk()
+
+
+AT_ONCE: Final = 64 * 1024
+
+
+class Block:
+    """A reader that knows how many octets are left.
+
+    Whoever reads the last octet, or calls `finish`, learns whether the record was whole:
+    `Damaged` is raised where it was not, also for a wrong checksum behind the last octet.
+    """
+
+    __slots__ = ("_at", "_damage", "_open", "_pending", "_source", "left", "offset")
+
+    def __init__(self, source: ByteSource, pending: bytes, at: int, length: int) -> None:
+        """Read *length* octets: those of *pending* from *at* on, then those of *source*."""
+        self.offset = source.offset
+        self.left = length
+        self._source = source
+        self._pending = pending
+        self._at = at
+        self._open = True
+        self._damage: Damaged | None = None
+
+    @property
+    def size(self) -> int:
+        return self.left
+
+    @property
+    def broken(self) -> bool:
+        """Whether it was found to be damaged."""
+        return self._damage is not None
+
+    def read(self, most: int) -> bytes:
+        """Return some octets, no more than *most*, none only at the end."""
+        if self._damage:
+            raise self._damage.again()
+        most = min(most, self.left)
+        if most <= 0:
+            return b""
+        if self._at >= len(self._pending):
+            self._fetch()
+        octets = self._pending[self._at : self._at + most]
+        self._at += len(octets)
+        self.left -= len(octets)
+        if not self.left:
+            self._close()
+        return octets
+
+    def read_head(self) -> bytes:
+        """Return the lines up to a blank one, or to the end; raise `Oversized`."""
+        while not self._damage:
+            stop = min(len(self._pending), self._at + self.left)
+            end = head_end(self._pending, self._at, stop)
+            if end is not None:
+                return self.read(end - self._at)
+            if stop - self._at == self.left:
+                return self.read(self.left)
+            self._fetch()
+        raise self._damage.again()
+
+    def upcoming(self, least: int, most: int) -> bytes:
+        """Return what comes next without reading it, *least* octets unless fewer are left."""
+        if self._damage:
+            raise self._damage.again()
+        while len(self._pending) - self._at < min(least, self.left):
+            self._fetch()
+        return self._pending[self._at : self._at + min(self.left, most)]
+
+    def finish(self) -> None:
+        """Read on to the end of the record."""
+        if self._damage:
+            raise self._damage.again()
+        ahead = len(self._pending) - self._at
+        if self.left > ahead:
+            self.left -= self._source.skip(self.left - ahead)
+        if self.left <= ahead:
+            self._at += self.left
+            self.left = 0
+        while self.left:
+            self.read(AT_ONCE)
+        if self._open:
+            self._close()
+
+    def _fetch(self) -> None:
+        try:
+            more = self._source.read(AT_ONCE)
+        except Damaged as damage:
+            self._damage = damage.again()
+            raise
+        self._pending = self._pending[self._at :] + more
+        self._at = 0
+        if not more:
+            why = f"the record ends {self.left - len(self._pending)} octets early"
+            self._damage = Damaged(self.offset, why, self._source.position)
+            raise self._damage.again()
+
+    def _close(self) -> None:
+        self._open = False
+        try:
+            self._source.close(self._pending[self._at :])
+        except Damaged as damage:
+            self._damage = damage.again()
+            raise
+        self._pending = b""
+        self._at = 0

@@ -7,24 +7,186 @@ next record that can be found.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import BinaryIO, Final
 
-from archives.warc.arc import LONGEST_LINE, arc_fields
-from archives.warc.block import AT_ONCE, Block
-from archives.warc.capture import Damage
-from archives.warc.head import Headers, Oversized, head_end
-from archives.warc.members import MAGIC, GzipMember
-from archives.warc.search import MOST_TRIALS, RecordSearch
-from archives.warc.stored import ByteSource, Damaged, FileSection, Plain
-from archives.warc.target import stamp_of, url_of
+from archives.diagnostics import Malformed
+from archives.moment import Moment
+from archives.regex_compat import compiled
+from archives.warc.files import (
+    MAGIC,
+    WINDOW,
+    ByteSource,
+    Damage,
+    Damaged,
+    FileSection,
+    GzipMember,
+    Plain,
+)
+from archives.warc.http import AT_ONCE, Block, Fields, Headers, Oversized, head_end, text_of
+
+_BEHIND_URL: Final = compiled(
+    rb"[0-9A-Fa-f.:]{1,45}+ [0-9]{4,14}+ [^ \r\n]{1,255}+ [0-9]{1,19}+"
+)
+_SCHEME: Final = compiled(rb"[A-Za-z][A-Za-z0-9+.-]*+:")
+LONGEST_LINE: Final = 16 * 1024
+
+
+def arc_fields(line: bytes) -> Fields | None:
+    """Return what *line* says in the words of WARC, or None if it begins no ARC record.
+
+    Some URLs hold blanks, so the other four fields are counted from the end of the line.
+    """
+    parts = line.rstrip(b"\r\n").rsplit(b" ", 4)
+    if not _SCHEME.match(parts[0]) or not _BEHIND_URL.fullmatch(b" ".join(parts[1:])):
+        return None
+    url, address, date, mime, length = map(text_of, parts)
+    return (
+        ("WARC-Type", "warcinfo" if url.startswith("filedesc:") else "response"),
+        ("WARC-Target-URI", url),
+        ("WARC-IP-Address", address),
+        ("WARC-Date", date),
+        ("Content-Type", mime),
+        ("Content-Length", length),
+    )
+
+
+# Each begins with letters that are fast to look for.
+_GZIP: Final = compiled(rb"\x1f\x8b\x08[\x00-\x1f]")
+_WARC: Final = compiled(rb"\nWARC/[01]\.")
+_ARC: Final = compiled(
+    rb"\n(?:https?+|ftp|dns):[^ \r\n]{1,4000}+ [0-9A-Fa-f.:]{1,45}+ [0-9]{14} "
+    rb"[^ \r\n]{1,200}+ [0-9]{1,19}+\r?+\n"
+)
+_BEGINNINGS: Final = (_GZIP, _WARC, _ARC)
+_LONGEST: Final = 4400
+"""More than any of these can match."""
+MOST_TRIALS: Final = 1000
+"""Members tried in vain. By chance what they begin with occurs once in 128 MB."""
+
+
+class RecordSearch:
+    """Finds records in a file by what the records before it looked like."""
+
+    def __init__(self, stored: FileSection) -> None:
+        self._stored = stored
+        self._beginnings: tuple[re.Pattern[bytes], ...] = _BEGINNINGS
+        self.trials = 0
+        self._known = False
+        # Going back to search inside what was read already is paid from this, lest members
+        # that claim each other's octets make reading quadratic.
+        self._credit = stored.end - stored.start
+
+    def seen(self, version: str, *, compressed: bool) -> None:
+        """Learn from a record what the others will look like."""
+        if not self._known:
+            plain = _ARC if version == "arc" else _WARC
+            self._beginnings = (_GZIP,) if compressed else (plain,)
+            self._known = True
+
+    def behind(self, damaged: Damaged) -> int | None:
+        """Return where the next record begins, None if there is none or it was given up."""
+        at = damaged.offset + 1
+        if (again := damaged.reached - at) > self._credit:
+            at, again = damaged.reached, 0
+        self._credit -= again
+        while (found := self._next(at)) is not None and self.trials < MOST_TRIALS:
+            if self._begins_record(found):
+                return found
+            at = found + 1
+        return None
+
+    def _next(self, at: int) -> int | None:
+        at -= 1  # the newline before
+        while len(octets := self._stored.glimpse(at, WINDOW)) > 1:
+            if places := list(self._places(octets)):
+                return at + min(places)
+            at += len(octets) - (_LONGEST if len(octets) == WINDOW else 0)
+        return None
+
+    def _places(self, octets: bytes) -> Iterator[int]:
+        for beginning in self._beginnings:
+            # The octet before is only there to be a newline.
+            if found := beginning.search(octets, int(beginning is _GZIP)):
+                yield found.start() + (beginning is not _GZIP)
+
+    def _begins_record(self, at: int) -> bool:
+        if not self._stored.beginning(at, 2).startswith(b"\x1f\x8b"):
+            return True
+        self.trials += 1
+        try:
+            octets = GzipMember(self._stored, at).read(_LONGEST)
+        except Damaged:
+            return False
+        line = octets.partition(b"\n")[0]
+        return octets.startswith(b"WARC/") or arc_fields(line) is not None
+
+
+_DATE: Final = compiled(
+    r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:T([0-9]{2}):([0-9]{2})"
+    r"(?::([0-9]{2})(?:\.([0-9]++))?+)?+)?+)?+)?+(?:Z|\+00:00)?+"
+)
+_USUAL: Final = compiled(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])Z"
+)
+_DIGITS: Final = compiled(r"[0-9]{4,14}+")
+_EARLIEST: Final = "00000101000000"
+_LONGEST_STAMP: Final = 23
+_UNPRINTABLE: Final = compiled(r"[\x00-\x1f\x7f]")
+
+
+def stamp_of(date: str | None) -> str | None:
+    """Return the digits of a WARC-Date or of an ARC date, 14 to 23 of them, or None.
+
+    WARC 1.1 allows dates as coarse as a year and nine digits of fraction (T-9). Fractions are
+    kept; what is coarser than a second becomes its first second, since indexes hold nothing
+    shorter than fourteen digits.
+    """
+    if usual := _USUAL.fullmatch(date or ""):
+        day, hour, minute, second = usual.groups()
+        digits_of_day = _day(day)
+        return digits_of_day and f"{digits_of_day}{hour}{minute}{second}"
+    if found := _DATE.fullmatch(date or ""):
+        digits = "".join(part for part in found.groups() if part)
+    elif _DIGITS.fullmatch(date or ""):
+        digits = date or ""
+    else:
+        return None
+    return _checked(digits[:_LONGEST_STAMP])
+
+
+@lru_cache(maxsize=64)
+def _day(day: str) -> str | None:
+    """Return the digits of a day: nearly all records of a file are of the same few."""
+    digits = day.replace("-", "")
+    return digits if _checked(digits) else None
+
+
+def _checked(digits: str) -> str | None:
+    try:
+        Moment(digits)
+    except Malformed:
+        return None
+    return digits + _EARLIEST[len(digits) :]
+
+
+def url_of(target: str | None) -> str | None:
+    """Return the URL in a WARC-Target-URI, or None where no line of an index could hold it."""
+    if not target or _UNPRINTABLE.search(target):
+        return None
+    if target[0] == "<" and target[-1] == ">":
+        target = target[1:-1]  # wget 1.14 to 1.19 wrote <http://example.com/>
+    # warcio does the same with blanks, which would end the URL in a CDX line.
+    return target.partition("#")[0].replace(" ", "%20") or None
+
 
 MOST_DAMAGES: Final = 1000
 """After so many a file is given up: it was made, or went, wrong from end to end."""
 MOST_OCTETS: Final = 4 * 1024**3
 """Of one record."""
 _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
-_VERSION: Final = re.compile(r"WARC/[01]\.[0-9]{1,3}")
-_COUNT: Final = re.compile(r"[0-9]{1,19}")
+_VERSION: Final = compiled(r"WARC/[01]\.[0-9]{1,3}")
+_COUNT: Final = compiled(r"[0-9]{1,19}")
 
 
 class Record:

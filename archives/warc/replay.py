@@ -5,6 +5,7 @@ checked while it goes out, and ends abnormally where it is not what it says (R29
 """
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
@@ -12,10 +13,34 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
 from archives.errors import Misbehaved
-from archives.warc.at_hand import at_hand
+from archives.warc.files import Damaged
 from archives.warc.http import HttpHead
 from archives.warc.reading import Opening, RecordLocation, RecordReader, from_disk
-from archives.warc.stored import Damaged
+
+_NOW: Final = getattr(os, "RWF_NOWAIT", None)
+"""Linux reads what the page cache has, and refuses to wait for a disk (preadv2(2))."""
+
+
+def at_hand(file: str, offset: int, length: int) -> bytes | None:
+    """Return the octets; None where they are not all in memory, or nobody can tell.
+
+    Whoever gets None reads the file in a thread, and learns there what is the matter with it.
+    """
+    if _NOW is None:
+        return None
+    octets = bytearray(length)
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        read = os.preadv(descriptor, [octets], offset, _NOW)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return bytes(octets) if read == length else None
+
 
 SMALL: Final = 1024**2
 _PIECE: Final = 64 * 1024

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from archives.diagnostics import Malformed
 from archives.moment import MAX, Moment
-from archives.reading import Malformed
 
 SECOND = timedelta(seconds=1)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from archives.reading import Diagnosis, Malformed
+from archives.diagnostics import Diagnosis, Malformed
 from archives.uri import (
     begins_with_host,
     canonical_uri,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from urllib.parse import urlsplit
 
-from archives.reading import Malformed
+from archives.diagnostics import Malformed
 from timegate.identifiers import parse
 
 COUNT = 20_000

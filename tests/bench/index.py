@@ -19,14 +19,14 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
-from archives.collection.collection import Collection
-from archives.collection.database import open_writer
-from archives.collection.folder import FileSeen
-from archives.collection.place import LocalFiles
-from archives.collection.writing import Filled, IndexWriter
 from archives.moment import Moment
 from archives.surt import surt
-from archives.warc.capture import Capture
+from archives.warc.files import Capture
+from archives.warc_index.collection import Collection
+from archives.warc_index.database import open_writer
+from archives.warc_index.folder import FileSeen
+from archives.warc_index.model import LocalFiles
+from archives.warc_index.writing import Filled, IndexWriter
 
 SMALL = 10_000
 LARGE = 10_000_000

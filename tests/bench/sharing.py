@@ -15,12 +15,12 @@ from redis.asyncio import Redis
 from archives.model import Limits, Rate
 from tests.end_to_end.redis_servers import RedisServer, redis_server
 from tests.scenario import entry
-from timegate.sharing import patient
-from timegate.sharing.address import parse_address
-from timegate.sharing.client import RedisClient
-from timegate.sharing.ledger import RedisRateLimiters
-from timegate.sharing.locks import Locks, Question
-from timegate.sharing.store import RedisStore
+from timegate.redis import patient
+from timegate.redis.address import parse_address
+from timegate.redis.client import RedisClient
+from timegate.redis.locks import Locks, Question
+from timegate.redis.rate_limits import RedisRateLimiters
+from timegate.redis.store import RedisStore
 
 ROUNDS = 2000
 FAST = Limits(Rate(1e6, 1, 1_000_000), Rate(24, 60, 5), 8, "a bench")

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from archives.model import Memento
-from timegate.timemap import FORMATS, Ends, MergeDeadlines, TimeMapLinks, merged, written
+from timegate.timemaps import FORMATS, Ends, MergeDeadlines, TimeMapLinks, merged, written
 
 ARCHIVES = 10
 LENGTHS = (10_000, 100_000)

@@ -24,12 +24,12 @@ from archives.adapters import source_for
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from archives.source import Fetcher, Request
-from timegate.upstream.connection import Connections, Dialling
+from timegate.upstream.connection_pool import Connections, Dialling
+from timegate.upstream.dns import DnsCache, SystemResolver
 from timegate.upstream.egress import Egress
-from timegate.upstream.fetcher import HttpFetcher, Timeouts
 from timegate.upstream.http1 import BUFFER
-from timegate.upstream.names import DnsCache, SystemResolver
-from timegate.upstream.pool import UpstreamEnvironment, UpstreamSettings, open_fetchers
+from timegate.upstream.http_client import HttpFetcher, Timeouts
+from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
 
 ARCHIVES: Final = 10
 QUESTIONS: Final = 100

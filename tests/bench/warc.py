@@ -20,9 +20,8 @@ from pathlib import Path
 from cdxj_indexer.main import CDXJIndexer  # type: ignore[import-untyped]
 from fastwarc.warc import ArchiveIterator
 
-from archives.warc.capture import Capture
-from archives.warc.members import deflate
-from archives.warc.scan import captures_in
+from archives.warc.captures import captures_in
+from archives.warc.files import Capture, deflate
 from tests.warcs import gzipped, record, response, warcinfo
 
 PAGES = 4000

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from archives.collection.building import index_collection
+from archives.warc_index.building import index_collection
 from tests.chaos.rig.processes import python
 from tests.chaos.rig.timegates import TimeGate, timegate
 from tests.chaos.rig.warc_files import (

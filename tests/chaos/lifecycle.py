@@ -5,7 +5,7 @@ import shutil
 import time
 from typing import Final
 
-from archives.collection.building import index_collection
+from archives.warc_index.building import index_collection
 from tests import warcs
 from tests.chaos.rig.archives import archives
 from tests.chaos.rig.asking import Answer, Client, statuses, timegates

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from archives.collection.building import index_collection
+from archives.warc_index.building import index_collection
 from tests.chaos.rig.archives import archives
 from tests.chaos.rig.asking import DATE, Client, original, timegates
 from tests.chaos.rig.processes import python

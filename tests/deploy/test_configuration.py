@@ -8,7 +8,7 @@ import msgspec
 
 from tests.deploy.proxies import ROOT
 from timegate.config import load_config
-from timegate.settings import File
+from timegate.config.schema import File
 
 EXAMPLE = ROOT / "deploy" / "timegate.toml"
 

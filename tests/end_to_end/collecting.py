@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from archives.collection.building import index_collection
+from archives.warc_index.building import index_collection
 from tests.end_to_end.server import Running, serving
 
 ID: Final = "mine"

@@ -24,8 +24,8 @@ from archives.source import Source
 from tests.fakes import an_entry
 from timegate.misbehave import EXAMPLE, FAULTS, Archive, Manner, misbehaving_archive
 from timegate.misbehave.faults.refusals import PAUSE
-from timegate.upstream.fetcher import Timeouts
-from timegate.upstream.pool import UpstreamEnvironment, UpstreamSettings, open_fetchers
+from timegate.upstream.http_client import Timeouts
+from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
 
 Kind = Literal["302", "200", "replay", "pywb-cdxj", "wayback-cdx"]
 KINDS: Final[tuple[Kind, ...]] = ("302", "200", "replay", "pywb-cdxj", "wayback-cdx")

@@ -7,10 +7,9 @@ from pathlib import Path
 from archives.model import NEVER_ARCHIVED
 from tests.end_to_end.redis_servers import needs_redis, redis_server
 from tests.scenario import FakeArchive
-from timegate.canaries.board import CanaryStore
-from timegate.canaries.questions import CanaryQuestion
-from timegate.canaries.watch import CanaryWatch, watching
-from timegate.sharing.opening import opened
+from timegate.observability.canaries import CanaryWatch, watching
+from timegate.observability.canary_history import CanaryQuestion, CanaryStore
+from timegate.redis.opening import opened
 
 pytestmark = needs_redis
 

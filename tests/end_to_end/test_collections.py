@@ -32,7 +32,7 @@ from tests.end_to_end.pywb import (
 )
 from tests.end_to_end.test_serving import an_original, ask
 from tests.fakes import an_entry
-from timegate.upstream.pool import UpstreamSettings, open_fetchers
+from timegate.upstream.stack import UpstreamSettings, open_fetchers
 
 SITE: Final = "http://kinds.example/"
 CODED: Final = gzip.compress(warcs.PAGE, mtime=0)

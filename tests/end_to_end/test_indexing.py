@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from archives.collection.collection import Collection
 from archives.moment import Moment
-from tests.archives.collection.folders import a_warc, rows_of
+from archives.warc_index.collection import Collection
+from tests.archives.warc_index.folders import a_warc, rows_of
 
 PAGE = "http://example.com/"
 FILES = 50
@@ -33,7 +33,7 @@ def fill(folder: Path) -> None:
 def indexing(folder: Path, index: Path, workers: int) -> "subprocess.Popen[bytes]":
     program = (
         "import sys; from pathlib import Path\n"
-        "from archives.collection.building import index_collection\n"
+        "from archives.warc_index.building import index_collection\n"
         "index_collection(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))\n"
     )
     command = [sys.executable, "-c", program, str(folder), str(index), str(workers)]

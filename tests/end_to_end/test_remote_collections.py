@@ -15,13 +15,12 @@ import pytest
 from aiohttp import web
 from multidict import CIMultiDict
 
-from archives.collection.building import index_collection
-from archives.collection.inventory import index_inventory
-from archives.collection.place import RemoteFiles
 from archives.registry import Registry
 from archives.warc.replay import SMALL, UnreadableRecord
+from archives.warc_index.building import index_collection, index_inventory
+from archives.warc_index.model import RemoteFiles
 from tests import warcs
-from tests.archives.collection.folders import a_warc, rows_of
+from tests.archives.warc_index.folders import a_warc, rows_of
 from tests.end_to_end.pywb import COLLECTION, ENVIRONMENT, running_pywb
 from tests.end_to_end.remote_files import (
     BUCKET,
@@ -35,10 +34,10 @@ from tests.end_to_end.remote_files import (
 )
 from tests.end_to_end.remote_files import ENVIRONMENT as MOTO
 from tests.fakes import an_entry
+from timegate.collections.opening import LocalCollections, open_collections
 from timegate.config import BadConfig
-from timegate.local import LocalCollections, open_collections
-from timegate.resolver import Deadlines
-from timegate.web.call import ClientRequest, Response, StreamingResponse
+from timegate.resolution.resolver import Deadlines
+from timegate.responses.model import ClientRequest, Response, StreamingResponse
 
 BASE: Final = "https://gate.example"
 PAGE: Final = "http://example.com/"

@@ -29,14 +29,14 @@ from tests.scenario import FakeArchive, entry
 from tests.timegate.upstream.replies import FakeReply
 from tests.timegate.upstream.windows import most_in_any_span
 from timegate.cache import AnswerCache
-from timegate.desk import Coalescer
-from timegate.resolution import Preferences, Query, Resolution
-from timegate.resolver import Plan, Resolver
-from timegate.sharing import open_shared, patient
-from timegate.sharing.opening import SharedState, opened
-from timegate.sharing.patience import BOUND
+from timegate.redis import open_shared, patient
+from timegate.redis.opening import SharedState, opened
+from timegate.redis.time_budget import BOUND
+from timegate.resolution.coalescing import Coalescer
+from timegate.resolution.model import Preferences, Query, Resolution
+from timegate.resolution.resolver import Plan, Resolver
 from timegate.upstream.breaker import FAILURES, Breakers
-from timegate.upstream.politeness import RequestQueue, rate_limited
+from timegate.upstream.rate_limit import RequestQueue, rate_limited
 
 pytestmark = needs_redis
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from statistics import linear_regression, median
 from typing import Final, NamedTuple
 
-from archives.collection.building import index_collection
+from archives.warc_index.building import index_collection
 from tests import warcs
 from tests.chaos.rig.archives import Archives, archives
 from tests.chaos.rig.asking import Answer, Client

@@ -3,8 +3,8 @@
 import time
 from pathlib import Path
 
+from timegate.cache.answer_cache import WAITING, AnswerCache, Waiting
 from timegate.cache.memory import MemoryStore
-from timegate.cache.recollection import WAITING, AnswerCache, Waiting
 from timegate.cache.sqlite import SqliteStore
 from timegate.cache.store import Clock, Store, Stored, Unavailable
 

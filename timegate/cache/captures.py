@@ -12,9 +12,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from archives.choice import nearest, second_of
 from archives.model import Closest, Memento, Relation
 from archives.moment import Moment
+from archives.nearest import nearest, second_of
 from timegate.cache.encoding import CorruptEntry, check_memento, sealed, unsealed
 
 MOST_CAPTURES: Final = 20_000

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from sys import getsizeof
 from typing import Final
 
-from timegate.cache.departed import GhostList
+from timegate.cache.ghost_list import GhostList
 from timegate.cache.store import Clock, Kept, Stored
 
 LIMIT: Final = 64 << 20

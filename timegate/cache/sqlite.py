@@ -14,9 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar, TypeVarTuple
 
-from timegate.cache.entries import Entries, Found
-from timegate.cache.store import Clock, Kept, Stored, Unavailable
-from timegate.cache.trouble import StoreTrouble
+from timegate.cache.sqlite_entries import Entries, Found
+from timegate.cache.store import Clock, Kept, Stored, StoreTrouble, Unavailable
 
 LIMIT: Final = 1 << 30
 """Bytes that are in use in the file and in its log; reliability: SQLite cache."""

@@ -1,7 +1,17 @@
 """CDX: the captures of a URL as rows, in the dialects of the Wayback Machine and of pywb."""
 
-from timegate.cdx.fields import FILED, UNKNOWN, Capture, Filed, timestamp
-from timegate.cdx.formats import CdxFormat, Cdxj, PywbObjects, WaybackArray, WaybackLines
+from timegate.cdx.formats import (
+    FILED,
+    UNKNOWN,
+    Capture,
+    CdxFormat,
+    Cdxj,
+    Filed,
+    PywbObjects,
+    WaybackArray,
+    WaybackLines,
+    timestamp,
+)
 from timegate.cdx.query import (
     CdxQuery,
     Dialect,

@@ -1,11 +1,132 @@
 """CDX as text: the Wayback Machine's lines and array, pywb's lines of JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from timegate.cdx.fields import FIELDS, PYWB, WAYBACK, Capture, timestamp
+from archives.model import Memento
+from archives.surt import surt
+from timegate.verdict import header_safe
+
+UNKNOWN: Final = "-"
+WAYBACK: Final = (
+    "urlkey",
+    "timestamp",
+    "original",
+    "mimetype",
+    "statuscode",
+    "digest",
+    "length",
+)
+PYWB: Final = ("urlkey", "timestamp", "url", "mime", "status", "digest", "source", "memento")
+"""The last two are ours: the archive, and the address of the copy there."""
+FILED: Final = (*PYWB[:6], "length", "offset", "filename")
+"""What pywb tells of captures in its own files, and needs to replay them."""
+
+
+class Filed(NamedTuple):
+    """A capture in a file of our own: a `Memento`, and where its record lies."""
+
+    stamp: str
+    uri: str
+    original: str
+    archive: str
+    status: int | None
+    mime: str | None
+    digest: str | None
+    urlkey: str
+    length: int
+    """Of the record in octets; 0 where nobody said, as in the CDX files of wget."""
+    offset: int
+    filename: str
+
+    @property
+    def memento(self) -> Memento:
+        """What it is without its file."""
+        return Memento(*self[:7])
+
+
+Capture = Memento | Filed
+
+_key: Final = lru_cache(maxsize=1024)(surt)
+_plain: Final = lru_cache(maxsize=1024)(header_safe)
+
+
+def timestamp(capture: Capture) -> str:
+    """Return fourteen digits; a leap second is the one before it, as clients know none."""
+    stamp = capture.stamp
+    return f"{stamp[:12]}59" if stamp[12:14] == "60" else stamp[:14]
+
+
+def _urlkey(capture: Capture) -> str:
+    return _plain(capture.urlkey) if isinstance(capture, Filed) else _key(capture.original)
+
+
+def _original(capture: Capture) -> str:
+    return _plain(capture.original)
+
+
+def _mime(capture: Capture) -> str:
+    return _plain(capture.mime) if capture.mime else UNKNOWN
+
+
+def _status(capture: Capture) -> str:
+    return UNKNOWN if capture.status is None else str(capture.status)
+
+
+def _digest(capture: Capture) -> str:
+    return header_safe(capture.digest) if capture.digest else UNKNOWN
+
+
+def _archive(capture: Capture) -> str:
+    return _plain(capture.archive)
+
+
+def _memento(capture: Capture) -> str:
+    return header_safe(capture.uri)
+
+
+def _length(capture: Capture) -> str:
+    """Return the length; pywb reads no octet where it is 0, and up to the end where it is -."""
+    known = isinstance(capture, Filed) and capture.length
+    return str(known) if known else UNKNOWN
+
+
+def _offset(capture: Capture) -> str:
+    return str(capture.offset) if isinstance(capture, Filed) else UNKNOWN
+
+
+def _filename(capture: Capture) -> str:
+    return _plain(capture.filename) if isinstance(capture, Filed) else UNKNOWN
+
+
+def _nothing(_: Capture) -> str:
+    return UNKNOWN
+
+
+FIELDS: Final[Mapping[str, Callable[[Capture], str]]] = {
+    "urlkey": _urlkey,
+    "timestamp": timestamp,
+    "original": _original,
+    "url": _original,
+    "mimetype": _mime,
+    "mime": _mime,
+    "statuscode": _status,
+    "status": _status,
+    "digest": _digest,
+    "source": _archive,
+    "memento": _memento,
+    # Only our own files tell these; elsewhere they would mean nothing.
+    "length": _length,
+    "offset": _offset,
+    "filename": _filename,
+    **dict.fromkeys(("redirect", "robotflags"), _nothing),
+}
+NAMES: Final = (*WAYBACK, "source", "memento")
+"""Those that an error names."""
+
 
 _encode: Final = msgspec.json.Encoder().encode
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from archives.reading import Malformed
+from archives.diagnostics import Malformed
 
 ALLOWED: Final = (
     r"letters, . [a-z] [^a-z] \d \w \s, groups with |, and * + ? behind one of them"

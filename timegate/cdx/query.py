@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 from urllib.parse import unquote
 
-from archives.links.stamps import Stamp, settled
+from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
-from archives.reading import Diagnosis, Malformed
-from timegate.cdx.fields import FIELDS, NAMES, UNKNOWN, Capture
+from archives.replay_links.stamps import Stamp, settled
+from timegate.cdx.formats import FIELDS, NAMES, UNKNOWN, Capture
 from timegate.cdx.pattern import Pattern
-from timegate.policies import BadPreference
+from timegate.resolution.preferences import BadPreference
 
 MOST_ROWS: Final = 150_000
 """The Wayback Machine's limit; resume keys lead further."""

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
-from archives.choice import Remoteness, remoteness, second_of
 from archives.model import Memento
 from archives.moment import Moment
-from timegate.cdx.fields import FIELDS, Capture, Filed
+from archives.nearest import Remoteness, remoteness, second_of
+from timegate.cdx.formats import FIELDS, Capture, Filed
 from timegate.cdx.query import CdxQuery, Collapse, is_unknown, resume_key
 
 _distance: Final = itemgetter(0)

@@ -14,7 +14,7 @@ from rich.text import Text
 from archives.model import ArchiveEntry
 from archives.registry import to_memgator
 from timegate.cli.options import archives_option, config_option, configured, demo_option
-from timegate.printing import escaped
+from timegate.text import escaped
 
 _HEADINGS: Final = ("id", "asked", "by", "access", "name", "why")
 

@@ -6,31 +6,84 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, get_args
 
 import click
 
-from timegate.bulk.following import OrderedRows
-from timegate.bulk.item import BadInput
-from timegate.bulk.journal import BadJournal, Journal
-from timegate.bulk.output import FORMS
-from timegate.bulk.page import as_html
-from timegate.bulk.place import edited
-from timegate.bulk.progress import in_words
-from timegate.bulk.result import policy_digest
-from timegate.bulk.rewriting import edits
-from timegate.bulk.source import ListSource
-from timegate.bulk.statistics import Statistics
-from timegate.bulk.table import Columns
-from timegate.bulk.turns import estimate
-from timegate.cli.batch_options import BatchOptions
-from timegate.cli.groups import ungrouped
+from timegate.batch.html_report import Statistics, as_html
+from timegate.batch.item import BadInput, edited
+from timegate.batch.journal import BadJournal, Journal
+from timegate.batch.lines import Columns
+from timegate.batch.output import FORMS, OrderedRows, in_words
+from timegate.batch.result import policy_digest
+from timegate.batch.rewriting import edits
+from timegate.batch.run import estimate
+from timegate.batch.source import InputFormat, ListSource
 from timegate.cli.list_run import ListJob, rates_in, run_list
+from timegate.cli.options import Words, bundling
+from timegate.cli.output import ungrouped
 from timegate.config import Config
-from timegate.printing import counted
-from timegate.resolution import Preferences
+from timegate.resolution.model import Preferences
+from timegate.text import counted
+
+_FORMATS: Final = get_args(InputFormat)
+_OUTPUTS: Final = ("jsonl", "csv", "html", "wikitext", "bibtex")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """What the command line says about a list."""
+
+    batch: str | None
+    input_format: InputFormat | None
+    column: str | None
+    date_column: tuple[str, ...]
+    output: str
+    to: str | None
+    report: Path | None
+    resume: bool
+    retry_unknown: bool
+    at_once: int
+    exit_zero: bool
+
+
+_DECLARED: Final = (
+    click.option("--batch", metavar="FILE", help="Resolve a whole list; - is standard input."),
+    click.option("--input-format", type=Words(_FORMATS), help="Of the list."),
+    click.option("--column", metavar="NAME", help="Of the references, in a CSV list."),
+    click.option(
+        "--date-column", multiple=True, metavar="NAME", help="Of dates, the preferred first."
+    ),
+    click.option("--output", default="-", metavar="FILE", help="Where results go; - prints."),
+    click.option("--to", type=Words(_OUTPUTS), help="Format of the results."),
+    click.option(
+        "--report",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Write pictures and gaps to an HTML file.",
+    ),
+    click.option("--resume", is_flag=True, help="Go on where an earlier run was ended."),
+    click.option(
+        "--retry-unknown",
+        is_flag=True,
+        help="With --resume, ask again where archives did not answer.",
+    ),
+    click.option(
+        "--at-once",
+        type=click.IntRange(1, 256),
+        default=16,
+        show_default=True,
+        help="How many references are under way.",
+    ),
+    click.option(
+        "--exit-zero", is_flag=True, help="End with 0 if the list was worked through."
+    ),
+)
+
+batch_options: Final = bundling(BatchOptions, "batch", _DECLARED)
+
 
 _INTERRUPTED: Final = 130
 """128 and the number of SIGINT, as shells have it."""

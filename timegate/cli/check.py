@@ -1,23 +1,257 @@
 """``timegate check``: does an archive keep to RFC 7089, and to what its users rely on."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, cast
 
 import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from archives.model import ArchiveEntry
 from archives.moment import Moment
-from timegate.cli.check_output import CheckOutput, CheckProgress, announce, finish
-from timegate.cli.check_subjects import check_contact, entries_in, given, job_at, job_for
 from timegate.cli.options import archives_option, config_option, loaded
+from timegate.config import Config
+from timegate.conformance.finding import VERDICTS, Verdict
+from timegate.conformance.history import BadHistory, History
 from timegate.conformance.recording import BadRecording, RecordedRun, begun, read_run
-from timegate.conformance.report import Report
-from timegate.conformance.run import PATIENCE, CheckJob, run_again, run_live
-from timegate.conformance.subject import ROLES, Role
-from timegate.upstream.pool import UpstreamSettings
+from timegate.conformance.report import CheckResult, Report, exit_code
+from timegate.conformance.report_formats import (
+    as_json,
+    as_junit,
+    lines,
+    printable,
+    summary,
+    trace,
+)
+from timegate.conformance.report_html import as_html
+from timegate.conformance.run import (
+    PATIENCE,
+    CheckJob,
+    estimated,
+    run_again,
+    run_live,
+    seconds_for,
+)
+from timegate.conformance.session import Session
+from timegate.conformance.subject import (
+    DEFAULT_SAMPLE,
+    ROLES,
+    Recognised,
+    Role,
+    entry_for,
+    is_foreign,
+    recognised,
+    said_to_be,
+    subject_of,
+)
+from timegate.upstream.stack import UpstreamSettings, open_fetchers
+
+_STYLES: Final[dict[Verdict, str]] = {
+    "pass": "green",
+    "fail": "bold red",
+    "warn": "yellow",
+    "unknown": "magenta",
+    "skip": "dim",
+}
+_WRONG: Final = ("fail", "warn")
+_WIDE: Final = 100
+"""Columns of a terminal from which on there is room for rule and level."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOutput:
+    """Where the report goes."""
+
+    json: bool
+    junit: Path | None
+    html: Path | None
+    history: Path | None
+    strict: bool
+    verbose: bool
+
+
+def announce(jobs: Sequence[CheckJob]) -> None:
+    """Say beforehand what the run will cost."""
+    costs = [estimated(job.subject) for job in jobs]
+    requests = sum(cost.memento + cost.index for cost in costs)
+    seconds = max(seconds_for(job.subject, job.entry.limits) for job in jobs)
+    archives = "1 archive" if len(jobs) == 1 else f"{len(jobs)} archives"
+    click.echo(
+        f"asking {archives}: up to {requests} requests and pages of TimeMaps, "
+        f"at least {seconds:.0f} s within their limits",
+        err=True,
+    )
+
+
+class CheckProgress:
+    """Says which archive is done."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+
+    def __call__(self, report: Report) -> None:
+        self._done += 1
+        click.echo(f"[{self._done}/{self._total}] {summary(report)}", err=True)
+
+
+def finish(reports: Sequence[Report], now: str, output: CheckOutput, *, live: bool) -> None:
+    """Write the report in every form that was asked for, and end; a replay is no history."""
+    code = exit_code(reports, strict=output.strict)
+    try:
+        if output.history is not None and live:
+            History(output.history).add(reports, now)
+    except (BadHistory, OSError) as error:
+        raise click.UsageError(f"--history: {error}") from error
+    if output.junit is not None:
+        output.junit.write_bytes(as_junit(reports, strict=output.strict))
+    if output.html is not None:
+        output.html.write_text(as_html(reports, now))
+    if output.json:
+        click.echo(as_json(reports, now, code))
+    else:
+        _print(reports, verbose=output.verbose)
+    sys.exit(code)
+
+
+def _print(reports: Sequence[Report], *, verbose: bool) -> None:
+    if sys.stdout.isatty():
+        console = Console(highlight=False)
+        for report in reports:
+            show(report, console, verbose=verbose)
+        return
+    for report in reports:
+        for line in lines(report, verbose=verbose):
+            click.echo(line)
+
+
+def show(report: Report, console: Console, *, verbose: bool) -> None:
+    """Print *report* as a table for each page, with the traces of what is wrong below it."""
+    subject = report.subject
+    for sample in subject.samples:
+        shown = [r for r in report.results if r.sample == sample]
+        shown = [r for r in shown if verbose or r.finding.verdict != "skip"]
+        console.print(Text(printable(f"{subject.id}: {subject.role} {subject.url}"), "bold"))
+        console.print(Text(printable(f"with {sample}"), "dim"))
+        console.print(_table(shown, wide=console.width >= _WIDE))
+        for result in shown:
+            if result.finding.verdict in _WRONG:
+                _show_trace(result, console)
+    console.print(_counts(report))
+
+
+def _table(results: Sequence[CheckResult], *, wide: bool) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("verdict", no_wrap=True)
+    if wide:
+        table.add_column("rule", no_wrap=True)
+        table.add_column("level", no_wrap=True)
+    table.add_column("check", no_wrap=True)
+    table.add_column("found", overflow="fold")
+    for result in results:
+        check, finding = result.check, result.finding
+        more = [Text(check.rule), Text(check.level)] if wide else []
+        found = Text(printable(finding.why), "dim" if finding.verdict == "pass" else "")
+        verdict = Text(finding.verdict, _STYLES[finding.verdict])
+        table.add_row(verdict, *more, Text(check.name), found)
+    return table
+
+
+def _show_trace(result: CheckResult, console: Console) -> None:
+    check, verdict = result.check, result.finding.verdict
+    console.print()
+    head = Text.assemble((verdict, _STYLES[verdict]), f" {check.name} ({check.section})")
+    console.print(head, Text(f"  {check.sentence}"), sep="\n", soft_wrap=True)
+    for line in trace(result):
+        console.print(Text(f"  {line}", _trace_style(line)), soft_wrap=True)
+
+
+def _trace_style(line: str) -> str:
+    return {">": "cyan", "<": "blue"}.get(line[:1], "")
+
+
+def _counts(report: Report) -> Text:
+    told = Text(f"\n{printable(report.subject.id)}:")
+    for verdict in VERDICTS:
+        if report.counts[verdict]:
+            told.append(f" {report.counts[verdict]} {verdict}", _STYLES[verdict])
+    return told.append(f" ({report.requests} requests)\n")
+
+
+def entries_in(config: Config, ids: Sequence[str], *, everything: bool) -> list[ArchiveEntry]:
+    """Return the archives with these *ids*, or *everything* that has a TimeGate."""
+    entries = _all_with_timegates(config) if everything else []
+    for name in ids:
+        entry = config.registry.by_id(name) or config.registry.by_pwid(name)
+        if entry is None:
+            why = f"no archive {name!r}; `timegate archives` lists those that are known"
+            raise click.UsageError(why)
+        if entry.timegate is None:
+            raise click.UsageError(f"{entry.id} has no TimeGate that could be checked")
+        entries.append(entry)
+    return list({entry.id: entry for entry in entries}.values())
+
+
+def _all_with_timegates(config: Config) -> list[ArchiveEntry]:
+    without = [entry.id for entry in config.registry.used if entry.timegate is None]
+    if without:
+        click.echo(f"without a TimeGate, not checked: {', '.join(without)}", err=True)
+    return [entry for entry in config.registry.used if entry.timegate]
+
+
+def job_for(entry: ArchiveEntry, samples: tuple[str, ...]) -> CheckJob:
+    """Return what is to be checked of an archive of the registry."""
+    subject = subject_of(entry, samples or (DEFAULT_SAMPLE,))
+    if subject is None:
+        raise click.UsageError(f"{entry.id} has no TimeGate that could be checked")
+    return CheckJob(subject, entry)
+
+
+def given(url: str, also: Sequence[str]) -> ArchiveEntry:
+    """Return the archive that *url* belongs to, as far as that is known."""
+    try:
+        return entry_for(url, also)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def check_contact(entries: Sequence[ArchiveEntry], contact: str | None) -> None:
+    """Public archives are asked only by those who say who they are (R14)."""
+    if contact is None and any(map(is_foreign, entries)):
+        why = "public archives want to know who asks: give --contact mailto:you@example.org"
+        raise click.UsageError(why)
+
+
+async def job_at(
+    entry: ArchiveEntry,
+    url: str,
+    role: Role | None,
+    samples: tuple[str, ...],
+    contact: str | None,
+) -> CheckJob:
+    """Return what is to be checked at *url*: what it is said to be, or found to be."""
+    found: Recognised
+    if role is not None:
+        found = said_to_be(role, url, samples)
+    else:
+        settings = UpstreamSettings(
+            contact or "no contact given",
+            allow_private=frozenset({entry.id}),
+            patience=PATIENCE,
+        )
+        async with open_fetchers([entry], settings) as fetchers:
+            found = await recognised(url, samples, Session(fetchers[entry.id]))
+    subject = subject_of(entry, found.samples)
+    if subject is None:
+        raise click.UsageError(f"{url} cannot be checked")
+    return CheckJob(replace(subject, role=found.role, url=found.url), entry)
+
 
 _EXAMPLES: Final = """\b
 Examples:

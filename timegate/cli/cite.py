@@ -9,22 +9,23 @@ from typing import NamedTuple
 
 import click
 
-from archives.reading import Malformed
+from archives.diagnostics import Malformed
 from archives.registry import Registry, load_known
-from timegate.cite import FORMS, Citation, Copy, Form, citation, reference
-from timegate.cli.lines import inputs
+from timegate.citations import FORMS, Citation, Copy, Form, citation, reference
 from timegate.cli.options import (
+    TitleOptions,
+    Words,
     archives_option,
     check_contact,
     config_option,
     configured,
     demo_option,
+    title_options,
 )
-from timegate.cli.title_options import TitleOptions, title_options
-from timegate.cli.words import Words
+from timegate.cli.output import inputs
 from timegate.identifiers import parse
-from timegate.identifiers.replay import ReplayUrl
-from timegate.printing import escaped
+from timegate.identifiers.replay_link import ReplayUrl
+from timegate.text import escaped
 
 
 @click.command("cite")
@@ -69,7 +70,7 @@ def cite_command(  # noqa: PLR0913 -- one parameter for each option
         cited = [cite_link(link, registry, writing, titles.title) for link in inputs(links)]
         sys.exit(0 if all(cited) else 2)
     # Only now: who asks nobody does not wait for the web server.
-    from timegate.cli.citing import cite_all  # noqa: PLC0415
+    from timegate.cli.titles import cite_all
 
     with configured(config, archives, demo=demo) as settings:
         if titles.fetch_title:

@@ -1,22 +1,207 @@
 """``timegate closest``: ask one archive, and see hop by hop what it said."""
 
 import asyncio
+import json
 import sys
+from collections.abc import Awaitable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import click
 
-from archives.model import ArchiveEntry
+from archives.adapters import source_for
+from archives.diagnostics import Diagnosis, Malformed
+from archives.errors import ArchiveError
+from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
-from archives.reading import Diagnosis, Malformed
+from archives.nearest import second_of
+from archives.registry import Registry
 from archives.uri import check_text
-from timegate.cli.archive_ids import complete_id
-from timegate.cli.inquiry import ArchiveAnswer, as_json, as_text
-from timegate.cli.options import archives_option, config_option, configured, demo_option
+from timegate.cli.options import (
+    archives_option,
+    complete_id,
+    config_option,
+    configured,
+    demo_option,
+)
+from timegate.collections.opening import is_local, open_collections, with_replay_addresses
 from timegate.config import Config, is_public
 from timegate.identifiers.url import read_url
-from timegate.nearness import similar
-from timegate.times import read_time
+from timegate.resolution.resolver import Deadlines
+from timegate.text import escaped, similar
+from timegate.text.times import read_time
+from timegate.upstream.exchange_log import UpstreamExchange
+from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
+
+_SHOWN: Final = (
+    *("location", "content-location", "memento-datetime", "vary", "link", "retry-after"),
+)
+
+
+@dataclass(slots=True)
+class ArchiveAnswer:
+    """One question to one archive, and what became of it."""
+
+    archive: str
+    original: str
+    at: Moment | None
+    outcome: Closest | ArchiveError | None = None
+    trail: list[UpstreamExchange] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """0 found, 3 the archive has none, 4 it did not say."""
+        if isinstance(self.outcome, ArchiveError):
+            return 4
+        return 3 if self.outcome is None else 0
+
+
+def as_json(inquiry: ArchiveAnswer) -> str:
+    """Write *inquiry* as one JSON object."""
+    at, outcome = inquiry.at, inquiry.outcome
+    found = outcome if isinstance(outcome, Closest) else None
+    error = outcome if isinstance(outcome, ArchiveError) else None
+    return json.dumps(
+        {
+            "archive": inquiry.archive,
+            "original": inquiry.original,
+            "asked": None if at is None else str(at),
+            "outcome": "found" if found else "unknown" if error else "absent",
+            "memento": None if found is None else _memento(found.memento),
+            "delta": None if found is None else _delta(found.memento, at),
+            "via": None if found is None else found.via,
+            "doubts": [] if found is None else list(found.doubts),
+            "neighbours": {}
+            if found is None
+            else {name: _memento(memento) for name, memento in found.neighbours.items()},
+            "error": None
+            if error is None
+            else {
+                "kind": type(error).__name__.lower(),
+                "why": error.why,
+                "url": error.url,
+                "retry_after": getattr(error, "retry_after", None),
+            },
+            "exchanges": [_exchange(exchange) for exchange in inquiry.trail],
+        }
+    )
+
+
+def _memento(memento: Memento) -> dict[str, object]:
+    return {
+        "uri": memento.uri,
+        "datetime": str(memento.captured),
+        "original": memento.original,
+        "status": memento.status,
+    }
+
+
+def _delta(memento: Memento, at: Moment | None) -> int | None:
+    if at is None:
+        return None
+    return int(at.distance(second_of(memento.stamp)).total_seconds())
+
+
+def _exchange(exchange: UpstreamExchange) -> dict[str, object]:
+    return {
+        "method": exchange.request.method,
+        "url": exchange.request.url,
+        "sent": dict(exchange.request.headers),
+        "status": exchange.status,
+        "headers": dict(exchange.headers),
+        "error": None if exchange.error is None else exchange.error.why,
+        "seconds": round(exchange.seconds, 3),
+    }
+
+
+def as_text(inquiry: ArchiveAnswer) -> str:
+    """Write *inquiry* for people."""
+    at = inquiry.at
+    when = "the newest copy" if at is None else f"the copy closest to {at}"
+    lines = [f"asking {inquiry.archive} for {when} of {inquiry.original}"]
+    for number, exchange in enumerate(inquiry.trail, start=1):
+        lines += _hop(number, exchange)
+    return "\n".join([*lines, *_verdict(inquiry.outcome, at)])
+
+
+def _hop(number: int, exchange: UpstreamExchange) -> Iterator[str]:
+    yield f"{number:>2}  {exchange.request.method} {exchange.request.url}"
+    for name, value in exchange.request.headers.items():
+        yield f"      > {name.title()}: {value}"
+    if exchange.status is None:
+        yield f"      no answer after {exchange.seconds:.2f} s"
+        return
+    yield f"      {exchange.status} after {exchange.seconds:.2f} s"
+    for name in _SHOWN:
+        if name in exchange.headers:
+            yield f"      < {name.title()}: {escaped(exchange.headers[name])}"
+
+
+def _verdict(outcome: Closest | ArchiveError | None, at: Moment | None) -> Iterator[str]:
+    if outcome is None:
+        yield f"{click.style('absent', 'yellow')}: the archive says that it has no copy"
+    elif isinstance(outcome, ArchiveError):
+        yield f"{click.style('unknown', 'magenta')}: {escaped(outcome.why)}"
+    else:
+        memento = outcome.memento
+        yield f"{click.style('found', 'green')} {escaped(memento.uri)}"
+        yield f"  captured {memento.captured}{_in_words(_delta(memento, at))}"
+        if memento.status not in (None, 200):
+            yield f"  archived status {memento.status}"
+        for doubt in outcome.doubts:
+            yield f"  {click.style('doubt', 'yellow')}: {escaped(doubt)}"
+
+
+def _in_words(delta: int | None) -> str:
+    if delta is None:
+        return ""
+    if delta == 0:
+        return ", inside the time asked for"
+    side = "before" if delta < 0 else "after"
+    days, seconds = divmod(abs(delta), 86_400)
+    distance = f"{days} days" if days else f"{seconds} seconds"
+    return f", {distance} {side} the time asked for"
+
+
+async def ask(
+    config: Config, entry: ArchiveEntry, contact: str, inquiry: ArchiveAnswer
+) -> None:
+    """Ask *entry*, and note in *inquiry* what it said."""
+    if is_local(entry):
+        await _look(config, entry, inquiry)
+    else:
+        await _send(config, entry, contact, inquiry)
+
+
+async def _send(
+    config: Config, entry: ArchiveEntry, contact: str, inquiry: ArchiveAnswer
+) -> None:
+    """Ask over the network, and note every exchange."""
+    settings = UpstreamSettings(contact, allow_private=config.private, patience=30.0)
+    around = UpstreamEnvironment(record=inquiry.trail.append)
+    async with open_fetchers([entry], settings, around) as fetchers:
+        source = source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
+        inquiry.outcome = await _outcome(source.closest(inquiry.original, inquiry.at))
+
+
+async def _look(config: Config, entry: ArchiveEntry, inquiry: ArchiveAnswer) -> None:
+    """Look into a collection on our own disk."""
+    base_url = config.base_url or "http://127.0.0.1:1208"
+    deadlines = Deadlines(config.soft, config.hard)
+    ours = with_replay_addresses(config, base_url).registry.by_id(entry.id) or entry
+    registry = Registry((ours,), shared_hosts=True)
+    async with open_collections(registry, base_url, deadlines, keep=False) as local:
+        source = local.sources[entry.id]
+        inquiry.outcome = await _outcome(source.closest(inquiry.original, inquiry.at))
+
+
+async def _outcome(answer: Awaitable[Closest | None]) -> Closest | ArchiveError | None:
+    try:
+        return await answer
+    except ArchiveError as error:
+        return error
 
 
 @click.command("closest")
@@ -58,7 +243,6 @@ def closest_command(  # noqa: PLR0913 -- one parameter for each option
       timegate closest arquivo-pt http://www.sapo.pt/ 2005 --contact mailto:you@example.org
     """
     # Only now: who asks for help or completes a word does not wait for the web server.
-    from timegate.cli.asking import ask  # noqa: PLC0415
 
     with configured(config, archives, demo=demo) as settings:
         entry = _entry(settings, archive)

@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from timegate.cli.words import Words
+from timegate.cli.options import Words
 
 
 @click.command("completion")

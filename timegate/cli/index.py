@@ -12,14 +12,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from archives.collection.bucket import S3NotInstalled
-from archives.collection.building import NotWritable, index_collection
-from archives.collection.database import ForeignIndex, IndexInUse, NewerIndex
-from archives.collection.inventory import index_inventory
-from archives.collection.place import RemoteFiles, is_elsewhere
-from archives.collection.summary import IndexProgress as Reached
-from archives.collection.summary import IndexSummary
-from timegate.printing import escaped
+from archives.warc_index.building import NotWritable, index_collection, index_inventory
+from archives.warc_index.database import ForeignIndex, IndexInUse, NewerIndex
+from archives.warc_index.model import IndexProgress as Reached
+from archives.warc_index.model import IndexSummary, RemoteFiles, is_elsewhere
+from archives.warc_index.s3 import S3NotInstalled
+from timegate.text import escaped
 
 _MOST_WORKERS = 8
 _MEGABYTE = 1_000_000

@@ -8,15 +8,22 @@ from typing import Final
 
 from archives.model import Rate
 from timegate.app import askable, running
-from timegate.bulk.item import Item
-from timegate.bulk.journal import Journal
-from timegate.bulk.progress import shown
-from timegate.bulk.run import BatchEnvironment, BatchRun, Waits, Without, aside
-from timegate.bulk.turns import ArchiveQueue, rates_of
+from timegate.batch.item import Item
+from timegate.batch.journal import Journal
+from timegate.batch.output import shown
+from timegate.batch.run import (
+    ArchiveQueue,
+    BatchEnvironment,
+    BatchRun,
+    Waits,
+    Without,
+    aside,
+    rates_of,
+)
 from timegate.config import Config
-from timegate.policies import LONGEST_WAIT
-from timegate.resolution import Preferences
-from timegate.times import read_time
+from timegate.resolution.model import Preferences
+from timegate.resolution.preferences import LONGEST_WAIT
+from timegate.text.times import read_time
 
 # A question may wait in the queue of an archive for 2 s, and again after a redirect
 # (upstream.pool.Settings); that is none of the time which the archive has to answer.

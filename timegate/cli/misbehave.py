@@ -11,12 +11,10 @@ from typing import Final, Literal
 import click
 
 from timegate.misbehave import EXAMPLE, FAULTS, Archive, Manner, served
-from timegate.misbehave.description import described, written
-from timegate.misbehave.playing import Chance, is_of_requests
-from timegate.misbehave.tls import HOST, MissingLibrary
-from timegate.misbehave.wire import WireRequest
-from timegate.nearness import similar
-from timegate.printing import escaped
+from timegate.misbehave.archive import described, written
+from timegate.misbehave.journal import Chance, is_of_requests
+from timegate.misbehave.wire import HOST, MissingLibrary, WireRequest
+from timegate.text import escaped, similar
 
 _EXAMPLES: Final = """\b
 Examples:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import click
 
+from archives.diagnostics import Malformed
 from archives.moment import Moment
-from archives.reading import Malformed
 from archives.registry import Registry, load_known
-from timegate.cli.lines import inputs
-from timegate.identifier import ParsedIdentifier
+from timegate.cli.output import inputs
 from timegate.identifiers import parse, parse_wrapped
+from timegate.identifiers.model import ParsedIdentifier
 from timegate.identifiers.pdi import Pdi
-from timegate.printing import escaped
-from timegate.problem import status_of_reading, status_of_refusal
+from timegate.responses.problems import status_of_reading, status_of_refusal
+from timegate.text import escaped
 
 _MEANINGS = {
     "urn:pwid": "PWID, as a URN",

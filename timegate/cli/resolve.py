@@ -1,23 +1,175 @@
 """``timegate resolve``: the best copy of each reference, and how good it is."""
 
 import asyncio
+import json
+import signal
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from timegate.cite import FORMS, Form
-from timegate.cli.batch_options import BatchOptions, batch_options
-from timegate.cli.choices import SearchOptions, choice_options
+from archives.diagnostics import Malformed
+from archives.moment import Moment
+from archives.registry import Registry
+from timegate.app import App, running
+from timegate.batch.result import code_of
+from timegate.batch.rewriting import trusted
+from timegate.citations import FORMS, Copy, Form, reference
+from timegate.cli.batch import BatchOptions, batch_options
+from timegate.cli.list_run import BASE_URL
 from timegate.cli.options import (
+    SearchOptions,
+    TitleOptions,
+    Words,
     archives_option,
     check_contact,
+    choice_options,
     config_option,
     configured,
     demo_option,
+    title_options,
 )
-from timegate.cli.title_options import TitleOptions, title_options
-from timegate.cli.words import Words
+from timegate.cli.output import inputs, show, told
+from timegate.cli.titles import Titles, opened_titles
+from timegate.collections.opening import with_replay_addresses
+from timegate.config import Config
+from timegate.extract.fetching import held
+from timegate.identifiers import parse
+from timegate.resolution.model import Preferences, Query, Resolution
+from timegate.resolution.query import NotNegotiable, query_for
+from timegate.text import escaped
+from timegate.verdict import Verdict, delivers_raw, location, verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be done with each reference."""
+
+    policy: Preferences
+    at: Moment | None
+    """For references that have no time of their own."""
+    form: Form | None
+    titles: TitleOptions
+    as_json: bool
+
+
+async def resolve_all(config: Config, identifiers: tuple[str, ...], wanted: Wanted) -> int:
+    """Resolve each of *identifiers*, print what was found, and return the worst code."""
+    worst = 0
+    base_url = config.base_url or BASE_URL
+    registry = with_replay_addresses(config, base_url).registry
+    async with (
+        running(config, base_url) as app,
+        opened_titles(wanted.titles, config, base_url) as titles,
+    ):
+        for text in _interruptible(inputs(identifiers)):
+            worst = max(worst, await _resolve(app, registry, text, wanted, titles))
+    return worst
+
+
+def _interruptible(texts: Iterator[str]) -> Iterator[str]:
+    """Yield *texts*; Ctrl-C while waiting for the next one ends the command at once.
+
+    asyncio.run answers the first SIGINT by cancelling its task, which has to wait for the end
+    of a line that nobody is going to type.
+    """
+    while True:
+        handler = signal.getsignal(signal.SIGINT)
+        if handler is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            text = next(texts, None)
+        finally:
+            signal.signal(signal.SIGINT, handler)
+        if text is None:
+            return
+        yield text
+
+
+async def _resolve(
+    app: App, registry: Registry, text: str, wanted: Wanted, titles: Titles
+) -> int:
+    try:
+        query = _dated(query_for(parse(text, registry), registry), wanted.at)
+    except (Malformed, NotNegotiable) as error:
+        _refuse(text, error, wanted)
+        return 2
+    answer = await app.answers.resolve(query, wanted.policy)
+    resolution = trusted(answer, registry)
+    judged = verdict(resolution, registry)
+    code = code_of(resolution, judged)
+    if wanted.as_json:
+        report = app.answers.report(resolution, judged)
+        click.echo(json.dumps({"input": text, "code": code, **report}))
+    elif wanted.form is not None:
+        title = await _title(resolution, registry, titles)
+        _cite(resolution, judged, registry, wanted.form, title)
+    elif sys.stdout.isatty():
+        show(escaped(text), resolution, judged, registry)
+    else:
+        click.echo("\n  ".join([escaped(text), *told(resolution, judged, registry)]))
+    return code
+
+
+def _dated(query: Query, at: Moment | None) -> Query:
+    if at is None or query.at is not None:
+        return query
+    # The name of the undated URL would no longer be the name of what is asked.
+    return replace(query, at=at, identifier=None)
+
+
+def _refuse(text: str, error: ValueError, wanted: Wanted) -> None:
+    if wanted.as_json:
+        click.echo(json.dumps({"input": text, "code": 2, "error": str(error)}))
+    elif wanted.form is not None:
+        click.echo(f"{escaped(text)}: {error}", err=True)
+    else:
+        click.echo(f"{escaped(text)}\n  {click.style('refused', 'red', bold=True)}: {error}")
+
+
+async def _title(resolution: Resolution, registry: Registry, titles: Titles) -> str | None:
+    memento = resolution.memento
+    return None if memento is None else await titles.of(held(memento, registry))
+
+
+def _cite(
+    resolution: Resolution,
+    judged: Verdict,
+    registry: Registry,
+    form: Form,
+    title: str | None,
+) -> None:
+    """Print a reference to the copy; to standard error, why there is none or how it differs."""
+    copy = _copy(resolution, registry, title)
+    original = escaped(resolution.query.original)
+    text = None if copy is None else reference(form, copy)
+    if text is not None:
+        click.echo(text)
+    elif copy is not None:
+        click.echo(f"{original}: the copy cannot be written as {form}", err=True)
+    else:
+        why = ", ".join(told(resolution, judged, registry))
+        click.echo(f"{original}: {why}", err=True)
+
+
+def _copy(resolution: Resolution, registry: Registry, title: str | None) -> Copy | None:
+    memento = resolution.memento
+    if memento is None:
+        return None
+    entry = registry.by_id(memento.archive)
+    return Copy(
+        location(resolution, registry) or memento.uri,
+        memento.original,
+        memento.captured,
+        memento.archive if entry is None else entry.name,
+        entry.pwid[0] if entry and entry.pwid else None,
+        raw=delivers_raw(resolution.query, memento, entry),
+        title=title,
+        viewed=datetime.now(UTC).date(),
+    )
 
 
 @click.command("resolve")
@@ -68,7 +220,6 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     titles.check(form, identifiers)
     # Only now: who asks for help or completes a word does not wait for the web server.
     from timegate.cli.batch import resolve_batch  # noqa: PLC0415
-    from timegate.cli.resolving import Wanted, resolve_all  # noqa: PLC0415
 
     with configured(config, archives, demo=demo) as settings:
         check_contact(settings)

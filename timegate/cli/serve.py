@@ -23,18 +23,24 @@ from timegate.cli.options import (
     configured,
     demo_option,
 )
-from timegate.cli.signals import Reload, obey, orders_by_signal
-from timegate.cli.workers import Workers, ready_file, reserved
+from timegate.collections.opening import is_local
 from timegate.config import BadConfig, Config, load_config
-from timegate.lasting import ProcessState
-from timegate.local import is_local
-from timegate.logs import event, set_up
-from timegate.reloading import Reloading
-from timegate.telemetry import TracingNotInstalled
-from timegate.upstream.shared import create_rate_limits_file
-from timegate.web.dispatch import Dispatch
-from timegate.web.server import bound, serving
-from timegate.web.site.pages import prepare
+from timegate.observability.logs import event, set_up
+from timegate.observability.tracing import TracingNotInstalled
+from timegate.pages.rendering import prepare
+from timegate.server.listener import bound, serving
+from timegate.server.middleware import Dispatch
+from timegate.server.process_state import ProcessState
+from timegate.server.reload import Reloading
+from timegate.server.workers import (
+    Reload,
+    Workers,
+    obey,
+    orders_by_signal,
+    ready_file,
+    reserved,
+)
+from timegate.upstream.worker_rate_limits import create_rate_limits_file
 
 
 @click.command("serve")

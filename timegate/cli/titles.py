@@ -2,17 +2,69 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
 
 import click
 
+from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
+from archives.model import ArchiveEntry, Memento
+from archives.registry import Registry
 from archives.source import Fetcher
-from timegate.cli.fetchers import opened_fetchers
-from timegate.cli.title_options import TitleOptions
+from timegate.app import askable
+from timegate.cli.cite import Writing, cite_link, copy_behind
+from timegate.cli.list_run import BASE_URL
+from timegate.cli.options import TitleOptions
+from timegate.cli.output import inputs
+from timegate.collections.opening import is_local, open_collections, with_replay_addresses
 from timegate.config import Config
-from timegate.extraction.held import FoundCopy
-from timegate.extraction.titles import archived_title
-from timegate.printing import escaped
+from timegate.extract.fetching import FoundCopy, archived_title, held
+from timegate.identifiers import parse
+from timegate.resolution.resolver import Deadlines
+from timegate.text import escaped
+from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
+from timegate.upstream.worker_rate_limits import WorkerRateLimiters
+
+_PATIENCE: Final = 300.0
+"""Seconds that a request may wait for its turn: nobody sits and waits."""
+
+
+def remote(config: Config) -> list[ArchiveEntry]:
+    """Return the archives that are asked over the network."""
+    return [entry for entry in askable(config) if not is_local(entry)]
+
+
+@asynccontextmanager
+async def opened_fetchers(
+    config: Config, base_url: str, ledgers: Path | None = None
+) -> AsyncIterator[Mapping[str, Fetcher]]:
+    """Open one for each archive that may be asked.
+
+    *ledgers* is where others have counted their requests to the same archives.
+    """
+    config = with_replay_addresses(config, base_url)
+    elsewhere = remote(config)
+    settings = UpstreamSettings(
+        config.contact or "no contact given",
+        allow_private=config.private,
+        patience=_PATIENCE,
+        authorizations=config.authorizations,
+    )
+    shared = None if ledgers is None else WorkerRateLimiters(ledgers, elsewhere)
+    around = UpstreamEnvironment(ledger=None if shared is None else shared.of)
+    deadlines = Deadlines(config.soft, config.hard)
+    try:
+        async with (
+            open_fetchers(elsewhere, settings, around) as network,
+            open_collections(
+                config.registry, base_url, deadlines, keep=False, settings=settings
+            ) as local,
+        ):
+            yield {**network, **local.fetchers}
+    finally:
+        if shared is not None:
+            shared.close()
 
 
 class Titles:
@@ -53,3 +105,28 @@ async def opened_titles(
         return
     async with opened_fetchers(config, base_url) as fetchers:
         yield Titles(None, fetchers)
+
+
+async def cite_all(
+    config: Config, links: tuple[str, ...], writing: Writing, options: TitleOptions
+) -> bool:
+    """Print how the copy behind each of *links* is cited; return whether all could be."""
+    base_url = config.base_url or BASE_URL
+    registry = with_replay_addresses(config, base_url).registry
+    cited = True
+    async with opened_titles(options, config, base_url) as titles:
+        for link in inputs(links):
+            title = await _title(link, registry, titles)
+            cited = cite_link(link, registry, writing, title) and cited
+    return cited
+
+
+async def _title(link: str, registry: Registry, titles: Titles) -> str | None:
+    try:
+        copy = copy_behind(link, registry)
+    except Malformed:
+        # Which `cite_link` will say.
+        return None
+    archive = parse(link, registry).entry or copy.archive
+    memento = Memento(copy.captured.digits, copy.uri, copy.original, archive)
+    return await titles.of(held(memento, registry))

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from archives.registry import Registry
-from timegate.config import archives, values
+from timegate.config import archives, loading
 from timegate.config.archives import HOME_LIMITS, is_public
-from timegate.config.complaint import BadConfig
-from timegate.config.reading import read_file
-from timegate.secret import Secret
-from timegate.settings import (
+from timegate.config.loading import read_file
+from timegate.config.schema import (
+    BadConfig,
     ChecksSection,
     Deny,
     LimitsSection,
     Listen,
     LogSection,
 )
+from timegate.config.secrets import Secret
 
 __all__ = ["HOME_LIMITS", "BadConfig", "Config", "is_public", "load_config"]
 
@@ -81,25 +81,25 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
         known = tuple(archives.switched(entry, on=False) for entry in known)
     return Config(
         archives.with_canaries(archives.joined(known, own), file, where),
-        values.contact(file, where),
-        values.base_url(file, where),
+        loading.contact(file, where),
+        loading.base_url(file, where),
         file.listen,
-        *values.deadlines(file, where),
+        *loading.deadlines(file, where),
         file.cache.url,
-        values.cache_limit(file, where),
+        loading.cache_limit(file, where),
         file.cache.replicas,
         file.archives.mementomaps,
         frozenset(entry.id for entry in own),
         old_redirects=file.compatibility.redirect_if_none,
-        limits=values.limits(file, where),
-        queue_wait=values.seconds(file.limits.queue_wait, where, "limits.queue_wait"),
+        limits=loading.limits(file, where),
+        queue_wait=loading.seconds(file.limits.queue_wait, where, "limits.queue_wait"),
         log=file.log,
-        checks=values.checks(file, where, folder.absolute()),
-        canaries_every=values.every(file, where),
-        deny=values.deny(file, where),
+        checks=loading.checks(file, where, folder.absolute()),
+        canaries_every=loading.every(file, where),
+        deny=loading.deny(file, where),
         forward_proxy=file.forward_proxy.enabled,
-        replay_url=values.replay_url(file, where),
-        telemetry=values.telemetry(file, where),
+        replay_url=loading.replay_url(file, where),
+        telemetry=loading.telemetry(file, where),
         restricted=archives.restricted(file, where),
         authorizations=archives.authorizations(file, where, own, folder.absolute()),
     )

@@ -6,7 +6,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
-from archives.collection.place import is_elsewhere
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.registry import (
     DEFAULT_LIMITS,
@@ -18,11 +17,11 @@ from archives.registry import (
     from_memgator,
     load_known,
 )
-from timegate.config.complaint import BadConfig, bad
-from timegate.nearness import similar
-from timegate.networks import Networks
-from timegate.secret import Secret, read_secret
-from timegate.settings import File
+from archives.warc_index.model import is_elsewhere
+from timegate.access.networks import Networks
+from timegate.config.schema import BadConfig, File, bad
+from timegate.config.secrets import Secret, read_secret
+from timegate.text import similar
 
 HOME_LIMITS: Final = Limits(
     Rate(2000, 1, 2000), Rate(500, 1, 500), 64, "an archive at a private address is our own"

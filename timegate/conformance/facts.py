@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from archives.evidence import address_of
-from timegate.conformance.listing import Capture, ParsedTimeMap, in_time
-from timegate.conformance.said import ParsedResponse
+from timegate.conformance.parsed_response import Capture, ParsedResponse, ParsedTimeMap, in_time
 from timegate.conformance.subject import Subject
 
 

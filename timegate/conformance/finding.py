@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from timegate.conformance.exchange import RecordedExchange
-from timegate.conformance.said import ParsedResponse
+from timegate.conformance.parsed_response import ParsedResponse
+from timegate.conformance.session import RecordedExchange
 
 Level = Literal["must", "should", "practice"]
 """What an RFC demands, what it recommends, what users of archives rely on besides."""

@@ -12,8 +12,7 @@ from archives.negotiation import MOST_HOPS, downgrades
 from archives.source import Request
 from timegate.conformance import questions
 from timegate.conformance.facts import Facts, GateFacts, ReplayFacts, TimeMapFacts
-from timegate.conformance.listing import Capture, ParsedTimeMap, in_time
-from timegate.conformance.said import ParsedResponse
+from timegate.conformance.parsed_response import Capture, ParsedResponse, ParsedTimeMap, in_time
 from timegate.conformance.session import Session
 from timegate.conformance.subject import NEVER_CAPTURED, Subject
 

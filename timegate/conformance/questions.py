@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from archives.choice import second_of
 from archives.formats.httpdate import http_date
 from archives.moment import Moment
+from archives.nearest import second_of
 from archives.source import Purpose, Request
-from timegate.conformance.listing import Capture
+from timegate.conformance.parsed_response import Capture
 
 BAD_DATES: Final[Mapping[str, str]] = {
     "no date at all": "sometime in 2013",

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from archives.source import Purpose, Request
-from timegate.conformance.exchange import ExchangeTrouble, Key, RecordedExchange, key_of
+from timegate.conformance.session import ExchangeTrouble, Key, RecordedExchange, key_of
 from timegate.conformance.subject import Subject
 
 FORMAT: Final = 1

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from archives.model import ArchiveEntry
+from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from archives.source import Fetcher, Purpose
 from timegate.conformance.gather import gather
@@ -17,8 +17,8 @@ from timegate.conformance.recording import Tape, read_tape
 from timegate.conformance.report import CheckResult, Report, judged
 from timegate.conformance.session import Session
 from timegate.conformance.subject import DEFAULT_SAMPLE, Subject, subject_of
-from timegate.upstream.politeness import LocalRateLimiter, RateLimiter
-from timegate.upstream.pool import UpstreamEnvironment, UpstreamSettings, open_fetchers
+from timegate.upstream.rate_limit import LocalRateLimiter, RateLimiter
+from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
 
 AT_ONCE: Final = 16
 """Archives that are checked side by side."""
@@ -162,3 +162,37 @@ async def check_subject(subject: Subject, session: Session, now: str) -> Report:
     for sample in subject.samples:
         results += judged(await gather(subject, sample, session, now))
     return Report(subject, tuple(results), len(session.asked))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestEstimate:
+    """How many questions a sample costs, pages of a TimeMap and redirects left out."""
+
+    memento: int
+    index: int
+
+
+FIRST_SAMPLE: Final = RequestEstimate(memento=31, index=6)
+OTHER_SAMPLE: Final = RequestEstimate(memento=21, index=5)
+_SINGLE: Final = RequestEstimate(memento=3, index=0)
+
+
+def estimated(subject: Subject) -> RequestEstimate:
+    """Return at most how many questions checking *subject* takes, pages left out."""
+    if subject.role == "timegate":
+        more = len(subject.samples) - 1
+        return RequestEstimate(
+            FIRST_SAMPLE.memento + more * OTHER_SAMPLE.memento,
+            FIRST_SAMPLE.index + more * OTHER_SAMPLE.index,
+        )
+    return RequestEstimate(0, FIRST_SAMPLE.index) if subject.role == "timemap" else _SINGLE
+
+
+def seconds_for(subject: Subject, limits: Limits) -> float:
+    """Return how long politeness makes checking *subject* take, answers themselves left out."""
+    cost = estimated(subject)
+    return _at_rate(cost.memento, limits.memento) + _at_rate(cost.index, limits.index)
+
+
+def _at_rate(requests: int, rate: Rate) -> float:
+    return max(0, requests - rate.burst) * rate.seconds / rate.requests

@@ -6,11 +6,50 @@ did not answer several times in a row is left alone: the rest is then unknown, n
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol
 
 from archives.errors import ArchiveError, Misbehaved, Refused, Resting, Unreachable
 from archives.source import Fetcher, Reply, Request
-from timegate.conformance.exchange import ExchangeTrouble, Key, Kind, RecordedExchange, key_of
+
+Kind = Literal["unreachable", "refused", "resting", "misbehaved", "not-asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeTrouble:
+    """Why there is no answer, or only a part of one."""
+
+    kind: Kind
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedExchange:
+    """One request and its whole answer, the body within bounds."""
+
+    request: Request
+    status: int | None = None
+    """None if no answer arrived."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Names in lower case."""
+    body: bytes = b""
+    trouble: ExchangeTrouble | None = None
+    seconds: float = 0.0
+    """From the request to the head of the answer."""
+
+    @property
+    def url(self) -> str:
+        """What was asked."""
+        return self.request.url
+
+
+Key = tuple[str, str, tuple[tuple[str, str], ...], int]
+
+
+def key_of(request: Request, turn: int) -> Key:
+    """Return what makes a question the same as another; *turn* tells repetitions apart."""
+    return request.method, request.url, tuple(sorted(request.headers.items())), turn
+
 
 MOST_OCTETS: Final = 8 * 1024**2
 """Of a list: some 60 000 mementos. What is longer is cut, which the checks are told."""

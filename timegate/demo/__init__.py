@@ -1,12 +1,25 @@
 """Three small archives of our own making, so that every kind of answer can be seen offline."""
 
-from dataclasses import replace
+import asyncio
+import sys
+import uuid
+import zlib
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
+from struct import pack
 from typing import Final
 
-from archives.collection.building import index_collection
-from archives.model import ArchiveEntry
+from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
+from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
+
+from archives.model import ArchiveEntry, Closest, Memento
+from archives.moment import Moment
 from archives.registry import Registry
+from archives.source import Source
+from archives.warc_index.building import index_collection
 from timegate.config import Config, load_config
 
 SLOW: Final = {"lantern": 3.0}
@@ -29,3 +42,149 @@ def _indexed(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
     index = folder / f"{entry.id}.sqlite"
     index_collection(Path(entry.path), index)
     return replace(entry, index=str(index))
+
+
+SITE: Final = "http://museum.example/"
+HOURS: Final = f"{SITE}opening-hours"
+LOGO: Final = f"{SITE}logo.png"
+MOVED: Final = f"{SITE}visit"
+GONE: Final = f"{SITE}exhibitions/1987"
+MEMBERS: Final = f"{SITE}members"
+
+
+@dataclass(frozen=True, slots=True)
+class DemoCapture:
+    """One capture."""
+
+    url: str
+    date: str
+    body: bytes
+    type: str = "text/html; charset=utf-8"
+    status: str = "200 OK"
+    location: str | None = None
+
+
+def _html(title: str, *paragraphs: str) -> bytes:
+    text = "".join(f"<p>{paragraph}</p>\n" for paragraph in paragraphs)
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        "<style>body { font: 1.1rem/1.5 serif; max-width: 40rem; margin: 3rem auto }</style>\n"
+        f"<h1>{title}</h1>\n{text}</html>\n"
+    ).encode()
+
+
+def _home(date: str, news: str) -> DemoCapture:
+    return DemoCapture(SITE, date, _html("The Lighthouse Museum", news, "Open all year."))
+
+
+def _hours(date: str, hours: str, url: str = HOURS) -> DemoCapture:
+    return DemoCapture(url, date, _html("Opening hours", hours))
+
+
+def _logo() -> bytes:
+    """Draw a lighthouse of 8 by 8 pixels, in one bit of grey."""
+    rows = (0x18, 0x3C, 0x18, 0x18, 0x3C, 0x3C, 0x3C, 0xFF)
+    pixels = zlib.compress(b"".join(bytes((0, row)) for row in rows), 9)
+    head = pack(">IIBBBBB", 8, 8, 1, 0, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", pixels), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        pack(">I", len(data)) + name + data + pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
+
+
+HARBOUR: Final = (
+    _home("2008-03-01T09:00:00Z", "The lamp room is closed for repairs."),
+    _home("2009-06-15T18:30:12Z", "The lamp room is open again."),
+    _hours("2009-06-15T18:30:20Z", "Daily from 10 to 17."),
+    _home("2010-11-05T10:15:00Z", "New: the fog horn, on Sundays at noon."),
+    _hours("2010-11-05T10:15:09.250Z", "Daily from 10 to 16. Closed on Mondays."),
+    DemoCapture(LOGO, "2010-11-05T10:15:11Z", _logo(), "image/png"),
+    # Nothing for nine years: the archive had no money.
+    _home("2019-08-20T07:45:30Z", "We are on the new pier now."),
+    _hours("2019-08-20T07:45:41Z", "Daily from 9 to 18.", f"https://www.{HOURS[7:]}"),
+    DemoCapture(
+        MOVED, "2019-08-20T07:46:00Z", b"", status="301 Moved Permanently", location=HOURS
+    ),
+    DemoCapture(
+        GONE,
+        "2019-08-20T07:46:10Z",
+        _html("Not found", "This exhibition has left no page behind."),
+        status="404 Not Found",
+    ),
+)
+LANTERN: Final = (
+    _home("2012-05-09T12:00:00Z", "Two keepers tell their stories."),
+    _home("2014-02-28T23:59:59Z", "The museum is closed in March."),
+    _hours("2014-02-28T23:59:58Z", "Closed in March."),
+    _home("2016-01-22T11:20:29Z", "The great storm of January: all lamps held."),
+)
+VAULT: Final = (
+    _home("2013-09-01T00:00:00Z", "Members' evening on Friday."),
+    DemoCapture(
+        MEMBERS, "2013-09-01T00:00:05Z", _html("Members", "A page that was never public.")
+    ),
+)
+COLLECTIONS: Final = {"harbour": HARBOUR, "lantern": LANTERN, "vault": VAULT}
+
+
+def write(folder: Path) -> None:
+    """Write every collection into a folder of its name."""
+    for name, pages in COLLECTIONS.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        with (folder / name / f"{name}.warc.gz").open("wb") as file:
+            writer = WARCWriter(file, gzip=True, warc_version="1.1")
+            for page in pages:
+                _write(writer, name, page)
+
+
+def _write(writer: WARCWriter, collection: str, page: DemoCapture) -> None:
+    http = StatusAndHeaders(page.status, list(_headers(page)), protocol="HTTP/1.1")
+    name = uuid.uuid5(uuid.NAMESPACE_URL, f"{collection} {page.date} {page.url}")
+    record = writer.create_warc_record(
+        page.url,
+        "response",
+        payload=BytesIO(page.body),
+        http_headers=http,
+        warc_headers_dict={"WARC-Date": page.date, "WARC-Record-ID": f"<urn:uuid:{name}>"},
+    )
+    writer.write_record(record)
+    # warcio 1.8.1 copies the payload into a temporary file for its digest, and leaves it open.
+    record.raw_stream.close()
+
+
+def _headers(page: DemoCapture) -> Iterator[tuple[str, str]]:
+    yield "Content-Type", page.type
+    yield "Content-Length", str(len(page.body))
+    yield "Server", "lighthouse/1.0"
+    if page.location is not None:
+        yield "Location", page.location
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
+
+
+class DelayedSource:
+    """A `Source` that takes *seconds* longer than it needs; the demo has one."""
+
+    def __init__(self, source: Source, seconds: float) -> None:
+        self._source = source
+        self._seconds = seconds
+
+    @property
+    def entry(self) -> ArchiveEntry:
+        """The archive."""
+        return self._source.entry
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        """Wait, then ask."""
+        await asyncio.sleep(self._seconds)
+        return await self._source.closest(original, at)
+
+    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        """Wait, then list."""
+        await asyncio.sleep(self._seconds)
+        async with aclosing(self._source.mementos(original)) as batches:
+            async for batch in batches:
+                yield batch

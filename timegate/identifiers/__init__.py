@@ -7,12 +7,11 @@ import re
 from bisect import bisect_right
 from typing import Final
 
-from archives.reading import Diagnosis, Diagnostic, Malformed
+from archives.diagnostics import Diagnosis, Diagnostic, Malformed
 from archives.registry import Registry
 from archives.uri import check_length, check_text
-from timegate.identifier import ParsedIdentifier, Reader
-from timegate.identifiers.accept_datetime import read_accept_datetime
 from timegate.identifiers.duri import read_common_duri, read_duri
+from timegate.identifiers.model import ParsedIdentifier, Reader
 from timegate.identifiers.pdi import read_pdi
 from timegate.identifiers.pwid import (
     read_common_urn,
@@ -20,8 +19,8 @@ from timegate.identifiers.pwid import (
     read_pwid_uri,
     read_pwid_urn,
 )
-from timegate.identifiers.replay import read_replay
-from timegate.identifiers.url import read_url
+from timegate.identifiers.replay_link import read_replay
+from timegate.identifiers.url import read_accept_datetime, read_url
 
 _READERS: Final[tuple[Reader, ...]] = (
     read_pwid_urn,

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Final
 
+from archives.diagnostics import Diagnosis, Malformed, first_fault
 from archives.moment import Moment
-from archives.possessive import compiled
-from archives.reading import Diagnosis, Malformed, first_fault
+from archives.regex_compat import compiled
 from archives.uri import canonical_uri, read_uri, scheme_of
-from timegate.identifier import CanonicalEquality, ParsedIdentifier
+from timegate.identifiers.model import CanonicalEquality, ParsedIdentifier
 
 _PREFIX: Final = compiled(r"(urn:)?(duri|tdb):", re.IGNORECASE)
 _COMMON: Final = compiled(

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
+from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
-from archives.possessive import compiled
-from archives.reading import Diagnosis, Malformed
+from archives.regex_compat import compiled
 from archives.uri import canonical_uri, check_characters, lone_percent, negotiable, read_uri
-from timegate.identifier import CanonicalEquality, ParsedIdentifier
+from timegate.identifiers.model import CanonicalEquality, ParsedIdentifier
 
 _PREFIX: Final = compiled(r"(?:urn:)?pdi:", re.IGNORECASE)
 _SUFFIX: Final = compiled(r"[#@]")

@@ -1,11 +1,14 @@
 """A plain URL: any archive, any time."""
 
+import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from archives.reading import Diagnosis, Malformed
+from archives.diagnostics import Diagnosis, Malformed
+from archives.formats.httpdate import WEEKDAYS, read_http_date
+from archives.moment import Moment
 from archives.uri import begins_with_host, canonical_uri, host_of, read_uri, scheme_of
-from timegate.identifier import CanonicalEquality, ParsedIdentifier
+from timegate.identifiers.model import CanonicalEquality, ParsedIdentifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,3 +53,30 @@ def _with_scheme(text: str, diagnosis: Diagnosis) -> str:
         raise Malformed("item-not-absolute", why, 0)
     diagnosis.repair("scheme-assumed", "no scheme: http:// is assumed", 0)
     return read_uri("http://" + text, diagnosis, -len("http://"))
+
+
+_DATE_LIKE: Final = re.compile(rf"(?:{'|'.join(WEEKDAYS)})[a-z]*+,? |[^:/]*+ [^:/]*+:.*+ GMT")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AcceptDatetime(CanonicalEquality):
+    """A second, as RFC 7089 writes it."""
+
+    archive: ClassVar[None] = None
+    precision: ClassVar[None] = None
+    item: ClassVar[None] = None
+    time: Moment
+    written: str
+    """Without the white space around it. A weekday that does not fit is kept (M-3)."""
+
+    @property
+    def canonical(self) -> str:
+        return self.written
+
+
+def read_accept_datetime(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
+    """Read ``Thu, 31 May 2007 20:35:00 GMT``; complain about what was meant as such."""
+    if " " not in text or not _DATE_LIKE.match(text.lstrip(" \t")):
+        return None
+    date = AcceptDatetime(read_http_date(text, diagnosis), text.strip(" \t"))
+    return ParsedIdentifier(date, "http-date", tuple(diagnosis.diagnostics))

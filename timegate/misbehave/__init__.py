@@ -4,11 +4,11 @@ async with misbehaving_archive(captures, fault="loop-self") as archive:
     archive.url, archive.addresses.timegate(url), archive.journal.requests
 """
 
+from timegate.misbehave.addresses import Manner
 from timegate.misbehave.archive import Archive
 from timegate.misbehave.captures import EXAMPLE, FakeCapture, captures_of
 from timegate.misbehave.faults import FAULTS
 from timegate.misbehave.server import misbehaving_archive, served
-from timegate.misbehave.site import Manner
 
 __all__ = [
     "EXAMPLE",

@@ -1,10 +1,12 @@
 """Right answers: what RFC 7089 asks of TimeGates and mementos, rule by rule."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, assert_never
 
 from timegate.misbehave.addresses import (
     CdxQuestion,
+    FakeSite,
     Question,
     ReplayQuestion,
     TimeGateQuestion,
@@ -12,16 +14,15 @@ from timegate.misbehave.addresses import (
     UnknownQuestion,
 )
 from timegate.misbehave.captures import FakeCapture, http_date, read_http_date, read_stamp
-from timegate.misbehave.cdx import cdx
-from timegate.misbehave.links import (
+from timegate.misbehave.indexes import (
     FakeLink,
+    cdx,
     header,
     neighbour_links,
     original_link,
     service_links,
+    timemap,
 )
-from timegate.misbehave.site import FakeSite
-from timegate.misbehave.timemaps import timemap
 from timegate.misbehave.wire import Fields, WholeAnswer, WireRequest
 
 VARY: Final = ("Vary", "accept-datetime")
@@ -121,3 +122,32 @@ def replay_of(site: FakeSite, capture: FakeCapture) -> WholeAnswer:
     if capture.location is not None:
         fields = (*fields, ("Location", capture.location))
     return WholeAnswer(capture.status, fields, capture.content)
+
+
+_EXPOSED: Final = "Link, Location, Memento-Datetime, Content-Location, X-Misbehaviour"
+_OPEN: Final[Fields] = (
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", _EXPOSED),
+)
+PREFLIGHT: Final = WholeAnswer(
+    204,
+    (
+        *_OPEN,
+        ("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"),
+        ("Access-Control-Allow-Headers", "Accept-Datetime, Prefer"),
+    ),
+)
+
+
+def opened(answer: WholeAnswer) -> WholeAnswer:
+    """Return *answer* with leave to read it, if it has none yet."""
+    if answer.value("Access-Control-Allow-Origin") is not None:
+        return answer
+    return replace(answer, headers=(*answer.headers, *_OPEN))
+
+
+def closed(answer: WholeAnswer) -> WholeAnswer:
+    """Return *answer* without leave to read it."""
+    for name, _ in _OPEN:
+        answer = answer.without(name)
+    return answer

@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Final
 
+from timegate.misbehave.addresses import Manner
 from timegate.misbehave.archive import Archive
 from timegate.misbehave.captures import EXAMPLE, FakeCapture
 from timegate.misbehave.journal import Ending
-from timegate.misbehave.site import Manner
-from timegate.misbehave.tls import HOST
 from timegate.misbehave.wire import (
+    HOST,
     MAX_HEAD,
     RawAnswer,
     Reply,

@@ -1,15 +1,17 @@
 """Routing: whom to ask first, and whom not at all, so that archives are asked little."""
 
-from timegate.routing.knowledge import CombinedKnowledge, Knowledge, Standing
 from timegate.routing.mementomap import MementoMap, Presence
 from timegate.routing.observations import (
+    CombinedKnowledge,
     Experience,
     HoldingCount,
+    Knowledge,
     Latency,
     Observations,
     Outcome,
+    Standing,
 )
-from timegate.routing.plan import Cause, RankedArchives, Skip, Step, order
+from timegate.routing.planner import Cause, RankedArchives, Skip, Step, order
 
 __all__ = [
     "Cause",

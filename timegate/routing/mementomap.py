@@ -12,8 +12,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from archives.diagnostics import Malformed
 from archives.formats.ukvs import UkvsFile, read_frequency
-from archives.reading import Malformed
 
 MOST_OCTETS: Final = 100_000_000
 _MOST_ALIKE: Final = 1_000

@@ -6,13 +6,15 @@ forgotten first. The clock is that of the wall, because a record outlives its pr
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import ceil, log2
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple, Protocol
 
 import msgspec
+
+from timegate.routing.mementomap import UNKNOWN, MementoMap, Presence
 
 Outcome = Literal["found", "absent", "failed"]
 
@@ -268,3 +270,58 @@ def _scopes(host: str) -> tuple[str, ...]:
 def _bucket(seconds: float) -> int:
     milliseconds = max(seconds * 1000, 1.0)
     return min(ceil(4 * log2(milliseconds)), BUCKETS - 1)
+
+
+Standing = Literal["closed", "open", "half-open"]
+"""That of the breaker: requests pass, none passes, a single one may."""
+
+
+class Knowledge(Protocol):
+    """The seam: routing asks these questions and no others."""
+
+    @property
+    def local(self) -> frozenset[str]:
+        """Ids of collections on this machine."""
+        ...
+
+    @property
+    def private(self) -> frozenset[str]:
+        """Ids of the operator's own archives."""
+        ...
+
+    def presence(self, archive: str, surt: str) -> Presence:
+        """Return what the archive declares to hold."""
+        ...
+
+    def experience(self, archive: str, host: str) -> Experience:
+        """Return what it answered before."""
+        ...
+
+    def latency(self, archive: str) -> Latency: ...
+
+    def standing(self, archive: str) -> Standing: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedKnowledge:
+    """Knowledge put together from maps, observations and breakers."""
+
+    observations: Observations
+    health: Callable[[str], Standing]
+    maps: Mapping[str, MementoMap] = field(default_factory=dict)
+    local: frozenset[str] = frozenset()
+    private: frozenset[str] = frozenset()
+
+    def presence(self, archive: str, surt: str) -> Presence:
+        """Unknown where there is no map."""
+        found = self.maps.get(archive)
+        return UNKNOWN if found is None else found.holds(surt)
+
+    def experience(self, archive: str, host: str) -> Experience:
+        return self.observations.experience(archive, host)
+
+    def latency(self, archive: str) -> Latency:
+        return self.observations.latency(archive)
+
+    def standing(self, archive: str) -> Standing:
+        return self.health(archive)

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, NamedTuple, cast
 
-from timegate.upstream.answer import BrokenResponse, UpstreamResponse
 from timegate.upstream.egress import Endpoint
+from timegate.upstream.http_response import BrokenResponse, UpstreamResponse
 
 BUFFER: Final = 64 * 1024
 IDLE: Final = 30.0

@@ -9,10 +9,9 @@ from typing import Final
 
 from archives.model import Closest
 from archives.registry import Registry
-from timegate.resolution import Resolution, Syntax
+from timegate.resolution.model import Resolution, Syntax
 from timegate.verdict.archive import archive_member, negotiation, sources
-from timegate.verdict.capture import asked_time, granularity
-from timegate.verdict.content import (
+from timegate.verdict.coverage import (
     content,
     coverage,
     delivers_raw,
@@ -21,7 +20,8 @@ from timegate.verdict.content import (
     view,
 )
 from timegate.verdict.header import around_time, header, written
-from timegate.verdict.member import Member, Verdict, matched, plain
+from timegate.verdict.model import Member, Verdict, matched, plain
+from timegate.verdict.time import asked_time, granularity
 from timegate.verdict.uri import STRIPPED_FRAGMENT, STRIPPED_USER, uri_member
 from timegate.verdict.words import in_words
 

@@ -4,8 +4,8 @@ from functools import lru_cache
 
 from archives.model import Closest, Memento
 from archives.registry import Registry
-from timegate.resolution import Query, Resolution
-from timegate.verdict.member import Member, plain
+from timegate.resolution.model import Query, Resolution
+from timegate.verdict.model import Member, plain
 
 
 def archive_member(query: Query, memento: Memento, registry: Registry) -> Member:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
-from timegate.verdict.member import Member, Parameter, Verdict
+from timegate.verdict.model import Member, Parameter, Verdict
 
 LONGEST_TEXT: Final = 2000
 _WORDS: Final = {

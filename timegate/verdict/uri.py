@@ -13,8 +13,8 @@ from urllib.parse import unquote
 
 from archives.model import Memento
 from archives.surt import surt
-from timegate.resolution import Attempt, Query
-from timegate.verdict.member import Member
+from timegate.resolution.model import Attempt, Query
+from timegate.verdict.model import Member
 
 STRIPPED_FRAGMENT: Final = "item-fragment"
 """The diagnostic of a query whose item had a fragment, which no archive is asked for (N-8)."""

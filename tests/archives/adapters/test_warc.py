@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from archives.adapters.warc import WarcArchive
-from archives.collection.collection import Collection
 from archives.errors import Unreachable
 from archives.model import Memento
 from archives.moment import Moment
 from archives.source import Source
-from tests.archives.collection.folders import a_capture, an_index
+from archives.warc_index.collection import Collection
+from tests.archives.warc_index.folders import a_capture, an_index
 from tests.fakes import an_entry
 
 PAGE = "http://example.org/"

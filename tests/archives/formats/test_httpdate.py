@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from archives.diagnostics import Diagnosis, Malformed
 from archives.formats.httpdate import http_date, read_http_date, stamp_from_http_date
-from archives.reading import Diagnosis, Malformed
 
 RFC_EXAMPLE = "Thu, 31 May 2007 20:35:00 GMT"
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.formats.decoder import LONGEST_ITEM
 from archives.formats.linkformat import Link, LinkReader, parse_header, resolved
+from archives.formats.rows import LONGEST_ITEM
 
 DATE = "Tue, 31 Dec 1996 23:58:47 GMT"
 MEMENTO = Link("1", ("memento",), {"rel": "memento", "datetime": DATE})

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.formats.decoder import LONGEST_ITEM, MOST_IN_VAIN
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import parse_header
-from archives.formats.rows import Row, TimeMapPage
+from archives.formats.rows import LONGEST_ITEM, MOST_IN_VAIN, Row, TimeMapPage
 from archives.formats.timemap_link import LinkTimeMap, neighbours
 
 BASE = "http://arxiv.example.net/timemap/http://a.example.org"

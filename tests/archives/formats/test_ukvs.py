@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from archives.diagnostics import Malformed
 from archives.formats.ukvs import (
     LONGEST_LINE,
     MOST_HEADERS,
@@ -13,7 +14,6 @@ from archives.formats.ukvs import (
     UkvsRecord,
     read_frequency,
 )
-from archives.reading import Malformed
 
 DRAFT = b"""\
 !context ["http://oduwsdl.github.io/contexts/ukvs"]

@@ -7,9 +7,9 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 from warcio.bufferedreaders import ChunkedDataReader  # type: ignore[import-untyped]
 
+from archives.warc.files import Damaged
 from archives.warc.http import HttpHead, payload_of, read_http
 from archives.warc.records import Record, open_record
-from archives.warc.stored import Damaged
 from tests.warcs import LAYOUTS, PAGE, answer, chunked, every_arc, every_kind, gzipped, record
 
 

@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from archives.warc.capture import Damage
+from archives.warc.files import WINDOW, Damage, Damaged
 from archives.warc.records import MOST_DAMAGES, Record, open_record, records_in
-from archives.warc.stored import WINDOW, Damaged
 from tests.warcs import (
     PAGE,
     answer,

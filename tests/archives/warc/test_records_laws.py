@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archives.warc.capture import Capture, Damage
+from archives.warc.captures import captures_in
+from archives.warc.files import Capture, Damage, Damaged
 from archives.warc.http import payload_of, read_http
 from archives.warc.records import Record, open_record, records_in
-from archives.warc.scan import captures_in
-from archives.warc.stored import Damaged
 from tests.warcs import (
     PAGE,
     answer,

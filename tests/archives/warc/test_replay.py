@@ -12,11 +12,11 @@ from threading import Event
 
 import pytest
 
-from archives.collection.index import IndexRow
-from archives.warc.digest import Sum, read_digest
+from archives.warc.reading import Sum, read_digest
 from archives.warc.replay import SMALL, Archived, Replayer, UnreadableRecord
+from archives.warc_index.model import IndexRow
 from tests import warcs
-from tests.timegate.web.shelves import FakeShelf, shelf_of
+from tests.timegate.collections.sample_collections import FakeShelf, shelf_of
 
 LARGE = bytes(range(256)) * (SMALL // 256 + 512)
 CHUNKED = warcs.chunked(warcs.PAGE)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from archives.choice import nearest
 from archives.model import Memento
 from archives.moment import Moment
+from archives.nearest import nearest
 from tests.timegate.cache.samples import ARCHIVE, capture, mementos, stamps
 from timegate.cache.captures import BLOCK, PackedCaptures, encode_captures
 from timegate.cache.encoding import CorruptEntry, sealed

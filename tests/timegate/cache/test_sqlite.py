@@ -18,7 +18,7 @@ from tests.clock import Clock
 from tests.timegate.cache.samples import NOW
 from timegate.cache import SqliteStore, Unavailable
 from timegate.cache.sqlite import LIMIT
-from timegate.cache.trouble import REST, SILENCE
+from timegate.cache.store import REST, SILENCE
 
 ROOT = Path(__file__).parents[3]
 

@@ -13,8 +13,7 @@ from rich.console import Console
 
 from tests.timegate.conformance.archive import PAGE, Archive, an_archive, running
 from tests.timegate.conformance.checking import checked
-from timegate.cli.check import check_command
-from timegate.cli.check_output import show
+from timegate.cli.check import check_command, show
 from timegate.conformance.history import History
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from timegate.cite import FORMS
+from timegate.citations import FORMS
 from timegate.cli import main
 
 

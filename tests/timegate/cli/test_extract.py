@@ -11,7 +11,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 
 from tests.end_to_end.server import running_demo
 from timegate.cli import main
-from timegate.demo.pages import HARBOUR
+from timegate.demo import HARBOUR
 
 LIST = """\
 duri:2010:http://museum.example/

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from archives.collection.database import alone
-from archives.collection.place import LocalFiles
-from tests.archives.collection.folders import a_warc, put, stamps_of
+from archives.warc_index.database import alone
+from archives.warc_index.model import LocalFiles
+from tests.archives.warc_index.folders import a_warc, put, stamps_of
 from timegate.cli.index import index_command
 
 PAGE = "http://example.com/"

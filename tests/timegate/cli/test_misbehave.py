@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from timegate.cli.misbehave import misbehave_command
-from timegate.misbehave import FAULTS, tls
+from timegate.misbehave import FAULTS
+from timegate.misbehave import wire as tls
 
 
 @contextmanager

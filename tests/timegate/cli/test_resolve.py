@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from timegate.cite import FORMS
+from timegate.citations import FORMS
 from timegate.cli import main
 
 HOME = "http://museum.example/"

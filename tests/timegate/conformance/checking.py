@@ -9,8 +9,8 @@ from tests.timegate.conformance.archive import PAGE, Archive
 from timegate.conformance.report import Report
 from timegate.conformance.run import CheckJob, run_live
 from timegate.conformance.subject import subject_of
-from timegate.upstream.fetcher import Timeouts
-from timegate.upstream.pool import UpstreamSettings
+from timegate.upstream.http_client import Timeouts
+from timegate.upstream.stack import UpstreamSettings
 
 NOW: Final = "20261116050000"
 IMPATIENT: Final = Timeouts(connect=0.5, tls=0.5, first_byte=0.5, stall=0.5, total=1.0)

@@ -8,16 +8,14 @@ import pytest
 from tests.timegate.conformance.archive import Archive, an_archive
 from tests.timegate.conformance.checking import NOW, checked
 from timegate.conformance.checks import CHECKS
-from timegate.conformance.exchange import RecordedExchange
 from timegate.conformance.facts import Facts
 from timegate.conformance.finding import Finding
 from timegate.conformance.questions import timegate
 from timegate.conformance.report import CheckResult, Report, exit_code
+from timegate.conformance.report_formats import as_json, as_junit, lines
+from timegate.conformance.report_html import as_html
+from timegate.conformance.session import RecordedExchange
 from timegate.conformance.subject import Subject
-from timegate.conformance.writing.html import as_html
-from timegate.conformance.writing.json import as_json
-from timegate.conformance.writing.junit import as_junit
-from timegate.conformance.writing.text import lines
 
 EVIL = '<script>alert(1)</script>"\x1b[2J\x00&\ud800'
 

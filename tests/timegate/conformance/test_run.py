@@ -10,11 +10,10 @@ from archives.model import Limits, Rate
 from archives.source import Purpose
 from tests.timegate.conformance.archive import Archive, RequestSeen, an_archive
 from tests.timegate.conformance.checking import NOW, broken, job_for, settings_for
-from timegate.conformance.estimate import seconds_for
 from timegate.conformance.report import Report
-from timegate.conformance.run import check_entry, run_live
+from timegate.conformance.run import check_entry, run_live, seconds_for
 from timegate.misbehave import captures_of
-from timegate.upstream.politeness import LocalRateLimiter
+from timegate.upstream.rate_limit import LocalRateLimiter
 
 RATE = Rate(requests=100, seconds=1, burst=5)
 LIMITS = Limits(memento=RATE, index=RATE, at_once=2, source="test")

@@ -6,8 +6,13 @@ from contextlib import asynccontextmanager
 from archives.errors import Misbehaved, Refused, Unreachable
 from archives.source import Reply, Request
 from tests.fakes import FakeReply
-from timegate.conformance.exchange import RecordedExchange, key_of
-from timegate.conformance.session import GIVEN_UP_AFTER, MOST_OCTETS, Session
+from timegate.conformance.session import (
+    GIVEN_UP_AFTER,
+    MOST_OCTETS,
+    RecordedExchange,
+    Session,
+    key_of,
+)
 
 A = Request("GET", "http://archive.example/a", "index")
 B = Request("GET", "http://archive.example/b", "index", {"accept-datetime": "x"})

@@ -28,7 +28,7 @@ from timegate.misbehave import (
 )
 from timegate.misbehave.captures import http_date, read_http_date
 from timegate.misbehave.faults import fault_named
-from timegate.misbehave.faults.heads import POISON
+from timegate.misbehave.faults.transport import POISON
 from timegate.misbehave.wire import WholeAnswer, WireRequest
 
 PAGE: Final = "http://example.org/"

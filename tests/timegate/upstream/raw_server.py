@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.source import Fetcher
-from timegate.upstream.fetcher import Timeouts
-from timegate.upstream.pool import UpstreamEnvironment, UpstreamSettings, open_fetchers
+from timegate.upstream.http_client import Timeouts
+from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
 
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

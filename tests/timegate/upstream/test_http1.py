@@ -6,7 +6,6 @@ from collections.abc import Callable, Coroutine
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.upstream.answer import BrokenResponse
 from timegate.upstream.egress import Endpoint
 from timegate.upstream.http1 import (
     BUFFER,
@@ -15,6 +14,7 @@ from timegate.upstream.http1 import (
     Http1Connection,
     ResponseTimeouts,
 )
+from timegate.upstream.http_response import BrokenResponse
 
 HERE = Endpoint("http", "a.example", 80)
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole"
@@ -186,7 +186,7 @@ def test_a_connection_that_ends_before_an_answer_was_dropped() -> None:
         asyncio.get_running_loop().call_later(3, wire.end, None)
         return await whole(wire)
 
-    assert told(story) == ("Dropped: closed the connection without an answer", 3)
+    assert told(story) == ("ConnectionDropped: closed the connection without an answer", 3)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_lost_connection_is_not_asked() -> None:
         assert not wire.connection.usable
         return await whole(wire)
 
-    assert told(story) == ("Dropped: closed the connection without an answer", 0)
+    assert told(story) == ("ConnectionDropped: closed the connection without an answer", 0)
 
 
 def test_broken_octets_close_it_at_once() -> None:
@@ -250,5 +250,5 @@ def test_broken_octets_close_it_at_once() -> None:
 
     outcome, closed_at = told(story)
 
-    assert str(outcome).startswith("Broken: ")
+    assert str(outcome).startswith("BrokenResponse: ")
     assert closed_at == 1

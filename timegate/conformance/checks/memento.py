@@ -2,7 +2,16 @@
 """What a memento has, whatever it is a copy of, and how it is reached: RFC 7089 4.2."""
 
 from archives.evidence import address_of
-from timegate.conformance.catalogue import check
+from timegate.conformance.catalogue import (
+    UNASKED,
+    check,
+    gate_answers,
+    heard_of_gate,
+    is_home,
+    mementos,
+    not_held,
+    replays_of,
+)
 from timegate.conformance.facts import Facts, ReplayFacts
 from timegate.conformance.finding import (
     Finding,
@@ -13,16 +22,7 @@ from timegate.conformance.finding import (
     each,
     passed,
 )
-from timegate.conformance.said import ParsedResponse
-from timegate.conformance.sights import (
-    UNASKED,
-    gate_answers,
-    heard_of_gate,
-    is_home,
-    mementos,
-    not_held,
-    replays_of,
-)
+from timegate.conformance.parsed_response import ParsedResponse
 
 
 @check("M-20", "must", "RFC 7089 2.1.1")

@@ -8,10 +8,13 @@ The item is a plain URI in which nothing was encoded, so nothing is decoded (U-3
 import re
 from typing import Final
 
+from archives.diagnostics import Diagnosis, Malformed, first_fault
 from archives.moment import Moment
-from archives.reading import Diagnosis, Malformed, first_fault
-from timegate.identifier import UNRESERVED, ParsedIdentifier
-from timegate.identifiers.pwid.name import (
+from archives.replay_links.target import decoded, is_encoded
+from timegate.identifiers.model import UNRESERVED, ParsedIdentifier
+from timegate.identifiers.pwid.parts import (
+    PRECISIONS,
+    Pwid,
     is_domain,
     read_archive,
     read_item_id,
@@ -19,7 +22,6 @@ from timegate.identifiers.pwid.name import (
     read_precision,
     split,
 )
-from timegate.pwid import PRECISIONS, Pwid
 
 _PREFIX: Final = "pwid:"
 _COVERAGES: Final = PRECISIONS | {"other"}
@@ -100,3 +102,37 @@ def read_plain_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
     """Read an item in which nothing is encoded; ids have no ``~`` in this grammar (U-2)."""
     item = read_item_id(text, diagnosis.note, offset)
     return item or read_item_uri(text, diagnosis, offset)
+
+
+_FORM: Final = re.compile(
+    r"https?+://([^/?#:@]++)/pwid\?time=([^&]*+)&coverage=([^&]*+)&item=", re.IGNORECASE
+)
+_HTTP_URN_TIME: Final = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?)?Z"
+)
+
+
+def read_pwid_http(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
+    """Read ``https://archive.org/pwid?time=...&coverage=...&item=...``."""
+    form = _FORM.match(text)
+    if form and is_encoded(text[form.end() :]):
+        # Programs encode parameters, people paste them: the scheme's colon tells (G-4).
+        text = decoded(text)
+        form = _FORM.match(text)
+    if form is None:
+        return None
+    name, hash_sign, fragment = text.partition("#")
+    stated = _HTTP_URN_TIME.fullmatch(name, form.start(2), form.end(2))
+    if stated:
+        time = Moment.stated("".join(filter(None, stated.groups())), name, form.start(2))
+    else:
+        time = read_time(name, form.start(2), form.end(2), diagnosis)
+    pwid = Pwid(
+        read_archive(form[1], form.start(1)),
+        time,
+        read_precision(form[3], form.start(3)),
+        read_plain_item(name[form.end() :], diagnosis, form.end()),
+    )
+    return ParsedIdentifier(
+        pwid, "pwid-http", tuple(diagnosis.diagnostics), fragment if hash_sign else None
+    )

@@ -12,12 +12,14 @@ from binascii import Error, a2b_base64
 from dataclasses import replace
 from typing import Final
 
+from archives.diagnostics import Diagnosis, Malformed, first_fault
 from archives.moment import Moment
-from archives.possessive import compiled
-from archives.reading import Diagnosis, Malformed, first_fault
+from archives.regex_compat import compiled
 from archives.uri import check_text, lone_percent
-from timegate.identifier import ParsedIdentifier
-from timegate.identifiers.pwid.name import (
+from timegate.identifiers.model import ParsedIdentifier
+from timegate.identifiers.pwid.parts import (
+    PRECISIONS,
+    Pwid,
     is_domain,
     read_archive,
     read_item_id,
@@ -25,7 +27,6 @@ from timegate.identifiers.pwid.name import (
     read_precision,
     split,
 )
-from timegate.pwid import PRECISIONS, Pwid
 
 _PREFIX: Final = "urn:pwid:"
 # "urn:pwid:" in Base64: ukwa-access-api puts PWIDs into paths that way.

@@ -3,17 +3,12 @@
 from typing import Final
 
 from timegate.misbehave.faults import (
-    codings,
-    connections,
-    dates,
-    heads,
-    linking,
-    listings,
-    lists,
+    claims,
     negotiation,
-    redirects,
     refusals,
-    trickles,
+    timemap_content,
+    timemap_syntax,
+    transport,
 )
 from timegate.misbehave.faults.fault import Fault
 
@@ -21,19 +16,7 @@ NONE: Final = Fault("none", "A right archive.")
 
 FAULTS: Final[dict[str, Fault]] = {NONE.name: NONE} | {
     value.name: value
-    for module in (
-        refusals,
-        redirects,
-        dates,
-        lists,
-        heads,
-        codings,
-        trickles,
-        connections,
-        negotiation,
-        linking,
-        listings,
-    )
+    for module in (refusals, negotiation, claims, timemap_syntax, timemap_content, transport)
     for value in vars(module).values()
     if isinstance(value, Fault)
 }

@@ -9,18 +9,16 @@ from typing import Final
 
 from timegate.misbehave.addresses import (
     CdxQuestion,
+    FakeSite,
     Question,
     ReplayQuestion,
     TimeGateQuestion,
     TimeMapQuestion,
     UnknownQuestion,
 )
-from timegate.misbehave.answers import NoDate, asked_date, right_answer
+from timegate.misbehave.answers import NoDate, asked_date, opened, right_answer
 from timegate.misbehave.captures import FakeCapture, FakeHoldings, stamp
-from timegate.misbehave.scripts import opened
-from timegate.misbehave.site import FakeSite
-from timegate.misbehave.tls import Authority
-from timegate.misbehave.wire import Reply, WholeAnswer, WireRequest
+from timegate.misbehave.wire import Authority, Reply, WholeAnswer, WireRequest
 
 EVERYTHING: Final = (
     TimeGateQuestion,

@@ -13,7 +13,7 @@ from timegate.misbehave.addresses import (
 )
 from timegate.misbehave.captures import http_date
 from timegate.misbehave.faults.fault import EVERYTHING, FaultContext, fault
-from timegate.misbehave.faults.trickles import silence
+from timegate.misbehave.faults.transport import silence
 from timegate.misbehave.wire import RawAnswer, WholeAnswer, once
 
 HTML: Final = ("Content-Type", "text/html; charset=utf-8")

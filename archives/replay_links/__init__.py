@@ -1,0 +1,117 @@
+"""Reads a link into a web archive: which archive, which time, which original.
+
+The shapes are data, in `archives/known`; here are the rules that hold for all of them (R-1 to
+R-7). What a link says is a claim: the copy it leads to may be another one.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from archives.diagnostics import Diagnosis, Malformed
+from archives.moment import Moment
+from archives.registry import Registry, bare_host
+from archives.registry.forms import LinkKind
+from archives.replay_links.matching import LinkParts, Match, forms_of, matched
+from archives.replay_links.stamps import settled
+from archives.replay_links.target import mended
+
+__all__ = ["LinkKind", "ReplayLink", "read_link"]
+
+# G-5. No-break and zero-width space, line separators, byte order mark: invisible, so a trap.
+_BLANKS: Final = frozenset(map(chr, (*range(0x21), *range(0x7F, 0xA1), 0x200B, 0x2028, 0x2029)))
+_INVISIBLE: Final = _BLANKS | {"\ufeff"}
+_FORBIDDEN: Final = frozenset('<>"\\')
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayLink:
+    """What a link into an archive says."""
+
+    kind: LinkKind
+    archive: str | None = None
+    """The id in the registry; None for a host that is no archive's."""
+    time: Moment | None = None
+    """As precise as it is written; None where none is written, or none that can be used."""
+    time_text: str | None = None
+    uri: str | None = None
+    """The original, with its query and fragment."""
+    modifier: str | None = None
+    """The view: ``id_`` for the raw bytes, or a word that acts like it (``raw``)."""
+    collection: str | None = None
+    """The part of the archive, which a PWID cannot name: a hint for resolution."""
+    id: str | None = None
+    """The archive's own name for the copy."""
+
+
+def read_link(url: str, registry: Registry, diagnosis: Diagnosis) -> ReplayLink:
+    """Read *url*; a host of no archive, or a page that is no copy, is an answer too.
+
+    Raises Malformed for characters no URL has and for dates that do not exist.
+    """
+    _refuse_foreign_characters(url)
+    address = _address(url)
+    entry = registry.by_host(address.host)
+    if entry is None:
+        return ReplayLink("unknown-host")
+    _complain_of_the_beginning(url, diagnosis)
+    for form in forms_of(entry):
+        match = matched(form, address)
+        if match is not None:
+            return _link(form.kind, entry.id, match, diagnosis)
+    return ReplayLink("not-a-memento", entry.id)
+
+
+def _refuse_foreign_characters(url: str) -> None:
+    for position, character in enumerate(url):
+        if character in _INVISIBLE:
+            raise Malformed("control-or-space", "blanks and controls are no part", position)
+        if character in _FORBIDDEN:
+            raise Malformed("bad-char", f"{character} is no character of a URL", position)
+
+
+def _address(url: str) -> LinkParts:
+    """Find host and path. A link may lack its own scheme, or one of the slashes behind it."""
+    colon = url.find(":")
+    start = colon + 1 if url[:colon].lower() in ("http", "https") else 0
+    while start < len(url) and url[start] == "/" and start <= colon + 2:
+        start += 1
+    ends = (at for at in (url.find(each, start) for each in "/?#") if at >= 0)
+    host_end = min(ends, default=len(url))
+    path = host_end + 1 if url[host_end : host_end + 1] == "/" else host_end
+    query = (at for at in (url.find(each, path) for each in "?#") if at >= 0)
+    return LinkParts(
+        host=bare_host(url[start:host_end]),
+        text=url,
+        path=path,
+        path_end=min(query, default=len(url)),
+    )
+
+
+def _complain_of_the_beginning(url: str, diagnosis: Diagnosis) -> None:
+    scheme, colon, rest = url.partition(":")
+    if not colon or scheme.lower() not in ("http", "https"):
+        diagnosis.repair("scheme-assumed", "the link has no scheme", 0)
+    elif not rest.startswith("//"):
+        diagnosis.repair(
+            "slash-collapsed", "// after the scheme was merged to /", len(scheme) + 1
+        )
+
+
+def _link(kind: LinkKind, archive: str, match: Match, diagnosis: Diagnosis) -> ReplayLink:
+    stamp = match.stamp
+    uri = None if match.uri is None else mended(match.uri, match.uri_at, diagnosis)
+    if stamp is None:
+        time = None
+    else:
+        time = settled(stamp, match.stamp_at, diagnosis)
+        kind = stamp.kind if stamp.kind and kind == "memento" else kind
+    return ReplayLink(
+        kind=kind,
+        archive=archive,
+        time=time,
+        time_text=stamp.text if stamp else None,
+        uri=uri,
+        modifier=match.modifier or (stamp.modifier if stamp else None),
+        collection="/".join(match.collection) or None,
+        id=match.id or (stamp.id if stamp else None),
+    )

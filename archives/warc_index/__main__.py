@@ -1,0 +1,46 @@
+"""``python -m archives.warc_index PATH INDEX``: what a server starts to index in its stead."""
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from archives.warc_index.building import NotWritable, index_collection
+from archives.warc_index.database import ForeignIndex, IndexInUse, NewerIndex
+from archives.warc_index.model import RemoteFiles, is_elsewhere
+from archives.warc_index.s3 import S3NotInstalled
+
+_NICENESS = 10
+"""Below whatever answers questions."""
+
+
+def main(path: str, index: str) -> int:
+    """Index once; complaints and troubles go to standard error."""
+    with suppress(PermissionError):
+        # A service may be kept from it (systemd: SystemCallFilter=~@resources).
+        os.nice(_NICENESS)
+    try:
+        place = RemoteFiles(path, Path(index)) if is_elsewhere(path) else Path(path)
+        summary = index_collection(place, Path(index))
+    except IndexInUse:
+        return 0
+    except (
+        NotWritable,
+        S3NotInstalled,
+        ValueError,
+        OSError,
+        ForeignIndex,
+        NewerIndex,
+    ) as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 2
+    for complaint in summary.shown:
+        print(complaint, file=sys.stderr)  # noqa: T201
+    if summary.complaints > len(summary.shown):
+        more = summary.complaints - len(summary.shown)
+        print(f"and {more} more", file=sys.stderr)  # noqa: T201
+    return 1 if summary.complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

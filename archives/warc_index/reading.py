@@ -1,0 +1,237 @@
+"""Several processes that read files, each one file at a time; one that dies costs its file.
+
+With a single worker everything is read in this process, which saves starting and copying.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple, Protocol
+
+import msgspec
+
+from archives.warc.captures import captures_in, parts_of
+from archives.warc.files import Capture, Damage
+from archives.warc_index.folder import FolderContents, Kind, Tell, files_in
+from archives.warc_index.model import LocalFiles
+from archives.warc_index.writing import IndexJob
+
+_SCANNING_BATCH: Final = 500
+"""Some 100 kB: enough that sending costs little, little enough to hold many."""
+
+
+class ScanTask(NamedTuple):
+    """What a worker is to read."""
+
+    path: str
+    kind: Kind
+    start: int
+
+
+class CaptureBatch(NamedTuple):
+    """Some of what a file holds; *member* is the WARC in a WACZ."""
+
+    member: str
+    captures: list[Capture]
+    damages: list[Damage]
+
+
+def batches_in(task: ScanTask) -> Iterator[CaptureBatch]:
+    """Read a file to its end. Raises OSError."""
+    with Path(task.path).open("rb") as file:
+        yield from batches_of(file, task.kind, task.start)
+
+
+def batches_of(file: BinaryIO, kind: Kind, start: int) -> Iterator[CaptureBatch]:
+    """Read an open file to its end. Raises OSError."""
+    if kind == "warc":
+        yield from _batches("", captures_in(file, start))
+        return
+    for region in parts_of(file):
+        if isinstance(region, Damage):
+            yield CaptureBatch("", [], [region])
+        else:
+            name, begin, end = region
+            yield from _batches(name, captures_in(file, begin, end))
+
+
+def _batches(member: str, found: Iterable[Capture | Damage]) -> Iterator[CaptureBatch]:
+    items = iter(found)
+    # Also where nothing is found there is a batch: a WARC without captures is a part too.
+    while True:
+        some = [_storable(item) for item in islice(items, _SCANNING_BATCH)]
+        yield CaptureBatch(
+            member,
+            [item for item in some if isinstance(item, Capture)],
+            [item for item in some if isinstance(item, Damage)],
+        )
+        if len(some) < _SCANNING_BATCH:
+            return
+
+
+def _storable(item: Capture | Damage) -> Capture | Damage:
+    """Return *item*, unless it holds half a character, which no database takes."""
+    if isinstance(item, Damage):
+        return item
+    try:
+        "".join(filter(None, (item.surt, item.url, item.mime, item.digest))).encode()
+    except UnicodeEncodeError:
+        return Damage(item.offset, "its head is no text")
+    return item
+
+
+_GRACE: Final = 5.0
+_MESSAGE: Final = msgspec.msgpack.Decoder(list[object] | str | None)
+_BATCH: Final = msgspec.msgpack.Decoder(CaptureBatch)
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+
+class Failed(NamedTuple):
+    """A file was not read to its end."""
+
+    why: str
+
+
+News = tuple[IndexJob, CaptureBatch | Failed | None]
+"""What came of a job: some of it, a failure, or None at its end."""
+
+
+def read_files(jobs: Sequence[IndexJob], root: str, workers: int) -> Iterator[News]:
+    """Read every file; what comes of several at once is mixed."""
+    if workers <= 1 or len(jobs) <= 1:
+        return _read_here(jobs, root)
+    return _read_apart(list(reversed(jobs)), root, min(workers, len(jobs)))
+
+
+def _read_here(jobs: Sequence[IndexJob], root: str) -> Iterator[News]:
+    for job in jobs:
+        try:
+            for batch in batches_in(_task(job, root)):
+                yield job, batch
+        except OSError as error:
+            yield job, Failed(f"cannot be read: {error.strerror}")
+        else:
+            yield job, None
+
+
+def _read_apart(waiting: list[IndexJob], root: str, count: int) -> Iterator[News]:
+    with _crew() as crew:
+        while waiting or crew:
+            while waiting and len(crew) < count:
+                worker = _Worker()
+                crew[worker.connection] = worker
+                worker.begin(waiting.pop(), root)
+            for ready in wait(list(crew)):
+                worker = crew[ready]  # type: ignore[index]
+                job, news = worker.news()
+                yield job, news
+                if isinstance(news, CaptureBatch):
+                    continue
+                if waiting and not worker.is_dead:
+                    worker.begin(waiting.pop(), root)
+                else:
+                    del crew[worker.connection]
+                    worker.end()
+
+
+class _Worker:
+    """One process and the job it is at."""
+
+    def __init__(self) -> None:
+        self.connection, theirs = Pipe()
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 -- ourselves
+                [sys.executable, "-m", "archives.warc_index.worker", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+            )
+        self.is_dead = False
+        self._job: IndexJob | None = None
+
+    def begin(self, job: IndexJob, root: str) -> None:
+        self._job = job
+        try:
+            self.connection.send_bytes(_encode(_task(job, root)))
+        except (BrokenPipeError, ConnectionResetError):
+            return  # it died, which `news` tells next
+
+    def news(self) -> News:
+        assert self._job is not None  # noqa: S101 -- only who has a job is waited for
+        try:
+            message = self.connection.recv_bytes()
+        except (EOFError, OSError):
+            self.is_dead = True
+            code = self._process.wait()
+            return self._job, Failed(f"the process that read it ended with {code}")
+        return self._job, _understood(message)
+
+    def end(self) -> None:
+        """End it; it has no reason to resist."""
+        self.connection.close()
+        try:
+            self._process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+@contextmanager
+def _crew() -> Iterator[dict["Connection[bytes, bytes]", _Worker]]:
+    crew: dict[Connection[bytes, bytes], _Worker] = {}
+    try:
+        yield crew
+    finally:
+        for worker in crew.values():
+            worker.end()
+
+
+def _understood(message: bytes) -> CaptureBatch | Failed | None:
+    match _MESSAGE.decode(message):
+        case None:
+            return None
+        case str(why):
+            return Failed(why)
+        case _:
+            return _BATCH.decode(message)
+
+
+def _task(job: IndexJob, root: str) -> ScanTask:
+    return ScanTask(os.path.join(root, job.file.path), job.file.kind, job.start)  # noqa: PTH118
+
+
+class Files(Protocol):
+    """What can be listed and read. Each raises OSError where it cannot."""
+
+    def listing(self, tell: Tell) -> FolderContents:
+        """Return what there is; *tell* takes complaints."""
+        ...
+
+    def open(self, path: str) -> BinaryIO:
+        """Open one file."""
+        ...
+
+    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[News]:
+        """Read files to their end."""
+        ...
+
+
+class OnDisk:
+    """Files in a folder, or a single one."""
+
+    def __init__(self, place: LocalFiles) -> None:
+        self._place = place
+
+    def listing(self, tell: Tell) -> FolderContents:
+        return files_in(self._place, tell)
+
+    def open(self, path: str) -> BinaryIO:
+        return (self._place.root / path).open("rb")
+
+    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[News]:
+        return read_files(jobs, str(self._place.root), workers)

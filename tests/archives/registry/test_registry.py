@@ -1,0 +1,358 @@
+"""The registry: every known file loads, every bad entry is named, look-ups obey their laws."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archives.model import ArchiveEntry
+from archives.registry import (
+    BadEntry,
+    Registry,
+    bare_host,
+    entry_from,
+    load_file,
+    load_known,
+    read_entry,
+)
+
+KNOWN = load_known()
+FOLDER = Path(__file__).parents[3] / "archives" / "known"
+MINIMAL = 'id = "mine"\nkind = "memento"\ntimegate = "http://wayback.local:8080/all/"\n'
+
+names = sorted(path.name for path in FOLDER.glob("*.toml"))
+labels = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=8)
+
+
+def minimal(**changes: object) -> ArchiveEntry:
+    table = {"id": "mine", "kind": "memento", "timegate": "http://wayback.local:8080/all/"}
+    return entry_from({**table, **changes}, "mine.toml")
+
+
+def archive_of(found: ArchiveEntry | None) -> str | None:
+    return None if found is None else found.id
+
+
+@pytest.mark.parametrize("name", names)
+def test_every_known_file_loads_and_is_called_after_its_id(name: str) -> None:
+    entry = load_file(FOLDER / name)
+
+    assert f"{entry.id}.toml" == name
+    assert entry.because
+    assert entry.sources
+
+
+def test_all_known_archives_load_together() -> None:
+    assert len(KNOWN.entries) == len(names) == 83
+
+
+def test_only_archives_that_answer_programs_are_asked_by_default() -> None:
+    assert {entry.id for entry in KNOWN.used} == {
+        "arquivo-pt",
+        "banq",
+        "internet-archive",
+        "nlnz",
+        "onb-austria",
+        "oszk-hungary",
+        "veebiarhiiv",
+        "vefsafn",
+    }
+
+
+def test_archives_that_are_used_can_be_asked() -> None:
+    assert all(entry.kind != "none" and entry.access != "defunct" for entry in KNOWN.used)
+
+
+def test_a_host_names_its_tenants_by_a_known_id() -> None:
+    landlords = {entry.hosted_by for entry in KNOWN.entries if entry.hosted_by}
+
+    assert landlords == {"archive-it"}
+    assert KNOWN.by_host("wayback.archive-it.org") is KNOWN.by_id("archive-it")
+
+
+def test_an_operator_says_no_more_than_id_kind_and_endpoint() -> None:
+    entry = read_entry(MINIMAL, "mine.toml")
+
+    assert entry.name == "mine"
+    assert entry.use
+    assert entry.hosts == ("wayback.local",)
+    assert entry.limits.source == "default until agreed"
+    assert entry.origin == "mine.toml"
+
+
+def test_a_single_timemap_is_one_in_link_format() -> None:
+    entry = minimal(timemap="http://wayback.local:8080/all/timemap/link/")
+
+    assert entry.timemaps == {"link": "http://wayback.local:8080/all/timemap/link/"}
+
+
+BAD: list[tuple[str, str, str]] = [
+    ("id = 'mine'", "kind", "is missing"),
+    ("kind = 'none'", "id", "is missing"),
+    ("id = ''\nkind = 'none'", "id", "is not made of"),
+    ("id = 'Mine!'\nkind = 'none'", "id", "is not made of"),
+    ("id = 'mine'\nkind = 'gopher'", "kind", "allowed: memento, wayback, cdx, warc, none"),
+    ("id = 'mine'\nkind = 'memento'", "timegate", "is missing"),
+    ("id = 'mine'\nkind = 'wayback'", "replay", "is missing"),
+    ("id = 'mine'\nkind = 'cdx'", "cdx", "is missing"),
+    (f"{MINIMAL}cdx = 'http://a.example/cdx'", "dialect", "is missing"),
+    (
+        f"{MINIMAL}cdx = 'http://a.example/cdx'\ndialect = 'x'",
+        "dialect",
+        "allowed: wayback-cdx",
+    ),
+    (f"{MINIMAL}colour = 'red'", "colour", "no such key; allowed: id, name"),
+    (f"{MINIMAL}origin = 'x'", "origin", "no such key"),
+    (f"{MINIMAL}name = 3", "name", "Expected `str`, got `int`"),
+    (f"{MINIMAL}use = 'yes'", "use", "Expected `bool`, got `str`"),
+    (f"{MINIMAL}pwid = 'archive.org'", "pwid", "Expected `array`, got `str`"),
+    (f"{MINIMAL}pwid = ['Archive.org']", "pwid", "lower case"),
+    (f"{MINIMAL}hosts = ['a.example:80']", "hosts", "without a port"),
+    (f"{MINIMAL}timemap = 'a.example/timemap/'", "timemaps.link", "no http or https address"),
+    (f"{MINIMAL}timemaps.atom = 'http://a.example/'", "timemaps.atom", "allowed: link, json"),
+    (f"{MINIMAL}replay = 'http://a.example/{{time14}}/'", "replay", "has no {uri}"),
+    (f"{MINIMAL}replay = 'http://a.example/{{uri}}'", "replay", "has no {time14}"),
+    ("id = 'mine'\nkind = 'memento'\ntimegate = 'ftp://a.example/'", "timegate", "no http"),
+    ("id = 'mine'\nkind = 'memento'\ntimegate = 'http://[a/'", "timegate", "no http"),
+    (f"{MINIMAL}[limits]\nat_once = 1\nsource = 'x'", "limits", "missing required field"),
+    (
+        f"{MINIMAL}[[forms]]\ntemplate = '{{host}}/{{when}}/{{uri}}'",
+        "forms[0].template",
+        "no field",
+    ),
+    (
+        f"{MINIMAL}[[forms]]\ntemplate = 'lost: {{host}}/{{uri}}'",
+        "forms[0].template",
+        "no kind",
+    ),
+    (
+        f"{MINIMAL}[[forms]]\ntemplate = '{{host}}/{{time:x}}'",
+        "forms[0].template",
+        "allowed: base62",
+    ),
+    (f"{MINIMAL}[[forms]]\ntemplate = '{{host}}/{{uri}}/x'", "forms[0].template", "follows"),
+    (f"{MINIMAL}[[forms]]\ntemplate = '{{host}}'", "forms[0].template", "no path"),
+    (
+        f"{MINIMAL}[[forms]]\nshape = '{{host}}/'",
+        "forms[0].shape",
+        "no such key; allowed: templ",
+    ),
+    (f"{MINIMAL}[[relocations]]\ndead = 'a'\nliving = 'b'", "relocations[0].dead", "no http"),
+]
+
+
+@pytest.mark.parametrize(("text", "key", "why"), BAD)
+def test_a_bad_entry_is_refused_by_file_and_key(text: str, key: str, why: str) -> None:
+    with pytest.raises(BadEntry) as refused:
+        read_entry(text, "own/mine.toml")
+
+    assert str(refused.value).startswith(f"own/mine.toml: {key}: ")
+    assert why in str(refused.value)
+    assert isinstance(refused.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ("requests = 0", "limits.memento"),
+        ("requests = nan", "limits.memento"),
+        ("requests = inf", "limits.memento"),
+        ("requests = -1", "limits.memento"),
+        ("requests = 1\nburst = 0", "limits.memento.burst"),
+    ],
+)
+def test_a_rate_that_allows_nothing_is_refused(change: str, key: str) -> None:
+    text = (
+        f"{MINIMAL}[limits]\nat_once = 1\nsource = 'x'\nindex = {{requests = 1, seconds = 1}}\n"
+        f"[limits.memento]\nseconds = 1\n{change}"
+    )
+
+    with pytest.raises(BadEntry, match=re.escape(f"mine.toml: {key}: ")):
+        read_entry(text, "mine.toml")
+
+
+def test_none_at_once_is_refused() -> None:
+    rates = "memento = {requests = 1, seconds = 1}\nindex = {requests = 1, seconds = 1}"
+
+    with pytest.raises(BadEntry, match=r"limits\.at_once"):
+        read_entry(f"{MINIMAL}[limits]\nat_once = 0\nsource = 'x'\n{rates}", "mine.toml")
+
+
+def test_text_that_is_no_toml_is_refused_with_its_line() -> None:
+    with pytest.raises(BadEntry, match=r"mine\.toml: .*line 2"):
+        read_entry("id = 'mine'\nkind = ?\n", "mine.toml")
+
+
+def test_a_file_must_be_called_after_its_id(tmp_path: Path) -> None:
+    path = tmp_path / "yours.toml"
+    path.write_text(f"{MINIMAL}name = 'n'\nuse = true\nbecause = 'b'\naccess = 'open'", "utf-8")
+
+    with pytest.raises(BadEntry, match="'mine' is not the name of the file"):
+        load_file(path)
+
+
+def test_a_file_says_more_than_an_operator_must(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(MINIMAL, "utf-8")
+
+    with pytest.raises(BadEntry, match="name: is missing"):
+        load_file(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({}, "id"),
+        ({"id": "other", "pwid": ("a.example",), "hosts": ("b.example",)}, "pwid"),
+        ({"id": "other", "hosts": ("wayback.local",)}, "hosts"),
+        ({"id": "other", "hosts": (), "former_hosts": ("wayback.local",)}, "former_hosts"),
+    ],
+)
+def test_two_archives_cannot_claim_one_name(change: dict[str, object], key: str) -> None:
+    one = minimal(pwid=["a.example"])
+    two = replace(one, pwid=(), origin="two.toml")
+    two = replace(two, **change)  # type: ignore[arg-type]
+
+    with pytest.raises(BadEntry, match=rf"two\.toml: {key}: .* already belongs to mine"):
+        Registry([one, two])
+
+
+@pytest.mark.parametrize(
+    ("archive_id", "archive"),
+    [
+        ("archive.org", "internet-archive"),
+        ("Web.Archive.ORG", "internet-archive"),
+        ("some.thing.archive.org", "internet-archive"),
+        ("europarchive.org", "internet-memory"),
+        ("web.archive.org.au", "nla-awa"),
+        ("eot.us.archive.org", "eot-archive"),
+        ("webarchive.nationalarchives.gov.uk", "ukgwa"),
+        ("gov.uk", None),
+        ("org", None),
+        ("", None),
+        ("myarchive.org", None),
+    ],
+)
+def test_an_archive_id_is_matched_by_whole_labels(archive_id: str, archive: str | None) -> None:
+    assert archive_of(KNOWN.by_pwid(archive_id)) == archive
+
+
+@pytest.mark.parametrize(
+    ("host", "archive"),
+    [
+        ("web.archive.org", "internet-archive"),
+        ("WEB.archive.org:443", "internet-archive"),
+        ("web.archive.org.", "internet-archive"),
+        ("www.padi.cat:8080", "padicat"),
+        ("s07.megalodon.jp", "megalodon"),
+        ("web.archive.org.evil.example", None),
+        ("europarchive.org.example", None),
+        ("[::1]:80", None),
+        ("www.bnf.fr", None),
+        ("a." * 5000 + "archive.org", None),
+    ],
+)
+def test_a_host_is_matched_by_whole_labels(host: str, archive: str | None) -> None:
+    assert archive_of(KNOWN.by_host(host)) == archive
+
+
+@given(st.lists(labels, max_size=4), st.sampled_from(KNOWN.entries))
+def test_a_name_below_an_archives_finds_it_or_one_that_is_nearer(
+    below: list[str], entry: ArchiveEntry
+) -> None:
+    for name in entry.pwid:
+        found = KNOWN.by_pwid(".".join([*below, name]))
+
+        assert found is not None
+        assert found is entry or any(len(each) > len(name) for each in found.pwid)
+
+
+@given(labels, st.sampled_from(KNOWN.entries))
+def test_letters_before_a_host_make_another_host(letters: str, entry: ArchiveEntry) -> None:
+    for host in (*entry.hosts, *entry.former_hosts):
+        found = KNOWN.by_host(f"{letters}{host}")
+
+        assert found is None or any(
+            f".{letters}{host}".endswith(f".{each}")
+            for each in (*found.hosts, *found.former_hosts)
+        )
+
+
+@pytest.mark.parametrize(
+    ("dead", "living"),
+    [
+        (
+            "http://webarchive.proni.gov.uk/20100218151844/http://www.berr.gov.uk/",
+            "https://wayback.archive-it.org/11112/20100218151844/http://www.berr.gov.uk/",
+        ),
+        (
+            "https://collections.europarchive.org/nli/20141013204117/http://x.ie/?a=b#c",
+            "https://wayback.archive-it.org/10702/20141013204117/http://x.ie/?a=b#c",
+        ),
+        (
+            "http://www.collectionscanada.gc.ca/webarchives/20060114023625/http://x.ca/",
+            "https://webarchiveweb.wayback.bac-lac.canada.ca/web/20060114023625/http://x.ca/",
+        ),
+        (
+            "http://webarchive.bac-lac.gc.ca:8080/wayback/20060114023625/http://x.ca/",
+            "https://webarchiveweb.wayback.bac-lac.canada.ca/web/20060114023625/http://x.ca/",
+        ),
+        (
+            "https://swap.stanford.edu/19951222000000/http://x.edu/",
+            "https://swap.stanford.edu/was/19951222000000/http://x.edu/",
+        ),
+        ("https://swap.stanford.edu/was/19951222000000/http://x.edu/", None),
+        ("https://swap.stanford.edu/", None),
+        ("http://collections.europarchive.org/other/20141013204117/http://x/", None),
+        ("http://webarchive.proni.gov.uk.example/20100218151844/http://x/", None),
+        ("https://example.com/", None),
+        ("http://[", None),
+        ("", None),
+    ],
+)
+def test_dead_links_lead_to_where_they_live_on(dead: str, living: str | None) -> None:
+    assert KNOWN.relocated(dead) == living
+
+
+def test_a_dead_link_is_known_as_one_into_the_archive_that_moved() -> None:
+    for entry in KNOWN.entries:
+        for move in entry.relocations:
+            host = move.dead.partition("//")[2].partition("/")[0]
+            assert archive_of(KNOWN.by_host(bare_host(host))) == entry.id, move.dead
+
+
+def test_what_has_moved_has_not_moved_again() -> None:
+    for entry in KNOWN.entries:
+        for move in entry.relocations:
+            assert KNOWN.relocated(f"{move.living}20100218151844/http://x/") is None
+
+
+def test_egress_is_what_the_endpoints_need() -> None:
+    entry = minimal(timemap="https://other.example/timemap/")
+
+    assert Registry([entry]).egress(entry) == {
+        ("http", "wayback.local", 8080),
+        ("https", "other.example", 443),
+    }
+
+
+def test_egress_holds_hosts_that_an_archive_redirects_to() -> None:
+    entry = minimal(hosts=["wayback.local", "copies.local"])
+
+    assert Registry([entry]).egress(entry) == {
+        ("http", "wayback.local", 8080),
+        ("http", "copies.local", 80),
+    }
+
+
+def test_a_tenant_shares_its_landlords_host() -> None:
+    landlord = minimal()
+    tenant = minimal(id="tenant", hosted_by="mine")
+
+    registry = Registry([landlord, tenant])
+
+    assert registry.by_host("wayback.local") is landlord
+    assert registry.egress(tenant) == {("http", "wayback.local", 8080)}

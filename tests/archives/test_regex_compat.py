@@ -1,0 +1,48 @@
+"""Possessive groups mean the same in every Python that we support."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archives.regex_compat import atomic, compiled
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("(?:ab)*+c", "(?>(?:ab)*)c"),
+        ("(?:ab)?+", "(?>(?:ab)?)"),
+        ("(a|b){2,4}+", "(?>(a|b){2,4})"),
+        ("(?:a(?:b)?+)*+", "(?>(?:a(?>(?:b)?))*)"),
+        ("[a-z]++", "[a-z]++"),
+        ("(?:ab)*", "(?:ab)*"),
+        (r"\(*+", r"\(*+"),
+        (r"(?:\))*+", r"(?>(?:\))*)"),
+        ("[)]*+", "[)]*+"),
+        ("(?:[])(]a)++", "(?>(?:[])(]a)+)"),
+        ("(?:[^])(]a)++", "(?>(?:[^])(]a)+)"),
+        (r"(?:[\])]a)++", r"(?>(?:[\])]a)+)"),
+    ],
+)
+def test_a_possessive_group_is_an_atomic_one_around_a_plain_one(
+    written: str, meant: str
+) -> None:
+    assert atomic(written) == meant
+    assert atomic(written.encode()) == meant.encode()
+
+
+def test_a_group_goes_back_to_where_its_last_round_began() -> None:
+    assert compiled("(?:ab)*+a").fullmatch("aba")
+    assert compiled(rb"(?:ab)?+a").fullmatch(b"a")
+
+
+@given(st.text("abc", max_size=12))
+def test_the_atomic_form_finds_what_the_possessive_one_finds(text: str) -> None:
+    written = "(?:ab|c)*+(a(?:bc)?+)?+"
+    possessive, plain = compiled(written).match(text), re.match(atomic(written), text)
+
+    assert possessive is not None
+    assert plain is not None
+    assert plain[0] == possessive[0]

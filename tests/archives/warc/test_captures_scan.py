@@ -1,0 +1,228 @@
+"""What is found in sound files is what cdxj-indexer finds; what is said of others is here."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from archives.warc.captures import captures_in
+from archives.warc.files import Capture, Damage
+from tests.warcs import (
+    DAY,
+    LAYOUTS,
+    PAGE,
+    answer,
+    digest,
+    every_arc,
+    every_kind,
+    gzipped,
+    plain,
+    record,
+    response,
+)
+
+Row = tuple[str, str, str, str | None, str | None, str | None, int, int]
+
+
+def scanned(octets: bytes) -> list[Capture | Damage]:
+    return list(captures_in(io.BytesIO(octets)))
+
+
+def capture(octets: bytes) -> Capture:
+    (found,) = scanned(octets)
+    assert isinstance(found, Capture), found
+    return found
+
+
+def row_of(found: Capture | Damage) -> Row:
+    assert isinstance(found, Capture), found
+    status = None if found.status is None else str(found.status)
+    # cdxj-indexer cuts the fraction of a second off, which we keep (T-9).
+    stamp = found.stamp[:14]
+    return (
+        *(found.surt, stamp, found.url, found.mime),
+        *(status, found.digest, found.offset, found.length),
+    )
+
+
+def sound_files() -> dict[str, bytes]:
+    kinds = {f"WARC, {kind}": records for kind, records in every_kind().items()}
+    kinds |= {f"ARC, {kind}": records for kind, records in every_arc().items()}
+    return {
+        f"{kind}, {layout}.warc.gz": write(*records, response("http://example.com/last"))
+        for kind, records in kinds.items()
+        for layout, write in LAYOUTS.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    """Let the real cdxj-indexer read all the files; return its rows for each."""
+    folder = tmp_path_factory.mktemp("warcs")
+    for name, octets in sound_files().items():
+        (folder / name).write_bytes(octets)
+    # A process of its own: it leaves temporary files open.
+    command = [sys.executable, "-c", "from cdxj_indexer.main import main; main()", str(folder)]
+    run = subprocess.run(command, capture_output=True, check=True, text=True)  # noqa: S603
+    rows: dict[str, list[Row]] = {name: [] for name in sound_files()}
+    for line in run.stdout.splitlines():
+        rows[json.loads(line.split(" ", 2)[2])["filename"]].append(_row(line))
+    return rows
+
+
+def _row(line: str) -> Row:
+    key, stamp, written = line.split(" ", 2)
+    fields = json.loads(written)
+    found = fields.get("digest")
+    return (
+        *(key, stamp, fields["url"], fields.get("mime"), fields.get("status")),
+        *(found and found.removeprefix("sha1:"), int(fields["offset"]), int(fields["length"])),
+    )
+
+
+@pytest.mark.parametrize("name", sound_files())
+def test_captures_are_those_of_cdxj_indexer(name: str, theirs: dict[str, list[Row]]) -> None:
+    ours = [row_of(found) for found in scanned(sound_files()[name])]
+
+    assert ours == theirs[name]
+    assert ours[-1][0] == "com,example)/last"
+
+
+def test_a_capture_tells_all_an_index_needs() -> None:
+    octets = gzipped(response("http://www.example.com/A?b=1"))
+
+    found = capture(octets)
+
+    assert found == Capture(
+        surt="com,example)/a?b=1",
+        stamp="20200220202020",
+        url="http://www.example.com/A?b=1",
+        mime="text/html",
+        status=200,
+        digest=digest(PAGE).removeprefix("sha1:"),
+        offset=0,
+        length=len(octets),
+    )
+
+
+@pytest.mark.parametrize(
+    ("date", "stamp"),
+    [
+        ("2020-02-20T20:20:20Z", "20200220202020"),
+        ("2020-02-20T20:20:20", "20200220202020"),
+        ("2020-02-20T20:20:20+00:00", "20200220202020"),
+        ("2020-02-20T20:20:20.1Z", "202002202020201"),
+        ("2020-02-20T20:20:20.123456789Z", "20200220202020123456789"),
+        ("2020-02-20T20:20:20.1234567891Z", "20200220202020123456789"),
+        ("2016-12-31T23:59:60Z", "20161231235960"),
+        ("2020-02-20T20:20Z", "20200220202000"),
+        ("2020-02-20", "20200220000000"),
+        ("2020-02", "20200201000000"),
+        ("2020", "20200101000000"),
+    ],
+)
+def test_a_date_is_kept_as_fine_as_it_is(date: str, stamp: str) -> None:
+    found = capture(plain(record(answer(), date=date, version="1.1")))
+
+    assert found.stamp == stamp
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        None,
+        "",
+        "yesterday",
+        "2020-13-01T00:00:00Z",
+        "2021-02-29T00:00:00Z",
+        "2020-02-20T24:00:00Z",
+        "2020-02-20T20:20:20+01:00",
+        "0000-01-01T00:00:00Z",
+        "20200220T202020Z",
+        "2020-02-20T20:20:20." + "9" * 5000 + "x",
+        "٢٠٢٠-02-20T20:20:20Z",
+    ],
+)
+def test_a_date_that_is_none_is_told_with_its_offset(date: str | None) -> None:
+    first = gzipped(response())
+    octets = first + gzipped(record(answer(), date=date)) + gzipped(response())
+
+    before, damage, after = scanned(octets)
+
+    assert damage == Damage(len(first), "a WARC-Date that is no time")
+    assert isinstance(before, Capture)
+    assert isinstance(after, Capture)
+
+
+@pytest.mark.parametrize(
+    "url", [None, "", "http://example.com/\0a", "http://e.com/\x1b[2J", "#a"]
+)
+def test_a_url_that_no_index_could_hold_is_told(url: str | None) -> None:
+    octets = plain(record(answer(), url=url), response())
+
+    damage, after = scanned(octets)
+
+    assert damage == Damage(0, "a WARC-Target-URI that cannot be used")
+    assert isinstance(after, Capture)
+
+
+def test_a_url_folded_over_lines_holds_no_newline() -> None:
+    octets = plain(record(answer(), url="http://example.com/a\r\n b"))
+
+    assert capture(octets).url == "http://example.com/a%20b"
+
+
+def test_a_fragment_is_no_part_of_the_url() -> None:
+    # cdxj-indexer keeps it; but no browser ever asked a server for it.
+    assert capture(plain(record(answer(), url="http://e.com/a#b"))).url == "http://e.com/a"
+
+
+@pytest.mark.parametrize("block", [PAGE, b"", b"200 OK\r\n\r\n"])
+def test_a_response_without_an_http_head_has_no_status(block: bytes) -> None:
+    found = capture(plain(record(block)))
+
+    assert (found.status, found.mime) == (None, None)
+
+
+def test_any_answer_with_a_status_line_has_a_status() -> None:
+    found = capture(plain(record(b"ICY 200 OK\r\nContent-Type: audio/mpeg\r\n\r\nla la")))
+
+    assert (found.status, found.mime) == (200, "audio/mpeg")
+
+
+def test_a_flood_of_archived_headers_is_told_and_passed_by() -> None:
+    flood = answer().replace(b"\r\n", b"\r\n" + b"A: b\r\n" * 300, 1)
+    octets = gzipped(record(flood), response())
+
+    damage, after = scanned(octets)
+
+    assert damage == Damage(0, "the archived answer has a head of more than 256 lines")
+    assert isinstance(after, Capture)
+
+
+def test_an_absurd_digest_is_made_anew() -> None:
+    found = capture(plain(record(answer(), payload_digest="x" * 3000)))
+
+    assert found.digest == digest(PAGE).removeprefix("sha1:")
+
+
+def test_only_the_region_asked_for_is_read() -> None:
+    one, two, three = (gzipped(response(f"http://example.com/{n}")) for n in "123")
+    file = io.BytesIO(one + two + three)
+
+    (found,) = captures_in(file, len(one), len(one) + len(two))
+
+    assert isinstance(found, Capture)
+    assert (found.url, found.offset, found.length) == (
+        "http://example.com/2",
+        len(one),
+        len(two),
+    )
+
+
+def test_nothing_is_said_of_an_end_that_holds_nothing_more() -> None:
+    octets = gzipped(response(date=DAY))
+
+    assert list(captures_in(io.BytesIO(octets), len(octets))) == []

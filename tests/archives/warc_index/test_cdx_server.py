@@ -1,0 +1,138 @@
+"""An index behind a CDX server answers as one of our own does."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archives.errors import Misbehaved, Unreachable
+from archives.moment import Moment
+from archives.surt import surt
+from archives.warc.files import Capture
+from archives.warc_index.cdx_server import CdxServerIndex
+from archives.warc_index.collection import Collection
+from archives.warc_index.model import IndexRow
+from tests.archives.warc_index.folders import an_index
+from tests.fakes import Canned, FakeFetcher
+
+URL = "http://example.com/"
+ENDPOINT = "http://archive.example/mine"
+VARIANTS = (URL, "https://example.com/", "http://www.example.com/")
+
+CAPTURES = st.lists(
+    st.builds(
+        lambda url, day, hour, status, number: Capture(
+            surt(url),
+            f"202001{day:02}{hour:02}0000",
+            url,
+            "text/html",
+            status,
+            "SHA",
+            number,
+            9,
+        ),
+        st.sampled_from(VARIANTS),
+        st.integers(1, 28),
+        st.integers(0, 3),
+        st.sampled_from([200, 302, 404]),
+        st.integers(0, 10**6),
+    ),
+    max_size=7,
+    unique_by=lambda capture: capture.offset,
+)
+TIMES = st.sampled_from(["2019", "202001", "20200115", "2020011501", "20200115010000", "2021"])
+
+
+def line(c: Capture) -> str:
+    return f"{c.surt} {c.stamp} {c.url} {c.mime} {c.status} {c.digest} - - {c.length} {c.offset} some.warc.gz\n"  # noqa: E501
+
+
+def served(captures: Iterable[Capture]) -> CdxServerIndex:
+    ordered = sorted(captures, key=lambda c: (c.stamp, c.offset))
+    return answering(Canned(body="".join(map(line, ordered)).encode()))
+
+
+def answering(canned: Canned) -> CdxServerIndex:
+    return CdxServerIndex("mine", ENDPOINT, "/srv/warcs/", FakeFetcher(lambda _: canned))
+
+
+def places(rows: Iterable[IndexRow]) -> list[tuple[str, str, int]]:
+    return [(row.stamp, row.url, row.offset) for row in rows]
+
+
+@given(CAPTURES, TIMES)
+@settings(max_examples=60)
+async def test_it_finds_what_our_own_index_finds(captures: list[Capture], time: str) -> None:
+    theirs, at = served(captures), Moment(time)
+    with TemporaryDirectory() as name:
+        an_index(Path(name), captures)
+        with Collection("mine", Path(name)) as ours:
+            expected = await ours.placed(URL, at)
+            newest = await ours.nearest(URL, None)
+
+    found = await theirs.placed(URL, at)
+    last = await theirs.nearest(URL, None)
+
+    assert [row.stamp for row in found[:1]] == [row.stamp for row in expected[:1]]
+    assert [row.url for row in found[:1]] == [row.url for row in expected[:1]]
+    assert {row.stamp for row in found} == {row.stamp for row in expected}
+    assert (last and last.stamp) == (newest and newest.stamp)
+
+
+async def test_the_files_lie_where_the_collection_says() -> None:
+    capture = Capture(surt(URL), "20200101000000", URL, "text/html", 200, "SHA", 5, 9)
+
+    row = await served([capture]).at(URL, "20200101000000")
+
+    assert row is not None
+    assert (row.file, row.offset, row.length) == ("/srv/warcs/some.warc.gz", 5, 9)
+
+
+async def test_what_pywb_takes_for_the_same_page_is_left_out() -> None:
+    other = Capture(surt(f"{URL}other"), "20200101000000", f"{URL}other", None, 200, "S", 5, 9)
+
+    assert await served([other]).nearest(URL, None) is None
+
+
+NO = b'{"message": "No Captures found for: http://example.com/"}'
+
+
+async def test_pywb_says_clearly_that_there_is_nothing() -> None:
+    assert await answering(Canned(404, {}, NO)).nearest(URL, None) is None
+
+
+@pytest.mark.parametrize(
+    "canned",
+    [
+        Canned(404, {}, b"Collection mine does not exist"),
+        Canned(404, {}, b""),
+        Canned(500, {}, NO),
+        Canned(302, {"location": "/elsewhere"}, b""),
+        Canned(200, {}, b"<html>please log in</html>"),
+        Canned(200, {}, b"x" * 100_000),
+        Canned(body=b"com,example)/ 20209999000000 http://example.com/ - - - - - 1 2 a.warc"),
+        Canned(body=b"com,example)/ 20200101000000 http://example.com/ - - - - - 1 -2 a.warc"),
+    ],
+)
+async def test_any_other_answer_is_trouble_and_no_absence(canned: Canned) -> None:
+    with pytest.raises(Misbehaved):
+        await answering(canned).nearest(URL, None)
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "http://evil.example/x"])
+async def test_no_name_leads_out_of_the_collection(name: str) -> None:
+    capture = Capture(surt(URL), "20200101000000", URL, "text/html", 200, "SHA", 5, 9)
+    body = line(capture).replace("some.warc.gz", name).encode()
+
+    row = await answering(Canned(body=body)).nearest(URL, None)
+
+    assert row is not None
+    assert row.file == f"/srv/warcs/{name.rpartition('/')[2]}"
+
+
+async def test_ranges_are_for_the_server_itself() -> None:
+    with pytest.raises(Unreachable, match="ask its CDX server"):
+        await anext(served([]).ranged("a", "b"))

@@ -1,0 +1,79 @@
+"""From an item to the questions it may mean."""
+
+import pytest
+
+from archives.registry import load_known
+from timegate.batch.item import Item, candidates, is_reference
+from timegate.text.times import read_time
+
+REGISTRY = load_known()
+URL = "http://www.dr.dk/"
+
+
+def asked(*references: str, dates: tuple[str, ...] = ()) -> list[tuple[str | None, str]]:
+    item = Item(0, references[0], references, dates)
+    found = candidates(item, REGISTRY, read_time)
+    return [(str(c.query.at) if c.query.at else None, c.query.original) for c in found]
+
+
+def test_dates_are_tried_in_the_order_of_the_list() -> None:
+    assert asked(URL, dates=("22 March 2016", "2015", "2015")) == [
+        ("2016-03-22", URL),
+        ("2015", URL),
+    ]
+
+
+def test_a_reference_with_a_time_of_its_own_needs_no_date() -> None:
+    assert asked(f"duri:2014-05:{URL}", dates=("2016",)) == [("2014-05", URL)]
+
+
+def test_without_a_date_the_newest_copy_is_meant() -> None:
+    assert asked(URL) == [(None, URL)]
+
+
+def test_an_archive_link_without_the_page_is_replaced_by_the_page_beside_it() -> None:
+    assert asked("https://archive.ph/AbCdE", URL, dates=("2013-02-03",)) == [
+        ("2013-02-03", URL)
+    ]
+
+
+def test_a_date_that_cannot_be_read_is_left_out() -> None:
+    assert asked(URL, dates=("n.d.", "2016")) == [("2016", URL)]
+
+
+@pytest.mark.parametrize(
+    ("references", "dates", "why"),
+    [
+        (("nonsense",), (), "not an identifier"),
+        (("https://archive.ph/AbCdE",), ("2013",), "of which URL"),
+        ((URL,), ("01/02/2016",), "ambiguous"),
+    ],
+)
+def test_what_means_nothing_says_why(
+    references: tuple[str, ...], dates: tuple[str, ...], why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        asked(*references, dates=dates)
+
+
+@pytest.mark.parametrize(
+    ("text", "yes"),
+    [
+        (URL, True),
+        (f"duri:2016:{URL}", True),
+        ("https://archive.ph/AbCdE", True),
+        ("Node.js", False),
+        ("Tue, 30 Jun 2015 23:59:58 GMT", False),
+        ("A title", False),
+        ("", False),
+    ],
+)
+def test_references_are_told_from_other_text(text: str, yes: bool) -> None:  # noqa: FBT001
+    assert is_reference(text, REGISTRY) is yes
+
+
+def test_what_is_known_to_be_unreadable_is_refused_for_that_reason() -> None:
+    item = Item(0, URL, (URL,), (), "a template in the link")
+
+    with pytest.raises(ValueError, match="a template in the link"):
+        candidates(item, REGISTRY, read_time)

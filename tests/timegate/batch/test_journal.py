@@ -1,0 +1,135 @@
+"""What is done, on disk."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.timegate.batch.results import a_result
+from timegate.batch.item import Item
+from timegate.batch.journal import BadJournal, Journal
+from timegate.batch.result import Code, ItemResult
+
+
+def test_results_come_back_in_the_order_of_the_list(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Journal(path, "options", resume=False) as journal:
+        for position in (2, 0, 5):
+            journal.append(a_result(position))
+            journal.sync()
+
+    with Journal(path, "options", resume=True) as journal:
+        assert [result.item.position for result in journal.results()] == [0, 2, 5]
+        assert journal.finished == 3
+        assert journal.knows(a_result(2).item)
+        assert not journal.knows(a_result(1).item)
+        assert not journal.knows(a_result(9).item)
+        assert journal.result(5) == a_result(5)
+        assert journal.result(1) is journal.result(77) is None
+
+
+def test_a_later_result_takes_the_place_of_an_unsettled_one(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal", "options", resume=False) as journal:
+        journal.append(a_result(1, 4, uri=None, final=False))
+        journal.append(a_result(3))
+
+        (unsettled,) = journal.unsettled()
+        journal.append(a_result(1, final=True))
+
+        assert unsettled.item.position == 1
+        assert [*journal.unsettled()] == []
+        assert journal.finished == 2
+        assert journal.result(1) == a_result(1)
+
+
+@pytest.mark.parametrize("torn", [b'{"position": 7', b"\x00\x00", b'{"position": 7}'])
+def test_a_torn_line_is_cut_off(tmp_path: Path, torn: bytes) -> None:
+    path = tmp_path / "journal"
+    with Journal(path, "options", resume=False) as journal:
+        journal.append(a_result(0))
+    whole = path.read_bytes()
+    path.write_bytes(whole + torn)
+
+    with Journal(path, "options", resume=True) as journal:
+        journal.append(a_result(1))
+
+        assert [result.item.position for result in journal.results()] == [0, 1]
+    assert path.read_bytes().startswith(whole)
+
+
+def test_a_torn_head_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    path.write_bytes(b'{"jour')
+
+    with Journal(path, "options", resume=True) as journal:
+        assert journal.finished == 0
+    assert path.read_bytes().endswith(b"\n")
+
+
+def test_another_list_other_options_and_other_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Journal(path, "options", resume=False) as journal:
+        journal.append(a_result(0))
+        with pytest.raises(BadJournal, match="another list: it differs at item 1"):
+            journal.knows(Item(0, "http://other/", ("http://other/",)))
+        with pytest.raises(BadJournal, match="in use"):
+            Journal(path, "options", resume=True)
+
+        journal.check_length(1)
+        with pytest.raises(BadJournal, match="longer list: it has item 1"):
+            journal.check_length(0)
+
+    with pytest.raises(BadJournal, match="other options"):
+        Journal(path, "others", resume=True)
+    with pytest.raises(BadJournal, match="--resume"):
+        Journal(path, "options", resume=False)
+    (tmp_path / "thesis").write_text("A thesis.\n")
+    with pytest.raises(BadJournal, match="no journal of ours"):
+        Journal(tmp_path / "thesis", "options", resume=True)
+    with pytest.raises(BadJournal, match="cannot be written"):
+        Journal(tmp_path / "no" / "folder", "options", resume=True)
+    assert (tmp_path / "thesis").read_text() == "A thesis.\n"
+
+
+def test_damage_in_the_middle_is_told_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Journal(path, "options", resume=False) as journal:
+        journal.append(a_result(0))
+        journal.append(a_result(1))
+    damaged = path.read_bytes().replace(b'"position": 0', b'"position": 1', 1)
+    path.write_bytes(damaged)
+
+    with pytest.raises(BadJournal, match="damaged at octet"):
+        Journal(path, "options", resume=True)
+    assert path.read_bytes() == damaged
+
+
+def test_it_asks_to_be_synced_now_and_then(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal", "options", resume=False) as journal:
+        for position in range(32):
+            assert not journal.due
+            journal.append(a_result(position))
+
+        assert journal.due
+        journal.sync()
+        assert not journal.due
+
+
+def test_what_archives_did_not_tell_can_be_asked_for_again(tmp_path: Path) -> None:
+    def told(position: int, code: Code, sources: str) -> ItemResult:
+        result = a_result(position, code)
+        return replace(result, report={**(result.report or {}), "sources": {"value": sources}})
+
+    with Journal(tmp_path / "journal", "options", resume=False) as journal:
+        journal.append(told(0, 4, "partial"))
+        journal.append(told(1, 3, "complete"))
+        journal.append(told(2, 1, "partial"))
+        journal.append(told(3, 0, "partial"))
+        journal.append(a_result(4, 2))
+
+        assert journal.reopen() == 2
+        assert [result.item.position for result in journal.unsettled()] == [0, 2]
+        assert [journal.is_final(at) for at in range(6)] == [
+            *(False, True, False, True, True),
+            False,
+        ]

@@ -1,0 +1,94 @@
+"""References in JSON."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timegate.batch.item import BadInput
+from timegate.batch.lines import item_of, read_json
+
+URL = "http://www.dr.dk/"
+PWID = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'["{URL}"]',
+        f'[{{"url": "{URL}"}}]',
+        f'\ufeff{{"title": "x", "references": [{{"Link": "{URL}"}}]}}',
+        f'{{"url": "{URL}", "tags": ["a"], "notes": []}}',
+    ],
+)
+def test_a_list_stands_by_itself_or_in_an_object(text: str) -> None:
+    (item,) = read_json(text)
+
+    assert item.references == (URL,)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f'[{{"url": "{URL}"}},]', "in line 1; a file with one value a line is called .jsonl"),
+        (f'"{URL}"\n"{URL}"', "Extra data in line 2"),
+        ("7", "no list; expected is"),
+        ('{"title": "x"}', "an object with no lists"),
+        ('{"a": [], "b": []}', "an object with 2 lists"),
+        ("[" * 100_000, "cannot be read|not JSON"),
+    ],
+)
+def test_what_is_no_list_is_refused_with_what_was_expected(text: str, why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        list(read_json(text))
+
+
+def test_an_empty_document_is_an_empty_list() -> None:
+    assert list(read_json("\ufeff \n")) == list(read_json("[]")) == []
+
+
+def test_what_names_no_page_is_an_item_that_will_be_refused() -> None:
+    items = list(read_json(f'["{URL}", {{"title": "x"}}, 5, null]'))
+
+    assert [item.text for item in items] == [URL, '{"title": "x"}', "5", "null"]
+    assert all(item.references for item in items)
+
+
+def test_a_reference_of_zotero_is_read_with_its_dates() -> None:
+    item = item_of(
+        0,
+        {
+            "id": "dr.2016",
+            "URL": URL,
+            "accessed": {"date-parts": [["2016", 1, 22]]},
+            "issued": {"date-parts": [[2015]]},
+            "date": {"raw": "x"},
+        },
+    )
+
+    assert item.references == (URL, "dr.2016")
+    assert item.dates == ("2016-01-22", "2015")
+
+
+def test_an_id_that_is_an_identifier_says_most() -> None:
+    assert item_of(0, {"url": URL, "id": PWID}).references == (PWID, URL)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["url", "id", "date", "accessed", "date-parts"]), inner, max_size=4
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(_VALUES)
+def test_any_value_is_an_item_with_something_to_refuse(value: object) -> None:
+    item = item_of(3, value)
+
+    assert item.position == 3
+    assert all(isinstance(text, str) for text in (*item.references, *item.dates))
+    assert item.references

@@ -1,0 +1,88 @@
+"""Lists in a table."""
+
+import io
+
+import pytest
+
+from timegate.batch.item import BadInput, Item
+from timegate.batch.lines import Columns, read_table
+
+
+def read(text: str, columns: Columns | None = None) -> list[Item]:
+    stream = io.BytesIO(text.encode())
+    return list(read_table(stream, columns or Columns(), lambda cell: cell.startswith("http")))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_first_column_of_references_is_found(delimiter: str) -> None:
+    rows = [["Title", "Link", "Date"], ["Node.js", "http://a/", "2016"], ["", "http://b/", ""]]
+
+    items = read("\r\n".join(delimiter.join(row) for row in rows))
+
+    assert items == [
+        Item(0, "http://a/", ("http://a/",), ("2016",)),
+        Item(1, "http://b/", ("http://b/",)),
+    ]
+
+
+def test_a_table_without_headings_loses_no_row() -> None:
+    assert [item.text for item in read("1,http://a/\n2,http://b/\n")] == [
+        "http://a/",
+        "http://b/",
+    ]
+
+
+def test_columns_are_named_and_dates_keep_the_order_of_preference() -> None:
+    text = "published,cited,was,is\n2015,2016,http://old/,http://new/\n,2017,http://x/,\n"
+
+    items = read(text, Columns("WAS", ("cited", "published")))
+
+    assert [(item.text, item.dates) for item in items] == [
+        ("http://old/", ("2016", "2015")),
+        ("http://x/", ("2017",)),
+    ]
+
+
+def test_columns_can_be_numbered_and_rows_can_be_short() -> None:
+    items = read("a,b\nhttp://a/,http://b/\nhttp://c/\n", Columns("2"))
+
+    assert [item.text for item in items] == ["http://b/"]
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ("where\nhttp://a/\nbroken\nhttp://b/\n", ["http://a/", "broken", "http://b/"]),
+        ("Title;Where\na;http://a/\ny;not a url;\n", ["http://a/", "not a url"]),
+        ("Title;Link\na;one\nb;two;\nc;http://a/\n", ["one", "two", "http://a/"]),
+        ("title,url\na,www.dr.dk\n", ["www.dr.dk"]),
+    ],
+)
+def test_bad_cells_do_not_hide_the_column_and_are_not_lost(
+    table: str, found: list[str]
+) -> None:
+    assert [item.text for item in read(table)] == found
+
+
+def test_quoted_cells_may_hold_delimiters_and_line_breaks() -> None:
+    items = read('note,link\n"a,\nb","http://a/?x=1,2"\n')
+
+    assert [item.text for item in items] == ["http://a/?x=1,2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "why"),
+    [
+        ("a,b\n1,2\n", Columns(), "--column"),
+        ("a,b\nhttp://a/,2\n", Columns("c"), "the columns are a, b"),
+        ("a,b\nhttp://a/,2\n", Columns("a", ("when",)), "no column 'when'"),
+        ('a\n"' + "x\n" * 100_000, Columns("a"), "quotation mark"),
+    ],
+)
+def test_what_cannot_be_read_says_why(text: str, columns: Columns, why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        read(text, columns)
+
+
+def test_an_empty_table_has_no_items() -> None:
+    assert read("") == read("link,date\n") == []

@@ -1,0 +1,101 @@
+"""Results as lines, as a table, as a page."""
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+
+from tests.timegate.batch.results import FOUND, a_result
+from timegate.batch.html_report import Statistics, as_html
+from timegate.batch.output import COLUMNS, FORMS
+
+CSV, JSONL = FORMS["csv"], FORMS["jsonl"]
+EVIL = "http://a/<script>alert(1)</script>\x1b[0m\"'&"
+
+
+def test_lines_hold_the_whole_report() -> None:
+    line = JSONL.row(a_result())
+
+    told = json.loads(line)
+    assert (JSONL.head, line[-1:]) == (b"", b"\n")
+    assert (told["input"], told["outcome"], told["code"]) == (
+        "http://www.dr.dk/",
+        "substitute",
+        0,
+    )
+    assert told["report"]["memento"]["uri"] == FOUND
+
+
+def test_the_table_has_the_same_columns_whatever_was_found() -> None:
+    results = [a_result(delta=-5), a_result(1, 3, uri=None, outcome="absent", delta=None)]
+
+    written = CSV.head + b"".join(map(CSV.row, results))
+    rows = list(csv.reader(io.StringIO(written.decode())))
+
+    assert rows[0] == list(COLUMNS)
+    assert rows[1] == [
+        *("http://www.dr.dk/", "substitute", FOUND, "internet-archive"),
+        *("2013-02-04T00:00:00Z", "-5", "urn:pwid:x", "why"),
+    ]
+    assert rows[2] == ["http://www.dr.dk/", "absent", "", "", "", "", "", "why"]
+
+
+def test_no_cell_is_a_formula() -> None:
+    assert CSV.row(a_result(text="=HYPERLINK(1)")).startswith(b"'=HYPERLINK(1),")
+
+
+def page_of() -> str:
+    statistics = Statistics()
+    kept = [a_result(text=EVIL, delta=delta) for delta in (0, -70, 90_000, 10**9, None)]
+    kept.append(a_result(code=4, outcome="unknown", uri=None, delta=None, text=EVIL))
+    for result in kept:
+        statistics.add(result)
+    return "".join(as_html(EVIL, statistics, kept))
+
+
+def test_the_page_stands_alone_and_runs_nothing() -> None:
+    page = page_of()
+
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert 'src="' not in page
+    assert "default-src 'none'" in page
+
+
+def test_every_picture_has_a_title_a_description_and_a_table() -> None:
+    page = page_of()
+
+    pictures = [part.partition("</svg>")[0] for part in page.split("<svg")[1:]]
+    assert len(pictures) == 3
+    for picture in pictures:
+        tree = ET.fromstring(f"<svg{picture}</svg>")  # noqa: S314 -- our own
+        assert [child.tag for child in tree][:2] == ["title", "desc"]
+    assert page.count("<table>") == 4
+    assert "in time: 1" in page
+    assert "up to an hour before: 1" in page
+    assert "up to a week after: 1" in page
+    assert "more than ten years after: 1" in page
+
+
+def test_a_page_of_nothing_is_a_page() -> None:
+    assert "0 references" in "".join(as_html("none", Statistics(), []))
+
+
+def test_the_worst_code_and_the_drift_are_counted() -> None:
+    statistics = Statistics()
+    for delta in (-1, 1, 60, 61, -3600, 3601, 10**9, -(10**9), 0):
+        statistics.add(a_result(delta=delta))
+    statistics.add(a_result(code=3, uri=None))
+
+    assert statistics.worst == 3
+    assert statistics.total == 10
+    assert {bar.label: bar.number for bar in statistics.drift if bar.number} == {
+        "more than ten years before": 1,
+        "up to an hour before": 1,
+        "up to a minute before": 1,
+        "in time": 1,
+        "up to a minute after": 2,
+        "up to an hour after": 1,
+        "up to a day after": 1,
+        "more than ten years after": 1,
+    }

@@ -1,0 +1,96 @@
+"""How good an answer is for a list, and its line in the journal."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from archives.model import Closest
+from tests.timegate.batch.results import a_result
+from tests.timegate.resolution.resolutions import (
+    PAGE,
+    REGISTRY,
+    absent,
+    asking,
+    failed,
+    found,
+    memento,
+)
+from timegate.batch.item import Item
+from timegate.batch.result import better, code_of, from_line, to_line
+from timegate.batch.result import found as found_by
+from timegate.resolution.model import Attempt, Preferences, Resolution
+from timegate.verdict import verdict
+
+THEN = "20160122112029"
+ELSEWHERE = found(memento(THEN, "arquivo-pt"))
+LATER = found(memento("20160125000000", "arquivo-pt"))
+DOUBTFUL = Attempt(
+    "arquivo-pt", Closest(memento(THEN, "arquivo-pt"), "cdx", ("no",)), 0.1, PAGE
+)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "policy", "code"),
+    [
+        (found(memento(THEN)), Preferences(precision="exact"), 0),
+        (ELSEWHERE, Preferences(), 0),
+        (ELSEWHERE, Preferences(precision="archive"), 1),
+        (LATER, Preferences(), 1),
+        (LATER, Preferences(tolerance=timedelta(days=7)), 0),
+        (LATER, Preferences(tolerance=timedelta(days=1)), 1),
+        (DOUBTFUL, Preferences(tolerance=timedelta(days=7)), 1),
+        (absent("arquivo-pt"), Preferences(), 3),
+        (failed("arquivo-pt"), Preferences(), 4),
+    ],
+)
+def test_a_copy_elsewhere_is_as_good_unless_that_archive_is_wanted(
+    attempt: Attempt, policy: Preferences, code: int
+) -> None:
+    best = attempt if isinstance(attempt.outcome, Closest) else None
+    resolution = Resolution(asking(THEN, precision="page"), policy, best, (), (attempt,))
+
+    assert code_of(resolution, verdict(resolution, REGISTRY)) == code
+
+
+def test_where_nobody_could_be_asked_nobody_has_said_no() -> None:
+    resolution = Resolution(asking(THEN), Preferences(), None, (), ())
+    judged = verdict(resolution, REGISTRY)
+
+    result = found_by(Item(0, "x", ("x",)), resolution, judged, None, lambda *_: {"words": ""})
+
+    assert (result.code, result.outcome, result.final) == (4, "unknown", True)
+    assert result.why == "nothing found: nobody could be asked"
+
+
+def test_a_nearer_copy_is_better_and_not_to_know_is_better_than_a_no() -> None:
+    near, far = a_result(code=1, delta=-5), a_result(code=1, delta=50)
+    unknown, nothing = a_result(code=4, uri=None), a_result(code=3, uri=None)
+
+    assert better(None, far) is far
+    assert better(far, near) is near
+    assert better(near, far) is near
+    assert better(nothing, unknown) is unknown
+    assert better(unknown, far) is far
+
+
+def test_a_line_comes_back_as_it_was_lone_surrogates_included() -> None:
+    result = a_result(7, text="http://\udcff.example/\n\u2028")
+
+    line = to_line(result)
+
+    assert from_line(line) == result
+    assert line.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("line", [b"", b"[]", b"{}", b"1", b"\xff", b'{"position": 1}'])
+def test_other_lines_are_refused(line: bytes) -> None:
+    with pytest.raises(ValueError, match="not a line of a journal"):
+        from_line(line)
+
+
+def test_a_line_that_was_altered_is_refused() -> None:
+    line = to_line(replace(a_result(), why="x")).replace(b"www.dr.dk", b"www.dr.uk")
+
+    with pytest.raises(ValueError, match="altered"):
+        from_line(line)

@@ -1,0 +1,44 @@
+"""Copies from archives that are not trusted."""
+
+import pytest
+
+from archives.registry import load_known
+from tests.timegate.resolution.resolutions import asking, found, memento
+from timegate.batch.rewriting import trusted
+from timegate.resolution.model import Preferences, Resolution
+
+TODAY = "https://archive.today/20160122112029/http://www.dr.dk/"
+IA = "https://web.archive.org/web/20160122112029/http://www.dr.dk/"
+LED_ASTRAY = found(memento("20160122112029", "aggregator", uri=TODAY))
+THERE = found(memento("20160125000000", "internet-archive", uri=IA))
+OWN = found(memento("20160122112029", "own", uri="http://archive.example/1"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "best"),
+    [
+        (Preferences(), LED_ASTRAY),
+        (Preferences(exclude=frozenset({"archive-today"})), THERE),
+        (Preferences(exclude=frozenset({"arquivo-pt"})), LED_ASTRAY),
+        (Preferences(archives=frozenset({"aggregator", "internet-archive"})), THERE),
+    ],
+)
+def test_the_best_copy_that_is_trusted_is_taken(policy: Preferences, best: object) -> None:
+    attempts = (LED_ASTRAY, THERE)
+    resolution = Resolution(asking("2016"), policy, LED_ASTRAY, (THERE,), attempts)
+
+    assert trusted(resolution, load_known()).best is best
+
+
+def test_where_no_copy_is_trusted_none_is_taken() -> None:
+    policy = Preferences(exclude=frozenset({"archive-today"}))
+    resolution = Resolution(asking("2016"), policy, LED_ASTRAY, (), (LED_ASTRAY,))
+
+    assert trusted(resolution, load_known()).memento is None
+
+
+def test_an_archive_that_nobody_knows_is_the_one_that_was_asked() -> None:
+    policy = Preferences(archives=frozenset({"own"}))
+    resolution = Resolution(asking("2016"), policy, OWN, (), (OWN,))
+
+    assert trusted(resolution, load_known()).best is OWN

@@ -1,0 +1,124 @@
+"""The list itself, from a file or standard input."""
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from archives.registry import load_known
+from timegate.batch.item import BadInput, read_document
+from timegate.batch.lines import Columns
+from timegate.batch.source import InputFormat, ListSource
+
+LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
+
+
+def source(name: str | Path, form: InputFormat | None = None) -> ListSource:
+    return ListSource(str(name), form, Columns(), load_known())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "form"),
+    [
+        ("list.txt", f"{LINK}\n", "lines"),
+        ("list", f'{{"url": "{LINK}"}}\n', "jsonl"),
+        ("list", f"title,link\nNode.js,{LINK}\n", "csv"),
+        ("list", f"@misc{{a, url={{{LINK}}}}}", "bibtex"),
+        ("list.json", f'{{"count": 1, "links": [{{"URL": "{LINK}"}}]}}', "json"),
+        ("list.html", f"<p><a href='{LINK}'>there</a>, <a href=/>home</a>", "html"),
+        ("list", f"<ref>[{LINK} there]</ref> https://web.archive.org/web/*/x", "wikitext"),
+    ],
+)
+def test_whatever_the_format_the_reference_is_found_twice(
+    tmp_path: Path, name: str, text: str, form: str
+) -> None:
+    (tmp_path / name).write_text(text)
+
+    listed = source(tmp_path / name)
+
+    assert listed.form == form
+    assert listed.repeatable
+    assert [item.text for item in listed.items()] == [LINK]
+    assert [item.text for item in listed.items()] == [LINK]
+
+
+def test_the_format_that_is_said_overrides_the_one_that_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "list.bib"
+    path.write_text(f"{LINK}\n")
+
+    assert [item.text for item in source(path, "lines").items()] == [LINK]
+
+
+class Piped(io.TextIOWrapper):
+    """Standard input that cannot be rewound."""
+
+    def __init__(self, octets: bytes) -> None:
+        super().__init__(io.BufferedReader(io.BytesIO(octets)))
+
+
+def test_standard_input_is_read_once_and_a_document_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Piped(f"{LINK}\n".encode()))
+    lines = source("-")
+    monkeypatch.setattr(sys, "stdin", Piped(f"[{LINK} there] [[x]]".encode()))
+    document = source("-")
+
+    assert not lines.repeatable
+    assert document.repeatable
+    assert [place.item.text for place in document.places()] == [LINK]
+    assert list(lines.places()) == []
+
+
+def test_a_file_that_is_not_there_and_one_that_is_too_large_are_refused(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(BadInput, match="No such file"):
+        source(tmp_path / "none")
+    with pytest.raises(BadInput, match="split the file"):
+        read_document(io.BytesIO(b"12345"), 4)
+    assert read_document(io.BytesIO(b"1234"), 4) == "1234"
+
+
+def test_a_pipe_with_a_name_is_refused_before_anything_of_it_is_lost(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "list")
+
+    with pytest.raises(BadInput, match="send it to standard input"):
+        source(tmp_path / "list")
+
+
+def test_what_is_no_list_is_refused_unless_somebody_insists(tmp_path: Path) -> None:
+    path = tmp_path / "list.pdf"
+    path.write_bytes(b"%PDF-1.7\n")
+
+    with pytest.raises(BadInput, match="a PDF"):
+        source(path)
+    assert source(path, "lines").form == "lines"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("page.wiki", "{{x}} http://a/", "read as wikitext"),
+        ("list.json", "[]", "read as json"),
+        ("list.txt", "# none yet", "every line counts"),
+        ("list", " ", "the list is empty"),
+    ],
+)
+def test_a_list_without_references_says_how_it_was_read(
+    tmp_path: Path, name: str, text: str, told: str
+) -> None:
+    (tmp_path / name).write_text(text)
+
+    assert told in source(tmp_path / name).none_found()
+
+
+def test_a_format_that_was_guessed_and_holds_nothing_was_guessed_wrongly(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "list").write_text('[["http://a/"]]')
+
+    with pytest.raises(BadInput, match=r"read as wikitext.*\.json"):
+        source(tmp_path / "list").none_found()

@@ -1,0 +1,56 @@
+"""Which format a list has."""
+
+import pytest
+
+from timegate.batch.source import foreign, format_of
+
+
+@pytest.mark.parametrize(
+    ("name", "beginning", "form"),
+    [
+        ("a.csv", b"", "csv"),
+        ("a.TSV", b"", "csv"),
+        ("a.jsonl", b"", "jsonl"),
+        ("a.bib", b"", "bibtex"),
+        ("a.wiki", b"", "wikitext"),
+        ("-", b'{"url": "http://a/"}\n', "jsonl"),
+        ("-", b'"http://a/"\n', "jsonl"),
+        ("-", b'"link","date"\n', "csv"),
+        ("-", b"link,date\nhttp://a/,2016\n", "csv"),
+        ("-", b"% refs\n@article{a,\n url={http://a/}}", "bibtex"),
+        ("-", b"Text.<ref>{{cite web|url=http://a/}}</ref>", "wikitext"),
+        ("-", b"http://a/?x=1,2 2016\nhttp://b/ 2015\n", "lines"),
+        ("list.txt", b"http://a/\nhttp://b/,c\n", "lines"),
+        ("-", b"", "lines"),
+        ("a.json", b'[{"url": "http://a/"}]', "json"),
+        ("a.json", b'{"urls": ["http://a/"]}', "json"),
+        ("a.json", b'{"url": "http://a/"}\n{"url": "http://b/"}\n', "jsonl"),
+        ("a.json", b'["http://a/",\n"http://b/"]', "json"),
+        ("-", b'[\n  {"url": "http://a/"}]', "json"),
+        ("-", b'{\n  "urls": ["http://a/"]}', "json"),
+        ("-", b'{"url": "' + b"x" * 9000, "jsonl"),
+        ("-", b"[[Museum]] [http://a/ a]", "wikitext"),
+        ("a.HTM", b"", "html"),
+        ("-", b"<!DOCTYPE html><script>{{</script>", "html"),
+        ("-", b"See <a class=x\nhref='http://a/'>a</a>.", "html"),
+        ("-", b"\xff\xfe", "lines"),
+    ],
+)
+def test_the_format_is_found(name: str, beginning: bytes, form: str) -> None:
+    assert format_of(name, beginning) == form
+
+
+@pytest.mark.parametrize(
+    ("beginning", "told"),
+    [
+        (b"%PDF-1.7", "a PDF"),
+        (b"PK\x03\x04...", "CSV"),
+        (b"\x1f\x8b\x08", "unpack"),
+        (b"\xff\xfeh\0", "UTF-8"),
+        (b"http://a/", ""),
+        (b"", ""),
+    ],
+)
+def test_what_is_no_list_at_all_is_told_by_its_name(beginning: bytes, told: str) -> None:
+    assert told in foreign(beginning)
+    assert bool(told) == bool(foreign(beginning))

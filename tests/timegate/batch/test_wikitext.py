@@ -1,0 +1,220 @@
+"""References in wikitext, in their places."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timegate.batch.item import ReferencePlace
+from timegate.batch.wikitext import read_wikitext
+
+LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
+
+
+def read(text: str) -> list[ReferencePlace]:
+    return list(read_wikitext(text, lambda link: link.startswith("https://archive.")))
+
+
+def at(text: str, place: ReferencePlace) -> tuple[str | None, str | None]:
+    return (
+        text[slice(*place.link)] if place.link else None,
+        text[slice(*place.date)] if place.date else None,
+    )
+
+
+def test_a_citation_is_read_with_its_places() -> None:
+    text = (
+        "Fact.<ref>{{cite web | title=A|url= http://www.dr.dk/ |access-date=1 May 2014\n"
+        f"| archive-url = {LINK} | archive-date=3 February 2013|url-status=dead}}}}</ref>"
+    )
+
+    (place,) = read(text)
+
+    assert place.item.references == (LINK, "http://www.dr.dk/")
+    assert place.item.dates == ("3 February 2013", "1 May 2014")
+    assert at(text, place) == (LINK, "3 February 2013")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"[{LINK} title]", [(LINK, None)]),
+        (f"See {LINK}.", [(LINK, None)]),
+        (f"{{{{webarchive|url={LINK}|date=2013-02-03}}}}", [(LINK, "2013-02-03")]),
+        (f"{{{{cite web|archiveurl={LINK}<!-- x -->|archivedate=}}}}", [(LINK, "")]),
+        (f"{{{{a|{{{{cite|archive-url={LINK}}}}}|[[b|c]]}}}}", [(LINK, None)]),
+        (f"{{{{cite|title=[[a|b]] [[c|archive-url={LINK}}}}}", [(LINK, None)]),
+        (f"<!-- {LINK} --> <nowiki>{{{{cite|archive-url={LINK}}}}}</nowiki>", []),
+        (f"<nowiki/>{LINK}", [(LINK, None)]),
+        (f"<nowiki>{LINK} <nowiki>", [(LINK, None)]),
+        ("{{cite web|url=http://a/}} http://b/", []),
+        (f"<!-- {{{{cite|archive-url={LINK}}}}}", []),
+        (f"({LINK})", [(LINK, None)]),
+        (f"{LINK}a_(b), or [{LINK}c. there]", [(f"{LINK}a_(b)", None), (f"{LINK}c.", None)]),
+        (f"{{{{cite|url=http://a/|archive-url={'x' * 20_000}}}}}", []),
+    ],
+)
+def test_links_are_found_in_place(text: str, found: list[tuple[str, str | None]]) -> None:
+    assert [at(text, place) for place in read(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (f"{LINK}?a{{{{=}}}}b{{{{!}}}}c", f"{LINK}?a=b|c"),
+        (f"{LINK}?a&amp;b&#61;c&copy=d", f"{LINK}?a&b=c&copy=d"),
+        (f"<nowiki>{LINK}?a|b</nowiki>", f"{LINK}?a|b"),
+        (f"<!-- old -->{LINK}<!-- x -->b", f"{LINK}b"),
+        (f"{LINK} {{{{dead link|date=May 2015}}}}", LINK),
+    ],
+)
+def test_a_link_is_read_as_the_page_shows_it(written: str, meant: str) -> None:
+    text = f"{{{{cite web|url=http://a/|archive-url={written}|archive-date=2013}}}}"
+
+    (place,) = read(text)
+
+    assert place.item.text == meant
+    assert place.item.trouble == ""
+    assert at(text, place) == (written, "2013")
+
+
+def test_a_bare_link_is_read_as_the_page_shows_it() -> None:
+    written = f"{LINK}?a{{{{=}}}}b&amp;c"
+
+    (place,) = read(f"[{written} there]")
+
+    assert place.item.text == f"{LINK}?a=b&c"
+    assert at(f"[{written} there]", place) == (written, None)
+
+
+@pytest.mark.parametrize("template", ["cite|archive-url", "webarchive|url"])
+def test_a_link_with_another_template_in_it_is_told(template: str) -> None:
+    (place,) = read(f"{{{{{template}={LINK}{{{{urlencode:a b}}}}}}}}")
+
+    assert "a template in the link" in place.item.trouble
+
+
+@pytest.mark.parametrize(
+    ("link", "date", "accessed"),
+    [
+        ("archiv-url", "archiv-datum", "abruf"),
+        ("archivurl", "Archivdatum", "zugriff"),
+        ("arkivurl", "arkivdato", "besøgsdato"),
+        ("archive-url", "archive-date", "consulté le"),
+        ("urlarchivo", "fechaarchivo", "fechaacceso"),
+    ],
+)
+def test_citations_of_other_encyclopedias_are_read(link: str, date: str, accessed: str) -> None:
+    text = f"{{{{Quelle|url=http://a/|{link}={LINK}|{date}=2013-02-03|{accessed}=2012}}}}"
+
+    (place,) = read(text)
+
+    assert place.item.references == (LINK, "http://a/")
+    assert place.item.dates == ("2013-02-03", "2012")
+    assert at(text, place) == (LINK, "2013-02-03")
+
+
+@pytest.mark.parametrize(
+    "template", ["Webarchiv|wayback=20130203040506", "Lien archive|horodatage archive=2013"]
+)
+def test_a_copy_that_is_named_by_its_time_is_read_and_stays(template: str) -> None:
+    stamp = template.partition("=")[2]
+
+    first, second = read(f"{{{{{template}|url=http://a/}}}} [{LINK} x] {{{{{template}}}}}")
+
+    link = f"https://web.archive.org/web/{stamp}/http://a/"
+    assert (first.item.references, first.link) == ((link, "http://a/"), None)
+    assert second.item.text == LINK
+
+
+@pytest.mark.parametrize(
+    ("template", "link"),
+    [
+        ("Internetquelle|offline=1", " |archiv-url="),
+        ("Kilde www|url-status=dead", " |arkivurl="),
+        ("Lien web|brisé le=2 mai 2015", " |archive-url="),
+    ],
+)
+def test_a_missing_link_is_called_what_the_template_calls_it(template: str, link: str) -> None:
+    (place,) = read(f"{{{{{template}|url=http://a/}}}}")
+
+    assert place.before_link == link
+
+
+def test_a_dead_link_without_an_archive_link_has_a_place_for_one() -> None:
+    text = "{{cite web|url=http://a/ |url-status=dead|date=2013}}"
+
+    (place,) = read(text)
+
+    assert place.item.references == ("http://a/",)
+    assert place.link is not None
+    assert text[: place.link.start] == "{{cite web|url=http://a/"
+    assert (place.before_link, place.before_date) == (" |archive-url=", " |archive-date=")
+
+
+def test_a_date_that_is_there_is_filled_in_and_not_added() -> None:
+    text = "{{cite web|url=http://a/|url-status=dead|archive-date=x}}"
+
+    (place,) = read(text)
+
+    assert at(text, place) == ("", "x")
+    assert (place.before_link, place.before_date) == (" |archive-url=", "")
+
+
+def test_a_webarchive_without_a_link_names_nothing() -> None:
+    assert read("{{webarchive|date=2013}} {{webarchive|url=|date=2013}}") == []
+
+
+def test_items_are_numbered_in_the_order_of_the_page() -> None:
+    links = [f"https://archive.today/2013/http://{n}/" for n in range(4)]
+    text = f"{links[0]} {{{{cite|archive-url={links[1]}}}}} [{links[2]}] {links[3]}"
+
+    places = read(text)
+
+    assert [(place.item.position, place.item.text) for place in places] == list(
+        enumerate(links)
+    )
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["{{", "[[", "|", "{{a|", "<nowiki>", "<!--", "<pre ", "}}", "=", "[[a|{{", "{{=}}"],
+)
+def test_a_hundred_thousand_open_brackets_are_read_in_one_pass(piece: str) -> None:
+    text = piece * 100_000 + f"--> {LINK}"
+
+    assert len(read(text)) <= 1
+
+
+_PIECES = st.sampled_from(
+    [
+        "{{",
+        "}}",
+        "[[",
+        "]]",
+        "|",
+        "=",
+        "<!--",
+        "-->",
+        "<nowiki>",
+        "</nowiki>",
+        " ",
+        "\n",
+        "é",
+        "cite web",
+        "url",
+        "archive-url",
+        "archive-date",
+        LINK,
+        "http://a/",
+        "url-status=dead",
+    ]
+)
+
+
+@given(st.lists(_PIECES, max_size=40).map("".join))
+def test_places_lie_in_the_text_and_in_order(text: str) -> None:
+    places = read(text)
+
+    starts = [place.link.start for place in places if place.link]
+    assert starts == sorted(starts)
+    assert all(place.link is None or place.link.end <= len(text) for place in places)

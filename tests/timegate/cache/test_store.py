@@ -1,0 +1,198 @@
+"""What every store does, whatever it is made of."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.clock import Clock
+from tests.end_to_end.redis_servers import needs_redis, redis_server
+from tests.timegate.cache.samples import NOW
+from timegate.cache import MemoryStore, SqliteStore, Store, open_store
+from timegate.cache.store import LONGEST, SKEW
+from timegate.redis.address import parse_address
+from timegate.redis.client import RedisClient
+from timegate.redis.store import RedisStore
+
+DAY = 86_400.0
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(NOW)
+
+
+@pytest.fixture(params=["memory:", "sqlite:", pytest.param("redis:", marks=needs_redis)])
+async def store(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: Clock
+) -> AsyncIterator[Store]:
+    if request.param == "redis:":
+        with redis_server(tmp_path / "redis") as server:
+            async with RedisClient(parse_address(server.url), bound=5.0) as client:
+                yield RedisStore(client, clock=clock, recent=0.0)
+        return
+    path = tmp_path / "cache.db" if request.param == "sqlite:" else ""
+    opened = open_store(f"{request.param}{path}", clock=clock)
+    yield opened
+    await opened.close()
+
+
+async def test_what_was_put_is_found(store: Store) -> None:
+    await store.put("key", b"value", 60, 60)
+
+    assert await store.get("key") == (b"value", 0.0, True)
+    assert store.trouble is None
+
+
+async def test_what_was_never_put_is_not_found(store: Store) -> None:
+    assert await store.get("key") is None
+
+
+async def test_a_later_value_replaces_an_earlier_one(store: Store) -> None:
+    await store.put("key", b"old", 60, 60)
+    await store.put("key", b"new", 60, 60)
+
+    stored = await store.get("key")
+
+    assert stored is not None
+    assert stored.value == b"new"
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (0, (b"value", 0, True)),
+        (9, (b"value", 9, True)),
+        (10, (b"value", 10, False)),
+        (29, (b"value", 29, False)),
+        (30, None),
+    ],
+)
+async def test_a_value_is_fresh_then_stale_then_gone(
+    store: Store, clock: Clock, after: float, expected: object
+) -> None:
+    await store.put("key", b"value", 10, 20)
+    await committed(store)
+    clock.advance(after)
+
+    assert await store.get("key") == expected
+
+
+async def test_nothing_is_kept_longer_than_the_cap(store: Store, clock: Clock) -> None:
+    await store.put("key", b"value", 100 * DAY, 100 * DAY)
+    await committed(store)
+    clock.advance(LONGEST)
+
+    assert await store.get("key") is None
+
+
+async def test_a_value_from_the_future_is_not_believed(store: Store, clock: Clock) -> None:
+    await store.put("key", b"value", DAY, DAY)
+    await committed(store)
+    clock.advance(-SKEW - 1)
+
+    assert await store.get("key") is None
+
+
+async def test_a_clock_that_is_a_little_off_makes_no_negative_age(
+    store: Store, clock: Clock
+) -> None:
+    await store.put("key", b"value", DAY, DAY)
+    clock.advance(-1)
+
+    assert await store.get("key") == (b"value", 0.0, True)
+
+
+async def test_what_was_deleted_is_gone(store: Store) -> None:
+    await store.put("key", b"value", 60, 60)
+    await store.put("key2", b"value", 60, 60)
+
+    await store.delete("key")
+
+    assert await store.get("key") is None
+    assert await store.get("key2") is not None
+
+
+async def test_deleting_what_is_not_there_is_no_trouble(store: Store) -> None:
+    await store.delete("key")
+
+    assert store.trouble is None
+
+
+async def test_purging_removes_a_prefix_and_nothing_else(store: Store) -> None:
+    keys = ["a/1", "a/2", "a/\U0010fffd", "a", "a0", "b/1"]
+    for key in keys:
+        await store.put(key, b"value", 60, 60)
+    await committed(store)
+
+    removed = await store.purge("a/")
+
+    left = [key for key in keys if await store.get(key)]
+    assert removed == 3
+    assert left == ["a", "a0", "b/1"]
+
+
+async def test_a_value_that_was_put_a_moment_ago_is_purged_too(store: Store) -> None:
+    await store.put("a/1", b"value", 60, 60)
+    await store.put("a/2", b"value", 60, 60)
+
+    await store.purge("a/")
+    await committed(store)
+
+    assert await store.get("a/1") is None
+    assert await store.get("a/2") is None
+
+
+async def test_any_octets_come_back_as_they_were(store: Store) -> None:
+    value = bytes(range(256)) * 100
+
+    await store.put("key", value, 60, 60)
+    await committed(store)
+
+    stored = await store.get("key")
+    assert stored is not None
+    assert stored.value == value
+
+
+async def test_many_tasks_at_once_see_their_own_values(store: Store) -> None:
+    async def use(number: int) -> bool:
+        key = f"key {number % 50}"
+        await store.put(key, b"%d" % (number % 50), 60, 60)
+        await asyncio.sleep(0)
+        stored = await store.get(key)
+        return stored is not None and stored.value == b"%d" % (number % 50)
+
+    seen = await asyncio.gather(*(use(number) for number in range(500)))
+
+    assert all(seen)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "memory", "memory:x", "sqlite", "sqlite:", "sqlite::memory:", "redis://x", "/a/b.db"],
+)
+def test_an_unknown_store_is_refused_with_what_is_allowed(url: str) -> None:
+    with pytest.raises(ValueError, match="allowed are memory: and sqlite:PATH"):
+        open_store(url)
+
+
+def test_a_misspelt_url_with_a_password_is_not_shown() -> None:
+    with pytest.raises(ValueError, match="allowed are") as caught:
+        open_store("rediss+clutser://:hunter2@h")
+
+    assert "hunter2" not in str(caught.value)
+
+
+async def test_a_url_names_the_store_and_its_limit(tmp_path: Path) -> None:
+    memory = open_store("memory:", limit=1 << 20)
+    sqlite = open_store(f"sqlite:{tmp_path / 'cache.db'}", limit=1 << 20)
+
+    assert isinstance(memory, MemoryStore)
+    assert isinstance(sqlite, SqliteStore)
+    await sqlite.close()
+
+
+async def committed(store: Store) -> None:
+    if isinstance(store, SqliteStore):
+        await store.flush()

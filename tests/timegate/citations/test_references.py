@@ -1,0 +1,178 @@
+"""References: every notation, and nothing foreign gets out of its field."""
+
+import json
+from dataclasses import replace
+from datetime import date
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archives.moment import Moment
+from timegate.citations import FORMS, Copy, Form, reference
+from timegate.identifiers import parse
+
+COPY = Copy(
+    uri="https://web.archive.org/web/20160122112029/http://www.dr.dk/",
+    original="http://www.dr.dk/",
+    captured=Moment("20160122112029"),
+    archive="Internet Archive",
+    archive_id="archive.org",
+)
+HOSTILE = replace(
+    COPY,
+    title="50 % of {{tricks}} | [x] \\input{y} <b>&''~~~~",
+    original="http://www.dr.dk/a|b}}{{c[d]'e\"f%20g?h=1&i=2",
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "written"),
+    [
+        ("pwid", "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/"),
+        ("duri", "duri:2016-01-22T11:20:29Z:http://www.dr.dk/"),
+        ("link", "https://web.archive.org/web/20160122112029/http://www.dr.dk/"),
+        (
+            "robust-link",
+            (
+                '<a href="http://www.dr.dk/" data-originalurl="http://www.dr.dk/" '
+                f'data-versionurl="{COPY.uri}" '
+                'data-versiondate="2016-01-22">www.dr.dk/</a>'
+            ),
+        ),
+        (
+            "cs1",
+            (
+                "{{cite web |title=www.dr.dk/ |url=http://www.dr.dk/ |website=www.dr.dk "
+                "|archive-url=https://web.archive.org/web/20160122112029/http://www.dr.dk/ "
+                "|archive-date=2016-01-22}}"
+            ),
+        ),
+        (
+            "wikitext",
+            (
+                "[https://web.archive.org/web/20160122112029/http://www.dr.dk/ www.dr.dk/], "
+                "captured 2016-01-22T11:20:29Z by Internet Archive"
+            ),
+        ),
+        (
+            "bibtex",
+            (
+                "@misc{drdk20160122,\n"
+                "  title = {{www.dr.dk/}},\n"
+                "  year = {2016},\n"
+                "  url = {https://web.archive.org/web/20160122112029/http://www.dr.dk/},\n"
+                "  urldate = {2016-01-22},\n"
+                "  note = {Captured 2016-01-22T11:20:29Z by Internet Archive. "
+                "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/},\n}"
+            ),
+        ),
+        (
+            "iso690",
+            (
+                "www.dr.dk/ [online]. Captured 2016-01-22T11:20:29Z. Archived by: Internet "
+                "Archive. Available from: "
+                "https://web.archive.org/web/20160122112029/http://www.dr.dk/. "
+                "Original: http://www.dr.dk/. "
+                "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/"
+            ),
+        ),
+    ],
+)
+def test_a_copy_is_written_in_each_notation(form: Form, written: str) -> None:
+    assert reference(form, COPY) == written
+
+
+def test_csl_has_the_fields_that_citation_programs_read() -> None:
+    (item,) = json.loads(reference("csl", COPY) or "")
+
+    assert item["type"] == "webpage"
+    assert item["URL"] == COPY.original
+    assert item["archive_location"] == COPY.uri
+    assert item["accessed"] == {"date-parts": [[2016, 1, 22]]}
+
+
+def test_iso_690_tells_the_day_of_looking_where_it_is_known() -> None:
+    written = reference("iso690", replace(COPY, viewed=date(2026, 11, 16)))
+
+    assert "[viewed 2026-11-16]" in (written or "")
+
+
+@pytest.mark.parametrize("form", ["cs1", "wikitext"])
+def test_nothing_foreign_ends_a_parameter_of_wikitext(form: Form) -> None:
+    written = reference(form, HOSTILE) or ""
+
+    inside = written.removeprefix("{{cite web ").removesuffix("}}").removeprefix("[")
+    assert "{{" not in inside
+    assert "}}" not in inside
+    assert "''" not in inside
+    assert "~~~" not in inside
+    assert written.count("|") == (5 if form == "cs1" else 0)
+    assert written.count("]") == (0 if form == "cs1" else 1)
+
+
+def test_nothing_foreign_ends_a_field_of_bibtex() -> None:
+    written = reference("bibtex", HOSTILE) or ""
+
+    title = written.splitlines()[1]
+    assert title == (
+        r"  title = {{50 \% of \{\{tricks\}\} | [x] \textbackslash{}input\{y\} <b>\&''"
+        + r"\textasciitilde{}" * 4
+        + "}},"
+    )
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_a_robust_link_is_one_link_whatever_the_page_is_called() -> None:
+    tags = _Tags()
+
+    tags.feed(reference("robust-link", HOSTILE) or "")
+
+    ((tag, attributes),) = tags.tags
+    assert tag == "a"
+    assert set(attributes) == {
+        "href",
+        "data-originalurl",
+        "data-versionurl",
+        "data-versiondate",
+    }
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_no_address_of_the_web_is_cited_by_nobody(form: Form) -> None:
+    assert reference(form, replace(COPY, uri="javascript:alert(1)")) is None
+    assert reference(form, replace(COPY, original="javascript:alert(1)")) is None
+
+
+def test_an_archive_without_an_id_has_no_pwid() -> None:
+    nameless = replace(COPY, archive_id=None)
+
+    assert reference("pwid", nameless) is None
+    assert "duri:2016" in (reference("iso690", nameless) or "")
+
+
+@given(st.text(max_size=400), st.sampled_from(FORMS))
+def test_a_title_never_breaks_the_line_or_the_notation(title: str, form: Form) -> None:
+    written = reference(form, replace(COPY, title=title)) or ""
+
+    assert len(written) < 10_000
+    if form == "bibtex":
+        assert _balanced(written)
+    if form == "csl":
+        assert json.loads(written)
+    if form == "pwid":
+        assert parse(written).conforming
+
+
+def _balanced(text: str) -> bool:
+    plain = text.replace("\\{", "").replace("\\}", "")
+    return plain.count("{") == plain.count("}")

@@ -1,0 +1,157 @@
+"""What a person sees at a terminal."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from archives.errors import Unreachable
+from archives.model import Closest, Memento
+from archives.registry import Registry, load_known
+from timegate.cli.output import show, told
+from timegate.identifiers import parse
+from timegate.resolution.model import Attempt, Preferences, Resolution, Unasked
+from timegate.resolution.query import query_for
+from timegate.verdict import verdict
+
+REGISTRY: Registry = load_known()
+ASKED = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
+QUERY = query_for(parse(ASKED, REGISTRY), REGISTRY)
+LINK = "https://arquivo.pt/wayback/20160123040000/http://www.dr.dk"
+
+
+def found(uri: str = LINK, stamp: str = "20160123040000") -> Attempt:
+    memento = Memento(stamp, uri, QUERY.original, "arquivo-pt", 200)
+    return Attempt("arquivo-pt", Closest(memento, "timegate"), 0.4, QUERY.original)
+
+
+def silent(why: str = "no connection") -> Attempt:
+    error = Unreachable("internet-archive", "https://web.archive.org/", why)
+    return Attempt("internet-archive", error, 2.0, QUERY.original)
+
+
+def shown(
+    *attempts: Attempt, best: Attempt | None = None, width: int = 100, colour: bool = False
+) -> str:
+    others = tuple(a for a in attempts if isinstance(a.outcome, Closest) and a is not best)
+    resolution = Resolution(QUERY, Preferences(), best, others, attempts)
+    screen = StringIO()
+    console = Console(
+        file=screen, width=width, highlight=False, force_terminal=colour, no_color=not colour
+    )
+    show(ASKED, resolution, verdict(resolution, REGISTRY), REGISTRY, console)
+    return screen.getvalue()
+
+
+def test_the_copy_comes_with_its_verdict_and_with_what_differs() -> None:
+    best = found()
+
+    lines = [line.rstrip() for line in shown(best, silent(), best=best, width=80).splitlines()]
+
+    assert lines == [
+        ASKED,
+        "  ≈ A substitute from another archive",
+        f"  {LINK}",
+        "  captured 23 January 2016, 04:00:00 UTC, in Arquivo.pt (Portuguese Web Archive)",
+        "  ≈  Time     Asked for 2016-01-22T11:20:29Z. The copy was captured",
+        "              2016-01-23T04:00:00Z, 17 hours later.",
+        "  ≈  Archive  Asked for archive.org. Found in arquivo.pt instead.",
+        "  ≈  Sources  1 of 2 archives did not answer: a better copy may exist.",
+        "  Without an answer",
+        "  Internet Archive Wayback Machine  no connection",
+        "",
+    ]
+
+
+def test_other_copies_are_listed_with_their_distance() -> None:
+    best, other = found(), found("https://arquivo.pt/wayback/2017/x", "20170122112029")
+
+    told = shown(best, other, best=best)
+
+    assert "366 days later  https://arquivo.pt/wayback/2017/x" in told
+
+
+def test_nothing_found_is_red_and_says_who_did_not_answer() -> None:
+    told = shown(silent(), colour=True)
+
+    assert "\x1b[1;31m✘ No copy was found" in told
+    assert "Wayback Machine" in told
+
+
+def test_nothing_found_says_that_spellings_were_not_asked_everywhere() -> None:
+    no = Attempt("internet-archive", None, 0.1, QUERY.original)
+    spared = (Unasked("scheme", "https://www.dr.dk", ("arquivo-pt",)),)
+    resolution = Resolution(QUERY, Preferences(), None, (), (no,), unasked=spared)
+    judged = verdict(resolution, REGISTRY)
+
+    for_pipes = list(told(resolution, judged, REGISTRY))
+    screen = StringIO()
+    show(ASKED, resolution, judged, REGISTRY, Console(file=screen, width=200))
+
+    assert for_pipes == [
+        "nothing found",
+        "not every archive was asked for https://www.dr.dk",
+    ]
+    assert "Not every one was asked for other spellings" in screen.getvalue()
+
+
+def test_a_link_can_be_opened_also_where_it_is_folded() -> None:
+    best = found(f"https://arquivo.pt/wayback/20160123040000/{'x' * 100}")
+
+    told = shown(best, best=best, width=40, colour=True)
+
+    assert told.count(f"\x1b]8;id={told.partition(']8;id=')[2].partition(';')[0]};https://") > 1
+
+
+@pytest.mark.parametrize("evil", ["\x1b]0;title\x07", "\x9b31m", "[red]x[/red]", "\u202e"])
+def test_nothing_that_an_archive_says_reaches_the_terminal_as_a_command(evil: str) -> None:
+    best = found(f"https://arquivo.pt/{evil}")
+
+    told = shown(best, silent(evil), best=best)
+
+    for character in "\x1b\x9b\x07\u202e":
+        assert character not in told
+    assert "[red]" not in evil or "[red]x[/red]" in told
+
+
+def lines_of(asked: str, *attempts: Attempt) -> list[str]:
+    query = query_for(parse(asked, REGISTRY), REGISTRY)
+    resolution = Resolution(query, Preferences(), None, (), attempts)
+    return [*told(resolution, verdict(resolution, REGISTRY), REGISTRY)]
+
+
+@pytest.mark.parametrize(
+    ("archive", "why"),
+    [
+        ("archive.org", "Internet Archive Wayback Machine, which is named, was not asked"),
+        ("gone.example", "nobody here knows the archive that is named, gone.example"),
+        ("netarkivet.dk", "Netarkivet (Danish Web Archive) cannot be asked by programs ("),
+    ],
+)
+def test_where_nothing_was_found_it_is_told_that_the_one_named_was_not_heard(
+    archive: str, why: str
+) -> None:
+    nothing = Attempt("arquivo-pt", None, 0.4, QUERY.original)
+
+    first, second = lines_of(ASKED.replace("archive.org", archive), nothing)
+
+    assert first == "nothing found"
+    assert second.startswith(why)
+
+
+def test_an_archive_that_shows_a_part_was_asked_for_that_part() -> None:
+    austria = Attempt("onb-austria", None, 0.4, QUERY.original)
+
+    *_, last = lines_of(ASKED.replace("archive.org", "webarchiv.onb.ac.at"), austria)
+
+    assert "has none that programs may see (Austrian libraries" in last
+
+
+def test_an_archive_that_was_asked_has_spoken_for_itself() -> None:
+    assert lines_of(ASKED, Attempt("internet-archive", None, 0.4, QUERY.original)) == [
+        "nothing found"
+    ]
+
+
+def test_where_nobody_was_asked_nobody_said_no() -> None:
+    assert lines_of("http://www.dr.dk") == ["nothing found: nobody could be asked"]

@@ -1,0 +1,148 @@
+"""A server over a local collection whose index is a list in memory."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from archives.adapters.warc import WarcArchive
+from archives.errors import ArchiveError
+from archives.model import ArchiveEntry
+from archives.moment import Moment
+from archives.nearest import second_of
+from archives.registry import Registry
+from archives.surt import surt
+from archives.warc.captures import captures_in
+from archives.warc.files import Capture
+from archives.warc.records import stamp_of
+from archives.warc_index.model import IndexRow
+from tests.fakes import an_entry
+from tests.scenario import World
+from tests.timegate.endpoints.served import Site
+from timegate.collections.access import CollectionResolver
+from timegate.collections.site import Collections, OpenCollection
+from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.responses.answers import Answers
+from timegate.server.listener import listening
+from timegate.server.middleware import Dispatch
+
+BASE = "https://gate.example"
+ID = "mine"
+OURS = f"{BASE}/collections/{ID}"
+
+
+@dataclass
+class FakeShelf:
+    """A `Shelf` that keeps its rows in a list; *trouble* is raised in place of an answer."""
+
+    rows: list[IndexRow]
+    id: str = ID
+    trouble: ArchiveError | None = None
+    lists: int = field(default=0)
+
+    def _of(self, url: str) -> list[IndexRow]:
+        if self.trouble is not None:
+            raise self.trouble
+        same = [row for row in self.rows if row.surt == surt(url)]
+        return sorted(same, key=lambda row: (row.url != url, row.stamp))
+
+    async def nearest(self, url: str, at: Moment | None) -> IndexRow | None:
+        rows = self._of(url)
+        if at is None:
+            return max(rows, key=lambda row: row.stamp, default=None)
+        return min(rows, key=lambda row: abs(at.distance(second_of(row.stamp))), default=None)
+
+    async def at(self, url: str, stamp: str) -> IndexRow | None:
+        return next((row for row in self._of(url) if row.stamp == stamp), None)
+
+    async def placed(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
+        found = await self.nearest(url, at)
+        if found is None:
+            return ()
+        rows = sorted(self._of(url), key=lambda row: row.stamp)
+        before = [row for row in rows if row.stamp < found.stamp]
+        after = [row for row in rows if row.stamp > found.stamp]
+        return [found, *rows[:1], *before[-1:], *after[:1], *rows[-1:]]
+
+    async def listed(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
+        self.lists += 1
+        for row in sorted(self._of(url), key=lambda row: row.stamp):
+            yield [row]
+
+    async def ranged(self, lower: str, upper: str) -> AsyncGenerator[Sequence[IndexRow], None]:
+        rows = sorted(self.rows, key=lambda row: (row.surt, row.stamp))
+        yield [row for row in rows if lower <= row.surt < upper]
+
+    async def original_of(
+        self, url: str, digest: str | None, refers_to: tuple[str, str] | None
+    ) -> IndexRow | None:
+        target, date = refers_to or (url, "")
+        rows = [row for row in self._of(target) if row.mime != "warc/revisit"]
+        dated = [row for row in rows if row.stamp == stamp_of(date)]
+        return next((row for row in dated or rows if row.digest == digest), None)
+
+
+def rows_in(path: Path) -> list[IndexRow]:
+    """Return what an index would hold of the file at *path*."""
+    with path.open("rb") as file:
+        return [_row(found, path) for found in _captures(file)]
+
+
+def _captures(file: BinaryIO) -> list[Capture]:
+    return [found for found in captures_in(file) if isinstance(found, Capture)]
+
+
+def _row(found: Capture, path: Path) -> IndexRow:
+    return IndexRow(
+        found.stamp,
+        found.url,
+        found.mime,
+        found.status,
+        found.digest,
+        found.offset,
+        found.length,
+        found.surt,
+        str(path),
+        path.name,
+    )
+
+
+def shelf_of(folder: Path, files: Mapping[str, bytes]) -> FakeShelf:
+    """Write *files* and index them."""
+    for name, octets in files.items():
+        (folder / name).write_bytes(octets)
+    return FakeShelf([row for name in files for row in rows_in(folder / name)])
+
+
+def entry_of(base: str = BASE) -> ArchiveEntry:
+    return an_entry(
+        "warc",
+        id=ID,
+        name="My own",
+        pwid=("mine.example",),
+        hosts=("gate.example",),
+        replay=f"{base}/collections/{ID}/{{time14}}/{{uri}}",
+        raw=f"{base}/collections/{ID}/{{time14}}id_/{{uri}}",
+    )
+
+
+@asynccontextmanager
+async def shelving(shelf: FakeShelf, *unserved: ArchiveEntry) -> AsyncIterator[Site]:
+    """Serve a collection beside others that are not."""
+    entry = entry_of()
+    registry = Registry([entry, *unserved])
+    source = WarcArchive(entry, shelf)
+    with ThreadPoolExecutor(2) as threads:
+        holding = OpenCollection.of(shelf, source, threads)
+        collections = Collections([holding], registry, BASE)
+        resolve = Resolve(Answers(CollectionResolver(source), registry, BASE), registry)
+        dispatch = Dispatch(
+            {"/collections": collections.overview},
+            {"/collections/": collections},
+            resolve,
+            BatchResolve(resolve),
+        )
+        async with listening(dispatch, "127.0.0.1", 0) as port:
+            yield Site(port, World())

@@ -1,0 +1,362 @@
+"""Raw replay over HTTP: `/collections/{id}/{stamp}id_/{URL}` and the view for people."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from archives.errors import Unreachable
+from tests import warcs
+from tests.timegate.collections.sample_collections import OURS, FakeShelf, shelf_of, shelving
+from tests.timegate.endpoints.served import Seen
+
+URL = "http://example.com/"
+STAMP = "20200220202020"
+RAW = f"/collections/mine/{STAMP}id_/{URL}"
+PAGE = f"/collections/mine/{STAMP}/{URL}"
+DATE = "Thu, 20 Feb 2020 20:20:20 GMT"
+LARGE = bytes(range(256)) * 8192
+
+
+async def asked(
+    shelf: FakeShelf, target: str = RAW, *headers: tuple[str, str], method: str = "GET"
+) -> Seen:
+    async with shelving(shelf) as site:
+        return await site.ask(target, *headers, method=method)
+
+
+def one(folder: Path, *records: bytes, name: str = "one.warc.gz") -> FakeShelf:
+    layout = warcs.gzipped if name.endswith("gz") else warcs.plain
+    return shelf_of(folder, {name: layout(*records)})
+
+
+def archived(
+    folder: Path, payload: bytes = warcs.PAGE, status: str = "200 OK", **fields: str
+) -> FakeShelf:
+    mime = fields.pop("mime", "text/html")
+    block = warcs.answer(payload, status, mime, **fields)
+    return one(folder, warcs.record(block, block_digest=warcs.digest(block)))
+
+
+@pytest.mark.parametrize("name", ["one.warc.gz", "one.warc"])
+async def test_a_capture_is_sent_as_it_was_archived(tmp_path: Path, name: str) -> None:
+    seen = await asked(one(tmp_path, warcs.response(), name=name))
+
+    assert seen.status == 200
+    assert seen.body == warcs.PAGE
+    assert seen.headers["Content-Type"] == "text/html"
+    assert seen.headers["Content-Length"] == str(len(warcs.PAGE))
+    assert seen.headers["Memento-Datetime"] == DATE
+    assert seen.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert seen.headers["Content-Disposition"] == "attachment"
+    assert seen.headers["Link"].split(", <") == [
+        f'<{URL}>; rel="original"',
+        f'{OURS}/{STAMP}id_/{URL}>; rel="memento"; datetime="{DATE}"',
+        f'{OURS}/timegate/{URL}>; rel="timegate"',
+        f'{OURS}/timemap/link/{URL}>; rel="timemap"; type="application/link-format"',
+    ]
+
+
+async def test_people_see_html_without_scripts(tmp_path: Path) -> None:
+    seen = await asked(one(tmp_path, warcs.response()), PAGE)
+
+    assert seen.body == warcs.PAGE
+    assert "Content-Disposition" not in seen.headers
+    assert seen.headers["Content-Security-Policy"] == (
+        "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    )
+
+
+async def test_people_get_other_types_as_programs_do(tmp_path: Path) -> None:
+    seen = await asked(archived(tmp_path, mime="image/svg+xml"), PAGE)
+
+    assert seen.headers["Content-Disposition"] == "attachment"
+    assert seen.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+
+
+async def test_only_what_describes_the_bytes_keeps_its_name(tmp_path: Path) -> None:
+    shelf = archived(
+        tmp_path,
+        content_language="da",
+        set_cookie="a=1",
+        keep_alive="timeout=5",
+        connection="x-hop",
+        x_hop="1",
+        server="Apache",
+        content_security_policy="script-src *",
+        etag='"theirs"',
+    )
+
+    seen = await asked(shelf)
+
+    assert seen.headers["Content-Language"] == "da"
+    assert seen.headers["X-Archive-Orig-Server"] == "Apache"
+    assert seen.headers["X-Archive-Orig-Set-Cookie"] == "a=1"
+    assert seen.headers["X-Archive-Orig-Content-Security-Policy"] == "script-src *"
+    assert seen.headers["X-Archive-Orig-Etag"] == '"theirs"'
+    assert "Set-Cookie" not in seen.headers
+    assert not [name for name in seen.headers if "Hop" in name or "Keep-Alive" in name]
+
+
+async def test_a_header_that_could_begin_another_is_left_out(tmp_path: Path) -> None:
+    seen = await asked(archived(tmp_path, x_odd="a\x01b", x_long="y" * 3000))
+
+    assert seen.status == 200
+    assert not [name for name in seen.headers if "X-Odd" in name or "X-Long" in name]
+
+
+@pytest.mark.parametrize(
+    ("coding", "payload"), [("gzip", gzip.compress(warcs.PAGE)), ("br", warcs.BROTLI)]
+)
+async def test_content_codings_are_left_as_they_are(
+    tmp_path: Path, coding: str, payload: bytes
+) -> None:
+    seen = await asked(archived(tmp_path, payload, content_encoding=coding))
+
+    assert seen.headers["Content-Encoding"] == coding
+    assert seen.body == payload
+
+
+async def test_chunks_of_long_ago_are_taken_off(tmp_path: Path) -> None:
+    seen = await asked(
+        archived(tmp_path, warcs.chunked(warcs.PAGE), transfer_encoding="chunked")
+    )
+
+    assert seen.body == warcs.PAGE
+    assert "Transfer-Encoding" not in seen.headers
+
+
+@pytest.mark.parametrize("view", ["", "id_"])
+@pytest.mark.parametrize(
+    ("location", "led"),
+    [
+        ("http://example.com/next", "http://example.com/next"),
+        ("/next?a=b", "http://example.com/next?a=b"),
+        ("https://www.example.org", "https://www.example.org"),
+    ],
+)
+async def test_an_archived_redirect_leads_on_inside(
+    tmp_path: Path, view: str, location: str, led: str
+) -> None:
+    shelf = archived(tmp_path, b"", "301 Moved Permanently", location=location)
+
+    seen = await asked(shelf, f"/collections/mine/{STAMP}{view}/{URL}")
+
+    assert seen.status == 301
+    assert seen.headers["Location"] == f"{OURS}/{STAMP}{view}/{led}"
+    assert seen.headers["X-Archive-Orig-Location"] == location
+    assert seen.headers["Memento-Datetime"] == DATE
+
+
+@pytest.mark.parametrize("location", ["javascript:alert(1)", "mailto:a@b.example", ""])
+async def test_an_archived_redirect_to_nowhere_is_told_only(
+    tmp_path: Path, location: str
+) -> None:
+    seen = await asked(archived(tmp_path, b"", "302 Found", location=location))
+
+    assert seen.status == 302
+    assert "Location" not in seen.headers
+
+
+@pytest.mark.parametrize("status", ["404 Not Found", "503 Busy", "401 Unauthorized"])
+async def test_an_archived_error_is_a_capture(tmp_path: Path, status: str) -> None:
+    seen = await asked(archived(tmp_path, b"no", status))
+
+    assert seen.status == int(status[:3])
+    assert seen.headers["Memento-Datetime"] == DATE
+    assert seen.body == b"no"
+
+
+@pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified"])
+async def test_a_status_without_a_body_has_none(tmp_path: Path, status: str) -> None:
+    seen = await asked(archived(tmp_path, b"should not be here", status))
+
+    assert seen.status == int(status[:3])
+    assert seen.body == b""
+
+
+async def test_a_status_that_cannot_be_sent_is_told(tmp_path: Path) -> None:
+    seen = await asked(archived(tmp_path, b"", "101 Switching Protocols"))
+
+    assert seen.status == 200
+    assert seen.headers["X-Archive-Orig-Status"] == "101"
+
+
+async def test_an_archived_part_says_which(tmp_path: Path) -> None:
+    shelf = archived(tmp_path, b"abc", "206 Partial Content", content_range="bytes 0-2/9")
+
+    seen = await asked(shelf)
+
+    assert (seen.status, seen.headers["Content-Range"]) == (206, "bytes 0-2/9")
+
+
+async def test_a_resource_has_a_type_and_nothing_else(tmp_path: Path) -> None:
+    shelf = one(tmp_path, warcs.record(b"text", "resource", mime="text/plain"))
+
+    seen = await asked(shelf)
+
+    assert (seen.status, seen.body) == (200, b"text")
+    assert seen.headers["Content-Type"] == "text/plain"
+
+
+async def test_head_tells_what_get_would(tmp_path: Path) -> None:
+    shelf = one(tmp_path, warcs.response())
+
+    seen = await asked(shelf, method="HEAD")
+
+    assert (seen.status, seen.body) == (200, b"")
+    assert seen.headers["Content-Length"] == str(len(warcs.PAGE))
+    assert seen.headers["Memento-Datetime"] == DATE
+
+
+async def test_a_large_body_is_streamed(tmp_path: Path) -> None:
+    seen = await asked(archived(tmp_path, LARGE, mime="video/mp4"))
+
+    assert seen.headers["Content-Length"] == str(len(LARGE))
+    assert seen.body == LARGE
+
+
+@pytest.mark.parametrize("payload", [warcs.PAGE, LARGE])
+@pytest.mark.parametrize(
+    ("wanted", "first", "last"),
+    [("bytes=10-19", 10, 20), ("bytes=10-", 10, None), ("bytes=-5", -5, None)],
+)
+async def test_a_part_of_a_body_can_be_had(
+    tmp_path: Path, payload: bytes, wanted: str, first: int, last: int | None
+) -> None:
+    seen = await asked(archived(tmp_path, payload), RAW, ("Range", wanted))
+
+    part = payload[first:last]
+    start = first % len(payload)
+    assert seen.status == 206
+    assert seen.body == part
+    assert seen.headers["Content-Range"] == (
+        f"bytes {start}-{start + len(part) - 1}/{len(payload)}"
+    )
+
+
+@pytest.mark.parametrize("wanted", ["bytes=0-1,4-5", "bytes=9-5", "lines=1-2"])
+async def test_a_range_that_is_none_gives_all(tmp_path: Path, wanted: str) -> None:
+    seen = await asked(archived(tmp_path), RAW, ("Range", wanted))
+
+    assert (seen.status, seen.body) == (200, warcs.PAGE)
+
+
+@pytest.mark.parametrize("payload", [warcs.PAGE, LARGE])
+async def test_a_range_behind_the_end_is_refused(tmp_path: Path, payload: bytes) -> None:
+    seen = await asked(archived(tmp_path, payload), RAW, ("Range", "bytes=9999999-"))
+
+    assert seen.status == 416
+    assert seen.headers["Content-Range"] == f"bytes */{len(payload)}"
+
+
+async def test_who_has_it_already_is_told_so(tmp_path: Path) -> None:
+    shelf = one(tmp_path, warcs.response())
+    etag = (await asked(shelf)).headers["ETag"]
+
+    seen = await asked(shelf, RAW, ("If-None-Match", f'"other", {etag}'))
+
+    assert (seen.status, seen.body) == (304, b"")
+    assert seen.headers["ETag"] == etag == f'"{warcs.digest(warcs.PAGE)[5:]}"'
+
+
+async def test_a_part_of_something_else_is_not_mixed_in(tmp_path: Path) -> None:
+    seen = await asked(
+        one(tmp_path, warcs.response()), RAW, ("Range", "bytes=0-3"), ("If-Range", '"other"')
+    )
+
+    assert (seen.status, seen.body) == (200, warcs.PAGE)
+
+
+@pytest.mark.parametrize("view", ["", "id_", "mp_"])
+async def test_another_time_leads_to_the_closest(tmp_path: Path, view: str) -> None:
+    shelf = one(tmp_path, warcs.response())
+
+    seen = await asked(shelf, f"/collections/mine/2019{view}/{URL}")
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == f"{OURS}/{STAMP}{view}/{URL}"
+    assert seen.headers["Memento-Precision"].startswith("match=")
+    assert "Memento-Datetime" not in seen.headers
+    assert "accept-datetime" not in seen.headers["Vary"]
+
+
+async def test_another_spelling_leads_to_the_one_archived(tmp_path: Path) -> None:
+    shelf = one(tmp_path, warcs.response())
+
+    seen = await asked(shelf, f"/collections/mine/{STAMP}id_/https://www.example.com/")
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == f"{OURS}/{STAMP}id_/{URL}"
+    assert "uri=variant" in seen.headers["Memento-Precision"]
+
+
+async def test_digits_behind_the_second_tell_captures_apart(tmp_path: Path) -> None:
+    dates = ("2020-02-20T20:20:20.250Z", "2020-02-20T20:20:20.750Z")
+    shelf = one(tmp_path, *(warcs.response(date=date, payload=date.encode()) for date in dates))
+
+    seen = await asked(shelf, f"/collections/mine/{STAMP}750id_/{URL}")
+
+    assert seen.body == dates[1].encode()
+
+
+async def test_what_was_never_captured_is_not_found(tmp_path: Path) -> None:
+    seen = await asked(
+        one(tmp_path, warcs.response()), f"/collections/mine/{STAMP}/http://other.example/"
+    )
+
+    assert seen.status == 404
+    assert json.loads(seen.body)["type"].endswith("/no-memento")
+
+
+async def test_an_index_that_cannot_tell_is_no_absence() -> None:
+    shelf = FakeShelf([], trouble=Unreachable("mine", URL, "not indexed yet"))
+
+    seen = await asked(shelf)
+
+    assert seen.status == 504
+    assert "not indexed yet" in seen.body.decode()
+
+
+@pytest.mark.parametrize("stamp", ["20201301", "20200", "99999999999999"])
+async def test_a_time_that_does_not_exist_is_refused(tmp_path: Path, stamp: str) -> None:
+    seen = await asked(one(tmp_path, warcs.response()), f"/collections/mine/{stamp}/{URL}")
+
+    assert seen.status == 400
+
+
+async def test_a_damaged_record_is_told_by_file_and_offset(tmp_path: Path) -> None:
+    block = warcs.answer()
+    record = warcs.record(block, block_digest=warcs.digest(b"something else"))
+    shelf = one(tmp_path, warcs.warcinfo(), record)
+
+    seen = await asked(shelf)
+
+    told = json.loads(seen.body)
+    assert seen.status == 502
+    assert told["type"].endswith("/damaged-record")
+    assert (told["file"], told["offset"]) == ("one.warc.gz", shelf.rows[0].offset)
+    assert str(tmp_path) not in seen.body.decode()
+
+
+@pytest.mark.parametrize("headers", [[], [("Range", "bytes=1000-")]])
+async def test_a_large_record_that_is_damaged_ends_abnormally(
+    tmp_path: Path, headers: list[tuple[str, str]]
+) -> None:
+    record = warcs.record(warcs.answer(LARGE), block_digest=warcs.digest(b"something else"))
+
+    seen = await asked(one(tmp_path, record), RAW, *headers)
+
+    assert seen.status == (206 if headers else 200)
+    assert 0 < len(seen.body) < int(seen.headers["Content-Length"])
+
+
+async def test_a_file_that_is_gone_is_an_error_of_ours(tmp_path: Path) -> None:
+    shelf = one(tmp_path, warcs.response())
+    (tmp_path / "one.warc.gz").unlink()
+
+    seen = await asked(shelf)
+
+    assert seen.status == 502
+    assert str(tmp_path) not in seen.body.decode()

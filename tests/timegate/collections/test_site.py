@@ -1,0 +1,257 @@
+"""A collection as an archive by itself: TimeGate, TimeMaps and CDX in it."""
+
+import json
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from archives.errors import Unreachable
+from archives.surt import surt
+from tests import warcs
+from tests.fakes import an_entry
+from tests.timegate.collections.sample_collections import OURS, FakeShelf, shelf_of, shelving
+from tests.timegate.endpoints.served import Seen
+from tests.timegate.endpoints.test_timemap import body
+from timegate.collections.cdx import key_range
+
+URL = "http://example.com/"
+DATES = ("2018-01-01T00:00:00Z", "2019-01-01T00:00:00Z", "2020-01-01T00:00:00Z")
+STAMPS = tuple("".join(c for c in date if c.isdecimal()) for date in DATES)
+OTHERS = ("http://example.com/a", "http://example.com/b", "http://sub.example.com/")
+AT = ("Accept-Datetime", "Tue, 01 Jan 2019 10:00:00 GMT")
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> FakeShelf:
+    records = [warcs.response(date=date) for date in DATES]
+    records += [warcs.response(url) for url in OTHERS]
+    return shelf_of(tmp_path, {"all.warc.gz": warcs.gzipped(*records)})
+
+
+async def asked(shelf: FakeShelf, target: str, *headers: tuple[str, str]) -> Seen:
+    async with shelving(shelf) as site:
+        return await site.ask(target, *headers)
+
+
+async def listed(shelf: FakeShelf, **pairs: str) -> Seen:
+    query = urlencode({"url": URL, **pairs}, quote_via=quote)
+    return await asked(shelf, f"/collections/mine/cdx?{query}")
+
+
+async def rows(shelf: FakeShelf, **pairs: str) -> list[dict[str, str]]:
+    seen = await listed(shelf, output="json", **pairs)
+    assert seen.status == 200
+    return [json.loads(line) for line in body(seen.body).splitlines()]
+
+
+async def test_collections_are_told(shelf: FakeShelf) -> None:
+    seen = await asked(shelf, "/collections")
+
+    (told,) = json.loads(seen.body)["collections"]
+    assert (told["id"], told["name"]) == ("mine", "My own")
+    assert told["raw"] == f"{OURS}/{{stamp}}id_/{{url}}"
+
+
+@pytest.mark.parametrize("target", ["mine", "mine/", "mine?x=1"])
+async def test_a_collection_tells_where_everything_is(shelf: FakeShelf, target: str) -> None:
+    seen = await asked(shelf, f"/collections/{target}")
+
+    assert json.loads(seen.body)["cdx"] == f"{OURS}/cdx?url={{url}}"
+
+
+async def test_an_unknown_collection_is_not_found(shelf: FakeShelf) -> None:
+    seen = await asked(shelf, f"/collections/theirs/{URL}")
+
+    assert seen.status == 404
+    assert "/collections lists them" in json.loads(seen.body)["detail"]
+
+
+@pytest.mark.parametrize(
+    "rest", ["", "/", f"/{URL}", f"/timemap/link/{URL}", f"/cdx?url={URL}", f"/20180101/{URL}"]
+)
+async def test_a_collection_that_is_read_on_site_says_so_and_nothing_more(
+    shelf: FakeShelf, rest: str
+) -> None:
+    vault = an_entry(
+        "warc",
+        id="vault",
+        name="Vault",
+        access="onsite-only",
+        access_note="In the reading room.",
+        apply="Ask at the desk.",
+        pwid=("vault.example",),
+    )
+
+    async with shelving(shelf, vault) as site:
+        seen = await site.ask(f"/collections/vault{rest}", AT)
+
+    told = json.loads(seen.body)
+    assert (seen.status, told["type"].rpartition("/")[2]) == (403, "read-on-site")
+    assert told["detail"] == "Vault is read on site only. In the reading room. Ask at the desk."
+    assert set(told) == {"type", "title", "status", "detail"}
+    assert shelf.lists == 0
+
+
+@pytest.mark.parametrize("prefix", ["timegate/", ""])
+async def test_the_timegate_leads_into_the_collection(shelf: FakeShelf, prefix: str) -> None:
+    seen = await asked(shelf, f"/collections/mine/{prefix}{URL}", AT)
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == f"{OURS}/{STAMPS[1]}/{URL}"
+    assert seen.headers["Vary"] == "accept-datetime, prefer"
+    assert f'<{OURS}/timemap/link/{URL}>; rel="timemap"' in seen.headers["Link"]
+    assert f'<{OURS}/timegate/{URL}>; rel="timegate"' in seen.headers["Link"]
+    assert shelf.lists == 0
+
+
+async def test_the_timegate_gives_the_newest_where_no_time_is_asked(shelf: FakeShelf) -> None:
+    seen = await asked(shelf, f"/collections/mine/timegate/{URL}")
+
+    assert seen.headers["Location"] == f"{OURS}/{STAMPS[2]}/{URL}"
+
+
+async def test_the_timegate_tells_which_spelling_it_found(shelf: FakeShelf) -> None:
+    seen = await asked(shelf, "/collections/mine/timegate/https://www.example.com/", AT)
+
+    assert seen.headers["Location"] == f"{OURS}/{STAMPS[1]}/{URL}"
+    assert "uri=variant" in seen.headers["Memento-Precision"]
+
+
+async def test_the_timegate_knows_what_is_not_there(shelf: FakeShelf) -> None:
+    seen = await asked(shelf, "/collections/mine/timegate/http://other.example/", AT)
+
+    assert seen.status == 404
+
+
+async def test_an_index_that_cannot_tell_is_no_absence() -> None:
+    shelf = FakeShelf([], trouble=Unreachable("mine", URL, "not indexed yet"))
+
+    answers = [
+        await asked(shelf, f"/collections/mine/{target}")
+        for target in (f"timegate/{URL}", f"timemap/link/{URL}", f"cdx?url={URL}")
+    ]
+
+    assert [seen.status for seen in answers] == [504, 504, 502]
+
+
+@pytest.mark.parametrize("form", ["link", "json", "cdxj"])
+async def test_the_timemap_lists_addresses_in_the_collection(
+    shelf: FakeShelf, form: str
+) -> None:
+    seen = await asked(shelf, f"/collections/mine/timemap/{form}/{URL}")
+
+    text = body(seen.body)
+    assert seen.status == 200
+    assert [stamp for stamp in STAMPS if f"{OURS}/{stamp}/{URL}" in text] == [*STAMPS]
+    assert f"{OURS}/timegate/{URL}" in text
+
+
+async def test_cdx_tells_where_records_lie(shelf: FakeShelf) -> None:
+    found = await rows(shelf, limit="1")
+
+    row = shelf.rows[0]
+    assert found == [
+        {
+            "urlkey": "com,example)/",
+            "timestamp": STAMPS[0],
+            "url": URL,
+            "mime": "text/html",
+            "status": "200",
+            "digest": row.digest,
+            "length": str(row.length),
+            "offset": str(row.offset),
+            "filename": "all.warc.gz",
+        }
+    ]
+
+
+async def test_cdx_comes_as_lines_of_pywb(shelf: FakeShelf) -> None:
+    seen = await listed(shelf)
+
+    assert seen.headers["Content-Type"] == "text/x-cdxj"
+    lines = body(seen.body).splitlines()
+    assert [line.split(" {")[0] for line in lines] == [f"com,example)/ {s}" for s in STAMPS]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "stamps"),
+    [
+        ({"from": "2019"}, STAMPS[1:]),
+        ({"to": "2019"}, STAMPS[:2]),
+        ({"limit": "2"}, STAMPS[:2]),
+        ({"sort": "reverse"}, STAMPS[::-1]),
+        ({"closest": STAMPS[1], "sort": "closest", "limit": "1"}, STAMPS[1:2]),
+        ({"filter": "=timestamp:" + STAMPS[2]}, STAMPS[2:]),
+    ],
+)
+async def test_cdx_selects(
+    shelf: FakeShelf, pairs: dict[str, str], stamps: tuple[str, ...]
+) -> None:
+    found = await rows(shelf, **pairs)
+
+    assert [row["timestamp"] for row in found] == [*stamps]
+
+
+@pytest.mark.parametrize(
+    ("url", "match", "urls"),
+    [
+        ("example.com/", "prefix", [*[URL] * 3, *OTHERS[:2]]),
+        ("http://example.com/a", "prefix", [OTHERS[0]]),
+        ("http://example.com/*", "", [*[URL] * 3, *OTHERS[:2]]),
+        ("example.com", "host", [*[URL] * 3, *OTHERS[:2]]),
+        ("example.com", "domain", [*[URL] * 3, *OTHERS]),
+        ("*.example.com", "", [*[URL] * 3, *OTHERS]),
+    ],
+)
+async def test_cdx_knows_ranges_of_urls(
+    shelf: FakeShelf, url: str, match: str, urls: list[str]
+) -> None:
+    found = await rows(shelf, url=url, matchType=match)
+
+    assert [row["url"] for row in found] == urls
+
+
+async def test_a_range_of_urls_is_not_cut_off_at_the_first_late_capture(
+    shelf: FakeShelf,
+) -> None:
+    late = shelf.rows[0]._replace(stamp="20250101000000")
+    early = shelf.rows[3]._replace(stamp="20170101000000")
+    shelf.rows[:] = [late, early]
+
+    found = await rows(shelf, url="example.com", matchType="host", to="2018")
+
+    assert [row["url"] for row in found] == [OTHERS[0]]
+
+
+async def test_cdx_of_nothing_is_404_with_a_message(shelf: FakeShelf) -> None:
+    seen = await listed(shelf, url="http://other.example/")
+
+    assert seen.status == 404
+    assert json.loads(seen.body)["message"] == "No captures found for: http://other.example/"
+
+
+@pytest.mark.parametrize(
+    "pairs", [{"matchType": "regex"}, {"page": "1"}, {"url": ""}, {"from": "soon"}]
+)
+async def test_cdx_refuses_what_it_cannot_obey(shelf: FakeShelf, pairs: dict[str, str]) -> None:
+    seen = await listed(shelf, **pairs)
+
+    assert seen.status == 400
+
+
+@pytest.mark.parametrize(
+    ("url", "match", "inside", "outside"),
+    [
+        ("http://example.com/a", "prefix", "http://example.com/ab", "http://example.com/b"),
+        ("example.com", "host", "http://example.com/z", "http://a.example.com/"),
+        ("example.com", "domain", "http://a.b.example.com/", "http://example.com.au/"),
+        ("example.com", "domain", "http://example.com/", "http://myexample.com/"),
+        ("example.com", "domain", "http://example.com/", "http://example-a.com/"),
+    ],
+)
+def test_a_range_holds_what_it_should(url: str, match: str, inside: str, outside: str) -> None:
+    lower, upper = key_range(url, match)
+
+    assert lower <= surt(inside) < upper
+    assert not lower <= surt(outside) < upper

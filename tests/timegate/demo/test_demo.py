@@ -1,0 +1,68 @@
+"""The demo: what is shipped is what its pages say, and it needs nobody else."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import timegate.demo
+from tests.clock import in_virtual_time
+from tests.scenario import FakeArchive
+from timegate.app import askable
+from timegate.cli import main
+from timegate.demo import COLLECTIONS, SLOW, DelayedSource, demo_config, write
+
+SHIPPED = Path(timegate.demo.__file__).parent
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_the_files_that_are_shipped_hold_the_pages(name: str, tmp_path: Path) -> None:
+    write(tmp_path)
+
+    made = gzip.decompress((tmp_path / name / f"{name}.warc.gz").read_bytes())
+
+    assert gzip.decompress((SHIPPED / name / f"{name}.warc.gz").read_bytes()) == made
+
+
+def test_the_demo_asks_nobody_but_its_own_archives(tmp_path: Path) -> None:
+    config = demo_config(tmp_path)
+
+    assert [entry.id for entry in askable(config)] == ["harbour", "lantern"]
+    assert {file.name for file in tmp_path.glob("*.sqlite")} == {
+        "harbour.sqlite",
+        "lantern.sqlite",
+        "vault.sqlite",
+    }
+
+
+def test_the_slow_archive_is_later_than_the_soft_deadline_and_in_time_for_the_hard_one(
+    tmp_path: Path,
+) -> None:
+    config = demo_config(tmp_path)
+
+    assert config.delays == SLOW
+    assert all(config.soft < seconds < config.hard for seconds in SLOW.values())
+
+
+def test_who_is_late_answers_as_it_would_have() -> None:
+    late = DelayedSource(FakeArchive("a", 0.0, ("20160122112029",)), 3.0)
+
+    async def asked() -> tuple[object, list[object]]:
+        closest = await late.closest("http://example.org/", None)
+        return closest, [
+            m async for batch in late.mementos("http://example.org/") for m in batch
+        ]
+
+    closest, listed = in_virtual_time(asked())
+
+    assert closest is not None
+    assert len(listed) == 1
+    assert late.entry.id == "a"
+
+
+def test_the_demo_is_a_configuration_of_its_own() -> None:
+    result = CliRunner().invoke(main, ["serve", "--demo", "--config", "x.toml"])
+
+    assert result.exit_code == 2
+    assert "--demo is a configuration of its own" in result.output

@@ -1,0 +1,149 @@
+"""Our server over fake archives, and a client that sends targets octet by octet."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from multidict import CIMultiDict
+from prometheus_client import CollectorRegistry
+
+from archives.model import ArchiveEntry, Closest, Memento
+from archives.registry import Registry
+from tests.scenario import FakeArchive, World
+from timegate.endpoints.operations import Operations
+from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.endpoints.timegate import TimeGateEndpoint
+from timegate.resolution.neighbours import Neighbours
+from timegate.resolution.resolver import Deadlines
+from timegate.resolution.verification import MementoProbe, Verifier
+from timegate.responses.answers import Answers
+from timegate.server.listener import listening
+from timegate.server.middleware import Dispatch
+
+QUICK = Deadlines(0.2, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What came back."""
+
+    status: int
+    headers: CIMultiDict[str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A running server."""
+
+    port: int
+    world: World
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def ask(
+        self,
+        target: str,
+        *headers: tuple[str, str],
+        method: str = "GET",
+        body: bytes = b"",
+    ) -> Seen:
+        """Send one request exactly as written."""
+        fields = [("Host", "x"), ("Connection", "close"), *headers]
+        if body:
+            fields.append(("Content-Length", str(len(body))))
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            writer.write(f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode() + body)
+            return _seen(await reader.read(-1))
+        finally:
+            writer.close()
+
+
+def _seen(answer: bytes) -> Seen:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = CIMultiDict[str]()
+    for line in lines:
+        name, _, value = line.partition(": ")
+        headers.add(name, value)
+    return Seen(int(first.split(" ")[1]), headers, body)
+
+
+def entries(world: World, *extra: ArchiveEntry) -> Registry:
+    """Return a registry of the archives of *world*; ``a`` is ``a.example`` in PWIDs."""
+    known = [
+        replace(
+            archive.entry,
+            pwid=(f"{name}.example",),
+            hosts=(f"{name}.host",),
+            replay=f"https://{name}.host/{{time14}}/{{uri}}",
+        )
+        for name, archive in world.archives.items()
+    ]
+    return Registry([*known, *extra])
+
+
+def _looking(archive: FakeArchive) -> MementoProbe:
+    """Return how to look at a copy: it is there unless the archive has lost it."""
+
+    async def look(memento: Memento) -> Closest | None:
+        if archive.lost:
+            return None
+        return Closest(memento._replace(status=200), "template")
+
+    return look
+
+
+class NoLists:
+    """Remembers no list."""
+
+    async def recall_timemap(
+        self, _archive: str, _original: str
+    ) -> tuple[Sequence[Memento], float] | None:
+        return None
+
+    async def remember_timemap(
+        self, _archive: str, _original: str, _captures: Sequence[Memento]
+    ) -> None: ...
+
+
+@asynccontextmanager
+async def serving(
+    *archives: FakeArchive,
+    extra: tuple[ArchiveEntry, ...] = (),
+    resolving: type[Resolve] = Resolve,
+) -> AsyncIterator[Site]:
+    """Serve a small world of archives."""
+    world = World(*archives, deadlines=QUICK)
+    registry = entries(world, *extra)
+    looking = {name: _looking(archive) for name, archive in world.archives.items()}
+    verifier = Verifier(world.resolver, looking, 0.5)
+    answers = Answers(world.resolver, registry, "https://gate.example", verifier)
+    resolve = resolving(answers, registry)
+    operations = Operations(
+        registry, lambda name: {"name": name}, lambda: None, CollectorRegistry, "mailto:x@y.org"
+    )
+    around = Neighbours(world.archives, NoLists(), frozenset())
+    dispatch = Dispatch(
+        exact={
+            "/archives": operations.archives,
+            "/about": operations.about,
+            "/healthz": operations.health,
+            "/readyz": operations.readiness,
+            "/metrics": operations.metrics,
+        },
+        prefixes={
+            "/timegate/": TimeGateEndpoint(answers, around),
+            "/resolve/": resolve,
+            "/archives/": operations.archive,
+        },
+        otherwise=resolve,
+        batch=BatchResolve(resolve, body_deadline=0.3),
+    )
+    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+        yield Site(port, world)

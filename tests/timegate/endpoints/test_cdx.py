@@ -1,0 +1,294 @@
+"""The CDX servers over HTTP."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from archives.errors import Refused, Unreachable
+from tests.scenario import World
+from tests.timegate.endpoints.served import QUICK, Seen, Site, entries
+from tests.timegate.endpoints.test_timemap import Lister, body, lister
+from tests.timegate.timemaps.capture_lists import ORIGINAL, FakeShelf, at, capture, captures
+from timegate.endpoints.cdx import Captures, PywbCdx, WaybackCdx
+from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.responses.answers import Answers
+from timegate.server.listener import listening
+from timegate.server.middleware import Dispatch, Handler
+from timegate.timemaps import ArchiveLists
+
+IA = "/cdx/search/cdx"
+
+
+@asynccontextmanager
+async def serving(*archives: Lister) -> AsyncIterator[Site]:
+    world = World(*archives)
+    registry = entries(world)
+    listed = Captures(ArchiveLists(world.archives, FakeShelf()), world.route, QUICK)
+    resolve = Resolve(Answers(world.resolver, registry, ""), registry)
+    exact: dict[str, Handler] = {IA: WaybackCdx(listed), "/cdx": PywbCdx(listed)}
+    dispatch = Dispatch(exact, {}, resolve, BatchResolve(resolve))
+    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+        yield Site(port, world)
+
+
+async def asked(site: Site, path: str, *pairs: tuple[str, str], method: str = "GET") -> Seen:
+    query = urlencode([("url", ORIGINAL), *pairs], quote_via=quote)
+    return await site.ask(f"{path}?{query}", method=method)
+
+
+def text(seen: Seen) -> str:
+    if seen.headers.get("Transfer-Encoding") == "chunked":
+        return body(seen.body)
+    return seen.body.decode()
+
+
+def two() -> Sequence[Lister]:
+    page = capture("b", 2)._replace(status=200, mime="text/html", digest="AAA")
+    return lister("a", captures("a", [1, 3])), lister("b", [page])
+
+
+async def test_lines_tell_what_all_archives_hold() -> None:
+    async with serving(*two()) as site:
+        seen = await asked(site, IA)
+
+    assert seen.status == 200
+    assert seen.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert seen.headers["Memento-Sources"] == "complete;asked=2;failed=0"
+    assert text(seen).splitlines() == [
+        f"org,example)/ {at(1)} http://example.org/ - - - -",
+        f"org,example)/ {at(2)} http://example.org/ text/html 200 AAA -",
+        f"org,example)/ {at(3)} http://example.org/ - - - -",
+    ]
+
+
+async def test_an_array_tells_the_same() -> None:
+    async with serving(*two()) as site:
+        lines = text(await asked(site, IA))
+        seen = await asked(site, IA, ("output", "json"))
+
+    names, *rows = json.loads(text(seen))
+    assert seen.headers["Content-Type"] == "application/json"
+    assert names == [
+        "urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length",
+    ]  # fmt: skip
+    assert rows == [line.split(" ") for line in lines.splitlines()]
+
+
+async def test_long_lists_are_the_same_in_both_forms() -> None:
+    def long() -> Lister:
+        return lister("a", *(captures("a", range(i, i + 700)) for i in range(0, 7000, 700)))
+
+    async with serving(long()) as site:
+        lines = text(await asked(site, IA)).splitlines()
+        rows = json.loads(text(await asked(site, IA, ("output", "json"))))
+
+    assert len(lines) == 7000
+    assert rows[1:] == [line.split(" ") for line in lines]
+
+
+async def test_nothing_is_nothing_if_everybody_says_so() -> None:
+    async with serving(lister("a"), lister("b")) as site:
+        lines = await asked(site, IA)
+        array = await asked(site, IA, ("output", "json"))
+        pywb = await asked(site, "/cdx")
+
+    assert (lines.status, lines.body) == (200, b"")
+    assert (array.status, array.body) == (200, b"[]\n")
+    assert pywb.status == 404
+    assert json.loads(pywb.body)["message"] == f"No captures found for: {ORIGINAL}"
+
+
+async def test_nothing_of_that_kind_is_nothing_too() -> None:
+    async with serving(*two()) as site:
+        seen = await asked(site, IA, ("filter", "statuscode:500"), ("output", "json"))
+
+    assert (seen.status, seen.body) == (200, b"[]\n")
+
+
+@pytest.mark.parametrize("path", [IA, "/cdx"])
+@pytest.mark.parametrize(
+    ("trouble", "status"),
+    [(Unreachable("b", "", "it is down"), 504), (Refused("b", "", 403, None), 502)],
+)
+async def test_nothing_is_not_the_answer_while_somebody_did_not_say(
+    path: str, trouble: Exception, status: int
+) -> None:
+    async with serving(lister("a"), lister("b", trouble)) as site:
+        seen = await asked(site, path)
+
+    assert seen.status == status
+    assert seen.headers["Memento-Sources"] == 'partial;asked=2;failed=1;missing="b"'
+    assert "b did not say" in json.loads(seen.body)["detail"]
+
+
+async def test_who_is_missing_is_said_beside_the_rows() -> None:
+    async with serving(*two(), lister("c", Unreachable("c", "", "it is down"))) as site:
+        seen = await asked(site, IA)
+
+    assert seen.status == 200
+    assert seen.headers["Memento-Sources"] == 'partial;asked=3;failed=1;missing="c"'
+    assert seen.headers["Cache-Control"] == "no-cache"
+
+
+async def test_rows_that_break_off_end_abnormally() -> None:
+    broken = (captures("a", range(3_000)), captures("a", [3_001]), Unreachable("a", "", "cut"))
+
+    async with serving(lister("a", *broken)) as site:
+        try:
+            seen = await asked(site, IA)
+        except ConnectionResetError:
+            return
+
+    with pytest.raises(ValueError, match="base 16"):
+        body(seen.body)
+
+
+async def test_the_last_rows_of_a_list_that_broke_off_are_called_partial() -> None:
+    broken = (captures("a", range(3_000)), captures("a", [3_001]), Unreachable("a", "", "cut"))
+
+    async with serving(lister("a", *broken)) as site:
+        seen = await asked(site, IA, ("limit", "-1"))
+
+    assert seen.headers["Memento-Sources"] == 'partial;asked=1;failed=1;missing="a"'
+    assert at(3_001) in text(seen)
+
+
+async def test_a_limit_lets_go_of_the_archives() -> None:
+    long = lister("a", *(captures("a", range(i, i + 500)) for i in range(0, 10**5, 500)))
+
+    async with serving(long) as site:
+        seen = await asked(site, IA, ("limit", "3"))
+
+        assert len(text(seen).splitlines()) == 3
+        assert long.listing.closed
+        assert long.listing.pulled < 5
+
+
+async def test_head_lets_go_of_the_archives() -> None:
+    long = lister("a", *(captures("a", range(i, i + 500)) for i in range(0, 10**5, 500)))
+
+    async with serving(long) as site:
+        seen = await asked(site, IA, method="HEAD")
+
+        assert (seen.status, seen.body) == (200, b"")
+        assert long.listing.closed
+        assert long.listing.pulled < 5
+
+
+async def test_resume_keys_lead_through_the_list() -> None:
+    rows: list[str] = []
+    key = ""
+
+    async with serving(lister("a", captures("a", range(25)))) as site:
+        while True:
+            resume = [("resumeKey", key)] if key else []
+            seen = await asked(site, IA, ("limit", "10"), ("showResumeKey", "true"), *resume)
+            page, _, key = text(seen).partition("\n\n")
+            rows += page.splitlines()
+            key = key.strip()
+            if not key:
+                break
+
+    assert [row.split(" ")[1] for row in rows] == [at(second) for second in range(25)]
+
+
+async def test_a_resume_key_in_json_follows_an_empty_row() -> None:
+    async with serving(*two()) as site:
+        wanted = (("limit", "1"), ("showResumeKey", "true"), ("output", "json"))
+        told = json.loads(text(await asked(site, IA, *wanted, ("fl", "timestamp"))))
+        again = await asked(site, IA, ("resumeKey", told[-1][0]), ("fl", "timestamp"))
+
+    assert told[:3] == [["timestamp"], [at(1)], []]
+    assert text(again).split() == [at(2), at(3)]
+
+
+async def test_pages_end() -> None:
+    async with serving(*two()) as site:
+        count = await asked(site, IA, ("showNumPages", "true"))
+        first = await asked(site, IA, ("page", "0"), ("output", "json"))
+        second = await asked(site, IA, ("page", "1"), ("output", "json"))
+        blocks = await asked(site, "/cdx", ("showNumPages", "true"))
+        behind = await asked(site, "/cdx", ("page", "1"))
+
+    assert count.body == b"1\n"
+    assert len(json.loads(text(first))) == 4
+    assert (second.status, second.body) == (200, b"")
+    assert json.loads(blocks.body)["blocks"] == 1
+    assert behind.status == 400
+
+
+@pytest.mark.parametrize(
+    ("output", "content_type"),
+    [("json", "text/x-ndjson"), ("cdxj", "text/x-cdxj"), ("", "text/x-cdxj")],
+)
+async def test_pywb_is_spoken(output: str, content_type: str) -> None:
+    async with serving(*two()) as site:
+        seen = await asked(site, "/cdx", ("output", output), ("filter", "=status:200"))
+
+    (line,) = text(seen).splitlines()
+    told = json.loads(line[line.index("{") :])
+    assert seen.headers["Content-Type"] == content_type
+    assert told["url"] == ORIGINAL
+    assert (told["mime"], told["status"], told["digest"]) == ("text/html", "200", "AAA")
+    assert told["source"] == "b"
+    assert told["memento"] == capture("b", 2).uri
+
+
+async def test_pywb_asks_for_the_closest_this_way() -> None:
+    async with serving(*two()) as site:
+        near = await asked(
+            site, "/cdx", ("closest", at(3)), ("sort", "closest"), ("limit", "100")
+        )
+        every = await asked(site, "/cdx", ("closest", ""), ("sort", "closest"))
+
+    assert [line.split(" ")[1] for line in text(near).splitlines()] == [at(3), at(2), at(1)]
+    assert [line.split(" ")[1] for line in text(every).splitlines()] == [at(1), at(2), at(3)]
+
+
+@pytest.mark.parametrize("path", [IA, "/cdx"])
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("", 400),
+        ("?", 400),
+        ("?url=", 400),
+        ("?url=http://x/&matchType=host", 400),
+        ("?url=ftp://x/", 422),
+        ("?url=nonsense", 400),
+        ("?url=http://x/&filter=~original:(a", 400),
+    ],
+)
+async def test_what_cannot_be_obeyed_is_a_problem(path: str, target: str, status: int) -> None:
+    async with serving(*two()) as site:
+        seen = await site.ask(path + target)
+
+    assert seen.status == status
+    assert seen.headers["Content-Type"] == "application/problem+json"
+
+
+async def test_a_url_without_its_scheme_is_understood() -> None:
+    archive = lister("a", captures("a", [1]))
+
+    async with serving(archive) as site:
+        await site.ask(f"{IA}?url=example.org/a%3Fb%3Dc%26d+e")
+
+    assert archive.originals == ["http://example.org/a?b=c&d+e"]
+
+
+async def test_only_if_cached_asks_nobody() -> None:
+    async with serving(*two()) as site:
+        seen = await site.ask(f"{IA}?url={ORIGINAL}", ("Cache-Control", "only-if-cached"))
+
+    assert seen.status == 504
+    assert json.loads(seen.body)["type"].endswith("/not-cached")
+
+
+async def test_clients_may_choose_archives() -> None:
+    async with serving(*two()) as site:
+        seen = await site.ask(f"{IA}?url={ORIGINAL}", ("Prefer", "archives=b"))
+
+    assert seen.headers["Preference-Applied"] == "archives=b"
+    assert len(text(seen).splitlines()) == 1

@@ -1,0 +1,66 @@
+"""Whether to send requests here, told honestly."""
+
+import json
+
+import pytest
+from multidict import CIMultiDict
+from prometheus_client import CollectorRegistry
+
+from archives.registry import Registry
+from tests.scenario import entry
+from timegate.endpoints.operations import Condition, Operations
+from timegate.responses.model import ClientRequest, Response
+
+
+async def readiness(condition: Condition, trouble: str | None = None) -> Response:
+    operations = Operations(
+        Registry([entry("well"), entry("dead")]),
+        lambda name: {"breaker": "open" if name == "dead" else "closed"},
+        lambda: trouble,
+        CollectorRegistry,
+        None,
+        lambda: condition,
+    )
+    return await operations.readiness(ClientRequest("GET", "", CIMultiDict()))
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        (Condition(), 200),
+        (Condition(overloaded=True), 503),
+        (Condition(draining=True), 503),
+        (Condition(reload="not taken over: /etc/t.toml: listen.prot: unknown"), 200),
+    ],
+)
+async def test_it_is_ready_unless_full_or_leaving(condition: Condition, status: int) -> None:
+    answer = await readiness(condition)
+
+    assert answer.status == status
+    assert json.loads(answer.body)["ready"] is (status == 200)
+
+
+async def test_that_lists_are_refused_is_said_and_no_reason_to_be_down() -> None:
+    full, fine = await readiness(Condition(lists_full=True)), await readiness(Condition())
+
+    assert (full.status, json.loads(full.body)["lists"]) == (200, "full")
+    assert json.loads(fine.body)["lists"] == "ok"
+
+
+async def test_archives_and_cache_in_trouble_are_said_and_no_reason_to_be_down() -> None:
+    answer = await readiness(Condition(), "reading: no space left")
+
+    told = json.loads(answer.body)
+    assert answer.status == 200
+    assert told["archives"] == {"asked": 2, "resting": ["dead"]}
+    assert told["cache"] == "in trouble, see the log"
+
+
+async def test_names_of_files_and_hosts_are_not_for_everybody() -> None:
+    wrong = Condition(reload="not taken over: /etc/t.toml: listen.prot: unknown")
+
+    answer = await readiness(wrong, "redis.inside:6379: connection refused")
+
+    assert b"/etc" not in answer.body
+    assert b"redis.inside" not in answer.body
+    assert json.loads(answer.body)["configuration"] == "not taken over, see the log"

@@ -1,0 +1,68 @@
+"""`/monitor`: who watches sees what archives answer, and nothing else."""
+
+import asyncio
+import json
+
+from archives.errors import Unreachable
+from archives.model import Closest, Memento
+from timegate.endpoints.operations import Monitor
+from timegate.resolution.model import Attempt
+from timegate.responses.model import ClientRequest, Response, StreamingResponse
+
+URL = "http://example.org/secret"
+FOUND = Closest(Memento("20160101000000", "http://a/m", URL, "a"), "timegate")
+
+
+async def watching(monitor: Monitor) -> StreamingResponse:
+    stream = await monitor(ClientRequest("GET", "", {}))
+    assert isinstance(stream, StreamingResponse)
+    assert await anext(stream.chunks) == b": watching\n\n"
+    return stream
+
+
+async def test_what_archives_answer_is_told_without_urls() -> None:
+    monitor = Monitor()
+    stream = await watching(monitor)
+
+    monitor.observe(Attempt("a", FOUND, 0.25, URL))
+    monitor.observe(Attempt("b", None, 0.5, URL))
+    monitor.observe(Attempt("c", Unreachable("c", URL, "down"), 1.0, URL))
+    events = [await anext(stream.chunks) for _ in range(3)]
+    await stream.chunks.aclose()
+
+    told = [json.loads(event.decode().partition("data: ")[2]) for event in events]
+    assert told[0] == {"archive": "a", "outcome": "found", "milliseconds": 250}
+    assert [one["outcome"] for one in told] == ["found", "absent", "unknown"]
+    assert b"secret" not in b"".join(events)
+
+
+async def test_silence_is_filled_so_that_proxies_keep_the_connection() -> None:
+    stream = await watching(Monitor(heartbeat=0.01))
+
+    assert await anext(stream.chunks) == b": nothing happens\n\n"
+    await stream.chunks.aclose()
+
+
+async def test_who_is_slow_misses_some_and_holds_up_nobody() -> None:
+    monitor = Monitor()
+    stream = await watching(monitor)
+    reading = asyncio.ensure_future(anext(stream.chunks))  # noqa: TID251 -- the test is the client
+    await asyncio.sleep(0)
+
+    for _ in range(1_000):
+        monitor.observe(Attempt("a", None, 0.1, URL))
+
+    assert b"absent" in await reading
+    await stream.chunks.aclose()
+
+
+async def test_only_so_many_may_watch() -> None:
+    monitor = Monitor()
+    streams = [await watching(monitor) for _ in range(16)]
+
+    refused = await monitor(ClientRequest("GET", "", {}))
+
+    assert isinstance(refused, Response)
+    assert refused.status == 503
+    for stream in streams:
+        await stream.chunks.aclose()

@@ -1,0 +1,316 @@
+"""`/resolve/` and `/{identifier}`: every notation, as redirect, report or page."""
+
+import json
+
+import pytest
+
+from archives.model import ArchiveEntry
+from tests.scenario import LIMITS, FakeArchive
+from tests.timegate.endpoints.served import serving
+from timegate.endpoints.resolve import Resolve
+from timegate.resolution.model import Preferences
+
+EXACT = "20160122112029"
+LATER = "20160125112029"
+URL = "http://example.org/"
+PWID = f"urn:pwid:a.example:2016-01-22T11:20:29Z:page:{URL}"
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        PWID,
+        f"pwid:a.example:2016-01-22_11.20.29Z:page:{URL}",
+        f"duri:2016-01-22T11:20:29Z:{URL}",
+        f"duri:2016:{URL}",
+        f"https://a.host/{EXACT}/{URL}",
+        URL,
+        PWID.replace(":", "%3A").replace("/", "%2F"),
+    ],
+)
+async def test_every_notation_leads_to_the_copy(identifier: str) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        below = await site.ask(f"/resolve/{identifier}")
+        at_root = await site.ask(f"/{identifier}")
+
+    assert below.status == at_root.status == 302
+    assert below.headers["Location"] == at_root.headers["Location"] == f"http://a/{EXACT}/{URL}"
+    assert "accept-datetime" not in below.headers["Vary"]
+    assert "Memento-Datetime" not in below.headers
+
+
+async def test_the_named_archive_is_asked_alone() -> None:
+    other = FakeArchive("b", 0.0, (EXACT,))
+    async with serving(FakeArchive("a", 0.0, (EXACT,)), other) as site:
+        await site.ask(f"/resolve/{PWID}")
+
+    assert other.asked == []
+
+
+@pytest.mark.parametrize("how", [("?as=json", ()), ("", (("Accept", "application/json"),))])
+async def test_the_report_says_it_all(how: tuple[str, tuple[tuple[str, str], ...]]) -> None:
+    parameters, headers = how
+    async with serving(FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", error=True)) as site:
+        seen = await site.ask(f"/resolve/{PWID}{parameters}", *headers)
+
+    report = json.loads(seen.body)
+    assert seen.status == 200
+    assert report["identifier"] == PWID
+    assert report["match"]["value"] == "approximate"
+    assert report["time"]["delta"] == 3 * 86_400
+    assert report["memento"]["datetime"] == "2016-01-25T11:20:29Z"
+    assert report["cite"]["pwid"] == f"urn:pwid:a.example:2016-01-25T11:20:29Z:page:{URL}"
+    assert {(a["archive"], a["outcome"]) for a in report["attempts"]} == {
+        ("a", "found"),
+        ("b", "unknown"),
+    }
+
+
+async def test_a_browser_is_told_first_what_differs() -> None:
+    browser = ("Accept", "text/html,application/xhtml+xml")
+    async with serving(FakeArchive("a", 0.0, (EXACT, LATER))) as site:
+        good = await site.ask(f"/resolve/{PWID}", browser)
+        worse = await site.ask(f"/resolve/{PWID.replace('11:20:29', '11:20:30')}", browser)
+        forced = await site.ask(
+            f"/resolve/{PWID.replace('11:20:29', '11:20:30')}?as=redirect", browser
+        )
+
+    assert good.status == forced.status == 302
+    assert worse.status == 200
+    assert worse.headers["Content-Type"].startswith("text/html")
+    assert worse.headers["Content-Security-Policy"].startswith("default-src 'self';")
+    assert f'href="http://a/{EXACT}/{URL}"'.encode() in worse.body
+
+
+async def test_the_page_shows_hostile_text_as_text() -> None:
+    hostile = "http://example.org/%3Cscript%3Ealert(1)%3C/script%3E?'onload=x"
+    async with serving(FakeArchive("a", 0.0, (LATER,), holds=hostile)) as site:
+        seen = await site.ask(f"/resolve/duri:2010:{hostile}?as=html")
+
+    assert seen.status == 200
+    assert b"<script>" not in seen.body
+    assert b"'onload" not in seen.body
+
+
+async def test_a_thing_is_answered_with_303_to_its_document() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(f"/resolve/tdb:2016:{URL}")
+
+    assert seen.status == 303
+    assert seen.headers["Location"] == f"https://gate.example/resolve/duri:2016:{URL}"
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "kind"),
+    [
+        ("/resolve/urn:pwid:a.example:2016-02-30Z:page:http://x.org/", 400, "bad-identifier"),
+        ("/resolve/duri:2016:mailto:a@b.c", 422, "not-negotiable"),
+        ("/resolve/pdi://a.us/1997/09/01/1.text.1", 404, "unknown-archive"),
+        (f"/resolve/{PWID}?precision=very", 400, "bad-parameter"),
+        (f"/resolve/{PWID}?wait=0", 400, "bad-parameter"),
+        (f"/resolve/{PWID}?as=xml", 400, "bad-parameter"),
+        (f"/resolve/{PWID}?precision=any&precision=exact", 400, "bad-parameter"),
+        (f"/resolve/{PWID}?archives=nope", 400, "bad-parameter"),
+        ("/nothing-here", 400, "bad-identifier"),
+    ],
+)
+async def test_what_is_wrong_has_its_status_and_kind(
+    target: str, status: int, kind: str
+) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(target)
+
+    problem = json.loads(seen.body)
+    assert (seen.status, problem["type"].rpartition("/")[2]) == (status, kind)
+    assert problem["detail"]
+
+
+async def test_strict_handling_refuses_what_would_be_repaired() -> None:
+    repaired = PWID.replace("Z:page", ":page")
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        lenient = await site.ask(f"/resolve/{repaired}")
+        strict = await site.ask(f"/resolve/{repaired}", ("Prefer", "handling=strict"))
+
+    assert lenient.status == 302
+    assert 'diag="missing-zone"' in lenient.headers["Memento-Precision"]
+    assert strict.status == 400
+
+
+async def test_an_unknown_archive_is_answered_by_others_or_refused_if_only_it_will_do() -> None:
+    stranger = PWID.replace("a.example", "nowhere.example")
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        other = await site.ask(f"/resolve/{stranger}")
+        refused = await site.ask(f"/resolve/{stranger}?precision=archive")
+
+    assert "match=substitute" in other.headers["Memento-Precision"]
+    assert refused.status == 404
+
+
+async def test_a_restricted_archive_is_named_with_whom_to_ask() -> None:
+    closed = ArchiveEntry(
+        id="closed",
+        name="The Closed Archive",
+        kind="none",
+        use=False,
+        because="on site",
+        access="onsite-only",
+        limits=LIMITS,
+        access_note="reading room",
+        pwid=("closed.example",),
+        hosts=("closed.host",),
+    )
+    async with serving(FakeArchive("a", 0.0), extra=(closed,)) as site:
+        seen = await site.ask(f"/resolve/{PWID.replace('a.example', 'closed.example')}")
+
+    problem = json.loads(seen.body)
+    assert seen.status == 404
+    assert problem["type"].endswith("/restricted-archive")
+    assert "reading room" in problem["detail"]
+    assert problem["detail"].endswith("; no other archive has a copy")
+    assert '<https://closed.host/>; rel="help"' in seen.headers["Link"]
+
+
+async def test_nothing_is_said_of_archives_that_were_not_asked() -> None:
+    closed = ArchiveEntry(
+        id="closed",
+        name="The Closed Archive",
+        kind="none",
+        use=False,
+        because="on site",
+        access="onsite-only",
+        limits=LIMITS,
+        pwid=("closed.example",),
+    )
+    reference = PWID.replace("a.example", "closed.example")
+    async with serving(FakeArchive("a", 0.0, (EXACT,)), extra=(closed,)) as site:
+        seen = await site.ask(f"/resolve/{reference}?precision=archive")
+
+    assert json.loads(seen.body)["detail"].endswith("; no other archive was asked")
+    assert '<https://closed.example/>; rel="help"' in seen.headers["Link"]
+    assert "sources=partial;asked=0" in seen.headers["Memento-Precision"]
+
+
+async def test_a_404_tells_that_the_archive_which_is_named_was_not_among_those_asked() -> None:
+    async with serving(FakeArchive("a", 0.0), FakeArchive("b", 0.0)) as site:
+        spared = await site.ask(f"/resolve/{PWID}?exclude=a")
+        unknown = await site.ask(f"/resolve/{PWID.replace('a.example', 'gone.example')}")
+        asked = await site.ask(f"/resolve/{PWID}")
+
+    details = [json.loads(seen.body)["detail"] for seen in (spared, unknown, asked)]
+    assert details[0].endswith("; a, which is named, was not asked")
+    assert details[1].endswith("; nobody here knows the archive that is named, gone.example")
+    assert "named" not in details[2]
+
+
+async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:
+    body = f'{PWID}\n"duri:2016:{URL}"\n{{"identifier": "nonsense"}}\n\n'.encode()
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask("/resolve", method="POST", body=body)
+
+    text = seen.body.replace(b"\r\n", b"\n").decode()
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    assert seen.headers["Content-Type"] == "application/x-ndjson"
+    assert {line["input"]: line["status"] for line in lines} == {
+        PWID: 200,
+        f"duri:2016:{URL}": 200,
+        "nonsense": 400,
+    }
+
+
+class Failing(Resolve):
+    """A `Resolve` that fails at some identifiers, unforeseen."""
+
+    async def line(self, text: str, policy: Preferences) -> bytes:
+        if "broken" in text:
+            raise OverflowError("http://secret.example/")
+        return await super().line(text, policy)
+
+
+async def test_a_line_that_raises_costs_its_row_and_no_other() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,)), resolving=Failing) as site:
+        body = f"http://broken.example/\n{URL}\n".encode()
+        seen = await site.ask("/resolve", method="POST", body=body)
+
+    lines = [json.loads(line) for line in seen.body.splitlines() if line.startswith(b"{")]
+    told = {line["input"]: line for line in lines}
+    assert {text: line["status"] for text, line in told.items()} == {
+        "http://broken.example/": 500,
+        URL: 200,
+    }
+    assert "internal error" in told["http://broken.example/"]["detail"]
+    assert b"secret" not in seen.body
+    assert seen.body.endswith(b"0\r\n\r\n")
+
+
+async def test_too_many_at_once_are_refused() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        lines = await site.ask("/resolve", method="POST", body=b"x\n" * 1001)
+        wrong = await site.ask("/resolve?wait=0", method="POST", body=b"x\n")
+
+    assert lines.status == 413
+    assert wrong.status == 400
+
+
+async def test_a_lost_copy_is_not_recommended_if_the_client_wants_it_checked() -> None:
+    lost = FakeArchive("a", 0.0, (EXACT,), lost=True)
+    async with serving(lost, FakeArchive("b", 0.0, (LATER,))) as site:
+        believed = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}")
+        checked = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}?verify=head")
+        wished = await site.ask(
+            f"/resolve/duri:2016-01-22T11:20:29Z:{URL}", ("Prefer", "verify=head")
+        )
+
+    assert believed.headers["Location"].startswith("http://a/")
+    assert checked.headers["Location"].startswith("http://b/")
+    assert wished.headers["Location"].startswith("http://b/")
+    assert "sources=partial" in checked.headers["Memento-Precision"]
+
+
+async def test_a_query_of_the_urls_own_stays_with_it_before_ours() -> None:
+    async with serving(FakeArchive("a")) as site:
+        seen = await site.ask(f"/resolve/{URL}?as=xml?as=redirect")
+
+    assert seen.headers["Link"].startswith(f'<{URL}?as=xml>; rel="original"')
+
+
+async def test_a_better_copy_may_exist_while_an_archive_is_silent() -> None:
+    archives = FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.0, error=True)
+    async with serving(*archives) as site:
+        seen = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}?precision=exact")
+
+    told = json.loads(seen.body)
+    assert seen.status == 504
+    assert told["type"].endswith("/upstream-incomplete")
+    assert told["detail"].startswith("the best copy so far is ")
+    assert told["alternatives"][0]["archive"] == "a"
+    assert sorted(each["outcome"] for each in told["archives"]) == ["found", "unknown"]
+    assert seen.headers["Cache-Control"] == "no-store"
+    assert seen.headers["Retry-After"]
+
+
+async def test_nobody_is_asked_for_the_copy_of_an_archive_that_nobody_knows() -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    unknown = PWID.replace("a.example", "nowhere.example")
+    async with serving(archive) as site:
+        seen = await site.ask(f"/resolve/{unknown}?precision=archive")
+
+    assert seen.status == 404
+    assert json.loads(seen.body)["type"].endswith("/unknown-archive")
+    assert archive.asked == []
+
+
+async def test_a_list_may_be_given_in_several_parameters() -> None:
+    asked = f"/resolve/duri:2016:{URL}?exclude=a&exclude=b"
+    archives = FakeArchive("a", 0.0, (EXACT,)), FakeArchive("b", 0.0, (EXACT,))
+    async with serving(*archives, FakeArchive("c", 0.0, (LATER,))) as site:
+        seen = await site.ask(asked)
+
+    assert seen.headers["Location"].startswith("http://c/")
+
+
+async def test_a_copy_on_the_other_side_is_not_denied() -> None:
+    async with serving(FakeArchive("a", 0.0, (LATER,))) as site:
+        seen = await site.ask(f"/resolve/duri:2016-01-22:{URL}?direction=before")
+
+    assert seen.status == 404
+    assert "has none before the time asked for" in json.loads(seen.body)["detail"]

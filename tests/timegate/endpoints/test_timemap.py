@@ -1,0 +1,328 @@
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from archives.errors import Refused, Unreachable
+from archives.model import Memento
+from tests.scenario import FakeArchive, World
+from tests.timegate.endpoints.served import QUICK, Site, entries
+from tests.timegate.timemaps.capture_lists import (
+    ORIGINAL,
+    FakeShelf,
+    Listing,
+    capture,
+    captures,
+)
+from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.endpoints.timemap import TimeMapEndpoint
+from timegate.responses.answers import Answers
+from timegate.server.listener import listening
+from timegate.server.middleware import Dispatch
+from timegate.timemaps import ArchiveLists
+
+
+@dataclass
+class Lister(FakeArchive):
+    """An archive that lists what its script says."""
+
+    listing: Listing = field(default_factory=Listing)
+    originals: list[str] = field(default_factory=list)
+
+    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        self.originals.append(original)
+        return self.listing()
+
+
+def lister(name: str, *script: Sequence[Memento] | float | Exception) -> Lister:
+    return Lister(name, listing=Listing(*script))
+
+
+@asynccontextmanager
+async def serving(*archives: Lister, shelf: FakeShelf | None = None) -> AsyncIterator[Site]:
+    world = World(*archives)
+    registry = entries(world)
+    lists = ArchiveLists(world.archives, shelf or FakeShelf())
+    timemap = TimeMapEndpoint(
+        lists, world.route, registry, lambda: "https://gate.example", QUICK
+    )
+    resolve = Resolve(Answers(world.resolver, registry, ""), registry)
+    dispatch = Dispatch({}, {"/timemap/": timemap}, resolve, BatchResolve(resolve))
+    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+        yield Site(port, world)
+
+
+def body(octets: bytes) -> str:
+    """Return the content of a body in chunks; raises ValueError where it has no end."""
+    text = b""
+    while True:
+        size, _, octets = octets.partition(b"\r\n")
+        length = int(size, 16)
+        if length == 0:
+            return text.decode()
+        text, octets = text + octets[:length], octets[length + 2 :]
+
+
+A = lister("a", captures("a", [1, 3]))
+B = lister("b", captures("b", [2]))
+
+
+@pytest.mark.parametrize(
+    ("name", "content_type"),
+    [
+        ("link", "application/link-format"),
+        ("json", "application/json"),
+        ("cdxj", "application/cdxj+ors"),
+    ],
+)
+async def test_a_timemap_lists_what_all_archives_hold(name: str, content_type: str) -> None:
+    async with serving(A, B) as site:
+        seen = await site.ask(f"/timemap/{name}/{ORIGINAL}")
+
+    assert seen.status == 200
+    assert seen.headers["Content-Type"] == content_type
+    assert seen.headers["X-Memento-Count"] == "3"
+    assert seen.headers["Memento-Sources"] == "complete;asked=2;failed=0"
+    assert seen.headers["Vary"] == "accept, prefer"
+    assert 'rel="timemap"' in seen.headers["Link"]
+    assert 'original"' not in seen.headers["Link"]
+    text = body(seen.body)
+    places = [text.index(m.uri) for m in (capture("a", 1), capture("b", 2), capture("a", 3))]
+    assert places == sorted(places)
+
+
+async def test_links_lead_to_ourselves_wherever_the_client_believes_us_to_be() -> None:
+    async with serving(A) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("X-Forwarded-Host", "evil.example"))
+
+    assert "<https://gate.example/timegate/http://example.org/>" in body(seen.body)
+
+
+async def test_head_gives_the_headers_and_lets_go_of_the_archives() -> None:
+    long = lister("a", *(captures("a", range(i, i + 500)) for i in range(0, 10**5, 500)))
+
+    async with serving(long) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}", method="HEAD")
+
+        assert seen.status == 200
+        assert seen.body == b""
+        assert "X-Memento-Count" not in seen.headers
+        assert long.listing.closed
+        assert long.listing.pulled < 5
+
+
+async def test_head_gives_the_count_where_it_is_known() -> None:
+    async with serving(A, B) as site:
+        seen = await site.ask(f"/timemap/json/{ORIGINAL}", method="HEAD")
+
+    assert seen.headers["X-Memento-Count"] == "3"
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        "urn:pwid:a.example:2016-01-22T11:20:29Z:page:http://example.org/",
+        "duri:2012:http://example.org/",
+        "http%3A%2F%2Fexample.org%2F",
+        "https://a.host/20160122112029/http://example.org/",
+    ],
+)
+async def test_the_timemap_of_an_identifier_is_that_of_its_item(identifier: str) -> None:
+    archive = lister("a", captures("a", [1]))
+
+    async with serving(archive) as site:
+        seen = await site.ask(f"/timemap/link/{identifier}")
+
+    assert seen.status == 200
+    assert archive.originals == [ORIGINAL]
+    assert body(seen.body).startswith(f'<{ORIGINAL}>; rel="original"')
+
+
+async def test_the_query_of_a_url_is_its_own() -> None:
+    archive = lister("a", captures("a", [1]))
+
+    async with serving(archive) as site:
+        await site.ask("/timemap/link/http://example.org/?archives=b&x=%2F")
+
+    assert archive.originals == ["http://example.org/?archives=b&x=%2F"]
+
+
+async def test_accept_datetime_is_ignored() -> None:
+    async with serving(A) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("Accept-Datetime", "no date"))
+
+    assert seen.status == 200
+
+
+@pytest.mark.parametrize(
+    ("accept", "content_type"),
+    [
+        ("application/linkset+json", "application/linkset+json"),
+        ("application/link-format;q=0.5, application/linkset+json", "application/linkset+json"),
+        ("application/linkset+json;q=0.5, application/link-format", "application/link-format"),
+        ("application/linkset+json;q=0", "application/link-format"),
+        ("application/linkset+json;q=inf", "application/link-format"),
+        ("application/linkset+json;q=1e9", "application/link-format"),
+        ("*/*", "application/link-format"),
+        ("", "application/link-format"),
+    ],
+)
+async def test_a_linkset_is_sent_to_who_prefers_it(accept: str, content_type: str) -> None:
+    async with serving(A) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("Accept", accept))
+
+    assert seen.headers["Content-Type"] == content_type
+
+
+@pytest.mark.parametrize("target", ["/timemap/xml/http://x/", "/timemap/link/", "/timemap/"])
+async def test_another_format_is_answered_with_those_that_there_are(target: str) -> None:
+    async with serving(A) as site:
+        seen = await site.ask(target)
+
+    assert seen.status == 404
+    assert json.loads(seen.body)["formats"] == ["link", "json", "cdxj"]
+
+
+@pytest.mark.parametrize(
+    ("target", "status"), [("urn:pwid:a:2016-99:page:http://x/", 400), ("ftp://x/", 422)]
+)
+async def test_what_cannot_be_read_is_refused(target: str, status: int) -> None:
+    async with serving(A) as site:
+        seen = await site.ask(f"/timemap/link/{target}")
+
+    assert seen.status == status
+    assert seen.headers["Content-Type"] == "application/problem+json"
+
+
+# Nothing, or not all
+
+
+async def test_where_all_archives_have_nothing_it_is_not_found() -> None:
+    async with serving(lister("a"), lister("b")) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}")
+
+    assert seen.status == 404
+    assert seen.headers["X-Memento-Count"] == "0"
+    assert json.loads(seen.body)["type"].endswith("/no-memento")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "status"),
+    [
+        (Unreachable("b", "", "it is down"), 504),
+        (Refused("b", "", 403, None), 502),
+        (60.0, 504),
+    ],
+)
+async def test_where_somebody_did_not_say_nothing_is_not_the_answer(
+    trouble: Exception | float, status: int
+) -> None:
+    async with serving(lister("a"), lister("b", trouble)) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}")
+
+    assert seen.status == status
+    assert "X-Memento-Count" not in seen.headers
+    assert seen.headers["Memento-Sources"] == 'partial;asked=2;failed=1;missing="b"'
+    assert "b did not say" in json.loads(seen.body)["detail"]
+
+
+async def test_who_is_missing_at_the_first_byte_is_said_in_the_header() -> None:
+    down = lister("b", Unreachable("b", "", "it is down"))
+
+    async with serving(A, down, lister("c", 60.0)) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}")
+
+    assert seen.status == 200
+    assert seen.headers["Memento-Sources"] == 'partial;asked=3;failed=2;missing="b c"'
+    assert seen.headers["Cache-Control"] == "no-cache"
+    assert body(seen.body).count("memento") == 2
+
+
+BREAKS = (captures("a", range(3_000)), captures("a", [3_001]), Unreachable("a", "", "cut"))
+
+
+async def test_a_list_that_breaks_off_after_the_first_byte_ends_abnormally() -> None:
+    async with serving(lister("a", *BREAKS)) as site:
+        try:
+            seen = await site.ask(f"/timemap/link/{ORIGINAL}")
+        except ConnectionResetError:
+            return
+
+    with pytest.raises(ValueError, match="base 16"):
+        body(seen.body)
+
+
+async def test_json_that_is_not_whole_says_so_at_its_end() -> None:
+    shelf = FakeShelf()
+
+    async with serving(lister("a", *BREAKS), B, shelf=shelf) as site:
+        seen = await site.ask(f"/timemap/json/{ORIGINAL}")
+
+    told = json.loads(body(seen.body))
+    assert told["timegate"]["missing"] == {"a": "cut"}
+    assert "a" not in shelf.kept
+    assert shelf.kept["b"] == captures("b", [2])
+
+
+# What the client wishes
+
+
+async def test_what_is_remembered_is_sent_without_asking() -> None:
+    archive = lister("a", captures("a", [9]))
+
+    async with serving(archive, shelf=FakeShelf(a=captures("a", [1]))) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("Cache-Control", "only-if-cached"))
+
+    assert capture("a", 1).uri in body(seen.body)
+    assert archive.originals == []
+
+
+async def test_only_if_cached_without_a_cached_list_is_a_timeout() -> None:
+    async with serving(A) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("Cache-Control", "only-if-cached"))
+
+    assert seen.status == 504
+    assert json.loads(seen.body)["type"].endswith("/not-cached")
+
+
+async def test_a_client_may_choose_archives() -> None:
+    async with serving(A, B) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("Prefer", "archives=b"))
+
+    assert seen.headers["Preference-Applied"] == "archives=b"
+    assert seen.headers["Memento-Sources"] == "complete;asked=1;failed=0"
+
+
+async def test_a_client_that_reads_slowly_holds_the_archives_back() -> None:
+    batches = 400
+    long = lister(
+        "a", *(captures("a", range(i, i + 500)) for i in range(0, batches * 500, 500))
+    )
+
+    async with serving(long) as site:
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port, limit=1024)
+        writer.write(f"GET /timemap/link/{ORIGINAL} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await reader.readexactly(100)
+        pulled = -1
+        while pulled != long.listing.pulled:
+            pulled = long.listing.pulled
+            for _ in range(200):
+                await asyncio.sleep(0)
+
+        # What fits into the buffers of the kernel has left us: some MB of 28.
+        assert pulled < batches / 2
+        writer.transport.abort()
+
+
+async def test_the_first_page_of_time_travel_has_everything_and_there_is_no_second() -> None:
+    async with serving(A, B) as site:
+        whole = await site.ask(f"/timemap/link/{ORIGINAL}")
+        first = await site.ask(f"/timemap/link/1/{ORIGINAL}")
+        second = await site.ask(f"/timemap/link/2/{ORIGINAL}")
+
+    assert first.status == 200
+    assert body(first.body) == body(whole.body)
+    assert second.status == 404

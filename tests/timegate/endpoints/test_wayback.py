@@ -1,0 +1,252 @@
+"""The addresses of the Wayback Machine, over HTTP."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from archives.registry import Registry
+from tests.scenario import FakeArchive, World
+from tests.timegate.endpoints.served import QUICK, NoLists, Site, entries
+from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.endpoints.timegate import TimeGateEndpoint
+from timegate.endpoints.wayback import Availability, Web
+from timegate.resolution.neighbours import Neighbours
+from timegate.responses.answers import Answers
+from timegate.server.listener import listening
+from timegate.server.middleware import Dispatch
+
+URL = "http://example.org/"
+HERE = "https://gate.example"
+
+
+@asynccontextmanager
+async def serving(*archives: FakeArchive) -> AsyncIterator[Site]:
+    world = World(*archives, deadlines=QUICK)
+    known = [
+        replace(world.archives[name].entry, raw=f"http://{name}/{{time14}}id_/{{uri}}")
+        for name in world.archives
+    ]
+    registry = Registry(known) if known else entries(world)
+    answers = Answers(world.resolver, registry, HERE)
+    resolve = Resolve(answers, registry)
+    timegate = TimeGateEndpoint(answers, Neighbours(world.archives, NoLists(), frozenset()))
+    dispatch = Dispatch(
+        {"/wayback/available": Availability(answers, registry)},
+        {"/web/": Web(answers, timegate)},
+        resolve,
+        BatchResolve(resolve),
+    )
+    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+        yield Site(port, world)
+
+
+def archives() -> tuple[FakeArchive, FakeArchive]:
+    return (
+        FakeArchive("a", 0.0, ("20100101000000", "20160122112029")),
+        FakeArchive("b", 0.0, ("20130601000000",), status=404),
+    )
+
+
+SILENT = FakeArchive("c", 0.0, error=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [
+        ("20160122112029/http://example.org/", "http://a/20160122112029/http://example.org/"),
+        ("2016/http://example.org/", "http://a/20160122112029/http://example.org/"),
+        ("20130602/http://example.org/", "http://b/20130601000000/http://example.org/"),
+        ("2013060/http://example.org/", "http://b/20130601000000/http://example.org/"),
+        (
+            "20160122112029id_/http://example.org/",
+            "http://a/20160122112029id_/http://example.org/",
+        ),
+        ("2010if_/http://example.org/", "http://a/20100101000000/http://example.org/"),
+        ("2/http://example.org/", "http://a/20160122112029/http://example.org/"),
+        ("201/http://example.org/", "http://a/20160122112029/http://example.org/"),
+        ("2013/http:/example.org/", "http://b/20130601000000/http://example.org/"),
+        ("2013/example.org/", "http://b/20130601000000/http://example.org/"),
+        ("2013/http%3A%2F%2Fexample.org%2F", "http://b/20130601000000/http://example.org/"),
+        ("id_/http://example.org/", "http://a/20160122112029id_/http://example.org/"),
+        ("http://example.org/", "http://a/20160122112029/http://example.org/"),
+        ("example.org/", "http://a/20160122112029/http://example.org/"),
+    ],
+)
+async def test_a_stamp_leads_to_the_best_copy_of_all(target: str, location: str) -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/web/{target}")
+
+    assert (seen.status, seen.headers["Location"]) == (302, location)
+    assert "Memento-Precision" in seen.headers
+
+
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [
+        ("*/http://example.org/?a=b", "/timemap/link/http://example.org/?a=b"),
+        ("%2A/http://example.org/", "/timemap/link/http://example.org/"),
+        ("2013*/http://example.org/", "/timemap/link/http://example.org/"),
+        ("2013-2015*/http://example.org/", "/timemap/link/http://example.org/"),
+        ("timemap/link/http://example.org/", "/timemap/link/http://example.org/"),
+        ("timemap/json/http://example.org/?a", "/timemap/json/http://example.org/?a"),
+        ("timemap/cdxj/example.org", "/timemap/cdxj/example.org"),
+        ("timemap/http://example.org/", "/timemap/link/http://example.org/"),
+        ("timemap/cdx?url=example.org", "/cdx/search/cdx?url=example.org"),
+    ],
+)
+async def test_lists_are_elsewhere(target: str, location: str) -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/web/{target}")
+
+        assert site.world.requests() == 0
+    assert (seen.status, seen.headers["Location"]) == (302, HERE + location)
+
+
+async def test_without_a_stamp_the_time_is_negotiated() -> None:
+    wanted = ("Accept-Datetime", "Sat, 01 Jun 2013 00:00:00 GMT")
+
+    async with serving(*archives()) as site:
+        bare = await site.ask(f"/web/{URL}", wanted)
+        dated = await site.ask(f"/web/2010/{URL}", wanted)
+
+    assert bare.headers["Location"].startswith("http://b/2013")
+    assert bare.headers["Vary"] == "accept-datetime, prefer"
+    assert dated.headers["Location"].startswith("http://a/2010")
+    assert dated.headers["Vary"] == "prefer"
+
+
+async def test_the_query_of_a_url_is_its_own() -> None:
+    archive = FakeArchive(
+        "a", 0.0, ("20100101000000",), holds="http://example.org/?a=b&as=json"
+    )
+
+    async with serving(archive) as site:
+        seen = await site.ask("/web/2010/http://example.org/?a=b&as=json")
+
+    assert seen.headers["Location"] == "http://a/20100101000000/http://example.org/?a=b&as=json"
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("2010/http://other.example/", 404),
+        ("2010/", 400),
+        ("", 400),
+        ("20130231/http://example.org/", 400),
+        ("2010/ftp://example.org/", 422),
+        ("timemap/xml/http://example.org/", 404),
+        ("timemap/", 404),
+    ],
+)
+async def test_what_leads_nowhere_is_a_problem(target: str, status: int) -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/web/{target}")
+
+    assert seen.status == status
+    assert seen.headers["Content-Type"] == "application/problem+json"
+
+
+async def test_silence_is_not_absence() -> None:
+    async with serving(SILENT) as site:
+        web = await site.ask(f"/web/2010/{URL}")
+        available = await site.ask(f"/wayback/available?url={URL}")
+
+    assert (web.status, available.status) == (504, 504)
+    assert "c did not say" in json.loads(available.body)["detail"]
+
+
+# Availability
+
+
+@pytest.mark.parametrize(
+    ("query", "archive", "stamp", "status"),
+    [
+        ("", "a", "20160122112029", "200"),
+        ("&timestamp=", "a", "20160122112029", "200"),
+        ("&timestamp=2", "a", "20160122112029", "200"),
+        ("&timestamp=2010", "a", "20100101000000", "200"),
+        ("&timestamp=201306", "b", "20130601000000", "404"),
+        ("&timestamp=20130601000001&x=y", "b", "20130601000000", "404"),
+        ("&timestamp=20130601&closest=either", "b", "20130601000000", "404"),
+    ],
+)
+async def test_the_closest_copy_is_available(
+    query: str, archive: str, stamp: str, status: str
+) -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/wayback/available?url=example.org/{query}")
+
+    assert seen.status == 200
+    assert seen.headers["Content-Type"] == "application/json"
+    assert json.loads(seen.body) == {
+        "archived_snapshots": {
+            "closest": {
+                "available": True,
+                "url": f"http://{archive}/{stamp}/{URL}",
+                "timestamp": stamp,
+                "status": status,
+            }
+        }
+    }
+
+
+async def test_a_status_that_nobody_told_is_not_200() -> None:
+    async with serving(FakeArchive("a", 0.0, ("20100101000000",), status=None)) as site:
+        seen = await site.ask(f"/wayback/available?url={URL}")
+
+    assert json.loads(seen.body)["archived_snapshots"]["closest"]["status"] == "-"
+
+
+async def test_nothing_is_available_if_everybody_says_so() -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask("/wayback/available?url=http://other.example/&callback=f")
+
+    assert seen.status == 200
+    assert seen.body == b'/**/f({"archived_snapshots":{}});'
+
+
+async def test_what_is_only_available_on_the_other_side_is_not_sent() -> None:
+    async with serving(FakeArchive("a", 0.0, ("20100101000000",))) as site:
+        before = await site.ask(f"/wayback/available?url={URL}&timestamp=2015&closest=before")
+        after = await site.ask(f"/wayback/available?url={URL}&timestamp=2015&closest=after")
+
+    assert json.loads(before.body)["archived_snapshots"]["closest"]["timestamp"][:4] == "2010"
+    assert "20100101000000" not in str(json.loads(after.body).get("archived_snapshots"))
+
+
+@pytest.mark.parametrize("name", ["f", "jQuery_1.call$", "a.b.c.d"])
+async def test_a_callback_is_called(name: str) -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/wayback/available?url={URL}&callback={name}")
+
+    assert seen.headers["Content-Type"].startswith("text/javascript")
+    assert seen.headers["X-Content-Type-Options"] == "nosniff"
+    assert seen.body.startswith(f'/**/{name}({{"archived_snapshots":'.encode())
+    assert seen.body.endswith(b");")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "?url=",
+        f"?url={URL}&timestamp=2013-01",
+        f"?url={URL}&timestamp=20130231",
+        f"?url={URL}&timestamp=123456789012345",
+        f"?url={URL}&closest=sideways",
+        f"?url={URL}&callback=alert(1)//",
+        f"?url={URL}&callback=a..b",
+        f"?url={URL}&callback=%3Cscript%3E",
+        f"?url={URL}&callback={'x' * 65}",
+        f"?url={URL}&callback=f%0A",
+    ],
+)
+async def test_what_cannot_be_obeyed_is_refused(query: str) -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/wayback/available{query}")
+
+        assert site.world.requests() == 0
+    assert seen.status == 400

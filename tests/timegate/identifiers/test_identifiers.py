@@ -1,0 +1,96 @@
+"""Every specification vector: what it means, whether it conforms, what was repaired."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from archives.diagnostics import Malformed
+from archives.registry import load_known
+from timegate.identifiers import parse, parse_wrapped
+from timegate.identifiers.model import ParsedIdentifier
+from timegate.responses.problems import status_of_reading, status_of_refusal
+
+VECTORS: list[dict[str, Any]] = json.loads(
+    files("tests").joinpath("data/vectors.json").read_text()
+)["vectors"]
+REGISTRY = load_known()
+REFUSED = [v for v in VECTORS if v["expect"] is None]
+ACCEPTED = [v for v in VECTORS if v["expect"] is not None]
+REPAIRED = [v for v in ACCEPTED if not v["valid"]]
+
+
+def read(vector: dict[str, Any], *, strict: bool = False) -> ParsedIdentifier:
+    reader = parse_wrapped if vector["kind"] == "wrapped-text" else parse
+    return reader(vector["input"], REGISTRY, strict=strict)
+
+
+def by_id(vector: dict[str, Any]) -> str:
+    return str(vector["id"])
+
+
+@pytest.mark.parametrize("vector", ACCEPTED, ids=by_id)
+def test_an_identifier_says_what_the_vector_says(vector: dict[str, Any]) -> None:
+    expected = dict(vector["expect"])
+    fragment = expected.pop("f", None)
+    expected.pop("pdi", None)
+
+    reading = read(vector)
+
+    identifier, time = reading.identifier, reading.identifier.time
+    assert {
+        "scheme": reading.scheme,
+        "archive": identifier.archive,
+        "time": {
+            "start": time.start if time else None,
+            "end": time.end if time else None,
+            "granularity": identifier.granularity,
+        },
+        "precision": identifier.precision,
+        "item": identifier.item,
+        "canonical": identifier.canonical,
+    } == expected
+    assert reading.fragment == fragment
+    assert reading.conforming == vector["valid"]
+    assert sorted({d.token for d in reading.diagnostics}) == sorted(
+        vector.get("diagnostics", [])
+    )
+    assert status_of_reading(reading) == vector.get("status")
+
+
+@pytest.mark.parametrize("vector", REFUSED, ids=by_id)
+def test_a_refusal_has_its_status_and_a_place_in_the_text(vector: dict[str, Any]) -> None:
+    with pytest.raises(Malformed) as caught:
+        read(vector)
+
+    assert status_of_refusal(caught.value) == vector["status"]
+    assert 0 <= caught.value.position <= len(vector["input"])
+    assert caught.value.why
+
+
+@pytest.mark.parametrize("vector", REPAIRED, ids=by_id)
+def test_a_strict_reader_refuses_what_a_lenient_one_repairs(vector: dict[str, Any]) -> None:
+    with pytest.raises(Malformed) as caught:
+        read(vector, strict=True)
+
+    assert caught.value.code in vector["diagnostics"]
+
+
+@pytest.mark.parametrize("vector", [v for v in ACCEPTED if v["valid"]], ids=by_id)
+def test_a_strict_reader_takes_what_conforms(vector: dict[str, Any]) -> None:
+    assert read(vector, strict=True).identifier == read(vector).identifier
+
+
+@pytest.mark.parametrize("vector", ACCEPTED, ids=by_id)
+def test_a_canonical_form_is_a_fixed_point(vector: dict[str, Any]) -> None:
+    identifier = read(vector).identifier
+    if identifier.canonical is None:
+        assert vector["kind"] == "archive-url"
+        return
+
+    again = parse(identifier.canonical).identifier
+
+    assert again.canonical == identifier.canonical
+    assert again == identifier
+    assert hash(again) == hash(identifier)

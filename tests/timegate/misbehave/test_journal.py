@@ -1,0 +1,166 @@
+"""Which faults a request meets: its own wish, the archive's, or what chance draws."""
+
+import pytest
+
+from timegate.misbehave import FAULTS, Archive, Manner
+from timegate.misbehave.archive import Told
+from timegate.misbehave.journal import HEADER, Chance, faults_named, is_of_requests
+from timegate.misbehave.wire import WholeAnswer, WireRequest
+
+PAGE = "http://example.org/"
+TIMEGATE = f"/timegate/{PAGE}"
+SMALL = Manner(delay=0.0, interval=0.001, bulk=20_000, bomb=100_000)
+
+
+def an_archive(fault: str = "none", tell: Told | None = None) -> Archive:
+    archive = Archive(fault=fault, manner=SMALL)
+    archive.url = "http://127.0.0.1:1"
+    archive.tell = tell
+    return archive
+
+
+def reply(archive: Archive, target: str = TIMEGATE, prefer: str = "") -> WholeAnswer:
+    headers = (("prefer", prefer),) if prefer else ()
+    answer = archive.reply(WireRequest("GET", target, headers))
+    assert isinstance(answer, WholeAnswer)
+    return answer
+
+
+@pytest.mark.parametrize(
+    "prefer",
+    [
+        "misbehave=redirect-307",
+        'misbehave="redirect-307"',
+        "respond-async, Misbehave = redirect-307; foo",
+        "wait=5,misbehave=redirect-307",
+    ],
+)
+def test_a_preference_is_met(prefer: str) -> None:
+    answer = reply(an_archive(), prefer=prefer)
+
+    assert answer.status == 307
+
+
+def test_a_path_in_front_is_met_and_kept_by_all_links() -> None:
+    answer = reply(an_archive(), f"/~redirect-307{TIMEGATE}")
+
+    assert answer.status == 307
+    base = "http://127.0.0.1:1/~redirect-307"
+    assert answer.value("Location") == f"{base}/web/20200202020202/{PAGE}"
+    assert f"<{base}/timemap/link/{PAGE}>" in (answer.value("Link") or "")
+
+
+def test_a_wish_replaces_the_faults_of_the_archive() -> None:
+    answer = reply(an_archive("vary-missing"), f"/~redirect-307{TIMEGATE}")
+
+    assert answer.status == 307
+    assert answer.value("Vary") is not None
+
+
+@pytest.mark.parametrize("target", [f"/~none{TIMEGATE}", TIMEGATE])
+def test_without_a_fault_all_is_right(target: str) -> None:
+    answer = reply(an_archive(), target)
+
+    assert answer.status == 302
+    assert answer.value("Vary") == "accept-datetime"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("loop", "no fault 'loop'"), ("tls-expired", "start the archive with it")],
+)
+def test_a_wish_that_cannot_be_met_is_refused_with_the_reason(name: str, why: str) -> None:
+    for answer in (
+        reply(an_archive(), f"/~{name}{TIMEGATE}"),
+        reply(an_archive(), prefer=f"misbehave={name}"),
+    ):
+        assert answer.status == 400
+        assert why in answer.body.decode()
+
+
+def test_several_faults_bend_one_answer() -> None:
+    answer = reply(an_archive("vary-missing+datetime-on-redirect+redirect-307"))
+
+    assert answer.status == 307
+    assert answer.value("Vary") is None
+    assert answer.value("Memento-Datetime") is not None
+
+
+def test_closed_to_scripts_it_stays_closed_with_other_faults() -> None:
+    answer = reply(an_archive("no-cors+vary-missing"))
+
+    assert answer.value("Access-Control-Allow-Origin") is None
+
+
+@pytest.mark.parametrize("first", sorted(FAULTS))
+def test_every_fault_goes_together_with_others(first: str) -> None:
+    archive = an_archive(f"{first}+vary-missing+claims-everything+raw-another+stamp-differs")
+
+    for target in (TIMEGATE, f"/timemap/link/{PAGE}", f"/web/2013id_/{PAGE}", "/cdx?url=x"):
+        archive.reply(WireRequest("GET", target, ()))
+
+
+def test_who_listens_hears_what_each_request_met_and_answers_say_it() -> None:
+    heard: list[tuple[str, tuple[str, ...]]] = []
+    archive = an_archive(
+        "vary-missing+list-plain", lambda request, names: heard.append((request.target, names))
+    )
+
+    answers = [reply(archive, target) for target in (TIMEGATE, f"/timemap/link/{PAGE}", "/x")]
+
+    assert [names for _, names in heard] == [("vary-missing",), ("list-plain",), ()]
+    assert [each.value(HEADER) for each in answers] == ["vary-missing", "list-plain", None]
+
+
+@pytest.mark.parametrize("fault", ["bot-challenge", "no-cors", "redirect-307"])
+def test_answers_made_anew_say_it_too(fault: str) -> None:
+    answer = reply(an_archive(fault, lambda _, __: None))
+
+    assert answer.value(HEADER) == fault
+
+
+def test_nobody_listening_nothing_is_said() -> None:
+    assert reply(an_archive("vary-missing")).value(HEADER) is None
+
+
+def drawn(chance: Chance, number: int = 500) -> list[str]:
+    return [",".join(fault.name for fault in chance.draw()) for _ in range(number)]
+
+
+def test_chance_draws_the_same_for_the_same_seed() -> None:
+    assert drawn(Chance(0.3, 7)) == drawn(Chance(0.3, 7))
+    assert drawn(Chance(0.3, 7)) != drawn(Chance(0.3, 8))
+
+
+def test_another_share_changes_how_often_but_not_what() -> None:
+    seldom, often = drawn(Chance(0.2, 7)), drawn(Chance(0.8, 7))
+
+    assert all(one in ("", other) for one, other in zip(seldom, often, strict=True))
+    assert seldom.count("") > often.count("")
+
+
+@pytest.mark.parametrize(("share", "hits"), [(0.0, 0), (1.0, 500)])
+def test_the_ends_of_chance_are_never_and_always(share: float, hits: int) -> None:
+    assert sum(name != "" for name in drawn(Chance(share, 1))) == hits
+
+
+def test_chance_draws_what_single_requests_can_meet() -> None:
+    seen = set(drawn(Chance(1.0, 1), 5000))
+
+    playable = {name for name, fault in FAULTS.items() if is_of_requests(fault)}
+    assert seen == playable - {"none"}
+
+
+def test_chance_keeps_to_what_it_is_given() -> None:
+    given = faults_named("tls-right+vary-missing+loop-self")
+
+    assert set(drawn(Chance(1.0, 1, given))) == {"vary-missing", "loop-self"}
+
+
+def test_an_archive_with_chance_errs_now_and_then() -> None:
+    archive = an_archive()
+    archive.chance = Chance(0.5, 1, faults_named("redirect-307"))
+
+    statuses = [reply(archive).status for _ in range(100)]
+
+    assert set(statuses) == {302, 307}

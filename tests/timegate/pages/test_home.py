@@ -1,0 +1,323 @@
+"""The page for people: whole without scripts, honest, and deaf to hostile text."""
+
+import json
+from importlib.resources import files
+from urllib.parse import quote
+
+import pytest
+
+from tests.scenario import NEVER, FakeArchive
+from tests.timegate.pages.served_pages import BROWSER, Html, site
+from timegate.pages.rendering import Pages, prepare
+
+EXACT = "20160122112029"
+LATER = "20160125112029"
+URL = "http://example.org/"
+PWID = f"urn:pwid:a.example:2016-01-22T11:20:29Z:page:{URL}"
+
+
+def asking(q: str, at: str = "") -> str:
+    return f"/?q={quote(q, safe='')}" + (f"&at={quote(at)}" if at else "")
+
+
+async def test_the_front_page_has_one_field_and_a_date() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        seen = await served.ask("/", BROWSER)
+
+    page = Html(seen.body.decode())
+    assert seen.status == 200
+    assert [field["name"] for field in (*page.all("textarea"), *page.all("input"))] == [
+        "q",
+        "at",
+    ]
+    assert page.all("form")[0]["method"] == "get"
+    assert {label["for"] for label in page.all("label")} == {"q", "at"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PWID,
+        "  " + PWID.replace(":page:", ":\r\n   page:") + "\n",
+        f"duri:2016-01-22T11:20:29Z:{URL}",
+        f"tdb:2016-01-22T11:20:29Z:{URL}",
+        f"https://a.host/{EXACT}/{URL}",
+        URL,
+    ],
+)
+async def test_the_field_takes_every_kind_of_reference(text: str) -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        seen = await served.ask(asking(text), BROWSER)
+
+    page = Html(seen.body.decode())
+    assert seen.status == 200
+    assert f"http://a/{EXACT}/{URL}" in page.links
+    assert "Open the copy of 22 January 2016, 11:20:29 UTC" in page.text
+
+
+async def test_a_url_is_asked_for_at_the_date_beside_it() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT, "20050613120000"))) as served:
+        seen = await served.ask(asking(URL, "June 2005"), BROWSER)
+
+    page = Html(seen.body.decode())
+    assert f"http://a/20050613120000/{URL}" in page.links
+    assert "As asked for Inside the time asked for, same URL." in page.text
+
+
+async def test_a_reference_in_a_sentence_is_found_and_that_is_said() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT, "20050613120000"))) as served:
+        dated = await served.ask(asking(f"{URL} June 2005"), BROWSER)
+        cited = await served.ask(asking(f"Smith, J.: Title. {PWID}. (Online.)"), BROWSER)
+
+    assert f"http://a/20050613120000/{URL}" in Html(dated.body.decode()).links
+    assert f"http://a/{EXACT}/{URL}" in Html(cited.body.decode()).links
+    assert f"Taken out of the text: {PWID}" in Html(cited.body.decode()).text
+
+
+async def test_a_date_beside_a_dated_reference_is_not_used_and_that_is_said() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT, "20050613120000"))) as served:
+        seen = await served.ask(asking(PWID, "2005"), BROWSER)
+
+    page = Html(seen.body.decode())
+    assert f"http://a/{EXACT}/{URL}" in page.links
+    assert "the date beside it was not used" in page.text
+
+
+async def test_the_verdict_is_told_in_words_and_each_member_is_explained() -> None:
+    archives = (FakeArchive("a", 0.0), FakeArchive("b", 0.0, (LATER,)))
+    async with site(*archives) as served:
+        seen = await served.ask(asking(PWID), BROWSER)
+
+    page = Html(seen.body.decode())
+    assert "A substitute from another archive" in page.text
+    assert "3 days later, in another archive, same URL." in page.text
+    assert (
+        "Asked for 2016-01-22T11:20:29Z. The copy was captured 2016-01-25T11:20:29Z, 3 days"
+        in page.text
+    )
+    assert "Asked for a.example. Found in b.example instead." in page.text
+
+
+async def test_everyone_is_asked_even_if_one_has_the_very_copy() -> None:
+    archives = (
+        FakeArchive("a", 0.0, (EXACT,)),
+        FakeArchive("b", 0.02, (LATER,)),
+        FakeArchive("c", 0.0, error=True),
+        FakeArchive("d", NEVER, (EXACT,)),
+    )
+    async with site(*archives) as served:
+        seen = await served.ask(asking(PWID), BROWSER)
+
+    page = Html(seen.body.decode())
+    assert "Exactly what was asked for" in page.text
+    assert f"http://b/{LATER}/{URL}" in page.links
+    assert "2 of 4 did not say: c (it is down), d (no answer in time)." in page.text
+
+
+async def test_repairs_are_told_with_their_place() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        seen = await served.ask(asking(PWID.replace("29Z", "29")), BROWSER)
+
+    page = Html(seen.body.decode())
+    assert "Repaired:" in page.text
+    assert "missing-zone" in page.text
+
+
+async def test_every_text_to_copy_has_its_button_and_stands_in_the_page() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        seen = await served.ask(asking(PWID), BROWSER)
+
+    page = Html(seen.body.decode())
+    copied = [one["data-copy"] for one in page.all("button") if "data-copy" in one]
+    assert copied == [one["id"] for one in page.all("pre")]
+    assert len(copied) == 8
+    assert PWID in page.text
+
+
+async def test_a_mistake_is_shown_at_its_character() -> None:
+    wrong = PWID.replace("01-22", "02-30")
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        typed = await served.ask(asking(wrong), BROWSER)
+        linked = await served.ask(f"/resolve/{wrong}", BROWSER)
+        program = await served.ask(f"/resolve/{wrong}")
+
+    assert typed.status == linked.status == program.status == 400
+    for seen in (typed, linked):
+        body = seen.body.decode()
+        assert "2016-02-<mark>3</mark>0T11:20:29Z" in body
+        assert Html(body).all("textarea")
+    assert "Put it right below" in linked.body.decode()
+    assert program.headers["Content-Type"] == "application/problem+json"
+    assert "accept" in program.headers["Vary"]
+    assert json.loads(program.body)["position"]
+
+
+@pytest.mark.parametrize(
+    ("q", "at", "status", "told"),
+    [
+        ("duri:2016:mailto:a@b.c", "", 422, "http and https"),
+        (URL, "31 June 2005", 400, "The date cannot be read"),
+        (URL, "next tuesday or so", 400, "The date cannot be read"),
+        (URL, "9" * 65, 400, "longer than any date"),
+        ("not an identifier", "", 400, "This cannot be read"),
+        ("Thu, 31 May 2007 20:35:00 GMT", "", 422, "of which URL"),
+    ],
+)
+async def test_what_cannot_be_asked_is_explained(
+    q: str, at: str, status: int, told: str
+) -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        seen = await served.ask(asking(q, at), BROWSER)
+
+    assert seen.status == status
+    assert told in Html(seen.body.decode()).text
+
+
+async def test_nothing_found_says_whether_everybody_answered() -> None:
+    async with site(FakeArchive("a", 0.0), FakeArchive("b", 0.0)) as served:
+        absent = await served.ask(asking(PWID), BROWSER)
+    async with site(FakeArchive("a", 0.0), FakeArchive("b", 0.0, error=True)) as served:
+        unknown = await served.ask(asking(PWID), BROWSER)
+
+    assert absent.status == 404
+    assert "No archive that was asked holds a copy" in Html(absent.body.decode()).text
+    assert "What to do: Try another spelling" in Html(absent.body.decode()).text
+    assert unknown.status == 504
+    assert "Not every archive answered" in Html(unknown.body.decode()).text
+
+
+HOSTILE = "http://example.org/<script>alert(1)</script>'\"><img src=x onerror=y>"
+
+
+@pytest.mark.parametrize("page", ["/", "/resolve/", "/list/2016/"])
+async def test_hostile_text_stays_text(page: str) -> None:
+    hostile = "http://example.org/%3Cscript%3E'onload=x&b=%22"
+    nasty = FakeArchive('<b onclick="x">', 0.0, (LATER,), holds=hostile)
+    worse = FakeArchive(
+        "b", 0.0, (LATER,), holds=hostile, doubts=("<script>alert(2)</script>",)
+    )
+    target = asking(f"duri:2010:{hostile}") if page == "/" else f"{page}{hostile}"
+    async with site(nasty, worse) as served:
+        seen = await served.ask(target + ("?as=html" if page == "/resolve/" else ""), BROWSER)
+
+    html = Html(seen.body.decode())
+    assert seen.status == 200
+    assert [one for one in html.all("script") if "src" not in one] == []
+    assert html.all("b") == []
+    assert not any(name.startswith("on") for _, attrs in html.tags for name in attrs)
+    assert not any("style" in attributes for _, attributes in html.tags)
+    assert all(link.startswith(("http://", "https://", "/", "#")) for link in html.links)
+
+
+async def test_hostile_input_comes_back_as_text() -> None:
+    async with site(FakeArchive("a", 0.0)) as served:
+        seen = await served.ask(asking(HOSTILE, "<script>"), BROWSER)
+        address = await served.ask("/resolve/" + quote(HOSTILE), BROWSER)
+
+    for one in (seen, address):
+        html = Html(one.body.decode())
+        assert one.status == 400
+        assert [script for script in html.all("script") if "src" not in script] == []
+        assert [image["src"] for image in html.all("img")] == [
+            f"/static/{_version(html)}/icon.svg"
+        ]
+
+
+def _version(html: Html) -> str:
+    return str(html.all("script")[0]["src"]).split("/")[2]
+
+
+async def test_an_address_that_is_none_of_the_web_is_no_link() -> None:
+    class Lying(FakeArchive):
+        def captures(self, original: str):  # type: ignore[no-untyped-def]
+            return [
+                one._replace(uri="javascript:alert(1)") for one in super().captures(original)
+            ]
+
+    async with site(Lying("a", 0.0, (EXACT,)), Lying("b", 0.0, (LATER,))) as served:
+        seen = await served.ask(asking(PWID), BROWSER)
+
+    html = Html(seen.body.decode())
+    assert not any("javascript" in link for link in html.links)
+    assert "names an address that is none of the web" in html.text
+
+
+async def test_pages_forbid_what_is_not_their_own() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        pages = [
+            await served.ask(target, BROWSER)
+            for target in (
+                "/",
+                asking(PWID),
+                "/archives",
+                "/archives/a",
+                f"/list/2016/{URL}",
+                "/nothing-here",
+            )
+        ]
+
+    for seen in pages:
+        html = Html(seen.body.decode())
+        assert seen.headers["Content-Security-Policy"].startswith("default-src 'self';")
+        assert seen.headers["Referrer-Policy"] == "no-referrer"
+        assert "style" not in [tag for tag, _ in html.tags]
+        sources = [
+            *(one["src"] for one in (*html.all("script"), *html.all("img"))),
+            *(one["href"] for one in html.all("link")),
+        ]
+        assert all(str(source).startswith("/static/") for source in sources)
+
+
+async def test_static_files_are_kept_for_a_year_under_their_version() -> None:
+    async with site(FakeArchive("a", 0.0)) as served:
+        front = Html((await served.ask("/", BROWSER)).body.decode())
+        style = str(next(one for one in front.all("link"))["href"])
+        seen = await served.ask(style)
+        again = await served.ask(style, ("If-None-Match", seen.headers["ETag"]))
+        older = await served.ask("/static/0000/site.css")
+        missing = await served.ask("/static/0000/../pages.py")
+
+    assert seen.headers["Content-Type"] == "text/css; charset=utf-8"
+    assert "immutable" in seen.headers["Cache-Control"]
+    assert (again.status, again.body) == (304, b"")
+    assert older.headers["Cache-Control"] == "no-cache"
+    assert missing.status == 404
+
+
+async def test_a_list_is_a_page_in_the_same_dress_and_json_for_programs() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,)), FakeArchive("b", 0.0, (LATER,))) as served:
+        page = await served.ask(f"/list/{EXACT}/{URL}", BROWSER)
+        program = await served.ask(f"/list/{EXACT}/{URL}")
+
+    html = Html(page.body.decode())
+    assert [link for link in html.links if link.startswith("http")] == [
+        f"http://a/{EXACT}/{URL}",
+        f"http://b/{LATER}/{URL}",
+    ]
+    assert html.all("figure")[0]["data-source"] == f"/timeline/{URL}"
+    assert json.loads(program.body)["archives"]
+
+
+async def test_the_captures_shown_are_those_of_the_spelling_that_archives_hold() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,), holds="http://www.example.org/")) as served:
+        seen = await served.ask(asking(f"duri:2016:{URL}"), BROWSER)
+
+    html = Html(seen.body.decode())
+    assert "www. differs" in html.text
+    assert html.all("figure")[0]["data-source"] == "/timeline/http://www.example.org/"
+
+
+def test_a_page_below_a_path_keeps_to_its_path() -> None:
+    page = Html(Pages("https://gate.example/time/").written("archives", asked=[], others=[]))
+
+    assert all(link.startswith(("/time/", "#")) for link in page.links)
+    assert all(str(one["src"]).startswith("/time/static/") for one in page.all("script"))
+
+
+def test_every_template_compiles_and_none_goes_past_the_escaping() -> None:
+    prepare()
+    templates = files("timegate.pages").joinpath("templates")
+    for template in templates.iterdir():
+        text = template.read_text()
+        assert "|safe" not in text.replace(" ", "")
+        assert "autoescape" not in text

@@ -1,0 +1,136 @@
+"""The answer while it comes about: events in order and bounded; the data of the picture."""
+
+import asyncio
+import json
+from urllib.parse import quote
+
+from tests.scenario import NEVER, FakeArchive
+from tests.timegate.endpoints.served import Seen
+from tests.timegate.pages.served_pages import BROWSER, Html, site
+
+EXACT = "20160122112029"
+LATER = "20160125112029"
+URL = "http://example.org/"
+WATCH = f"/events?q={quote(f'duri:2016-01-22T11:20:29Z:{URL}', safe='')}"
+
+
+def events(seen: Seen) -> list[tuple[str, str]]:
+    """Take a stream apart; chunk sizes of HTTP stand between the events."""
+    found = []
+    for block in _dechunked(seen.body).decode().split("\n\n"):
+        lines = block.splitlines()
+        if lines:
+            data = "\n".join(line.removeprefix("data: ") for line in lines[1:])
+            found.append((lines[0].removeprefix("event: "), data))
+    return found
+
+
+def _dechunked(body: bytes) -> bytes:
+    whole, rest = b"", body
+    while rest:
+        size, _, rest = rest.partition(b"\r\n")
+        length = int(size, 16)
+        whole, rest = whole + rest[:length], rest[length + 2 :]
+    return whole
+
+
+async def test_progress_is_told_archive_by_archive_and_then_the_answer() -> None:
+    archives = (FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.05), FakeArchive("c", 0.1))
+    async with site(*archives) as served:
+        seen = await served.ask(WATCH)
+
+    told = events(seen)
+    lines = [Html(data).text for name, data in told if name == "progress"]
+    assert seen.headers["Content-Type"] == "text/event-stream"
+    assert [name for name, _ in told] == ["progress"] * 4 + ["answer"]
+    assert lines[0].startswith("0 of 3 archives have answered, waiting for a, b, c.")
+    assert lines[1].startswith("1 of 3 archives have answered, waiting for b, c.")
+    assert "has a copy from 25 January 2016" in lines[1]
+    assert lines[3].startswith("3 of 3 archives have answered.")
+    assert f"http://a/{LATER}/{URL}" in Html(told[-1][1]).links
+
+
+async def test_who_never_answers_holds_nobody_up() -> None:
+    async with site(FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", NEVER)) as served:
+        told = events(await served.ask(WATCH))
+
+    assert [name for name, _ in told] == ["progress", "progress", "answer"]
+    assert "b (no answer in time)" in Html(told[-1][1]).text
+
+
+async def test_what_is_remembered_is_answered_at_once() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,)), FakeArchive("b", 0.0)) as served:
+        await served.ask(WATCH)
+        asked = served.world.requests()
+        told = events(await served.ask(WATCH))
+
+    assert [name for name, _ in told] == ["progress", "answer"]
+    assert served.world.requests() == asked
+
+
+async def test_who_leaves_early_has_still_filled_the_cache() -> None:
+    async with site(FakeArchive("a", 0.05, (LATER,))) as served:
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(f"GET {WATCH} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await reader.readuntil(b"event: progress")
+        writer.close()
+        told = events(await served.ask(WATCH))
+
+    assert f"http://a/{LATER}/{URL}" in Html(told[-1][1]).links
+    assert served.world.requests() == 1
+
+
+async def test_a_mistake_is_an_answer_too() -> None:
+    async with site(FakeArchive("a", 0.0)) as served:
+        seen = await served.ask("/events?q=duri:2016-13:http://example.org/")
+
+    assert seen.body.startswith(b"event: answer\ndata: ")
+    assert b"<mark>1</mark>3" in seen.body
+
+
+async def test_only_so_many_watch_at_once() -> None:
+    async with site(FakeArchive("a", 0.2, (LATER,)), watchers=1) as served:
+        first, second = await asyncio.gather(served.ask(WATCH), served.ask(WATCH))
+
+    assert sorted((first.status, second.status)) == [200, 503]
+
+
+async def test_an_event_carries_no_line_that_is_not_data() -> None:
+    hostile = "http://example.org/%0Aevent:x"
+    async with site(FakeArchive("a", 0.0, (LATER,), holds=hostile)) as served:
+        seen = await served.ask(f"/events?q={quote(f'duri:2010:{hostile}', safe='')}")
+
+    lines = _dechunked(seen.body).decode().split("\n")
+    assert all(line == "" or line.startswith(("data: ", "event: ")) for line in lines)
+    assert {line for line in lines if line.startswith("event")} == {
+        "event: progress",
+        "event: answer",
+    }
+
+
+async def test_the_picture_is_drawn_from_every_capture_with_its_archive() -> None:
+    archives = (
+        FakeArchive("a", 0.0, (EXACT, LATER)),
+        FakeArchive("b", 0.0, ("20150101000000",)),
+    )
+    async with site(*archives) as served:
+        seen = await served.ask(f"/timeline/{URL}")
+
+    first, *captures, last = [json.loads(line) for line in _dechunked(seen.body).splitlines()]
+    assert first == {"archives": {"a": "a", "b": "b"}}
+    assert [(archive, stamp) for archive, stamp, _ in captures] == [
+        ("b", "20150101000000"),
+        ("a", EXACT),
+        ("a", LATER),
+    ]
+    assert (last["count"], last["missing"], last["truncated"]) == (3, {}, False)
+
+
+async def test_a_picture_of_nothing_has_no_captures() -> None:
+    async with site(FakeArchive("a", 0.0)) as served:
+        seen = await served.ask(f"/timeline/{URL}")
+        wrong = await served.ask("/timeline/mailto:x@y.org", BROWSER)
+
+    assert len(_dechunked(seen.body).splitlines()) == 2
+    assert wrong.status == 422
+    assert wrong.headers["Content-Type"].startswith("text/html")

@@ -1,0 +1,201 @@
+"""Each question once, in this process and over all replicas."""
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from archives.errors import Internal, Unreachable
+from archives.model import Closest
+from archives.moment import Moment
+from tests.clock import in_virtual_time
+from tests.scenario import FakeArchive, FakeMemory
+from timegate.resolution.coalescing import Coalescer, Question
+from timegate.resolution.model import Attempt, Remembered
+
+PAGE = "http://example.org/"
+AT = Moment("20200101000000")
+
+
+class Elsewhere:
+    """Another replica that asks the same for some seconds, and remembers what it was told."""
+
+    def __init__(self, seconds: float, memory: FakeMemory, known: Remembered | None) -> None:
+        self.seconds = seconds
+        self.memory = memory
+        self.known = known
+        self.done_with: list[Question] = []
+
+    async def wait(self, question: Question) -> float:
+        await asyncio.sleep(self.seconds)
+        if self.known is not None:
+            archive, original, at, _ = question
+            self.memory.kept[archive, original, at] = self.known
+        return self.seconds
+
+    def done(self, question: Question) -> None:
+        self.done_with.append(question)
+
+
+class Story:
+    """One question to one archive, while another replica is busy with it."""
+
+    def __init__(
+        self, seconds: float, known: Remembered | None = None, *, error: bool = False
+    ) -> None:
+        self.archive = FakeArchive("a", 1.0, ("20200101000000",), error=error)
+        self.memory = FakeMemory()
+        self.turns = Elsewhere(seconds, self.memory, known)
+        self.attempt = in_virtual_time(self._told())
+
+    async def _told(self) -> Attempt:
+        async with Coalescer({"a": self.archive}, self.memory, turns=self.turns) as desk:
+            return await desk.ask("a", PAGE, AT)
+
+    @property
+    def asked(self) -> int:
+        return len(self.archive.asked)
+
+
+def test_what_another_replica_was_told_is_not_asked_again() -> None:
+    story = Story(2.0, Remembered(None, fresh=True, age=0.5))
+
+    assert story.asked == 0
+    assert story.attempt == Attempt("a", None, 2.0, PAGE, None, 0.5)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [None, Remembered(None, fresh=False, age=1), Remembered(None, fresh=True, age=3600)],
+    ids=["nothing", "something stale", "something from before"],
+)
+def test_who_waited_in_vain_asks(known: Remembered | None) -> None:
+    story = Story(2.0, known)
+
+    assert story.asked == 1
+    assert story.attempt.seconds == 3.0
+
+
+def test_whose_turn_it_is_asks_at_once() -> None:
+    story = Story(0.0, Remembered(None, fresh=True, age=30.0))
+
+    assert (story.asked, story.attempt.seconds) == (1, 1.0)
+
+
+def test_what_was_answered_between_looking_and_asking_is_not_asked_again() -> None:
+    story = Story(0.0, Remembered(None, fresh=True, age=0.1))
+
+    assert story.asked == 0
+
+
+@pytest.mark.parametrize("error", [False, True])
+def test_the_others_are_told_whatever_came_of_it(error: bool) -> None:  # noqa: FBT001
+    story = Story(0.0, error=error)
+
+    assert story.turns.done_with == [("a", PAGE, AT, "closest")]
+
+
+def test_the_answer_is_remembered_before_the_others_look() -> None:
+    memory, seen = FakeMemory(), []
+
+    class Looking(Elsewhere):
+        def done(self, question: Question) -> None:
+            del question
+            seen.append(len(memory.kept))
+
+    async def story() -> None:
+        turns = Looking(0.0, memory, None)
+        async with Coalescer({"a": FakeArchive("a")}, memory, turns=turns) as desk:
+            await desk.ask("a", PAGE, AT)
+
+    in_virtual_time(story())
+    assert seen == [1]
+
+
+def test_waiting_for_another_replica_ends_with_the_patience_of_the_desk() -> None:
+    story = Story(20.0)
+
+    assert isinstance(story.attempt.outcome, Unreachable)
+    assert story.attempt.seconds == 15.0
+    assert story.turns.done_with == [("a", PAGE, AT, "closest")]
+
+
+def test_a_desk_that_closes_lets_the_others_go_on() -> None:
+    memory = FakeMemory()
+    turns = Elsewhere(5.0, memory, None)
+
+    async def story() -> None:
+        async with Coalescer({"a": FakeArchive("a")}, memory, turns=turns) as desk:
+            asked = desk.ask("a", PAGE, AT)
+            await asyncio.sleep(1)
+            assert not asked.done()
+
+    in_virtual_time(story())
+    assert len(turns.done_with) == 1
+
+
+def test_a_thousand_clients_of_one_replica_wait_for_one_turn() -> None:
+    memory = FakeMemory()
+    archive = FakeArchive("a", 1.0)
+
+    async def story() -> None:
+        async with Coalescer({"a": archive}, memory) as desk:
+            await asyncio.gather(*(desk.ask("a", PAGE, AT) for _ in range(1000)))
+
+    in_virtual_time(story())
+    assert len(archive.asked) == 1
+
+
+def test_many_questions_at_once_are_begun_little_by_little_and_all_are_answered() -> None:
+    archive = FakeArchive("a", 1.0, ("20200101000000",))
+
+    async def story() -> tuple[list[int], list[Attempt]]:
+        async with Coalescer({"a": archive}, FakeMemory()) as desk:
+            tasks = [desk.ask("a", f"{PAGE}{number}", AT) for number in range(200)]
+            begun = []
+            while len(archive.asked) < 200:
+                begun.append(len(archive.asked))
+                await asyncio.sleep(0)
+            return begun, [await task for task in tasks]
+
+    begun, attempts = in_virtual_time(story())
+
+    assert max(later - sooner for sooner, later in pairwise(begun)) == 16
+    assert {attempt.seconds for attempt in attempts} == {1.0}
+
+
+def test_who_does_not_get_a_turn_in_time_is_no_answer_either() -> None:
+    archive = FakeArchive("a", 1.0, ("20200101000000",))
+
+    async def story() -> list[Attempt]:
+        async with Coalescer({"a": archive}, FakeMemory(), patience=0.0) as desk:
+            tasks = [desk.ask("a", f"{PAGE}{number}", AT) for number in range(20)]
+            return [await task for task in tasks]
+
+    outcomes = [attempt.outcome for attempt in in_virtual_time(story())]
+
+    assert all(isinstance(outcome, Unreachable) for outcome in outcomes)
+
+
+class Unwritable(FakeMemory):
+    """A memory that cannot write what it is given, as text that is no UTF-8."""
+
+    async def remember(
+        self, archive: str, original: str, at: Moment | None, outcome: Closest | None
+    ) -> None:
+        del archive, original, at, outcome
+        "\udcff".encode()
+
+
+def test_an_answer_that_cannot_be_remembered_is_a_failure_of_its_archive() -> None:
+    archive = FakeArchive("a", 1.0, ("20200101000000",))
+    observed: list[Attempt] = []
+
+    async def story() -> Attempt:
+        async with Coalescer({"a": archive}, Unwritable(), observed.append) as desk:
+            return await desk.ask("a", PAGE, AT)
+
+    attempt = in_virtual_time(story())
+
+    assert isinstance(attempt.outcome, Internal)
+    assert observed == [attempt]

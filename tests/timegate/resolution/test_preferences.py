@@ -1,0 +1,259 @@
+"""What a client may choose, how it may say so, and whether it got it."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.timegate.resolution.resolutions import (
+    REGISTRY,
+    absent,
+    asking,
+    found,
+    memento,
+    resolved,
+)
+from timegate.resolution.model import Direction, Preferences, Strictness
+from timegate.resolution.preferences import BadPreference, duration, preferences_from, satisfies
+from timegate.verdict import verdict
+
+SECOND = "20160122112029"
+
+
+def test_without_a_choice_everything_is_left_open() -> None:
+    assert preferences_from({}, None, None) == (Preferences(), ())
+
+
+def test_every_choice_can_be_a_query_parameter() -> None:
+    parameters = {
+        "archives": "arquivo-pt, internet-archive",
+        "exclude": "loc",
+        "precision": "day",
+        "tolerance": "P3DT5H",
+        "direction": "before",
+        "wait": "2.5",
+        "verify": "head",
+        "as": "json",
+    }
+
+    policy, applied = preferences_from(parameters, None, None)
+
+    assert policy == Preferences(
+        archives=frozenset({"arquivo-pt", "internet-archive"}),
+        exclude=frozenset({"loc"}),
+        precision="day",
+        tolerance=timedelta(days=3, hours=5),
+        direction="before",
+        wait=2.5,
+        verify="head",
+    )
+    assert applied == ()
+
+
+def test_every_choice_can_be_a_preference_and_is_said_to_be_applied() -> None:
+    prefer = (
+        'archives="arquivo-pt,loc", precision=exact; note=x, respond-async, '
+        'tolerance=24h , direction = "after", wait=10, verify=head, exclude=ukwa'
+    )
+
+    policy, applied = preferences_from({}, prefer, None)
+
+    assert policy == Preferences(
+        archives=frozenset({"arquivo-pt", "loc"}),
+        exclude=frozenset({"ukwa"}),
+        precision="exact",
+        tolerance=timedelta(days=1),
+        direction="after",
+        wait=10.0,
+        verify="head",
+    )
+    assert applied == (
+        'archives="arquivo-pt,loc"',
+        "precision=exact",
+        "tolerance=24h",
+        "direction=after",
+        "wait=10",
+        "verify=head",
+        "exclude=ukwa",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "allowed"),
+    [
+        ("archives", "", "ids of archives"),
+        ("archives", "a,,b", "ids of archives"),
+        ("archives", "a b", "ids of archives"),
+        ("archives", ",".join(["a"] * 101), "at most 100"),
+        ("exclude", "é", "ids of archives"),
+        ("precision", "Exact", "exact or archive or day or any"),
+        ("precision", "", "exact or archive or day or any"),
+        ("tolerance", "3", "P3DT5H"),
+        ("tolerance", "P", "P3DT5H"),
+        ("tolerance", "P1DT", "P3DT5H"),
+        ("tolerance", "-1d", "P3DT5H"),
+        ("tolerance", "٣d", "P3DT5H"),
+        ("tolerance", "9999999d", "P3DT5H"),
+        ("direction", "forward", "closest or before or after"),
+        ("wait", "0", "at most 30"),
+        ("wait", "0.0", "at most 30"),
+        ("wait", "31", "at most 30"),
+        ("wait", "inf", "at most 30"),
+        ("wait", "-1", "at most 30"),
+        ("wait", "1e9", "at most 30"),
+        ("verify", "get", "none or head"),
+    ],
+)
+def test_an_order_that_cannot_be_obeyed_is_refused_and_a_wish_ignored(
+    name: str, text: str, allowed: str
+) -> None:
+    with pytest.raises(BadPreference, match=f"{name} must be .*{allowed}") as refusal:
+        preferences_from({name: text}, None, None)
+    wished = preferences_from({}, f'{name}="{text}"', None)
+
+    assert refusal.value.name == name
+    assert wished == (Preferences(), ())
+
+
+def test_an_order_outranks_a_wish() -> None:
+    policy, applied = preferences_from({"precision": "day"}, "precision=exact, wait=3", None)
+
+    assert policy.precision == "day"
+    assert applied == ("wait=3",)
+
+
+def test_of_a_preference_said_twice_the_first_counts() -> None:
+    policy, applied = preferences_from({}, "wait=3, WAIT=4", None)
+
+    assert policy.wait == 3.0
+    assert applied == ("wait=3",)
+
+
+@pytest.mark.parametrize(
+    ("cache_control", "no_cache", "only_if_cached"),
+    [
+        ("no-cache", True, False),
+        ("max-age=0, No-Cache", True, False),
+        ("only-if-cached", False, True),
+        ('x="no-cache, only-if-cached"', False, False),
+        ("no-cachet", False, False),
+        ("", False, False),
+    ],
+)
+def test_caching_is_heard(
+    cache_control: str,
+    no_cache: bool,  # noqa: FBT001 -- a column of the table
+    only_if_cached: bool,  # noqa: FBT001
+) -> None:
+    policy, _ = preferences_from({}, None, cache_control)
+
+    assert policy.no_cache == no_cache
+    assert policy.only_if_cached == only_if_cached
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("30s", 30),
+        ("90m", 5400),
+        ("24h", 86_400),
+        ("7d", 604_800),
+        ("2w", 1_209_600),
+        ("0s", 0),
+        ("PT0S", 0),
+        ("P1Y", 31_536_000),
+        ("P1M", 2_592_000),
+        ("PT1M", 60),
+        ("P1W", 604_800),
+        ("P1Y2M3W4DT5H6M7S", 31_536_000 + 5_184_000 + 1_814_400 + 345_600 + 18_367),
+        ("p1d", None),
+        ("1 d", None),
+        ("P1.5D", None),
+        ("24h\n", None),
+    ],
+)
+def test_a_duration_is_read_in_two_notations(text: str, seconds: int | None) -> None:
+    assert duration(text) == (None if seconds is None else timedelta(seconds=seconds))
+
+
+@given(st.text(), st.text())
+def test_no_header_is_an_error(prefer: str, cache_control: str) -> None:
+    _, applied = preferences_from({}, prefer, cache_control)
+
+    assert all(preference.isascii() and preference.isprintable() for preference in applied)
+
+
+@given(st.sampled_from(["archives", "precision", "tolerance", "wait"]), st.text())
+def test_a_parameter_is_obeyed_or_refused(name: str, text: str) -> None:
+    try:
+        policy, _ = preferences_from({name: text}, None, None)
+    except BadPreference as refusal:
+        assert str(refusal).isascii()
+    else:
+        assert policy != Preferences() or text == "any"
+
+
+@pytest.mark.parametrize(
+    ("precision", "stamp", "archive", "satisfied"),
+    [
+        ("any", "19980101000000", "arquivo-pt", True),
+        ("exact", SECOND, "internet-archive", True),
+        ("exact", SECOND, "arquivo-pt", False),
+        ("exact", "20160122112030", "internet-archive", False),
+        ("archive", "19980101000000", "internet-archive", True),
+        ("archive", SECOND, "arquivo-pt", False),
+        ("day", "20160123112029", "arquivo-pt", True),
+        ("day", "20160123112030", "arquivo-pt", False),
+        ("day", "20160121112029", "arquivo-pt", True),
+    ],
+)
+def test_an_answer_is_as_precise_as_wanted_or_not(
+    precision: Strictness, stamp: str, archive: str, *, satisfied: bool
+) -> None:
+    policy = Preferences(precision=precision)
+    resolution = resolved(asking(SECOND), found(memento(stamp, archive)), policy=policy)
+
+    assert satisfies(resolution, verdict(resolution, REGISTRY)) == satisfied
+
+
+@pytest.mark.parametrize(
+    ("policy", "stamp", "satisfied"),
+    [
+        (Preferences(tolerance=timedelta(seconds=2)), "20160122112031", True),
+        (Preferences(tolerance=timedelta(seconds=2)), "20160122112032", False),
+        (Preferences(tolerance=timedelta(0)), SECOND, True),
+        (Preferences(tolerance=timedelta(days=9), precision="day"), "20160125000000", False),
+        (Preferences(direction="before"), "20160122112028", True),
+        (Preferences(direction="before"), "20160122112030", False),
+        (Preferences(direction="after"), "20160122112028", False),
+        (Preferences(direction="after"), SECOND, True),
+    ],
+)
+def test_an_answer_is_near_enough_and_on_the_right_side_or_not(
+    policy: Preferences, stamp: str, *, satisfied: bool
+) -> None:
+    resolution = resolved(asking(SECOND), found(memento(stamp)), policy=policy)
+
+    assert satisfies(resolution, verdict(resolution, REGISTRY)) == satisfied
+
+
+@pytest.mark.parametrize("direction", ["closest", "before", "after"])
+def test_the_newest_copy_satisfies_whoever_named_no_time(direction: Direction) -> None:
+    policy = Preferences(direction=direction, tolerance=timedelta(0), precision="day")
+    resolution = resolved(asking(None, None), found(memento(SECOND)), policy=policy)
+
+    assert satisfies(resolution, verdict(resolution, REGISTRY))
+
+
+def test_whoever_names_no_archive_is_satisfied_with_any() -> None:
+    policy = Preferences(precision="archive")
+    resolution = resolved(asking(SECOND, None), found(memento(SECOND)), policy=policy)
+
+    assert satisfies(resolution, verdict(resolution, REGISTRY))
+
+
+def test_nothing_found_satisfies_nobody() -> None:
+    resolution = resolved(asking(SECOND), None, absent("internet-archive"))
+
+    assert not satisfies(resolution, verdict(resolution, REGISTRY))

@@ -1,0 +1,217 @@
+"""What archives are asked for each kind of reference."""
+
+import pytest
+
+from archives.moment import Moment
+from archives.registry import load_known
+from timegate.identifiers import parse
+from timegate.resolution.model import Query
+from timegate.resolution.query import NotNegotiable, query_for, query_for_url
+
+PWID = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:"
+
+
+def asked(text: str) -> Query:
+    return query_for(parse(text, load_known()), load_known())
+
+
+def test_a_pwid_says_which_archive_url_time_and_extent() -> None:
+    query = asked(PWID + "http://www.dr.dk/")
+
+    assert query == Query(
+        original="http://www.dr.dk/",
+        at=Moment("20160122112029"),
+        archive="internet-archive",
+        archive_id="archive.org",
+        precision="page",
+        identifier=PWID + "http://www.dr.dk/",
+    )
+
+
+def test_the_archive_stays_as_written_where_it_is_known_by_another_name() -> None:
+    query = asked("urn:pwid:web.archive.org:2016-01-22Z:part:http://www.dr.dk/")
+
+    assert query.archive == "internet-archive"
+    assert query.archive_id == "web.archive.org"
+
+
+def test_an_archive_that_nobody_knows_is_kept_as_written() -> None:
+    query = asked("urn:pwid:archive.invalid:2016-01-22Z:part:http://www.dr.dk/")
+
+    assert query.archive is None
+    assert query.archive_id == "archive.invalid"
+
+
+def test_an_archive_is_looked_up_where_reading_did_not() -> None:
+    query = query_for(parse(PWID + "http://www.dr.dk/"), load_known())
+
+    assert query.archive == "internet-archive"
+
+
+def test_a_duri_leaves_the_archive_open() -> None:
+    query = asked("duri:2016-01:http://www.dr.dk/")
+
+    assert query == Query(
+        "http://www.dr.dk/", Moment("201601"), identifier="duri:2016-01:http://www.dr.dk/"
+    )
+
+
+def test_a_duri_without_a_time_asks_for_the_newest() -> None:
+    assert asked("duri::http://www.dr.dk/").at is None
+
+
+def test_a_pdi_that_encapsulates_a_url_asks_for_the_day_it_was_minted() -> None:
+    query = asked("pdi://oma.eop.gov.us/1997/09/01/http:%2f%2fwww%2edr%2edk%2f.html.1")
+
+    assert query.original == "http://www.dr.dk/"
+    assert query.at == Moment("19970901")
+    assert query.minted
+    assert query.archive is None
+    assert query.archive_id is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PWID + "http://me:secret@www.dr.dk/",
+        PWID + "http://me%2540home:secret@www.dr.dk/",
+        "duri:2016:http://me@www.dr.dk/",
+        "http://me:secret@www.dr.dk/",
+    ],
+)
+def test_archives_are_told_of_no_user(text: str) -> None:
+    query = asked(text)
+
+    assert query.original == "http://www.dr.dk/"
+    assert "me" not in (query.literal or "")
+    assert "item-user" in query.diagnostics
+
+
+@pytest.mark.parametrize("url", ["http://www.dr.dk/@me", "http://www.dr.dk?a=me@b"])
+def test_an_at_sign_elsewhere_names_no_user(url: str) -> None:
+    query = query_for_url(url, None)
+
+    assert query.original == url
+    assert query.diagnostics == ()
+
+
+def test_a_link_into_an_archive_names_it() -> None:
+    query = asked("https://web.archive.org/web/2016id_/http://www.dr.dk/")
+
+    assert query.archive == "internet-archive"
+    assert query.archive_id == "archive.org"
+    assert query.precision == "part"
+    assert query.at == Moment("2016")
+    assert query.identifier is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://timetravel.mementoweb.org/memento/2016/http://www.dr.dk/",
+        "https://memgator.cs.odu.edu/memento/2016/http://www.dr.dk/",
+    ],
+)
+def test_a_link_to_an_aggregator_leaves_the_archive_open(text: str) -> None:
+    query = asked(text)
+
+    assert query.archive is None
+    assert query.archive_id is None
+    assert query.original == "http://www.dr.dk/"
+
+
+def test_a_plain_url_is_a_reference_to_its_newest_copy() -> None:
+    query = asked("HTTP://www.DR.dk/#top")
+
+    assert query.original == "http://www.dr.dk/"
+    assert query.at is None
+    assert query.diagnostics == ()
+
+
+def test_a_fragment_in_the_name_is_not_asked_for_and_not_forgotten() -> None:
+    query = asked(PWID + "http://www.dr.dk/%23top")
+
+    assert query.original == "http://www.dr.dk/"
+    assert query.diagnostics == ("item-fragment",)
+    assert query.syntax == "strict"
+
+
+@pytest.mark.parametrize(
+    ("item", "original", "literal"),
+    [
+        ("http://a.dk/b%3Fc", "http://a.dk/b?c", "http://a.dk/b%3Fc"),
+        ("http://a.dk/b%3fc", "http://a.dk/b?c", "http://a.dk/b%3Fc"),
+        ("http://a.dk/b%23c", "http://a.dk/b", "http://a.dk/b%23c"),
+        ("http://a.dk/b%2520c", "http://a.dk/b%20c", "http://a.dk/b%2520c"),
+        ("http://a.dk/%252f", "http://a.dk/%2f", "http://a.dk/%252f"),
+        ("http://a.dk/%5Bb%5D", "http://a.dk/[b]", "http://a.dk/%5Bb%5D"),
+        ("http://a.dk/b", "http://a.dk/b", None),
+        ("http://a.dk/b?c%23", "http://a.dk/b?c%23", None),
+        ("http://a.dk/b%20c%3F", "http://a.dk/b%20c%3F", None),
+        ("http://a.dk/æ%3F", "http://a.dk/%C3%A6?", None),
+        ("http://%5B2001:db8::1%5D/", "http://[2001:db8::1]/", None),
+        ("a.dk/b%3Fc", "http://a.dk/b?c", "http://a.dk/b%3Fc"),
+    ],
+)
+def test_an_item_that_may_not_have_been_encoded_has_a_second_reading(
+    item: str, original: str, literal: str | None
+) -> None:
+    query = asked(PWID + item)
+
+    assert query.original == original
+    assert query.literal == literal
+
+
+def test_nothing_is_decoded_in_a_pwid_uri_so_it_has_one_reading() -> None:
+    query = asked("pwid:archive.org:2016-01-22_11.20.29Z:page:http://a.dk/b%3Fc")
+
+    assert query.original == "http://a.dk/b%3Fc"
+    assert query.literal is None
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax"),
+    [
+        (PWID + "http://a.dk/", "strict"),
+        (PWID + "http://a.dk/#top", "strict"),
+        (PWID + "http://a.dk/?raw", "legacy"),
+        ("urn:pwid:archive.org:2016-01-22T112029Z:page:http://a.dk/", "legacy"),
+        ("urn:pwid:archive.org:2016-01-22T112029:page:http://a.dk/", "repaired"),
+        ("urn:pwid:archive.org:2016-01-22T11:20:29:page:http://a.dk/", "repaired"),
+        ("pwid:some_archive:2016-01-22_11.20.29Z:page:http://a.dk/", "legacy"),
+        ("duri:20160122:http://a.dk/", "legacy"),
+        ("duri:2016-01-22:http://a.dk/", "strict"),
+        ("a.dk", "repaired"),
+    ],
+)
+def test_what_only_an_earlier_draft_would_write_is_legacy(text: str, syntax: str) -> None:
+    assert asked(text).syntax == syntax
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "why"),
+    [
+        (PWID + "ftp://a.dk/", "not-negotiable", "not ftp"),
+        (PWID + "~item-7", "not-negotiable", "item id"),
+        ("duri:2016:" + PWID + "http://a.dk/", "not-negotiable", "not urn"),
+        ("pdi://oma.eop.gov.us/1997/09/01/1.html.1", "unknown-archive", "resolver"),
+        ("Thu, 31 May 2007 20:35:00 GMT", "not-negotiable", "of which URL"),
+    ],
+)
+def test_what_no_archive_can_be_asked_is_refused(text: str, code: str, why: str) -> None:
+    with pytest.raises(NotNegotiable, match=why) as refusal:
+        asked(text)
+
+    assert refusal.value.code == code
+
+
+def test_a_timegate_is_asked_for_a_url_at_a_time() -> None:
+    query = query_for_url("http://a.dk/?b#c", Moment("20160122112029"))
+
+    assert query == Query("http://a.dk/?b", Moment("20160122112029"))
+
+
+@pytest.mark.parametrize("url", ["ftp://a.dk/", "http:///", "a.dk"])
+def test_a_timegate_takes_http_urls_only(url: str) -> None:
+    with pytest.raises(NotNegotiable):
+        query_for_url(url, None)

@@ -1,0 +1,206 @@
+"""The server itself: methods, CORS, operations, slow and hostile clients."""
+
+import asyncio
+import json
+
+import pytest
+from aiohttp import web
+
+from tests.scenario import FakeArchive, World
+from tests.timegate.endpoints.served import Site, serving
+from timegate.responses.model import ClientRequest, Response
+from timegate.server.listener import listening
+from timegate.server.middleware import Dispatch
+
+A = FakeArchive("a", 0.0, ("20160122112029",))
+
+
+async def test_a_preflight_allows_what_memento_clients_send() -> None:
+    async with serving(A) as site:
+        seen = await site.ask("/timegate/http://x.org/", method="OPTIONS")
+
+    assert seen.status == 204
+    assert "Accept-Datetime" in seen.headers["Access-Control-Allow-Headers"]
+    assert seen.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE", "POST"])
+async def test_other_methods_are_405(method: str) -> None:
+    async with serving(A) as site:
+        seen = await site.ask("/timegate/http://x.org/", method=method)
+
+    assert seen.status == 405
+    assert seen.headers["Allow"] == "GET, HEAD, OPTIONS"
+
+
+async def test_every_answer_can_be_read_by_scripts() -> None:
+    async with serving(A) as site:
+        for target in ("/timegate/http://example.org/", "/nonsense", "/healthz"):
+            seen = await site.ask(target)
+
+            assert seen.headers["Access-Control-Allow-Origin"] == "*"
+            assert "Memento-Precision" in seen.headers["Access-Control-Expose-Headers"]
+            assert seen.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_operators_see_what_they_need() -> None:
+    async with serving(A) as site:
+        seen = {
+            path: await site.ask(path)
+            for path in (
+                "/healthz",
+                "/readyz",
+                "/about",
+                "/metrics",
+                "/archives",
+                "/archives/a",
+            )
+        }
+        unknown = await site.ask("/archives/nope")
+
+    assert {answer.status for answer in seen.values()} == {200}
+    assert seen["/healthz"].body == b"ok\n"
+    assert json.loads(seen["/about"].body)["archives"] == ["a"]
+    assert json.loads(seen["/archives/a"].body)["state"] == {"name": "a"}
+    assert "donotnegotiate" in seen["/about"].headers["Link"]
+    assert unknown.status == 404
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/timegate/http://x.org/%0d%0aSet-Cookie:x", "/resolve/duri:2016:http://x.org/%00"],
+)
+async def test_no_header_can_be_smuggled_in(target: str) -> None:
+    async with serving(A) as site:
+        seen = await site.ask(target)
+
+    assert "Set-Cookie" not in seen.headers
+
+
+async def test_requests_under_way_are_finished_when_the_server_ends() -> None:
+    slow = FakeArchive("slow", 0.15, ("20160122112029",))
+
+    async def later(url: str) -> int:
+        return (await site.ask(url)).status
+
+    async with serving(slow) as site, asyncio.TaskGroup() as group:
+        waiting = group.create_task(later("/timegate/http://example.org/"))
+        await asyncio.sleep(0.05)
+
+    assert waiting.result() == 302
+
+
+async def test_a_thousand_identical_cold_requests_ask_each_archive_once() -> None:
+    archives = [FakeArchive(f"a{n}", 0.05, ("20160125000000",)) for n in range(3)]
+    at = ("Accept-Datetime", "Fri, 22 Jan 2016 11:20:29 GMT")
+
+    async with serving(*archives) as site:
+        gate = asyncio.Semaphore(200)
+
+        async def client() -> int:
+            async with gate:
+                return (await site.ask("/timegate/http://example.org/", at)).status
+
+        statuses = await asyncio.gather(*(client() for _ in range(1_000)))
+
+    assert set(statuses) == {302}
+    assert [len(archive.asked) for archive in archives] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: "]
+)
+async def test_who_does_not_finish_a_request_is_hung_up_on(sent: bytes) -> None:
+    dispatch = Dispatch({}, {}, _never, _never_batch)
+
+    async with listening(dispatch, "127.0.0.1", 0, head_deadline=0.2) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+
+        assert await reader.read() == b""
+        writer.close()
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    async with serving(A) as site:
+        head = b"POST /resolve HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        writer.write(head + b"http")
+        answer = await reader.readuntil(b"\r\n")
+        writer.close()
+
+    assert b" 408 " in answer
+
+
+async def _never(call: ClientRequest) -> Response:
+    raise AssertionError(call)
+
+
+async def _never_batch(request: web.BaseRequest) -> web.StreamResponse:
+    raise AssertionError(request)
+
+
+async def test_what_is_kept_whole_is_not_given_to_who_wants_a_part() -> None:
+    async def handler(call: ClientRequest) -> Response:
+        if call.header("Range"):
+            return Response(206, {}, b"o")
+        return Response(200, {}, b"whole", 60.0)
+
+    async def no_batch(request: web.BaseRequest) -> web.StreamResponse:
+        raise AssertionError(request)
+
+    dispatch = Dispatch({}, {"/page/": handler}, handler, no_batch)
+    async with listening(dispatch, "127.0.0.1", 0) as port:
+        site = Site(port, World(A))
+        first = await site.ask("/page/x")
+        part = await site.ask("/page/x", ("Range", "bytes=2-2"))
+        again = await site.ask("/page/x")
+
+    assert (first.status, part.status, again.status) == (200, 206, 200)
+    assert part.body == b"o"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nHost: x\r\nBad Header: secret\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"secret" * 4000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: secret\r\n\r\n",
+        b"GET /secret HTTP/9.9\r\n\r\n",
+        b"GET /secret\xe4 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET * HTTP/1.1\r\nHost: secret\r\n\r\n",
+        b"<secret>\r\n\r\n",
+        b"\x16\x03\x01\x00\xa5\x01\x00secret",
+    ],
+)
+async def test_what_is_no_request_is_refused_without_being_quoted(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(A) as site:
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        writer.write(sent)
+        answer = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.split()[1] == b"400"
+    assert b"aiohttp" not in head
+    assert b"secret" not in answer
+    assert json.loads(body)["type"].endswith("/bad-request")
+    assert not caplog.records
+
+
+async def test_who_writes_other_alphabets_as_they_are_is_told_how_to_write_them() -> None:
+    async with serving(A) as site:
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        writer.write(
+            "GET /timegate/http://müller.example/ HTTP/1.1\r\nHost: a\r\n\r\n".encode()
+        )
+        answer = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+
+    told = json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert told["status"] == 400
+    assert "ü as %C3%BC" in told["detail"]

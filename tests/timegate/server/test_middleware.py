@@ -1,0 +1,79 @@
+"""Archived bytes at an origin of their own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.scenario import World
+from tests.timegate.endpoints.served import Site
+from timegate.app import running
+from timegate.config import BadConfig, load_config
+from timegate.demo import demo_config
+from timegate.server.listener import listening
+from timegate.server.middleware import Origins
+from timegate.server.process_state import ProcessState
+
+GATE, REPLAY = "http://gate.example", "http://bytes.example"
+
+
+@pytest.mark.parametrize(
+    ("host", "target", "status"),
+    [
+        ("gate.example", "/timegate/http://x.org/", None),
+        ("gate.example", "/collections", None),
+        ("gate.example", "/collections/x/2016id_/http://x.org/", 307),
+        ("gate.example", "/memento/proxy/2016/http://x.org/", 307),
+        ("any.example", "/memento/proxy/2016/http://x.org/", 307),
+        ("bytes.example", "/collections/x/2016id_/http://x.org/", None),
+        ("BYTES.example", "/memento/proxy/2016/http://x.org/", None),
+        ("bytes.example", "/timegate/http://x.org/", 404),
+        ("bytes.example", "/", 404),
+        ("bytes.example", "/healthz", None),
+    ],
+)
+def test_each_origin_answers_for_itself(host: str, target: str, status: int | None) -> None:
+    answer = Origins(REPLAY).elsewhere(target, {"Host": host})
+
+    assert (answer and answer.status) == status
+    if answer is not None and status == 307:
+        assert answer.headers["Location"] == f"{REPLAY}{target}"
+
+
+def test_with_one_origin_everything_is_answered_there() -> None:
+    assert Origins().elsewhere("/collections/x/", {"Host": "any.example"}) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[replay]\nbase_url = "https://bytes.example"',
+        'base_url = "https://t.example"\n[replay]\nbase_url = "https://t.example:8443"',
+        'base_url = "https://t.example"\n[replay]\nbase_url = "https://bytes.example/x"',
+        'base_url = "https://t.example"\n[replay]\nbase_url = "bytes.example"',
+    ],
+)
+def test_what_is_no_other_origin_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "timegate.toml"
+    path.write_text(text)
+
+    with pytest.raises(BadConfig, match=r"replay\.base_url"):
+        load_config(path)
+
+
+async def test_copies_of_local_collections_are_at_the_other_origin(tmp_path: Path) -> None:
+    config = demo_config(tmp_path)
+    config = type(config)(config.registry, base_url=GATE, replay_url=REPLAY)
+    async with (
+        ProcessState() as lasting,
+        running(config, GATE, lasting=lasting) as app,
+        listening(app.dispatch, "127.0.0.1", 0) as port,
+    ):
+        site = Site(port, World())
+        told = await site.ask("/collections", ("Accept", "application/json"))
+        cdx = json.loads(told.body)["collections"][0]["cdx"]
+        moved = await site.ask("/collections/harbour/2016/http://harbour.example/")
+
+    assert cdx.startswith(f"{REPLAY}/collections/")
+    assert moved.status == 307
+    assert moved.headers["Location"].startswith(f"{REPLAY}/collections/harbour/2016/")

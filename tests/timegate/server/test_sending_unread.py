@@ -1,0 +1,143 @@
+"""Clients that ask and do not read the answer: how long they hold a place, and who sees it."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import ExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+from aiohttp import web
+
+from tests.scenario import World
+from tests.timegate.endpoints.served import Site, entries
+from timegate.app import running
+from timegate.config import Config
+from timegate.config.schema import LimitsSection
+from timegate.demo import demo_config
+from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.responses.answers import Answers
+from timegate.responses.model import ClientRequest, Response, StreamingResponse
+from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit
+from timegate.server.guard import Guard
+from timegate.server.listener import bound, listening, serving
+from timegate.server.middleware import Batch as Posted
+from timegate.server.middleware import Dispatch
+from timegate.server.process_state import ProcessState
+from timegate.server.sending import ClientDeadline, streamed
+
+LONG = b"no identifier " + b"x" * 900 + b"\n"
+GRACE = 0.3
+
+
+async def _nothing(call: ClientRequest) -> Response:
+    return Response(404, {}, call.rest.encode())
+
+
+@asynccontextmanager
+async def posted(batch: Posted, admission: ConcurrencyLimit) -> AsyncIterator[Site]:
+    """Serve *batch* at ``POST /resolve``."""
+    dispatch = Dispatch({}, {}, _nothing, batch, guard=Guard(admission))
+    with bound("127.0.0.1", 0) as place:
+        async with serving(dispatch, place):
+            yield Site(place.getsockname()[1], World())
+
+
+async def unread(site: Site, body: bytes) -> socket.socket:
+    """Send a batch on a connection of which nothing is read."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.setblocking(False)  # noqa: FBT003 -- its only parameter
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(client, ("127.0.0.1", site.port))
+    head = f"POST /resolve HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    await loop.sock_sendall(client, head.encode() + body)
+    return client
+
+
+async def _free(admission: ConcurrencyLimit) -> None:
+    while admission.in_flight:  # noqa: ASYNC110 -- nothing tells of it
+        await asyncio.sleep(0.01)
+
+
+async def test_a_batch_that_is_not_read_gives_its_place_back() -> None:
+    world = World()
+    registry = entries(world)
+    answers = Answers(world.resolver, registry, "https://gate.example")
+    batch = BatchResolve(Resolve(answers, registry), grace=GRACE)
+    admission = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
+
+    async with posted(batch, admission) as site:
+        with await unread(site, LONG * 1000) as client:
+            while not admission.in_flight:  # noqa: ASYNC110 -- nothing tells of it
+                await asyncio.sleep(0)
+            async with asyncio.timeout(10):
+                await _free(admission)
+            answer = await asyncio.wait_for(_rest(client), 10)
+
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert not answer.endswith(b"0\r\n\r\n")
+
+
+async def _rest(client: socket.socket) -> bytes:
+    """Read what is left until the connection ends."""
+    loop, read = asyncio.get_running_loop(), bytearray()
+    with suppress(ConnectionResetError):
+        while piece := await loop.sock_recv(client, 1 << 16):
+            read += piece
+    return bytes(read)
+
+
+async def test_an_answer_whose_end_is_not_read_gives_its_place_back_too() -> None:
+    """A write of up to 64 kB waits for nobody; then the end of the body does.
+
+    How much the kernel takes is not known, so answers of many lengths are sent.
+    """
+
+    async def body(octets: int) -> AsyncGenerator[bytes, None]:
+        yield bytes(octets)
+        yield bytes(60_000)
+
+    async def batch(request: web.BaseRequest) -> web.StreamResponse:
+        octets = int(await request.read())
+        return await streamed(
+            request, StreamingResponse(200, {}, body(octets)), ClientDeadline(GRACE, 1e9)
+        )
+
+    admission = ConcurrencyLimit(Capacity(in_flight=400, queue=0))
+
+    async with posted(batch, admission) as site:
+        with ExitStack() as clients:
+            for octets in range(70_000, 3_000_000, 30_000):
+                clients.enter_context(await unread(site, str(octets).encode()))
+            async with asyncio.timeout(10):
+                await _free(admission)
+
+
+async def test_readyz_and_the_metrics_tell_of_places_that_batches_hold(tmp_path: Path) -> None:
+    demo = demo_config(tmp_path)
+    limits = LimitsSection(in_flight=4, exempt=["127.0.0.0/8"])
+    config = Config(demo.registry, limits=limits, queue_wait=0.1)
+
+    async with (
+        ProcessState() as lasting,
+        running(config, "http://gate.example", lasting=lasting) as app,
+        listening(app.dispatch, "127.0.0.1", 0) as port,
+    ):
+        site = Site(port, World())
+        before = json.loads((await site.ask("/readyz")).body)
+        with ExitStack() as clients:
+            for _ in range(4):
+                clients.enter_context(await unread(site, LONG * 1000))
+            async with asyncio.timeout(10):
+                while lasting.gauges()["in_flight"] < 4:  # noqa: ASYNC110 -- as above
+                    await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)
+            ready = await site.ask("/readyz")
+            metrics = (await site.ask("/metrics")).body.decode()
+            refused = await site.ask("/timegate/http://example.org/")
+
+    assert (before["ready"], before["overloaded"]) == (True, False)
+    assert (ready.status, json.loads(ready.body)["overloaded"]) == (503, True)
+    assert "timegate_overloaded 1.0" in metrics
+    assert refused.status == 503

@@ -1,0 +1,70 @@
+"""Times as people type them."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from timegate.text.times import read_time
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("2016", "2016"),
+        ("20160122112029", "2016-01-22T11:20:29Z"),
+        ("2016-01", "2016-01"),
+        ("2016-01-22T11:20:29.5Z", "2016-01-22T11:20:29.5Z"),
+        ("2016-01-22 11:20:29+01:00", "2016-01-22T10:20:29Z"),
+        ("Fri, 22 Jan 2016 11:20:29 GMT", "2016-01-22T11:20:29Z"),
+        ("March 2016", "2016-03"),
+        ("22 January 2016", "2016-01-22"),
+        ("Jan 22 2016, 11:20", "2016-01-22T11:20Z"),
+        ("2010-11-05 10:15", "2010-11-05T10:15Z"),
+        ("2010-11-05 10:15:00", "2010-11-05T10:15:00Z"),
+        ("2010-11-05 10:15:00 UTC", "2010-11-05T10:15:00Z"),
+        ("2010/11/05", "2010-11-05"),
+    ],
+)
+def test_only_what_was_said_counts(typed: str, meant: str) -> None:
+    assert str(read_time(typed)) == meant
+
+
+@pytest.mark.parametrize("typed", ["latest", "now", ""])
+def test_no_time_is_the_newest(typed: str) -> None:
+    assert read_time(typed) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ("01/02/2016", "ambiguous"),
+        ("yesterday", "no time"),
+        ("22 January", "names no year"),
+        ("20161301", "no month 13"),
+        ("20160", "4, 6, 8"),
+        ("201", "names no year"),
+        ("2015-02-29", "2015-02 has the days 01 to 28"),
+        ("2015-13", "no month 13"),
+        ("2015-02-28T25:00:00Z", "25"),
+        ("05.11.2010", "ambiguous"),
+    ],
+)
+def test_what_cannot_be_known_is_refused(typed: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        read_time(typed)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=64),
+        st.text("0123456789 :.,-/+TZampJunFebGMT", max_size=64),
+    )
+)
+@example("1e999 June")
+@example("0000")
+@example("12:99")
+def test_whatever_is_typed_is_a_time_or_refused(typed: str) -> None:
+    try:
+        read_time(typed)
+    except ValueError as refusal:
+        assert str(refusal)

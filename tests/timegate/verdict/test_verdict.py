@@ -1,0 +1,506 @@
+"""Each member of the precision report: every value, decided for its reason."""
+
+from dataclasses import replace
+
+import http_sf
+import pytest
+
+from archives.model import Closest, Negotiation
+from archives.moment import Moment
+from archives.registry import Registry, entry_from, load_known
+from tests.timegate.resolution.resolutions import (
+    PAGE,
+    REGISTRY,
+    absent,
+    asking,
+    failed,
+    found,
+    memento,
+    resolved,
+)
+from timegate.identifiers import parse
+from timegate.resolution.model import Attempt, Query, Rule, Syntax
+from timegate.resolution.query import query_for, query_for_url
+from timegate.verdict import Member, Verdict, header, in_words, location, verdict
+
+SECOND = "20160122112029"
+
+
+def judged(query: Query, best: Attempt | None, *others: Attempt) -> Verdict:
+    return verdict(resolved(query, best, *others), REGISTRY)
+
+
+def of(member: Member | None) -> Member:
+    assert member is not None
+    return member
+
+
+def test_the_worked_example_is_written_to_the_letter() -> None:
+    """X-9, followed by the two members that it leaves out."""
+    text = "urn:pwid:archive.org:2016-01-22T11:20:29Z:site:http://www.dr.dk/"
+    query = query_for(parse(text, load_known()), load_known())
+    copy = memento("20160123040000", "arquivo-pt")
+    others = [*map(absent, "abcdef"), failed("g")]
+    resolution = replace(resolved(query, found(copy), *others), unanswered=("h",))
+
+    field = header(verdict(resolution, load_known()))
+
+    assert field == (
+        'match=substitute, archive=other;req="archive.org";got="arquivo.pt", '
+        'time=after;req="2016-01-22T11:20:29Z";got="2016-01-23T04:00:00Z";delta=59971, '
+        "granularity=same;req=second;got=second, coverage=ignored;req=site;got=page, "
+        "uri=same, content=rewritten, sources=partial;asked=9;failed=2, "
+        "negotiation=identifier, syntax=strict"
+    )
+
+
+@pytest.mark.parametrize(
+    ("archive_id", "archive", "value", "match"),
+    [
+        ("archive.org", "internet-archive", "same", "exact"),
+        ("ARCHIVE.org", "internet-archive", "same", "exact"),
+        ("web.archive.org", "internet-archive", "alias", "exact"),
+        ("wayback.archive.org", "internet-archive", "alias", "exact"),
+        (None, "internet-archive", "any", "exact"),
+        ("archive.org", "arquivo-pt", "other", "substitute"),
+        ("archive.org", "gone-from-the-registry", "other", "substitute"),
+        ("~unheard", "arquivo-pt", "unknown", "substitute"),
+        ("europarchive.org", "internet-archive", "unknown", "substitute"),
+    ],
+)
+def test_the_archive_that_answers_is_set_beside_the_one_named(
+    archive_id: str | None, archive: str, value: str, match: str
+) -> None:
+    result = judged(asking(SECOND, archive_id), found(memento(SECOND, archive)))
+
+    assert of(result.archive).value == value
+    assert of(result.archive)["req"] == archive_id
+    assert result.match.value == match
+
+
+def test_an_archive_without_a_pwid_id_is_called_by_its_id() -> None:
+    query = asking(SECOND, "nameless", archive="nameless")
+
+    result = judged(query, found(memento(SECOND, "nameless")))
+
+    assert result.archive == Member("same", {"req": "nameless", "got": "nameless"})
+
+
+@pytest.mark.parametrize(
+    ("asked", "stamp", "time", "delta", "granularity", "match"),
+    [
+        (SECOND, SECOND, "exact", 0, "same", "exact"),
+        (SECOND, "20160122112028", "before", -1, "same", "approximate"),
+        (SECOND, "20160122112030", "after", 1, "same", "approximate"),
+        (SECOND, SECOND + "123", "within", 0, "finer", "within"),
+        ("201601221120", SECOND, "within", 0, "finer", "within"),
+        ("20160122", SECOND, "within", 0, "finer", "within"),
+        ("20160122", "20160123000000", "after", 1, "finer", "approximate"),
+        ("2016", "20151231235959", "before", -1, "finer", "approximate"),
+        (SECOND + "123", SECOND, "within", 0, "truncated", "within"),
+        (SECOND + "123", SECOND + "123", "within", 0, "same", "exact"),
+        (SECOND + "123456", SECOND + "123", "within", 0, "coarser", "within"),
+        (SECOND + "123", SECOND + "123456", "within", 0, "finer", "within"),
+        (SECOND + "123", SECOND + "124", "after", 0, "same", "approximate"),
+        (SECOND + "123", SECOND + "122", "before", 0, "same", "approximate"),
+        ("20161231235960", "20161231235959", "within", 0, "truncated", "within"),
+        ("20161231235960", "20161231235960", "exact", 0, "same", "exact"),
+        ("20161231235959", "20161231235960", "after", 0, "same", "approximate"),
+        ("20161231235960", "20170101000000", "after", 1, "truncated", "approximate"),
+        ("9999", "99991231235959", "within", 0, "finer", "within"),
+    ],
+)
+def test_the_time_of_the_capture_is_set_beside_the_time_asked(  # noqa: PLR0913, PLR0917
+    asked: str, stamp: str, time: str, delta: int, granularity: str, match: str
+) -> None:
+    result = judged(asking(asked), found(memento(stamp)))
+
+    assert of(result.time).value == time
+    assert of(result.time)["delta"] == delta
+    assert of(result.granularity).value == granularity
+    assert result.match.value == match
+
+
+def test_an_interval_is_told_with_its_end() -> None:
+    result = judged(asking("201602"), found(memento("20160201000000")))
+
+    assert dict(of(result.time).params) == {
+        "req": "2016-02-01T00:00:00Z",
+        "until": "2016-03-01T00:00:00Z",
+        "got": "2016-02-01T00:00:00Z",
+        "delta": 0,
+    }
+    assert dict(of(result.granularity).params) == {"req": "month", "got": "second"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "req", "until"), [("5", ".5Z", ".6Z"), ("500", ".500Z", ".501Z")]
+)
+def test_a_fraction_is_told_with_the_digits_that_were_stated(
+    asked: str, req: str, until: str
+) -> None:
+    second = "2016-01-22T11:20:29"
+
+    result = judged(asking(SECOND + asked), found(memento(SECOND + "500")))
+
+    time = of(result.time)
+    told = time["req"], time["until"], time["got"]
+    assert told == (second + req, second + until, second + ".500Z")
+
+
+@pytest.mark.parametrize(
+    ("asked", "stamp", "time", "got"),
+    [
+        ("20160122112000", "20160122112000", "within", "minute"),
+        ("201601221120", "20160122112000", "within", "minute"),
+        ("20160122112029", "20160122112000", "before", "minute"),
+        ("20160122110000", "20160122110000", "within", "hour"),
+        ("20160122000000", "20160122000000", "within", "day"),
+        (None, "20160122112000", "latest", "minute"),
+    ],
+)
+def test_zeros_that_may_be_padding_prove_nothing(
+    asked: str | None, stamp: str, time: str, got: str
+) -> None:
+    result = judged(asking(asked, "zeros.example"), found(memento(stamp, "zeros")))
+
+    assert of(result.time).value == time
+    assert of(result.granularity).value == "padded"
+    assert of(result.granularity)["got"] == got
+    assert result.match.value != "exact"
+
+
+def test_other_stamps_of_an_archive_that_pads_are_taken_at_their_word() -> None:
+    result = judged(asking(SECOND, "zeros.example"), found(memento(SECOND, "zeros")))
+
+    assert result.match.value == "exact"
+
+
+@pytest.mark.parametrize("identifier", ["duri::http://www.dr.dk/", "tdb::http://www.dr.dk/"])
+def test_an_empty_date_means_the_newest_and_says_that_the_live_web_was_not_tried(
+    identifier: str,
+) -> None:
+    result = judged(asking(None, None, identifier=identifier), found(memento(SECOND)))
+
+    assert of(result.time).value == "latest"
+    assert of(result.time)["live"] == "not-tried"
+    assert result.match.value == "within"
+
+
+def test_the_newest_copy_is_within_what_was_asked_where_no_time_was() -> None:
+    result = judged(asking(None, None), found(memento(SECOND)))
+
+    assert result.time == Member("latest", {"got": "2016-01-22T11:20:29Z"})
+    assert result.match.value == "within"
+
+
+def test_the_day_on_which_a_pdi_was_minted_is_called_so() -> None:
+    result = judged(asking("20160122", None, minted=True), found(memento(SECOND)))
+
+    assert of(result.time)["basis"] == "minted"
+    assert ";basis=minted" in header(result)
+    assert "the day on which the identifier was made" in in_words(result)
+
+
+@pytest.mark.parametrize(
+    ("asked", "archive", "value", "got", "content", "match"),
+    [
+        (None, "internet-archive", "as-requested", "page", "rewritten", "exact"),
+        ("page", "internet-archive", "as-requested", "page", "rewritten", "exact"),
+        ("webpage", "internet-archive", "as-requested", "page", "rewritten", "exact"),
+        ("part", "internet-archive", "as-requested", "part", "raw", "exact"),
+        ("part", "nameless", "degraded", "page", "unknown", "substitute"),
+        ("site", "internet-archive", "degraded", "page", "rewritten", "approximate"),
+        ("subsite", "internet-archive", "degraded", "page", "rewritten", "approximate"),
+        ("collection", "internet-archive", "degraded", "page", "rewritten", "approximate"),
+        ("snapshot", "internet-archive", "degraded", "page", "rewritten", "approximate"),
+        ("recording", "internet-archive", "degraded", "page", "rewritten", "approximate"),
+        ("site", "arquivo-pt", "ignored", "page", "rewritten", "substitute"),
+        ("other", "internet-archive", "ignored", "page", "rewritten", "approximate"),
+        ("hologram", "internet-archive", "ignored", "page", "rewritten", "approximate"),
+    ],
+)
+def test_how_much_is_delivered_is_set_beside_how_much_was_meant(  # noqa: PLR0913, PLR0917
+    asked: str | None, archive: str, value: str, got: str, content: str, match: str
+) -> None:
+    result = judged(asking(SECOND, precision=asked), found(memento(SECOND, archive)))
+
+    assert of(result.coverage).value == value
+    assert of(result.coverage)["got"] == got
+    assert of(result.content).value == content
+    assert result.match.value == match
+
+
+def test_raw_bytes_where_a_page_was_meant_are_less_than_a_page() -> None:
+    copy = memento(SECOND, uri=f"https://web.archive.org/web/{SECOND}id_/{PAGE}")
+
+    result = judged(asking(SECOND, precision="page"), found(copy))
+
+    assert result.coverage == Member("degraded", {"req": "page", "got": "part"})
+    assert of(result.content).value == "raw"
+
+
+def test_a_part_is_where_the_raw_bytes_are_and_a_page_where_replay_is() -> None:
+    copy = found(memento(SECOND))
+
+    part = location(resolved(asking(SECOND, precision="part"), copy), REGISTRY)
+    page = location(resolved(asking(SECOND, precision="page"), copy), REGISTRY)
+
+    assert part == f"https://web.archive.org/web/{SECOND}id_/{PAGE}"
+    assert page == f"https://internet-archive/{SECOND}/{PAGE}"
+    assert location(resolved(asking(SECOND), None), REGISTRY) is None
+
+
+def test_a_location_is_fit_for_a_header_whatever_the_archive_wrote() -> None:
+    copy = memento(SECOND, uri='https://a.example/1/http://b/ä <x>"\r\nSet-Cookie:%20')
+
+    target = location(resolved(asking(SECOND), found(copy)), REGISTRY)
+
+    assert target == "https://a.example/1/http://b/%C3%A4%20%3Cx%3E%22%0D%0ASet-Cookie:%20"
+
+
+@pytest.mark.parametrize(
+    ("status", "told"), [(None, None), (200, None), (404, 404), (302, 302)]
+)
+def test_an_archived_status_other_than_200_is_told(
+    status: int | None, told: int | None
+) -> None:
+    copy = memento(SECOND)._replace(status=status)
+
+    result = judged(asking(SECOND), found(copy))
+
+    assert of(result.content)["status"] == told
+    assert result.match.value == "exact"
+
+
+@pytest.mark.parametrize(
+    ("asked", "original", "value", "rule"),
+    [
+        ("http://a.example/x", "http://a.example/x", "same", None),
+        ("http://a.example/", "http://a.example", "normalized", "slash"),
+        ("http://a.example", "http://a.example:80/", "normalized", "port"),
+        ("https://a.example/x", "https://a.example:443/x", "normalized", "port"),
+        ("http://a.example/x", "HTTP://A.example/x", "normalized", "case"),
+        ("http://a.example/%2f", "http://a.example/%2F", "normalized", "case"),
+        ("http://[2001:db8::1]/", "http://[2001:DB8::1]:80/", "normalized", "port"),
+        ("http://a.example/x", "https://a.example/x", "variant", "scheme"),
+        ("http://a.example/x", "https://a.example:443/x", "variant", "scheme"),
+        ("http://a.example/x", "a.example/x", "variant", "scheme"),
+        ("http://a.example/x", "http://www.a.example/x", "variant", "www"),
+        ("http://a.example/x", "https://www.a.example/x", "variant", "www"),
+        ("http://a.example/x", "http://a.example/x/", "variant", "slash"),
+        ("http://a.example/~x", "http://a.example/%7Ex", "variant", "percent"),
+        ("http://a.example/X", "http://a.example/x", "variant", "case"),
+        ("http://a.example/?a&b", "http://a.example/?b&a", "variant", "query-order"),
+        ("http://a.example/?a=~", "http://a.example/?a=%7E", "variant", "percent"),
+        ("http://a.example/?A", "http://a.example/?a", "variant", "case"),
+        ("http://a.example/?t=1", "http://a.example/", "variant", "fuzzy"),
+        ("http://a.example/", "http://a.example/?", "variant", "fuzzy"),
+        ("http://a.example/x", "http://a.example/y", "redirected", None),
+        ("http://a.example/x", "http://b.example/x", "redirected", None),
+        ("http://a.example/x", "http://a.example:8080/x", "redirected", None),
+        ("http://a.example/x", "ftp://a.example/x", "redirected", None),
+        ("http://a.example/x", "http://me@a.example/x", "variant", "userinfo"),
+        ("http://a..example/x", "http://a.example/x", "variant", "fuzzy"),
+        ("http://a.example/x", "http://a.example./x", "variant", "fuzzy"),
+        ("http://a.example/b/../x", "http://a.example/x", "variant", "fuzzy"),
+        ("http://a.example:8080/x", "http://a.example:8080//x", "variant", "fuzzy"),
+        ("http://a.example/?u=http://b/", "a.example/?u=http://b/", "variant", "scheme"),
+        ("http://a.example/x", "", "unknown", None),
+    ],
+)
+def test_the_url_of_the_copy_is_set_beside_the_one_asked_for(
+    asked: str, original: str, value: str, rule: str | None
+) -> None:
+    query = asking(SECOND, original=asked)
+
+    result = judged(query, found(memento(SECOND, original=original), asked))
+
+    assert of(result.uri).value == value
+    assert of(result.uri)["rule"] == rule
+    assert of(result.uri)["got"] == (original or None if value != "same" else None)
+    assert (result.match.value == "exact") == (value in ("same", "normalized"))
+
+
+@pytest.mark.parametrize(
+    ("tried", "variant", "original", "value", "rule"),
+    [
+        ("http://a.example/b%3Fc", "percent", "http://a.example/b%3Fc", "variant", "percent"),
+        ("https://a.example/b?c", "scheme", "https://a.example/b?c", "variant", "scheme"),
+        ("https://a.example/b?c", "scheme", "https://a.example/b/?c", "variant", "slash"),
+        ("https://a.example/b?c", "scheme", "http://a.example/b?c", "same", None),
+        ("https://a.example/b?c", "scheme", "https://b.example/", "redirected", None),
+    ],
+)
+def test_a_variant_that_we_tried_explains_the_difference(
+    tried: str, variant: Rule, original: str, value: str, rule: str | None
+) -> None:
+    query = asking(SECOND, original="http://a.example/b?c")
+
+    result = judged(query, found(memento(SECOND, original=original), tried, variant))
+
+    assert of(result.uri).value == value
+    assert of(result.uri)["rule"] == rule
+
+
+@pytest.mark.parametrize("fragment", ["", "#top"])
+def test_a_user_of_whom_archives_are_not_told_is_missed(fragment: str) -> None:
+    query = query_for_url(f"http://me:secret@www.dr.dk/{fragment}", Moment(SECOND))
+
+    result = judged(query, found(memento(SECOND)))
+
+    assert of(result.uri) == Member("variant", {"rule": "userinfo"})
+    assert of(result.syntax)["diag"] == "item-user"
+    assert result.match.value == "approximate"
+    assert "secret" not in header(result)
+
+
+def test_a_fragment_that_was_part_of_the_name_is_missed() -> None:
+    text = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/%23top"
+    query = query_for(parse(text, REGISTRY), REGISTRY)
+
+    result = judged(query, found(memento(SECOND)))
+
+    assert result.uri == Member("variant", {"rule": "fragment"})
+    assert result.match.value == "approximate"
+
+
+def test_a_fragment_that_an_archive_adds_is_no_difference() -> None:
+    result = judged(asking(SECOND), found(memento(SECOND, original=PAGE + "#top")))
+
+    assert of(result.uri).value == "same"
+
+
+def test_archives_that_answered_are_counted_once_and_those_that_did_not_are_failed() -> None:
+    variant = replace(absent("b"), original="https://www.dr.dk/", variant="scheme")
+    others = [absent("a"), absent("b"), variant, failed("c")]
+
+    result = judged(asking(SECOND), found(memento(SECOND)), *others)
+
+    assert result.sources == Member("partial", {"asked": 4, "failed": 1})
+    assert result.match.value == "exact"
+
+
+def test_sources_are_complete_where_everybody_answered() -> None:
+    result = judged(asking(SECOND), found(memento(SECOND)), absent("a"))
+
+    assert result.sources == Member("complete", {"asked": 2, "failed": 0})
+
+
+@pytest.mark.parametrize("via", ["timegate", "timemap", "cdx", "template"])
+def test_how_it_was_found_is_told_unless_the_reference_had_the_time(via: Negotiation) -> None:
+    copy = found(memento(SECOND), via=via)
+
+    negotiated = judged(asking(SECOND, None), copy)
+    named = judged(asking(SECOND, None, identifier="duri:2016:http://www.dr.dk/"), copy)
+    newest = judged(asking(None, None, identifier=PAGE), copy)
+
+    assert of(negotiated.negotiation).value == via
+    assert of(named.negotiation).value == "identifier"
+    assert of(newest.negotiation).value == via
+
+
+@pytest.mark.parametrize("syntax", ["strict", "legacy", "repaired"])
+def test_what_had_to_be_repaired_is_told_and_changes_no_match(syntax: Syntax) -> None:
+    query = asking(SECOND, syntax=syntax, diagnostics=("missing-zone", "iri", "missing-zone"))
+
+    result = judged(query, found(memento(SECOND)))
+
+    assert result.syntax == Member(syntax, {"diag": "missing-zone iri"})
+    assert result.match.value == "exact"
+    assert header(result).endswith(f'syntax={syntax};diag="missing-zone iri"')
+
+
+def test_nothing_found_says_who_was_asked_and_nothing_more() -> None:
+    result = judged(asking(SECOND), None, absent("a"), failed("b"))
+
+    assert header(result) == "match=none, sources=partial;asked=2;failed=1, syntax=strict"
+    assert in_words(result) == "no copy found; 1 of 2 archives did not answer"
+
+
+def test_a_url_outside_ascii_is_written_in_ascii() -> None:
+    copy = memento(SECOND, original='http://www.dr.dk/æ\r\n"x\\\ud800')
+
+    field = header(judged(asking(SECOND), found(copy)))
+
+    written = http_sf.parse(field.encode("ascii"), tltype="dictionary")
+    assert isinstance(written, dict)
+    assert written["uri"] == (
+        http_sf.Token("redirected"),
+        {"got": 'http://www.dr.dk/%C3%A6%0D%0A"x\\?'},
+    )
+
+
+def test_a_url_too_long_for_a_header_is_left_to_the_report() -> None:
+    copy = memento(SECOND, original="http://www.dr.dk/" + "x" * 2500)
+
+    result = judged(asking(SECOND), found(copy))
+
+    assert "uri=redirected, content" in header(result)
+    assert len(str(of(result.uri)["got"])) > 2500
+
+
+@pytest.mark.parametrize(
+    ("query", "stamp", "archive", "words"),
+    [
+        (asking(SECOND), SECOND, "internet-archive",
+         "exactly the time asked for, in the archive named, same URL"),
+        (asking(SECOND), "20160125112029", "arquivo-pt",
+         "3 days later, in another archive, same URL"),
+        (asking(SECOND), "20160122112028", "internet-archive",
+         "1 second earlier, in the archive named, same URL"),
+        (asking("2016", None), "20091231235959", "arquivo-pt", "6 years earlier, same URL"),
+        (asking("2016", None), SECOND, "arquivo-pt", "inside the time asked for, same URL"),
+        (asking(None, None), SECOND, "arquivo-pt", "the newest copy, same URL"),
+        (asking(SECOND + "1"), SECOND + "2", "internet-archive",
+         "less than a second later, in the archive named, same URL"),
+        (asking(SECOND, precision="site"), SECOND, "internet-archive",
+         ("exactly the time asked for, in the archive named, same URL; "
+         "a page where a site was meant")),
+    ],
+)  # fmt: skip
+def test_a_verdict_is_told_in_words(query: Query, stamp: str, archive: str, words: str) -> None:
+    assert in_words(judged(query, found(memento(stamp, archive)))) == words
+
+
+@pytest.mark.parametrize(
+    ("replay", "value"),
+    [("http://us.example/collections/mine", "raw"), ("http://pywb.example/mine", "rewritten")],
+)
+def test_a_copy_of_our_own_is_unaltered_unless_somebody_else_replays_it(
+    replay: str, value: str
+) -> None:
+    entry = entry_from(
+        {
+            "id": "mine",
+            "kind": "warc",
+            "path": "/srv/warcs",
+            "replay": replay + "/{time14}/{uri}",
+            "raw": "http://us.example/collections/mine/{time14}id_/{uri}",
+        },
+        "here",
+    )
+    copy = memento(SECOND, "mine")._replace(uri=f"{replay}/{SECOND}/{PAGE}")
+
+    result = verdict(resolved(asking(SECOND), found(copy)), Registry((entry,)))
+
+    assert of(result.content).value == value
+    assert of(result.coverage).value == "as-requested"
+
+
+def test_a_doubt_is_told_in_words() -> None:
+    certain = found(memento(SECOND))
+    assert isinstance(certain.outcome, Closest)
+    doubtful = replace(certain, outcome=replace(certain.outcome, doubts=("two dates",)))
+
+    result = judged(asking(SECOND), doubtful)
+
+    assert result.match.value == "approximate"
+    assert "; in doubt: two dates" in in_words(result)
+
+
+def test_where_nobody_was_asked_nothing_is_complete() -> None:
+    result = judged(asking(SECOND), None)
+
+    assert header(result) == "match=none, sources=partial;asked=0;failed=0, syntax=strict"
+    assert in_words(result) == "no copy found; no archive was asked"

@@ -1,0 +1,127 @@
+"""A verdict explained: every member in a sentence, with what was asked and what was got."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.timegate.resolution.resolutions import REGISTRY, asking, found, memento, resolved
+from timegate.verdict import Member, Verdict, verdict
+from timegate.verdict.words import explained, headline
+
+
+def told(**members: Member) -> dict[str, tuple[str, str]]:
+    judged = replace(Verdict(Member("approximate")), **members)
+    return {point.topic: (point.tone, point.sentence) for point in explained(judged)}
+
+
+@pytest.mark.parametrize(
+    ("time", "tone", "sentence"),
+    [
+        (
+            Member("exact", {"req": "R", "got": "G", "delta": 0}),
+            "good",
+            "Asked for R. The copy was captured G.",
+        ),
+        (
+            Member("within", {"req": "R", "until": "U", "got": "G", "delta": 0}),
+            "good",
+            "Asked for R to before U. The copy was captured G.",
+        ),
+        (
+            Member("after", {"req": "R", "got": "G", "delta": 3 * 86_400}),
+            "fair",
+            "Asked for R. The copy was captured G, 3 days later.",
+        ),
+        (
+            Member("before", {"req": "R", "got": "G", "delta": -1}),
+            "fair",
+            "Asked for R. The copy was captured G, 1 second earlier.",
+        ),
+        (
+            Member("exact", {"req": "R", "got": "G", "doubt": "two dates"}),
+            "fair",
+            "Asked for R. The copy was captured G. There is a doubt: two dates.",
+        ),
+        (
+            Member("latest", {"got": "G"}),
+            "good",
+            "The copy was captured G; no time was asked for, so this is the newest known.",
+        ),
+        (
+            Member("unknown", {"req": "R"}),
+            "poor",
+            "Asked for R. When the copy was captured is not known.",
+        ),
+    ],
+)
+def test_the_time_is_explained(time: Member, tone: str, sentence: str) -> None:
+    assert told(time=time)["Time"] == (tone, sentence)
+
+
+@pytest.mark.parametrize("value", ["any", "same", "alias", "other", "unknown"])
+def test_every_archive_member_has_its_sentence(value: str) -> None:
+    tone, sentence = told(
+        archive=Member(value, {"req": "asked.example", "got": "got.example"})
+    )["Archive"]
+
+    assert tone == ("fair" if value in ("other", "unknown") else "good")
+    assert ("asked.example" in sentence) == (value != "any")
+
+
+@pytest.mark.parametrize("value", ["same", "normalized", "variant", "redirected", "unknown"])
+def test_every_uri_member_has_its_sentence(value: str) -> None:
+    tone, sentence = told(uri=Member(value, {"rule": "slash", "got": "http://got.example"}))[
+        "URL"
+    ]
+
+    assert tone in ("good", "fair", "poor")
+    assert ("http://got.example" in sentence) == (value in ("variant", "redirected"))
+
+
+def test_what_is_as_it_should_be_needs_no_sentence() -> None:
+    assert (
+        told(
+            granularity=Member("same"),
+            coverage=Member("as-requested"),
+            content=Member("unknown"),
+            syntax=Member("strict"),
+        )
+        == {}
+    )
+
+
+def test_what_is_not_is_told() -> None:
+    points = told(
+        granularity=Member("padded", {"got": "day"}),
+        coverage=Member("degraded", {"req": "site", "got": "page"}),
+        content=Member("raw", {"status": 404}),
+        sources=Member("partial", {"asked": 9, "failed": 2}),
+        syntax=Member("repaired", {"diag": "missing-zone"}),
+    )
+
+    assert {tone for tone, _ in points.values()} == {"fair"}
+    assert points["Extent"][1] == "A site was meant. This is a page."
+    assert points["Content"][1] == "The copy is one of an answer with status 404."
+    assert points["Sources"][1].startswith("2 of 9 archives did not answer")
+    assert "missing-zone" in points["Reference"][1]
+
+
+@pytest.mark.parametrize(
+    ("stamp", "archive", "words"),
+    [
+        ("20160122112029", "internet-archive", ("good", "Exactly what was asked for")),
+        (
+            "20160125112029",
+            "internet-archive",
+            ("fair", "Close, but not quite what was asked for"),
+        ),
+        ("20160125112029", "arquivo-pt", ("fair", "A substitute from another archive")),
+    ],
+)
+def test_the_headline_is_that_of_the_match(
+    stamp: str, archive: str, words: tuple[str, str]
+) -> None:
+    query = asking("20160122112029")
+    judged = verdict(resolved(query, found(memento(stamp, archive))), REGISTRY)
+
+    assert headline(judged) == words

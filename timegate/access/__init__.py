@@ -1,0 +1,1 @@
+"""Access rules: blocked addresses, restricted archives, networks of clients."""

@@ -1,0 +1,231 @@
+"""References in BibTeX, each with its place, so that a file can be rewritten in place."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from archives.regex_compat import compiled
+from timegate.batch.item import Item, ReferencePlace, TextSpan
+from timegate.batch.wikitext import IsArchiveLink
+
+_START: Final = compiled(r"^[ \t]{0,64}@([A-Za-z]{1,64})[ \t\r\n]{0,64}[{(]", re.MULTILINE)
+_NEXT: Final = compiled(r"[\s,]*+[})][ \t]*+@([A-Za-z]{1,64})[ \t\r\n]{0,64}[{(]")
+_FIELD: Final = compiled(r"[\s,]*+([A-Za-z][A-Za-z0-9_:.+-]*+)\s*+=\s*+")
+_KEY: Final = compiled(r"[^,=\"{}]*+,")
+_BARE: Final = compiled(r"[^\s,{}\"#]++")
+_JOIN: Final = compiled(r"\s*+#\s*+")
+_TURN: Final = compiled(r"[{}\"]")
+_NOT_READ: Final = ("comment", "preamble")
+_MONTHS: Final = (
+    *("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
+)
+_MOST_FIELDS: Final = 1000
+_LONGEST_MACRO: Final = 2048
+_LONGEST: Final = 8192
+"""Characters of a value that was put together: macros of macros could grow without end."""
+
+Macros = Mapping[str, str]
+
+
+class Value(NamedTuple):
+    """What a field says."""
+
+    text: str
+    span: TextSpan | None
+    """Where the text stands in the file; None where it was put together."""
+    trouble: str = ""
+    """Why it could not be read; empty where it could."""
+
+
+EntryFields = dict[str, Value]
+
+
+def entries(text: str) -> Iterator[EntryFields]:
+    """Yield the fields of every entry, in order; of equal names the first counts."""
+    starts = [*_START.finditer(text)]
+    ends = [*(match.start() for match in starts[1:]), len(text)]
+    macros: dict[str, str] = {}
+    for start, end in zip(starts, ends, strict=False):
+        opening: re.Match[str] | None = start
+        while opening is not None and opening[1].lower() not in _NOT_READ:
+            fields, at = _fields(text, opening.end(), end, macros)
+            if opening[1].lower() == "string":
+                macros |= {
+                    name: value.text
+                    for name, value in fields.items()
+                    if not value.trouble and len(value.text) <= _LONGEST_MACRO
+                }
+            else:
+                yield fields
+            # Another one in the same line.
+            opening = _NEXT.match(text, at, end)
+
+
+def _fields(text: str, start: int, end: int, macros: Macros) -> tuple[EntryFields, int]:
+    """Return the fields of the entry that is opened before *start*, and where they end."""
+    fields: EntryFields = {}
+    key = _KEY.match(text, start, end)
+    at = key.end() if key else start
+    while len(fields) < _MOST_FIELDS and (match := _FIELD.match(text, at, end)):
+        value, at = _value(text, match.end(), end, macros)
+        fields.setdefault(match[1].lower(), value)
+    return fields, at
+
+
+def _value(text: str, start: int, end: int, macros: Macros) -> tuple[Value, int]:
+    """Return the value, whose pieces have ``#`` between them, and where it ends."""
+    value, at = _piece(text, start, end, macros)
+    while join := _JOIN.match(text, at, end):
+        piece, at = _piece(text, join.end(), end, macros)
+        value = _joined(value, piece)
+    return value, at
+
+
+def _joined(one: Value, other: Value) -> Value:
+    trouble = one.trouble or other.trouble
+    if len(one.text) + len(other.text) > _LONGEST:
+        return Value("", None, trouble or f"more than {_LONGEST} characters, put together")
+    return Value(one.text + other.text, None, trouble)
+
+
+def _piece(text: str, start: int, end: int, macros: Macros) -> tuple[Value, int]:
+    """Return one piece without its braces or quotes, and where it ends with them."""
+    opening = text[start : start + 1]
+    if opening in ("{", '"'):
+        closing = _balanced(text, start + 1, end, "}" if opening == "{" else '"')
+        return Value(text[start + 1 : closing], TextSpan(start + 1, closing)), closing + 1
+    bare = _BARE.match(text, start, end)
+    stop = bare.end() if bare else start
+    return _named(text[start:stop], TextSpan(start, stop), macros), stop
+
+
+def _named(word: str, span: TextSpan, macros: Macros) -> Value:
+    """Return what *word* stands for: a number for itself, a month too, else a macro."""
+    known = macros.get(word.lower())
+    if known is not None:
+        return Value(known, None)
+    # A URL without braces is no BibTeX, and what somebody meant.
+    if not word or word[0].isdigit() or "://" in word or word.lower() in _MONTHS:
+        return Value(word, span)
+    return Value(word, span, f"the macro {word[:64]} is not defined before it, or too long")
+
+
+def _balanced(text: str, start: int, end: int, closing: str) -> int:
+    """Return where the *closing* of the same depth is; *end* where it is missing."""
+    depth = 0
+    for match in _TURN.finditer(text, start, end):
+        if match[0] == closing and depth == 0:
+            return match.start()
+        if match[0] == "{":
+            depth += 1
+        elif match[0] == "}":
+            depth -= 1
+    return end
+
+
+# Signs that mean something to TeX, as people write them into links.
+_ESCAPE: Final = (
+    r"\{\\[_%&#~$^]\}|\\~\{\}|\\[_%&#~$^]|\{\\textasciitilde\}|\\textasciitilde(?:\{\})?+"
+    r"|\{\$\\sim\$\}|\$\\sim\$|\\string~"
+)
+_ESCAPED: Final = compiled(_ESCAPE)
+_URL: Final = compiled(rf"https?://(?:{_ESCAPE}|[^\s{{}}<>\"\\])++", re.IGNORECASE)
+_COMMAND: Final = compiled(r"\\[A-Za-z]++|[{}]")
+_ACCESSED: Final = compiled(
+    r"\b(?:accessed|retrieved|visited)(?: on)?[:,]?\s{1,4}"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9A-Za-z ,.-]{3,20}?[0-9]{4})(?![0-9])",
+    re.IGNORECASE,
+)
+_AFTER_LINK: Final = ",;.:!?'"
+_LINKS: Final = ("archiveurl", "url")
+_WITH_LINKS: Final = (*_LINKS, "howpublished", "note", "eprint", "addendum")
+_DATES: Final = ("archivedate", "urldate", "lastaccessed", "lastchecked", "accessed", "date")
+_NOTHING: Final = Value("", None)
+
+Fields = Mapping[str, Value]
+
+
+def read_bibtex(text: str, is_archive_link: IsArchiveLink) -> Iterator[ReferencePlace]:
+    """Yield the reference of every entry that has one, in order."""
+    places = (_place(fields, is_archive_link) for fields in entries(text))
+    for position, place in enumerate(filter(None, places)):
+        yield place._replace(item=place.item._replace(position=position))
+
+
+def _place(fields: Fields, is_archive_link: IsArchiveLink) -> ReferencePlace | None:
+    links = [
+        link
+        for name in _WITH_LINKS
+        if name in fields and not fields[name].trouble
+        for link in _links(fields[name], whole=name in _LINKS)
+    ]
+    if not links:
+        return _without_link(fields)
+    # The link into an archive says most: which page, and when.
+    archived = next((link for link in links if is_archive_link(link[0])), None)
+    first = archived or links[0]
+    references = (first[0], *(link for link, _ in links if link != first[0]))
+    item = Item(0, first[0], references, tuple(_dates(fields)))
+    date = fields.get("archivedate")
+    return ReferencePlace(item, archived[1] if archived else None, date.span if date else None)
+
+
+def _without_link(fields: Fields) -> ReferencePlace | None:
+    """Return what stands where a link should be, so that it is asked for, or told as bad."""
+    for name in _LINKS:
+        value = fields.get(name, _NOTHING)
+        text = _COMMAND.sub("", _unescaped(value.text)).strip()
+        if text or value.trouble:
+            item = Item(0, text or name, (text or name,), tuple(_dates(fields)), value.trouble)
+            return ReferencePlace(item, None)
+    return None
+
+
+def _links(value: Value, *, whole: bool) -> Iterator[tuple[str, TextSpan | None]]:
+    """Yield the links in *value*; in a sentence, without what ends the sentence."""
+    for match in _URL.finditer(value.text):
+        link = match[0] if whole else _without_end(match[0])
+        span = None
+        if value.span is not None:
+            start = value.span.start + match.start()
+            span = TextSpan(start, start + len(link))
+        yield _unescaped(link), span
+
+
+def _without_end(link: str) -> str:
+    end = len(link)
+    unopened = link.count(")") - link.count("(")
+    while link[end - 1] in _AFTER_LINK or (link[end - 1] == ")" and unopened > 0):
+        end -= 1
+        unopened -= link[end] == ")"
+    return link[:end]
+
+
+def _unescaped(link: str) -> str:
+    return _ESCAPED.sub(_sign, link)
+
+
+def _sign(escape: re.Match[str]) -> str:
+    return next((sign for sign in "_%&#^" if sign in escape[0]), None) or (
+        "$" if escape[0] in ("\\$", "{\\$}") else "~"
+    )
+
+
+def _dates(fields: Fields) -> Iterator[str]:
+    for name in _DATES:
+        yield from filter(None, [_plain(fields, name)])
+    for name in ("note", "howpublished", "addendum"):
+        yield from _ACCESSED.findall(_plain(fields, name))
+    year, month = _plain(fields, "year"), _plain(fields, "month")
+    if year and month:
+        yield f"{month} {year}"
+    if year:
+        yield year
+
+
+def _plain(fields: Fields, name: str) -> str:
+    """Return the text of a field without braces and ties; empty where there is none."""
+    value = fields.get(name)
+    if value is None or value.trouble:
+        return ""
+    return value.text.replace("~", " ").strip("{}[] \t\r\n")

@@ -1,0 +1,200 @@
+"""The report of a run as one HTML file: pictures in SVG, the same numbers in tables, no script.
+
+Everything that came from outside is escaped; nothing is loaded from anywhere.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import Final, NamedTuple
+
+from timegate.batch.result import ItemResult
+from timegate.text import counted, masked
+
+_EDGES: Final = (
+    (60, "minute"),
+    (3_600, "hour"),
+    (86_400, "day"),
+    (7 * 86_400, "week"),
+    (30 * 86_400, "month"),
+    (365 * 86_400, "year"),
+    (3_652 * 86_400, "ten years"),
+)
+_LIMITS: Final = [seconds for seconds, _ in _EDGES]
+_SIDE: Final = len(_EDGES) + 1
+_MOST_ARCHIVES: Final = 1000
+
+
+class Bar(NamedTuple):
+    """One bar of a histogram."""
+
+    label: str
+    number: int
+
+
+class Statistics:
+    """Counts results."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.archives: Counter[str] = Counter()
+        self.codes: Counter[int] = Counter()
+        self._drift = [0] * (2 * _SIDE + 1)
+        self.undated = 0
+        """Copies that were asked for without a time, or have none."""
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return self.outcomes.total()
+
+    @property
+    def worst(self) -> int:
+        """The worst code of all; 0 where there are none."""
+        return max(self.codes, default=0)
+
+    def add(self, result: ItemResult) -> None:
+        """Count *result*."""
+        self.outcomes[result.outcome] += 1
+        self.codes[result.code] += 1
+        memento = result.memento
+        if memento is None:
+            return
+        archive = str(memento["archive"])
+        if archive in self.archives or len(self.archives) < _MOST_ARCHIVES:
+            self.archives[archive] += 1
+        if result.delta is None:
+            self.undated += 1
+        else:
+            self._drift[_SIDE + _step(result.delta)] += 1
+
+    @property
+    def drift(self) -> list[Bar]:
+        """How far copies are off: years before on the left, the time itself, years after."""
+        return [Bar(_label(at - _SIDE), number) for at, number in enumerate(self._drift)]
+
+
+def _step(delta: int) -> int:
+    """Return 0 for no drift, else which power of time it is, negative before."""
+    if delta == 0:
+        return 0
+    step = 1 + bisect_right(_LIMITS, abs(delta) - 1)
+    return step if delta > 0 else -step
+
+
+def _label(step: int) -> str:
+    if step == 0:
+        return "in time"
+    side = "before" if step < 0 else "after"
+    last = abs(step) == _SIDE
+    name = _EDGES[-1][1] if last else _EDGES[abs(step) - 1][1]
+    return f"{'more than' if last else 'up to'} {_one(name)} {side}"
+
+
+def _one(name: str) -> str:
+    if name.startswith("ten"):
+        return name
+    return f"an {name}" if name == "hour" else f"a {name}"
+
+
+_WIDTH: Final = 720
+_BAR: Final = 18
+_LABELS: Final = 190
+_LEAST: Final = 3
+"""Width of the bar for one of very many."""
+_MOST_ROWS: Final = 10_000
+_LONGEST: Final = 300
+_STYLE: Final = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
+    "color:#1a1a1a;background:#fff}table{border-collapse:collapse;margin:1rem 0}"
+    "td,th{text-align:left;padding:.2rem .8rem .2rem 0;vertical-align:top;"
+    "overflow-wrap:anywhere}"
+    "td.n,th.n{text-align:right}svg{max-width:100%;height:auto}.bar{fill:#2b6cb0}"
+    "svg text{font:13px system-ui,sans-serif;fill:currentColor}"
+    "@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}a{color:#8ab4f8}"
+    ".bar{fill:#63a4e8}}"
+)
+
+
+def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> Iterator[str]:
+    """Yield the page; *gaps* are the results that are less than asked."""
+    outcomes = [Bar(name, count) for name, count in statistics.outcomes.most_common()]
+    archives = [Bar(name, count) for name, count in statistics.archives.most_common()]
+    yield (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body><main>"
+        f"<h1>{_text(title)}</h1><p>{counted(statistics.total, 'reference')}, "
+        f"{statistics.codes[0]} as asked.</p>"
+    )
+    yield from _section("Outcomes", "outcome", "References by outcome", outcomes)
+    yield from _section(
+        "Drift", "distance", "Copies by distance from the time asked for", statistics.drift
+    )
+    if statistics.undated:
+        yield f"<p>Without a distance: {statistics.undated}. No time was asked for.</p>"
+    yield from _section("Archives", "archive", "Copies by archive", archives)
+    yield from _gaps(gaps)
+    yield "</main></body></html>\n"
+
+
+def _section(title: str, heading: str, meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
+    yield f"<section><h2>{_text(title)}</h2>"
+    if any(bar.number for bar in bars):
+        yield from _picture(meaning, bars)
+    yield "<details><summary>The numbers</summary>"
+    yield f'<table><tr><th scope="col">{_text(heading)}</th><th scope="col" class="n">number'
+    yield "</th></tr>"
+    for bar in bars:
+        yield f'<tr><th scope="row">{_text(bar.label)}</th><td class="n">{bar.number}</td></tr>'
+    yield "</table></details></section>"
+
+
+def _picture(meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
+    """Yield bars as long as their numbers; one lost reference is seen beside thousands."""
+    name = "".join(c if c.isalnum() else "-" for c in meaning.lower())
+    height = _BAR * len(bars) + 8
+    scale = (_WIDTH - _LABELS - 70) / max(bar.number for bar in bars)
+    told = "; ".join(f"{bar.label}: {bar.number}" for bar in bars if bar.number)
+    yield f'<svg viewBox="0 0 {_WIDTH} {height}" role="img"'
+    yield f' aria-labelledby="{name}-t {name}-d">'
+    yield f'<title id="{name}-t">{_text(meaning)}</title>'
+    yield f'<desc id="{name}-d">{_text(told)}</desc>'
+    for number, bar in enumerate(bars):
+        top = _BAR * number + 4
+        width = max(bar.number * scale, _LEAST) if bar.number else 0.0
+        label = _text(bar.label)
+        yield f'<text x="{_LABELS - 8}" y="{top + 13}" text-anchor="end">{label}</text>'
+        yield f'<rect class="bar" x="{_LABELS}" y="{top}" width="{width:.1f}" height="14"/>'
+        yield f'<text x="{_LABELS + width + 6:.1f}" y="{top + 13}">{bar.number}</text>'
+    yield "</svg>"
+
+
+def _gaps(gaps: Iterable[ItemResult]) -> Iterator[str]:
+    yield "<section><h2>Less than asked</h2><table><tr>"
+    yield "".join(f'<th scope="col">{name}</th>' for name in ("reference", "outcome", "why"))
+    yield "</tr>"
+    for number, result in enumerate(gaps):
+        if number == _MOST_ROWS:
+            yield f'<tr><td colspan="3">and more; these are the first {_MOST_ROWS}</td></tr>'
+            break
+        yield (
+            f"<tr><td>{_text(result.item.text)}</td><td>{_outcome(result)}</td>"
+            f"<td>{_text(result.why)}</td></tr>"
+        )
+    yield "</table></section>"
+
+
+def _outcome(result: ItemResult) -> str:
+    uri = str((result.memento or {}).get("uri") or "")
+    if not uri.lower().startswith(("http://", "https://")):
+        return _text(result.outcome)
+    return f'<a rel="noreferrer" href="{escape(masked(uri))}">{_text(result.outcome)}</a>'
+
+
+def _text(text: str) -> str:
+    cut = f"{text[:_LONGEST]} ..." if len(text) > _LONGEST else text
+    return escape(masked(cut))

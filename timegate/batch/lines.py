@@ -1,0 +1,231 @@
+"""Lists with one reference a line: plain text, and lines of JSON.
+
+Read as a stream, so that a list may be longer than memory.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import BinaryIO, Final, NamedTuple
+
+from timegate.batch.item import BadInput, Item
+
+_NAMES: Final = ("identifier", "url", "uri", "link", "href", "id")
+_DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed", "issued")
+_EXPECTED: Final = "expected is a list of URLs, or of objects with url and date"
+
+
+def read_json(text: str) -> Iterator[Item]:
+    """Yield the references of a document: a list, or an object with one. Raises BadInput."""
+    if not text.strip("\ufeff \t\r\n"):
+        return
+    try:
+        value = json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        lines = "; a file with one value a line is called .jsonl"
+        raise BadInput(f"not JSON: {error.msg} in line {error.lineno}{lines}") from error
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"JSON that cannot be read: {error}") from error
+    for position, one in enumerate(_listed(value)):
+        yield item_of(position, one)
+
+
+def item_of(position: int, value: object) -> Item:
+    """Return the reference that *value* is, with its dates."""
+    if isinstance(value, str):
+        return Item(position, value, (value,))
+    text = json.dumps(value)
+    if not isinstance(value, dict):
+        return Item(position, text, (text,))
+    members = _members(value)
+    references = tuple(_references(members))
+    dates = tuple(date for name in _DATES for date in _dates(members.get(name)))
+    return Item(position, references[0] if references else text, references or (text,), dates)
+
+
+def _listed(value: object) -> Sequence[object]:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict):
+        if next(_references(_members(value)), None) is not None:
+            return [value]
+        lists = [member for member in value.values() if isinstance(member, list)]
+        if len(lists) == 1:
+            return lists[0]
+        raise BadInput(f"an object with {len(lists) or 'no'} lists; {_EXPECTED}")
+    raise BadInput(f"no list; {_EXPECTED}")
+
+
+def _members(value: Mapping[str, object]) -> dict[str, object]:
+    # CSL-JSON has URL where others have url.
+    return {name.lower(): member for name, member in value.items()}
+
+
+def _references(members: Mapping[str, object]) -> Iterator[str]:
+    """Yield what names the page; an ``id`` first if it can be more than a number or a key."""
+    found = {name: text for name in _NAMES for text in _strings([members.get(name)])}
+    if ":" in found.get("id", ""):
+        yield found.pop("id")
+    yield from found.values()
+
+
+def _dates(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        # CSL-JSON 1.0: {"date-parts": [[2016, 1, 22]]}
+        parts = value.get("date-parts")
+        first = parts[0] if isinstance(parts, list) and parts else None
+        yield from _calendar_date(first)
+    else:
+        yield from _strings(value if isinstance(value, list) else [value])
+
+
+def _calendar_date(parts: object) -> Iterator[str]:
+    numbers = [*_strings(parts)] if isinstance(parts, list) else []
+    if numbers:
+        yield "-".join(number.zfill(2) for number in numbers[:3])
+
+
+def _strings(values: Sequence[object]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str) and value.strip():
+            yield value.strip()
+        elif isinstance(value, int) and not isinstance(value, bool):
+            # A year, or digits, without quotes.
+            yield str(value)
+
+
+# 8,192 octets, each written as \u00XX in a JSON string, fit with room to spare.
+_LONGEST_LINE: Final = 1 << 17
+
+
+def text_lines(stream: BinaryIO) -> Iterator[str]:
+    """Yield the lines of *stream* without their ends, each cut at a fixed length.
+
+    Octets that are no UTF-8 become lone surrogates, which every reader of identifiers refuses.
+    """
+    first = True
+    while line := stream.readline(_LONGEST_LINE):
+        whole = line.endswith(b"\n")
+        while not whole and (rest := stream.readline(_LONGEST_LINE)):
+            whole = rest.endswith(b"\n")
+        text = line.decode(errors="surrogateescape").rstrip("\r\n")
+        yield text.removeprefix("\ufeff") if first else text
+        first = False
+
+
+def read_plain(stream: BinaryIO) -> Iterator[Item]:
+    """Yield an item for each line: an identifier, or a URL, a blank and a date.
+
+    Empty lines and those that begin with ``#`` are for people.
+    """
+    position = 0
+    for line in text_lines(stream):
+        words = line.split(maxsplit=1)
+        if words and not words[0].startswith("#"):
+            yield Item(position, line.strip(), (words[0],), tuple(w.strip() for w in words[1:]))
+            position += 1
+
+
+def read_jsonl(stream: BinaryIO) -> Iterator[Item]:
+    """Yield an item for each line: a JSON string, or an object with ``url`` and ``dates``.
+
+    A line that is neither is an item too: it will be refused, and the refusal reported.
+    """
+    position = 0
+    for line in text_lines(stream):
+        if line.strip():
+            yield _item(position, line.strip())
+            position += 1
+
+
+def _item(position: int, line: str) -> Item:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return Item(position, line, (line,))
+    return item_of(position, value)
+
+
+_SAMPLE: Final = 20
+_DELIMITERS: Final = ",;\t"
+_REFERENCE_HEADINGS: Final = ("url", "uri", "link", "href", "identifier", "reference")
+_DATE_HEADINGS: Final = ("date", "datetime", "timestamp", "access-date", "urldate")
+
+
+class Columns(NamedTuple):
+    """Which columns count; None for those that are to be found."""
+
+    reference: str | None = None
+    dates: tuple[str, ...] = ()
+
+
+def read_table(
+    stream: BinaryIO, columns: Columns, is_reference: Callable[[str], bool]
+) -> Iterator[Item]:
+    """Yield an item for each row that has a reference. Raises BadInput."""
+    try:
+        yield from _items(stream, columns, is_reference)
+    except csv.Error as error:
+        raise BadInput(f"not a table: {error}; is a quotation mark missing?") from error
+
+
+def _items(
+    stream: BinaryIO, columns: Columns, is_reference: Callable[[str], bool]
+) -> Iterator[Item]:
+    lines = text_lines(stream)
+    first = next(lines, "")
+    delimiter = max(_DELIMITERS, key=first.count)
+    rows = csv.reader((f"{line}\n" for line in chain([first], lines)), delimiter=delimiter)
+    sample = list(islice(rows, _SAMPLE))
+    headless = columns.reference is None and any(map(is_reference, sample[0]))
+    headings = [] if headless else [cell.strip().lower() for cell in sample[0]]
+    body = sample if headless else sample[1:]
+    place = _reference_column(columns.reference, headings, body, is_reference)
+    dates = _date_columns(columns.dates, headings)
+    position = 0
+    for row in chain(body, rows):
+        reference = _cell(row, place)
+        if reference:
+            written = (_cell(row, column) for column in dates)
+            yield Item(position, reference, (reference,), tuple(filter(None, written)))
+            position += 1
+
+
+def _cell(row: Sequence[str], column: int) -> str:
+    return row[column].strip() if column < len(row) else ""
+
+
+def _reference_column(
+    wanted: str | None,
+    headings: Sequence[str],
+    body: Sequence[Sequence[str]],
+    is_reference: Callable[[str], bool],
+) -> int:
+    if wanted is not None:
+        return _column(wanted, headings)
+    width = max(map(len, body), default=0)
+    for column in range(width):
+        cells = [cell for row in body if (cell := _cell(row, column))]
+        # Half of them: a broken one shall be reported, not hide the column.
+        if cells and sum(map(is_reference, cells)) * 2 >= len(cells):
+            return column
+    named = [headings.index(name) for name in _REFERENCE_HEADINGS if name in headings]
+    if named or not body:
+        return named[0] if named else 0
+    raise BadInput("no column holds URLs or identifiers; name it with --column")
+
+
+def _date_columns(wanted: Sequence[str], headings: Sequence[str]) -> list[int]:
+    if wanted:
+        return [_column(name, headings) for name in wanted]
+    return [headings.index(name) for name in _DATE_HEADINGS if name in headings]
+
+
+def _column(name: str, headings: Sequence[str]) -> int:
+    """Return the column called *name*, or the one with that number, counted from 1."""
+    if name.strip().lower() in headings:
+        return headings.index(name.strip().lower())
+    if name.isascii() and name.isdecimal() and 0 < int(name[:6]) <= 1000:
+        return int(name) - 1
+    raise BadInput(f"there is no column {name!r}; the columns are {', '.join(headings)}")

@@ -1,0 +1,185 @@
+"""What became of one item: found how well, absent, unknown, refused."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from timegate.batch.item import Item
+from timegate.resolution.model import Preferences, Resolution
+from timegate.resolution.preferences import satisfies
+from timegate.verdict import Verdict
+
+Json = dict[str, object]
+Code = Literal[0, 1, 2, 3, 4]
+"""As the exit codes: as asked, less than asked, refused, nothing anywhere, nobody knows."""
+_PRECISE: Final = ("exact", "within")
+_IN_TIME: Final = ("exact", "within", "latest")
+_SAME_PAGE: Final = ("same", "normalized")
+_ALL_OF_IT: Final = ("as-requested", "upgraded")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What became of an item."""
+
+    item: Item
+    outcome: str
+    """The match of the verdict, or ``absent``, ``unknown``, ``refused``."""
+    code: Code
+    final: bool
+    """Whether it was asked for the last time; otherwise it is asked again, more slowly."""
+    date: str | None
+    """The date of the list that was used."""
+    why: str
+    report: Mapping[str, object] | None
+
+    @property
+    def memento(self) -> Mapping[str, object] | None:
+        """The copy: its uri, archive and datetime."""
+        return _mapping(self.report, "memento")
+
+    @property
+    def delta(self) -> int | None:
+        """Seconds between the time asked for and the copy; None where either is missing."""
+        delta = (_mapping(self.report, "time") or {}).get("delta")
+        return delta if isinstance(delta, int) else None
+
+    @property
+    def unsure(self) -> bool:
+        """Whether it is less than asked while some archive did not answer."""
+        sources = _mapping(self.report, "sources") or {}
+        return self.code in (1, 4) and sources.get("value") == "partial"
+
+    @property
+    def pwid(self) -> str | None:
+        """The PWID of the copy."""
+        pwid = (_mapping(self.report, "cite") or {}).get("pwid")
+        return pwid if isinstance(pwid, str) else None
+
+
+def _mapping(report: Mapping[str, object] | None, name: str) -> Mapping[str, object] | None:
+    value = (report or {}).get(name)
+    return value if isinstance(value, dict) else None
+
+
+def code_of(resolution: Resolution, judged: Verdict) -> Code:
+    """Return how *resolution* compares with what its policy asks for.
+
+    Another archive than the named one is as good, unless the policy wants that very archive:
+    who replaces links into an archive asks for nothing else.
+    """
+    if resolution.memento is None:
+        # Where nobody could be asked, nobody has said no.
+        return 3 if resolution.complete and resolution.attempts else 4
+    if not satisfies(resolution, judged):
+        return 1
+    as_asked = judged.match.value in _PRECISE or _is_equivalent(judged, resolution.policy)
+    return 0 if as_asked else 1
+
+
+def _is_equivalent(judged: Verdict, policy: Preferences) -> bool:
+    """Whether the copy is what was meant, wherever it is: same page, in time, beyond doubt."""
+    uri, coverage, time = judged.uri, judged.coverage, judged.time
+    if uri is None or coverage is None or time is None or time["doubt"] is not None:
+        return False
+    lenient = policy.tolerance is not None or policy.precision == "day"
+    return (
+        uri.value in _SAME_PAGE
+        and coverage.value in _ALL_OF_IT
+        and (lenient or time.value in _IN_TIME)
+    )
+
+
+def found(
+    item: Item,
+    resolution: Resolution,
+    judged: Verdict,
+    date: str | None,
+    report: Callable[[Resolution, Verdict], Json],
+) -> ItemResult:
+    """Return the result of an item that was asked for."""
+    code = code_of(resolution, judged)
+    told = report(resolution, judged)
+    outcome = judged.match.value if resolution.memento else _NOTHING[code]
+    why = str(told["words"])
+    if resolution.memento is None and resolution.failed:
+        why = f"nothing found; no answer from {', '.join(resolution.failed)}"
+    elif not resolution.attempts:
+        why = "nothing found: nobody could be asked"
+    # Who did not answer may hold a better copy than the one that was found.
+    final = code == 0 or resolution.complete
+    return ItemResult(item, outcome, code, final, date, why, told)
+
+
+_NOTHING: Final[Mapping[Code, str]] = {3: "absent", 4: "unknown"}
+
+
+def refused(item: Item, error: ValueError) -> ItemResult:
+    """Return the result of an item that cannot be asked for."""
+    return ItemResult(item, "refused", 2, final=True, date=None, why=str(error), report=None)
+
+
+def broken(item: Item, error: Exception) -> ItemResult:
+    """Return the result of an item at which our own code failed; it is asked once more."""
+    why = f"an internal error happened ({type(error).__name__})"
+    return ItemResult(item, "unknown", 4, final=False, date=None, why=why, report=None)
+
+
+def better(one: ItemResult | None, other: ItemResult) -> ItemResult:
+    """Return the one that is nearer to what it asked for; the first of equals."""
+    return other if one is None or _rank(other) < _rank(one) else one
+
+
+def _rank(result: ItemResult) -> tuple[int, int]:
+    # Not to know is no reason to say that there is nothing: 4 outranks 3.
+    order = {0: 0, 1: 1, 4: 2, 3: 3, 2: 4}
+    return order[result.code], abs(result.delta or 0)
+
+
+def to_line(result: ItemResult) -> bytes:
+    """Write *result* as a line of JSON."""
+    item = result.item
+    return (
+        json.dumps(
+            {
+                "position": item.position,
+                "key": item.key,
+                "final": result.final,
+                "input": item.text,
+                "references": item.references,
+                "dates": item.dates,
+                "outcome": result.outcome,
+                "code": result.code,
+                "date": result.date,
+                "why": result.why,
+                "report": result.report,
+            }
+        ).encode()
+        + b"\n"
+    )
+
+
+def from_line(line: bytes) -> ItemResult:
+    """Read what `to_line` wrote. Raises ValueError for anything else."""
+    try:
+        told = json.loads(line)
+        item = Item(
+            told["position"], told["input"], tuple(told["references"]), tuple(told["dates"])
+        )
+        if item.key != told["key"]:
+            raise ValueError("the line was altered")
+        return ItemResult(
+            item,
+            *(told["outcome"], told["code"], told["final"], told["date"], told["why"]),
+            told["report"],
+        )
+    except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError("not a line of a journal") from error
+
+
+def policy_digest(policy: Preferences) -> str:
+    """Write what was asked of every item, for comparison with another run."""
+    archives = sorted(policy.archives) if policy.archives is not None else None
+    told = [archives, sorted(policy.exclude), policy.precision, str(policy.tolerance)]
+    return json.dumps([*told, policy.direction])

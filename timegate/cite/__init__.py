@@ -1,6 +1,0 @@
-"""Citing a copy: its names, which need no authority, and references in the usual notations."""
-
-from timegate.cite.names import Citation, citation
-from timegate.cite.references import FORMS, Copy, Form, reference
-
-__all__ = ["FORMS", "Citation", "Copy", "Form", "citation", "reference"]

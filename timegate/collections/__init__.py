@@ -1,0 +1,1 @@
+"""Local collections of WARC files, served as archives of their own."""

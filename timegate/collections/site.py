@@ -1,0 +1,200 @@
+"""``/collections``: each local collection as an archive by itself.
+
+In each there is what there is at the root, and all links of its answers stay in it: TimeGate,
+TimeMaps, CDX, and the captures themselves. ``/collections/{id}/{URL}`` is pywb's short form of
+its TimeGate.
+"""
+
+import json
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+import msgspec
+
+from archives.registry import Registry
+from archives.source import Source
+from archives.warc.replay import Replayer
+from timegate.access.blocklist import Blocklist, note
+from timegate.access.restricted import hidden
+from timegate.collections.access import CollectionAccess, CollectionResolver, NoCache
+from timegate.collections.cdx import CollectionCdx
+from timegate.collections.replay import STAMPED, CollectionReplay
+from timegate.endpoints.timegate import TimeGateEndpoint
+from timegate.endpoints.timemap import TimeMapEndpoint
+from timegate.resolution.neighbours import Neighbours
+from timegate.resolution.resolver import Deadlines, Plan
+from timegate.responses.answers import Answers
+from timegate.responses.model import ClientRequest, Response, StreamingResponse
+from timegate.responses.patterns import Patterns
+from timegate.responses.problems import problem, read_on_site
+from timegate.timemaps import FORMATS, ArchiveLists
+
+_JSON: Final = {"Content-Type": "application/json", "Cache-Control": "max-age=60"}
+
+
+class OpenCollection(NamedTuple):
+    """A collection, the adapter over it, and who opens its records."""
+
+    shelf: CollectionAccess
+    source: Source
+    replayer: Replayer
+
+    @classmethod
+    def of(cls, shelf: CollectionAccess, source: Source, threads: Executor) -> "OpenCollection":
+        """Return the collection with its own replayer, which works in *threads*."""
+        return cls(shelf, source, Replayer(shelf.id, shelf, threads))
+
+
+class Collections:
+    """Answers for all collections."""
+
+    def __init__(
+        self,
+        holdings: Iterable[OpenCollection],
+        registry: Registry,
+        base_url: str,
+        deadlines: Deadlines | None = None,
+    ) -> None:
+        self._registry = registry
+        self._sites = {
+            holding.shelf.id: CollectionSite(holding, registry, base_url, deadlines)
+            for holding in holdings
+        }
+
+    async def overview(self, call: ClientRequest) -> Response:
+        """Tell which collections there are."""
+        del call
+        told = [site.surfaces() for site in self._sites.values()]
+        return Response(200, _JSON, msgspec.json.encode({"collections": told}))
+
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+        """Answer ``{id}`` and ``{id}/...``."""
+        name, slash, rest = call.rest.partition("/")
+        name = name if slash else name.partition("?")[0]
+        site = self._sites.get(name)
+        if site is None:
+            return self._not_served(name)
+        if not rest:
+            return Response(200, _JSON, msgspec.json.encode(site.surfaces()))
+        return await site(_inside(call, rest))
+
+    def _not_served(self, name: str) -> Response:
+        """Say the same whatever is asked of it: what a reading room holds is told there."""
+        entry = self._registry.by_id(name)
+        if entry is not None and entry.kind == "warc" and entry.access == "onsite-only":
+            return read_on_site(entry)
+        return NO_SUCH_COLLECTION
+
+
+NO_SUCH_COLLECTION: Final = problem(
+    404, "not-found", "no such collection; /collections lists them"
+)
+"""Word for word the same of one that is not there and of one that is hidden (R27)."""
+
+
+class CollectionSite:
+    """Everything that can be asked of one collection."""
+
+    def __init__(
+        self,
+        holding: OpenCollection,
+        registry: Registry,
+        base_url: str,
+        deadlines: Deadlines | None,
+    ) -> None:
+        shelf, source = holding.shelf, holding.source
+        self._source = source
+        self._base = base = f"{base_url.rstrip('/')}/collections/{shelf.id}"
+        answers = Answers(
+            CollectionResolver(source),
+            registry,
+            base,
+            changing=frozenset({shelf.id}),
+            patterns=Patterns(registry),
+        )
+        sources = {shelf.id: source}
+        only = Plan(((shelf.id,),))
+        self._timegate = TimeGateEndpoint(answers, Neighbours(sources, NoCache(), frozenset()))
+        self._timemap = TimeMapEndpoint(
+            ArchiveLists(sources, NoCache()),
+            lambda _query, _policy: only,
+            registry,
+            lambda: base,
+            deadlines,
+        )
+        self._cdx = CollectionCdx(shelf, base_url)
+        self._replay = CollectionReplay(shelf, holding.replayer, answers, base_url)
+
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+        """Answer what stands behind the collection's name."""
+        rest = call.rest
+        if STAMPED.match(rest):
+            return await self._replay(call)
+        if rest == "cdx" or rest.startswith("cdx?"):
+            return await self._cdx(call)
+        if rest.startswith("timemap/"):
+            return await self._timemap(_inside(call, rest.removeprefix("timemap/")))
+        if rest.startswith("timegate/"):
+            call = _inside(call, rest.removeprefix("timegate/"))
+        return await self._timegate(call)
+
+    def surfaces(self) -> dict[str, object]:
+        """Return where everything is."""
+        entry, base = self._source.entry, self._base
+        return {
+            "id": entry.id,
+            "name": entry.name,
+            "timegate": f"{base}/timegate/{{url}}",
+            "timemap": {name: f"{base}/timemap/{name}/{{url}}" for name in FORMATS},
+            "cdx": f"{base}/cdx?url={{url}}",
+            "replay": f"{base}/{{stamp}}/{{url}}",
+            "raw": f"{base}/{{stamp}}id_/{{url}}",
+        }
+
+
+def _inside(call: ClientRequest, rest: str) -> ClientRequest:
+    return ClientRequest(call.method, rest, call.headers, call.repeated)
+
+
+class VisibleCollections:
+    """Answers for the collections that are not hidden; the others are not there."""
+
+    def __init__(self, collections: Collections, denials: Blocklist | None = None) -> None:
+        self._collections = collections
+        self._denials = denials or Blocklist()
+
+    async def overview(self, call: ClientRequest) -> Response:
+        """Tell which there are."""
+        answer = await self._collections.overview(call)
+        unseen = hidden()
+        if not unseen:
+            return answer
+        told = json.loads(answer.body)["collections"]
+        seen = [one for one in told if one["id"] not in unseen]
+        return replace(answer, body=json.dumps({"collections": seen}).encode())
+
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+        """Answer ``{id}`` and ``{id}/...``."""
+        if not call.rest:
+            return await self.overview(call)
+        name, _, rest = call.rest.partition("/")
+        if name.partition("?")[0] in hidden():
+            return NO_SUCH_COLLECTION
+        if self._denials and self._denials.hold(_page(rest)):
+            note(rest)
+            return problem(404, "not-found", "this server does not lead there")
+        return await self._collections(call)
+
+
+def _page(rest: str) -> str:
+    """Return the URL that is asked for: behind a stamp, a TimeGate, a TimeMap, or ``url=``."""
+    _, mark, query = rest.partition("cdx?")
+    if mark:
+        parameters = query.split("&")
+        return next((unquote(p[4:]) for p in parameters if p.startswith("url=")), "")
+    decoded = rest if "://" in rest else unquote(rest)
+    places = [place for s in ("http://", "https://") if (place := decoded.find(s)) >= 0]
+    return decoded[min(places) :] if places else decoded.rpartition("/")[2]

@@ -1,0 +1,211 @@
+"""From a file and the environment to the types of `timegate.settings`.
+
+Each value can also come from the environment: ``TIMEGATE_CONTACT``, ``TIMEGATE_LISTEN_PORT``.
+"""
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Final, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
+
+import msgspec
+
+from archives.surt import surt
+from timegate.access.networks import Networks
+from timegate.config.schema import (
+    BadConfig,
+    ChecksSection,
+    Deny,
+    File,
+    LimitsSection,
+    bad,
+    sections,
+)
+
+_PATH: Final = re.compile(r"`\$\.?([^`]*+)`")
+
+
+def read_file(path: Path | None, where: str) -> File:
+    """Read *path*, with the environment over it. Raises BadConfig."""
+    return _converted(_overlaid({} if path is None else _table(path)), where)
+
+
+def _table(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadConfig(f"{path}: not TOML: {error}") from error
+
+
+def _overlaid(table: dict[str, object]) -> dict[str, object]:
+    """Put the environment over the file: TIMEGATE_LISTEN_PORT is listen.port."""
+    for name in ("contact", "base_url"):
+        if value := os.environ.get(f"TIMEGATE_{name.upper()}"):
+            table[name] = value
+    for section, struct in sections().items():
+        for key, kind in get_type_hints(struct).items():
+            if value := os.environ.get(f"TIMEGATE_{section}_{key}".upper()):
+                inner = table.setdefault(section, {})
+                if isinstance(inner, dict):
+                    inner[key] = _from_environment(value, kind)
+    return table
+
+
+def _from_environment(value: str, kind: object) -> object:
+    """Return what a variable means where *kind* is wanted; what is wrong is found later."""
+    wanted = {get_origin(one) or one for one in (kind, *get_args(kind))}
+    if list in wanted:
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if bool in wanted and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    return int(value) if value.isdecimal() and str not in wanted else value
+
+
+def _converted(table: dict[str, object], where: str) -> File:
+    try:
+        return msgspec.convert(table, File)
+    except msgspec.ValidationError as error:
+        raise bad(where, *_key_and_reason(str(error))) from error
+
+
+def _key_and_reason(message: str) -> tuple[str, str]:
+    """Take ``Expected `int`, got `str` - at `$.listen.port``` apart."""
+    reason, _, place = message.partition(" - at ")
+    path = _PATH.search(place)
+    key = path[1] if path else ""
+    unknown = re.search(r"contains unknown field `([^`]*+)`", reason)
+    if unknown:
+        allowed = ", ".join(_fields_at(key))
+        return ".".join(filter(None, (key, unknown[1]))), f"unknown; allowed are {allowed}"
+    return key or "the file", reason.replace("`", "") + _hint(key, reason)
+
+
+def _hint(key: str, reason: str) -> str:
+    """Return what to write instead, where the reason does not say it."""
+    section, _, name = key.rpartition(".")
+    if reason.startswith("Invalid enum value"):
+        kind = get_type_hints(sections()[section])[name]
+        return f"; allowed: {', '.join(map(str, get_args(kind)))}"
+    if key == "archive" and reason.endswith("got `object`"):
+        return "; write [[archive]]"
+    return ""
+
+
+def _fields_at(key: str) -> tuple[str, ...]:
+    return sections().get(key, File).__struct_fields__
+
+
+_DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_INTERVAL: Final = re.compile(r"([0-9]{1,6})([mhd])")
+_SHORTEST_INTERVAL: Final = 600.0
+"""Seconds. More often, it would be polling (R14)."""
+_LONGEST_INTERVAL: Final = 7 * 86_400.0
+"""Seconds. The cache forgets histories of canaries a day later."""
+
+
+def contact(file: File, where: str) -> str | None:
+    contact = file.contact
+    if contact is not None and not (contact.isascii() and contact.isprintable()):
+        raise bad(where, "contact", "must be a URL or address in printable ASCII")
+    return contact or None
+
+
+def base_url(file: File, where: str) -> str | None:
+    return None if file.base_url is None else _address(file.base_url, where, "base_url")
+
+
+def replay_url(file: File, where: str) -> str | None:
+    key = "replay.base_url"
+    if file.replay.base_url is None:
+        return None
+    address = _address(file.replay.base_url, where, key)
+    parts = urlsplit(address)
+    if parts.path:
+        raise bad(where, key, "must be an origin, without a path")
+    if file.base_url is None or urlsplit(file.base_url).hostname == parts.hostname:
+        raise bad(where, key, "must have another host than base_url, which must be given too")
+    return address
+
+
+def telemetry(file: File, where: str) -> str | None:
+    endpoint = file.telemetry.endpoint
+    return None if endpoint is None else _address(endpoint, where, "telemetry.endpoint")
+
+
+def deadlines(file: File, where: str) -> tuple[float, float]:
+    soft = seconds(file.deadline.soft, where, "deadline.soft")
+    hard = seconds(file.deadline.hard, where, "deadline.hard")
+    if soft > hard:
+        raise bad(where, "deadline.soft", f"must not be later than deadline.hard ({hard:g} s)")
+    return soft, hard
+
+
+def seconds(text: str, where: str, key: str) -> float:
+    stated = _DURATION.fullmatch(text)
+    seconds = float(stated[1]) * _SECONDS[stated[2]] if stated else 0.0
+    # pywb #310: a timeout of 0 made every archive time out.
+    if not 0 < seconds <= 120:
+        raise bad(where, key, f"{text!r} must be like 2s, 500ms or 1m, over 0 and up to 2m")
+    return seconds
+
+
+def every(file: File, where: str) -> float | None:
+    text = file.canaries.every
+    if text is None:
+        return None
+    stated = _INTERVAL.fullmatch(text)
+    seconds = float(stated[1]) * _SECONDS[stated[2]] if stated else 0.0
+    if not _SHORTEST_INTERVAL <= seconds <= _LONGEST_INTERVAL:
+        raise bad(where, "canaries.every", f"{text!r} must be like 6h or 1d, from 10m to 7d")
+    return seconds
+
+
+def cache_limit(file: File, where: str) -> int | None:
+    megabytes = file.cache.megabytes
+    if megabytes is None:
+        return None
+    if not file.cache.url.startswith(("memory:", "sqlite:")):
+        raise bad(where, "cache.megabytes", "for memory: and sqlite:; Redis has its maxmemory")
+    return megabytes << 20
+
+
+def limits(file: File, where: str) -> LimitsSection:
+    for key in ("trusted_proxies", "exempt"):
+        try:
+            Networks(getattr(file.limits, key))
+        except ValueError as error:
+            raise bad(where, f"limits.{key}", f"{error}; write 192.0.2.0/24") from error
+    return file.limits
+
+
+def deny(file: File, where: str) -> Deny:
+    for url in file.deny.urls:
+        if "://" not in url or surt(url.rstrip("*")).startswith(("-", ")")):
+            raise bad(where, "deny.urls", f"{url!r} must be like http://example.org/private/")
+    for host in file.deny.hosts:
+        if not host.strip(".") or any(character in host for character in "/:*@ "):
+            raise bad(where, "deny.hosts", f"{host!r} must be a name, such as example.org")
+    return file.deny
+
+
+def checks(file: File, where: str, folder: Path) -> ChecksSection:
+    """Read the section; a path counts from the folder of the file."""
+    section = file.checks
+    if section.history is None:
+        if section.run:
+            raise BadConfig(f"{where}: checks.run needs checks.history, where results are kept")
+        return section
+    return ChecksSection(str(folder / Path(section.history).expanduser()), section.run)
+
+
+def _address(text: str, where: str, key: str) -> str:
+    parts = urlsplit(text)
+    sound = parts.scheme in ("http", "https") and parts.hostname and text.isascii()
+    if not sound or parts.query or parts.fragment or not text.isprintable():
+        raise bad(where, key, "must be an http(s) URL without query, such as https://t.org")
+    return text.rstrip("/")

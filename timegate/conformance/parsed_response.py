@@ -1,0 +1,288 @@
+"""An answer as RFC 7089 reads it: parsed once, here, so that checks only compare values."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from archives.diagnostics import Malformed
+from archives.evidence import Statement
+from archives.formats import decoder_for
+from archives.formats.httpdate import stamp_from_http_date
+from archives.formats.linkformat import Link, LinkReader, parse_header, resolved
+from archives.negotiation import REDIRECTS
+from archives.regex_compat import compiled
+from timegate.conformance.session import RecordedExchange
+
+_ORDER: Final = ("first", "prev", "next", "last")
+
+
+class MementoLink(NamedTuple):
+    """A link to a memento, with its date as it is written and as it is read."""
+
+    uri: str
+    date: str
+    stamp: str | None
+    order: tuple[str, ...]
+    """Which of first, prev, next, last it claims to be."""
+
+
+@dataclass(frozen=True)
+class ParsedResponse:
+    """What one exchange says in terms of Memento."""
+
+    exchange: RecordedExchange
+
+    @property
+    def url(self) -> str:
+        return self.exchange.url
+
+    @property
+    def status(self) -> int:
+        """The status; 0 where nothing arrived."""
+        return self.exchange.status or 0
+
+    @property
+    def silence(self) -> str:
+        """Why this is no answer; empty if it is one. Unknown is neither right nor wrong."""
+        exchange = self.exchange
+        refused = exchange.trouble is not None and exchange.trouble.kind == "refused"
+        if exchange.status is None or refused:
+            return exchange.trouble.why if exchange.trouble else "no answer"
+        if exchange.status >= 500 and self.datetime is None:
+            return f"answers {exchange.status}, an error of its own"
+        return ""
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether this is a page with nothing of Memento: a bot gate, an error page."""
+        memento = self.datetime is not None or self.negotiates or self.links
+        return self.status == 200 and not memento
+
+    def field(self, name: str) -> str | None:
+        """Return the value of a header field; None if there is none."""
+        return self.exchange.headers.get(name.lower())
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it says itself that not every archive behind it answered (X-3).
+
+        The next answer to the same question may be another one, and both are right.
+        """
+        members = (self.field("memento-precision") or "").split(",")
+        return any(member.strip().startswith("sources=partial") for member in members)
+
+    @property
+    def asked(self) -> str | None:
+        """The Accept-Datetime that was sent."""
+        return self.exchange.request.headers.get("accept-datetime")
+
+    @cached_property
+    def statement(self) -> Statement:
+        return Statement.of(_Head(self.url, self.status, dict(self.exchange.headers)))
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """All links of the Link header."""
+        return tuple(parse_header(self.field("link") or ""))
+
+    @property
+    def negotiates(self) -> bool:
+        """Whether Vary names accept-datetime."""
+        return self.statement.negotiates
+
+    @property
+    def datetime(self) -> str | None:
+        """Memento-Datetime as written."""
+        return self.field("memento-datetime")
+
+    @property
+    def stamp(self) -> str | None:
+        """Memento-Datetime as digits; None where it is missing or no date."""
+        return stamp_of(self.datetime)
+
+    @property
+    def location(self) -> str | None:
+        return self.statement.location
+
+    @property
+    def redirects(self) -> bool:
+        """Whether it leads on: a redirect that is not itself a capture (M-21)."""
+        return self.status in REDIRECTS and self.datetime is None
+
+    @property
+    def chosen(self) -> str | None:
+        """The address of the memento that a TimeGate chose, in whichever style it says it."""
+        if self.status in REDIRECTS and self.statement.content_location is None:
+            return self.location
+        return self.statement.content_location or self.statement.linked_address
+
+    def targets(self, relation: str) -> list[str]:
+        """Return where the links with *relation* lead, in order, repetitions included.
+
+        A link about something else (anchor) is not meant (L-2).
+        """
+        mine = (link for link in self.links if link.anchor in (None, self.url))
+        found = (resolved(link.target, self.url) for link in mine if relation in link.rels)
+        return [target for target in found if target]
+
+    @cached_property
+    def mementos(self) -> tuple[MementoLink, ...]:
+        """The links to mementos."""
+        return tuple(memento_links(self.links, self.url))
+
+
+class _Head(NamedTuple):
+    """The part of a `Reply` that a `Statement` looks at."""
+
+    url: str
+    status: int
+    headers: dict[str, str]
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Nobody reads the body of a head."""
+        raise NotImplementedError
+
+
+def memento_links(links: tuple[Link, ...], base: str) -> Iterator[MementoLink]:
+    """Yield what *links* say about mementos."""
+    for link in links:
+        uri = resolved(link.target, base)
+        if "memento" in link.rels and uri is not None:
+            date = link.params.get("datetime", "")
+            order = tuple(name for name in _ORDER if name in link.rels)
+            yield MementoLink(uri, date, stamp_of(date), order)
+
+
+def stamp_of(date: str | None) -> str | None:
+    """Return the digits of an rfc1123-date; None for anything else (M-2)."""
+    try:
+        return None if date is None else stamp_from_http_date(date)
+    except Malformed:
+        return None
+
+
+LINK_FORMAT: Final = "application/link-format"
+Capture = tuple[str, str]
+"""Stamp and URI-M."""
+
+# RFC 8288 3 with the line breaks that RFC 7089 5 allows between and inside links.
+_GAP: Final = rb"[ \t\r\n]*+"
+_TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
+# RFC 6690 2: link-format takes type=application/link-format, which RFC 8288 does not.
+_VALUE_TOKEN: Final = rb"[!#$%&'()*+./:=?@^_`{|}~0-9A-Za-z\[\]-]++"
+_QUOTED: Final = rb'"[^"\\]*+(?:\\[\x00-\xff][^"\\]*+)*+"'
+_LINK: Final = compiled(
+    _GAP
+    + rb"<[^<>\x00-\x20\x7f]*+>(?:"
+    + _GAP
+    + rb";"
+    + _GAP
+    + _TOKEN
+    + rb"(?:"
+    + _GAP
+    + rb"="
+    + _GAP
+    + rb"(?:"
+    + _QUOTED
+    + rb"|"
+    + _VALUE_TOKEN
+    + rb"))?+)*+"
+    + _GAP
+)
+
+
+def first_violation(body: bytes) -> int | None:
+    """Return where *body* leaves the grammar of link-format; None if it never does."""
+    at = 0
+    while match := _LINK.match(body, at):
+        at = match.end()
+        if at == len(body):
+            return None
+        if body[at : at + 1] != b",":
+            return at
+        at += 1
+    return at
+
+
+@dataclass(frozen=True)
+class ParsedTimeMap:
+    """One TimeMap document in link-format."""
+
+    said: ParsedResponse
+
+    @cached_property
+    def _read(self) -> tuple[tuple[Link, ...], int]:
+        reader = LinkReader()
+        links = [*reader.feed(self.said.exchange.body), *reader.close()]
+        return tuple(links), reader.skipped
+
+    @property
+    def silence(self) -> str:
+        """Why nothing can be said about it; empty if something can."""
+        trouble = self.said.exchange.trouble
+        return self.said.silence or (trouble.why if trouble else "")
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        return self._read[0]
+
+    @cached_property
+    def mementos(self) -> tuple[MementoLink, ...]:
+        """The mementos in the order of the document."""
+        return tuple(memento_links(self.links, self.said.url))
+
+    @cached_property
+    def captures(self) -> tuple[Capture, ...]:
+        """Stamp and address of those with a date, in the order of the document."""
+        return tuple((link.stamp, link.uri) for link in self.mementos if link.stamp)
+
+    @property
+    def violation(self) -> int | None:
+        """Where the document leaves the grammar."""
+        return first_violation(self.said.exchange.body)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether this is link-format at all."""
+        return self.said.status == 200 and any(link.rels for link in self.links)
+
+    def targets(self, relation: str) -> list[str]:
+        """Return where the links with *relation* lead."""
+        found = (resolved(link.target, self.said.url) for link in self.links_with(relation))
+        return [target for target in found if target]
+
+    def links_with(self, relation: str) -> list[Link]:
+        return [link for link in self.links if relation in link.rels]
+
+    @property
+    def pages(self) -> list[str]:
+        """The other pages it names; its own JSON and CDXJ forms are no pages."""
+        named = [
+            resolved(link.target, self.said.url)
+            for link in self.links_with("timemap")
+            if "self" not in link.rels
+            and link.params.get("type", LINK_FORMAT).startswith(LINK_FORMAT)
+        ]
+        return list(dict.fromkeys(uri for uri in named if uri))
+
+    @property
+    def bounds(self) -> tuple[str | None, str | None]:
+        """From and until of the whole document, as it states them about itself."""
+        itself = next(iter(self.links_with("self")), None)
+        params = {} if itself is None else itself.params
+        return stamp_of(params.get("from")), stamp_of(params.get("until"))
+
+
+def captures_in(said: ParsedResponse) -> tuple[Capture, ...]:
+    """Read a TimeMap in any form (JSON, CDXJ). Raises Malformed where it is no list."""
+    decoder = decoder_for(said.exchange.body, said.url)
+    rows = [*decoder.feed(said.exchange.body), *decoder.close()]
+    if not decoder.complete:
+        raise Malformed("incomplete", decoder.shortfall, len(said.exchange.body))
+    return tuple((row.stamp[:14], row.uri or "") for row in rows)
+
+
+def in_time(captures: Sequence[Capture]) -> list[Capture]:
+    """Return *captures* oldest first, each once."""
+    return sorted(set(captures))

@@ -1,1 +1,0 @@
-"""Reports for people, programs and build servers; one module for each form."""

@@ -1,0 +1,83 @@
+"""A link into an archive, dead or alive: which archive, when, and a copy of what.
+
+The stamp in it is a claim (R-6): archives redirect to the nearest capture, and people write
+years where seconds belong. Only a stamp that reaches the second can be written as a PWID, which
+takes the granularity that the archive recorded (R-5).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from archives.diagnostics import Diagnosis, Malformed
+from archives.moment import Moment
+from archives.registry import Registry
+from archives.replay_links import ReplayLink, read_link
+from archives.uri import read_uri
+from timegate.identifiers.model import CanonicalEquality, ParsedIdentifier
+from timegate.identifiers.pwid.parts import Pwid
+
+_RAW: Final = ("id_", "raw", "part")
+_LISTS: Final = {
+    "calendar": "lists captures and names none: ask for the TimeMap",
+    "timemap": "is a TimeMap, a list of captures: ask for the TimeMap",
+    "index-query": "searches an index: ask for the TimeMap",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayUrl(CanonicalEquality):
+    """What a link into an archive names."""
+
+    archive: str | None
+    """The archive-id as PWIDs write it; None for an archive that has none."""
+    time: Moment | None
+    precision: str
+    item: str | None
+    """None where the archive has its own name for the copy and does not say of what."""
+    link: ReplayLink
+
+    @property
+    def canonical(self) -> str | None:
+        if self.archive is None or self.time is None or self.item is None:
+            return None
+        if len(self.time.digits) < 14:
+            return None
+        return Pwid(self.archive, self.time, self.precision, self.item).canonical
+
+
+def read_replay(text: str, registry: Registry, diagnosis: Diagnosis) -> ParsedIdentifier | None:
+    """Read a link into an archive of *registry*; None where it is a page like any other."""
+    # Repairs count only if this turns out to be a link into an archive.
+    aside = Diagnosis(strict=diagnosis.strict)
+    link = read_link(text, registry, aside)
+    if link.archive is None or link.kind == "not-a-memento":
+        return None
+    if link.kind in _LISTS:
+        raise Malformed("timemap-url", f"the link {_LISTS[link.kind]}", 0)
+    entry = registry.by_id(link.archive)
+    item, hash_sign, fragment = (link.uri or "").partition("#")
+    replay = ReplayUrl(
+        entry.pwid[0] if entry and entry.pwid else None,
+        link.time,
+        "part" if link.modifier in _RAW else "page",
+        _read_item(item, text, aside) if item else None,
+        link,
+    )
+    return ParsedIdentifier(
+        replay,
+        "replay",
+        tuple(aside.diagnostics),
+        fragment if hash_sign else None,
+        link.archive,
+    )
+
+
+def _read_item(item: str, text: str, diagnosis: Diagnosis) -> str:
+    where = max(text.find(item), 0)
+    try:
+        return read_uri(item, diagnosis, where)
+    except Malformed as complaint:
+        # The item may have been decoded or completed: its characters are not those of the text.
+        raise Malformed(
+            complaint.code, complaint.why, min(complaint.position, len(text))
+        ) from None

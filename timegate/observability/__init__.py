@@ -1,0 +1,1 @@
+"""Logs, metrics, tracing and canary requests."""

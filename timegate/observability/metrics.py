@@ -1,0 +1,227 @@
+"""What is counted, with a fixed set of labels: never a URL, never a client (R24)."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from archives.errors import ArchiveError
+from archives.model import Closest
+from timegate.resolution.model import Attempt, Resolution
+
+_BUCKETS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
+_MOST_ARCHIVES: Final = 300
+"""By name; what there is more of counts as one. Each takes 1.5 kB of a page of 1 MB."""
+_OTHER: Final = "other"
+_STATES: Final = ("closed", "half-open", "open")
+_CANARIES: Final = ("kept", "flipped", "unknown")
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+_AS_OLD_AS: Final = 5.0
+"""Seconds. Prometheus comes every 15 or more, and to one of several workers only."""
+Reading = Callable[[], Mapping[str, float]]
+
+
+class Metrics:
+    """Counters of one process; those of several workers are added up when read."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        # Finding a counter by its labels costs more than counting.
+        self._bound: dict[tuple[str, str | int], Callable[[], None]] = {}
+        self._observing: dict[tuple[str, str], Callable[[float], None]] = {}
+        self._archives: set[str] = set()
+        self._answers = self._counter(
+            "timegate_answers_total", "Answers by route and status", "route", "status"
+        )
+        self._questions = self._counter(
+            "timegate_archive_questions_total",
+            "Questions to archives by outcome",
+            "archive",
+            "outcome",
+        )
+        self._internal = self._counter(
+            "timegate_archive_internal_errors_total",
+            "Unforeseen exceptions while an archive was asked, or what it sent was read",
+            "archive",
+        )
+        self._refusals = self._counter(
+            "timegate_refused_total", "Requests and connections refused by reason", "reason"
+        )
+        self._recalls = self._counter(
+            "timegate_cache_answers_total", "Answers of archives from memory, or not", "outcome"
+        )
+        self._seconds = {
+            "archive": self._histogram(
+                "timegate_archive_seconds", "How long archives took to answer", "archive"
+            ),
+            "route": self._histogram(
+                "timegate_answer_seconds", "How long we took to begin an answer", "route"
+            ),
+        }
+        self._gauges = {
+            "in_flight": self._gauge("timegate_in_flight", "Requests under way"),
+            "queued": self._gauge("timegate_queued", "Requests that wait for a place"),
+            "streams": self._gauge("timegate_streams", "Long answers that are being sent"),
+            "overloaded": self._gauge(
+                "timegate_overloaded", "Workers of which new requests would be refused"
+            ),
+            "connections": self._gauge("timegate_connections", "Open connections of clients"),
+            "memory": self._gauge(
+                "timegate_resident_memory_bytes", "Memory in use by this server"
+            ),
+            "tasks": self._gauge(
+                "timegate_tasks", "Things that are done at once, or waited for"
+            ),
+        }
+        self._breakers = self._gauge(
+            "timegate_archive_breaker", "1 for the state an archive is in", "archive", "state"
+        )
+        self._canaries = Gauge(
+            "timegate_archive_canary",
+            "1 for what the page shows that an archive must have, or lack",
+            ("archive", "page", "state"),
+            registry=self._registry,
+            # All workers know the same, a minute later at most; the last to tell is believed.
+            multiprocess_mode="livemostrecent",
+        )
+        self._singing: set[tuple[str, str]] = set()
+        """Canaries of which something may have been published."""
+        self._read: Reading = dict
+        self._standings: Callable[[], Mapping[str, str]] = dict
+        self._heard: Callable[[], Mapping[tuple[str, str], str]] = dict
+
+    def watch(self, read: Reading, standings: Callable[[], Mapping[str, str]]) -> None:
+        """Take gauges from *read*, and the states of breakers from *standings*."""
+        self._read = read
+        self._standings = standings
+
+    def watch_canaries(self, heard: Callable[[], Mapping[tuple[str, str], str]]) -> None:
+        """Take from *heard* how each archive does with each of its pages, from now on."""
+        self._singing |= self._heard().keys()
+        self._heard = heard
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        """Count an answer of ours."""
+        key = (route, status)
+        counter = self._bound.get(key)
+        if counter is None:
+            counter = self._bound[key] = self._answers.labels(route, str(status)).inc
+        counter()
+        self._timed("route", route, seconds)
+
+    def asked(self, attempt: Attempt) -> None:
+        """Count an answer of an archive."""
+        outcome = _outcome(attempt)
+        archive = self._named(attempt.archive)
+        key = (archive, outcome)
+        count = self._bound.get(key)
+        if count is None:
+            count = self._bound[key] = self._questions.labels(*key).inc
+        count()
+        self._timed("archive", archive, attempt.seconds)
+
+    def broke(self, archive: str) -> None:
+        """Count an unforeseen exception while *archive* was asked."""
+        self._internal.labels(self._named(archive)).inc()
+
+    def refused(self, reason: str) -> None:
+        """Count a request that was not worked on."""
+        self._refusals.labels(reason).inc()
+
+    def resolved(self, resolution: Resolution) -> None:
+        """Count which answers came from memory."""
+        for attempt in resolution.attempts:
+            key = ("cache", "miss" if attempt.age is None else "hit")
+            count = self._bound.get(key)
+            if count is None:
+                count = self._bound[key] = self._recalls.labels(key[1]).inc
+            count()
+
+    def refresh(self) -> None:
+        """Look at what is not counted but is: how much is under way, how archives are."""
+        for name, value in {"memory": _resident(), **self._read()}.items():
+            self._gauges[name].set(value)
+        for archive, standing in self._standings().items():
+            if self._named(archive) != _OTHER:
+                for state in _STATES:
+                    self._breakers.labels(archive, state).set(float(state == standing))
+        self._refresh_canaries(self._heard())
+
+    @asynccontextmanager
+    async def refreshed(self, every: float = _AS_OLD_AS) -> AsyncIterator[None]:
+        """Keep what this worker shows fresh in the block: another may be read in its place."""
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(self._refresh_again_and_again(every))
+            try:
+                yield
+            finally:
+                task.cancel()
+
+    async def _refresh_again_and_again(self, every: float) -> None:
+        while True:
+            self.refresh()
+            await asyncio.sleep(every)
+
+    def _refresh_canaries(self, heard: Mapping[tuple[str, str], str]) -> None:
+        # Those that are asked no more are in no state: an alarm about them is over.
+        self._singing |= heard.keys()
+        for archive, page in self._singing:
+            if self._named(archive) == _OTHER:
+                continue
+            for state in _CANARIES:
+                told = float(heard.get((archive, page)) == state)
+                self._canaries.labels(archive, page, state).set(told)
+
+    def registry(self) -> CollectorRegistry:
+        """Return what to publish: this process, or all workers together."""
+        self.refresh()
+        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+            return self._registry
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return together
+
+    def _named(self, archive: str) -> str:
+        if archive in self._archives:
+            return archive
+        if len(self._archives) >= _MOST_ARCHIVES:
+            return _OTHER
+        self._archives.add(archive)
+        return archive
+
+    def _timed(self, kind: str, name: str, seconds: float) -> None:
+        observe = self._observing.get((kind, name))
+        if observe is None:
+            observe = self._seconds[kind].labels(name).observe
+            self._observing[kind, name] = observe
+        observe(seconds)
+
+    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
+        return Counter(name, meaning, labels, registry=self._registry)
+
+    def _histogram(self, name: str, meaning: str, label: str) -> Histogram:
+        return Histogram(name, meaning, (label,), registry=self._registry, buckets=_BUCKETS)
+
+    def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
+        # What workers have under way adds up; a state that two of them see is not two.
+        mode: Literal["livemax", "livesum"] = "livemax" if labels else "livesum"
+        return Gauge(name, meaning, labels, registry=self._registry, multiprocess_mode=mode)
+
+
+def _resident() -> float:
+    """Return the octets of memory that this process has, 0 where the system does not say."""
+    try:
+        return float(Path("/proc/self/statm").read_text().split()[1]) * _PAGE
+    except OSError:
+        return 0.0
+
+
+def _outcome(attempt: Attempt) -> str:
+    if isinstance(attempt.outcome, ArchiveError):
+        return type(attempt.outcome).__name__.lower()
+    return "found" if isinstance(attempt.outcome, Closest) else "absent"

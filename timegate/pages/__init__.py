@@ -1,0 +1,1 @@
+"""HTML pages for people: views, templates, static files."""

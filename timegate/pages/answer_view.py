@@ -1,0 +1,239 @@
+"""What a page says of an answer, ready to be written: texts, tones and addresses.
+
+Templates decide nothing; whatever is here was decided by the verdict.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Final, NamedTuple
+
+from archives.errors import ArchiveError
+from archives.model import Closest, Memento
+from archives.moment import Moment
+from archives.nearest import second_of
+from archives.registry import Registry
+from timegate.citations import Copy, Form, reference
+from timegate.identifiers.duri import Duri
+from timegate.resolution.model import Attempt, Query, Resolution
+from timegate.responses.problems import printable
+from timegate.verdict import Verdict, delivers_raw, header_safe, in_words, location
+from timegate.verdict.words import Point, Tone, duration, explained, headline
+
+_CITATIONS: Final[tuple[tuple[Form, str], ...]] = (
+    ("pwid", "PWID"),
+    ("duri", "duri"),
+    ("link", "Archive link"),
+    ("robust-link", "Robust Link"),
+    ("cs1", "Wikipedia"),
+    ("bibtex", "BibTeX"),
+    ("csl", "CSL-JSON"),
+    ("iso690", "ISO 690"),
+)
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+
+
+class HeldCopy(NamedTuple):
+    """A copy in one archive."""
+
+    archive: str
+    """The id."""
+    name: str
+    uri: str
+    captured: str
+    """For people."""
+    stamp: str
+    """RFC 3339."""
+    distance: str
+    """From what was asked, in words; empty where no time was asked for."""
+
+
+class ArchiveOutcome(NamedTuple):
+    """What became of asking one archive."""
+
+    name: str
+    outcome: str
+    """found, absent or unknown."""
+    told: str
+    took: str
+
+
+class CitationView(NamedTuple):
+    """A reference ready to be copied."""
+
+    form: str
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """One answer."""
+
+    tone: Tone
+    headline: str
+    words: str
+    original: str
+    asked: str
+    copy: HeldCopy | None
+    points: tuple[Point, ...]
+    others: tuple[HeldCopy, ...]
+    heard: tuple[ArchiveOutcome, ...]
+    citations: tuple[CitationView, ...]
+    target: str
+    """The URL that archives hold, as it stands at the end of our own addresses."""
+    stamp: str
+    """The time asked for as digits; empty for the newest."""
+    start: str
+    end: str
+    identifier: str
+    next_step: str = ""
+    """What to do where there is no copy."""
+
+    def without_copy(self, title: str, detail: str, next_step: str) -> "AnswerView":
+        """Return it with the reason why there is no copy."""
+        return replace(self, headline=title, words=detail, next_step=next_step)
+
+
+def answer_view(
+    resolution: Resolution, judged: Verdict, registry: Registry, today: date | None = None
+) -> AnswerView:
+    """Return what is to be said of *resolution*."""
+    query = resolution.query
+    tone, words = headline(judged)
+    return AnswerView(
+        tone=tone,
+        headline=words,
+        words=in_words(judged),
+        original=query.original,
+        asked="the newest copy" if query.at is None else spoken(query.at),
+        copy=_chosen(resolution, registry),
+        points=tuple(explained(judged)),
+        others=tuple(_others(resolution, registry)),
+        heard=tuple(heard(resolution.attempts, resolution.unanswered, registry)),
+        citations=tuple(_citations(resolution, registry, today or datetime.now(UTC).date())),
+        target=header_safe(_held_as(resolution)),
+        stamp="" if query.at is None else query.at.digits[:14],
+        start="" if query.at is None else query.at.start,
+        end="" if query.at is None else query.at.end,
+        identifier=query.identifier or _dated(query),
+    )
+
+
+def _held_as(resolution: Resolution) -> str:
+    """Return the spelling of the URL under which archives hold it, as far as known."""
+    best = resolution.best
+    return resolution.query.original if best is None else best.original
+
+
+def _dated(query: Query) -> str:
+    """Return the question as an identifier: a URL with a time is a duri."""
+    if query.at is None:
+        return query.original
+    return Duri(query.at, query.original).canonical or query.original
+
+
+def spoken(moment: Moment) -> str:
+    """Write *moment* for people: ``22 January 2016, 11:20:29 UTC``, as finely as stated."""
+    digits = moment.digits
+    if len(digits) == 4:
+        return digits
+    day = f"{_MONTHS[int(digits[4:6]) - 1]} {digits[:4]}"
+    if len(digits) > 6:
+        day = f"{int(digits[6:8])} {day}"
+    if len(digits) <= 8:
+        return day
+    time = ":".join(filter(None, (digits[8:10], digits[10:12] or "00", digits[12:14])))
+    return f"{day}, {time} UTC"
+
+
+def name_of(archive: str, registry: Registry) -> str:
+    """Return how people call an archive."""
+    entry = registry.by_id(archive)
+    return archive if entry is None else entry.name
+
+
+def held(memento: Memento, at: Moment | None, registry: Registry) -> HeldCopy:
+    """Return what is to be said of one copy."""
+    return HeldCopy(
+        memento.archive,
+        name_of(memento.archive, registry),
+        memento.uri,
+        spoken(memento.captured),
+        str(memento.captured),
+        _distance(memento, at),
+    )
+
+
+def _distance(memento: Memento, at: Moment | None) -> str:
+    if at is None:
+        return ""
+    seconds = int(at.distance(second_of(memento.stamp)).total_seconds())
+    if not seconds:
+        return "inside the time asked for" if len(at.digits) < 14 else "exactly then"
+    return f"{duration(abs(seconds))} {'earlier' if seconds < 0 else 'later'}"
+
+
+def _chosen(resolution: Resolution, registry: Registry) -> HeldCopy | None:
+    memento = resolution.memento
+    if memento is None:
+        return None
+    chosen = held(memento, resolution.query.at, registry)
+    return chosen._replace(uri=location(resolution, registry) or memento.uri)
+
+
+def _others(resolution: Resolution, registry: Registry) -> Iterator[HeldCopy]:
+    for attempt in resolution.alternatives:
+        if isinstance(attempt.outcome, Closest):
+            yield held(attempt.outcome.memento, resolution.query.at, registry)
+
+
+def heard(
+    attempts: Sequence[Attempt], silent: Sequence[str], registry: Registry
+) -> Iterator[ArchiveOutcome]:
+    """Yield what became of asking each archive, those without an answer last."""
+    for attempt in attempts:
+        if attempt.variant is None or isinstance(attempt.outcome, ArchiveError):
+            outcome, told = _outcome(attempt)
+            took = "remembered" if attempt.age is not None else f"{attempt.seconds:.1f} s"
+            yield ArchiveOutcome(name_of(attempt.archive, registry), outcome, told, took)
+    answered = {attempt.archive for attempt in attempts}
+    for archive in silent:
+        if archive not in answered:
+            yield ArchiveOutcome(name_of(archive, registry), "unknown", "no answer in time", "")
+
+
+def _outcome(attempt: Attempt) -> tuple[str, str]:
+    outcome = attempt.outcome
+    if outcome is None:
+        return "absent", "has no copy of this URL"
+    if isinstance(outcome, ArchiveError):
+        return "unknown", printable(outcome.why[:300])
+    doubts = "; ".join(outcome.doubts)
+    told = f"has a copy from {spoken(outcome.memento.captured)}"
+    return "found", printable(f"{told}, in doubt: {doubts}" if doubts else told)
+
+
+def _citations(
+    resolution: Resolution, registry: Registry, today: date
+) -> Iterator[CitationView]:
+    memento = resolution.memento
+    if memento is None:
+        return
+    entry = registry.by_id(memento.archive)
+    copy = Copy(
+        uri=location(resolution, registry) or memento.uri,
+        original=memento.original,
+        captured=memento.captured,
+        archive=name_of(memento.archive, registry),
+        archive_id=entry.pwid[0] if entry and entry.pwid else None,
+        raw=delivers_raw(resolution.query, memento, entry),
+        viewed=today,
+    )
+    for form, label in _CITATIONS:
+        text = reference(form, copy)
+        if text is not None:
+            yield CitationView(form, label, text)

@@ -1,0 +1,79 @@
+"""Problems for browsers: what programs are told, as a page that says what to do next."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from timegate.pages.form import Caret
+from timegate.pages.rendering import HEADERS, Pages, wants_page
+from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
+
+Handler = Callable[[ClientRequest], Awaitable[Response | StreamingResponse]]
+_PROBLEM: Final = "application/problem+json"
+_NEXT: Final[Mapping[str, str]] = {
+    "bad-identifier": "Put it right below, and ask again.",
+    "too-long": "Shorten it, or ask for the URL and a date below.",
+    "not-negotiable": "Ask below for the http or https URL that is meant.",
+    "unknown-archive": "Ask below for the URL and a date: another archive may have a copy.",
+    "no-memento": "Try another spelling of the URL.",
+    "read-on-site": "Ask those who keep the collection.",
+    "restricted-archive": "Ask the archive itself, or look for another spelling of the URL.",
+    "precision-unmet": "Take one of the copies below, or ask with less precision.",
+    "upstream-incomplete": "Wait a little, and ask again.",
+    "not-cached": "Load this page again.",
+    "too-busy": "Wait a little, and load this page again.",
+}
+
+
+def next_step(problem: Mapping[str, object]) -> str:
+    """Return what a person can do about *problem*; empty where nothing helps."""
+    return _NEXT.get(str(problem["type"]).rpartition("/")[2], "")
+
+
+class HtmlProblems:
+    """A handler whose problems are pages where a browser asks."""
+
+    def __init__(self, handler: Handler, pages: Pages) -> None:
+        self._handler = handler
+        self._pages = pages
+
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+        """Answer as the handler does."""
+        try:
+            answer = await self._handler(call)
+        except EarlyResponse as declined:
+            answer = declined.answer
+        if (
+            isinstance(answer, StreamingResponse)
+            or answer.headers.get("Content-Type") != _PROBLEM
+        ):
+            return answer
+        told = {**answer.headers, "Vary": _varying(answer.headers.get("Vary", ""))}
+        if not wants_page(call.header("Accept")):
+            return replace(answer, headers=told)
+        page = self._page(json.loads(answer.body))
+        return replace(answer, headers={**told, **HEADERS}, body=page.encode())
+
+    def _page(self, problem: Mapping[str, object]) -> str:
+        identifier = str(problem.get("identifier", ""))
+        return self._pages.written(
+            "problem",
+            title=problem["title"],
+            detail=problem["detail"],
+            next_step=next_step(problem),
+            identifier=identifier,
+            caret=_caret(identifier, problem.get("position")),
+            archives=problem.get("archives", []),
+            alternatives=problem.get("alternatives", []),
+        )
+
+
+def _caret(text: str, position: object) -> Caret | None:
+    inside = isinstance(position, int) and text and 0 <= position <= len(text)
+    return Caret.at(text, position) if inside and isinstance(position, int) else None
+
+
+def _varying(vary: str) -> str:
+    names = [name.strip().lower() for name in vary.split(",") if name.strip()]
+    return ", ".join(names if "accept" in names else [*names, "accept"])

@@ -1,0 +1,98 @@
+"""``/timeline/{URL}``: all captures for the picture, a line of JSON each, as they are merged.
+
+A TimeMap does not say which archive a capture is in, and lanes need that; hosts do not tell
+either, where several collections are served from one. The first line names the archives, the
+last one says who is missing.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, aclosing
+from typing import Final
+
+from archives.diagnostics import Diagnosis, Malformed
+from archives.model import Memento
+from archives.registry import Registry
+from archives.uri import check_text
+from timegate.identifiers.url import read_url
+from timegate.pages.answer_view import name_of
+from timegate.resolution.model import Query
+from timegate.resolution.preferences import preferences_from
+from timegate.resolution.query import NotNegotiable, query_for_url
+from timegate.resolution.resolver import Deadlines, Router
+from timegate.responses.model import (
+    ClientRequest,
+    ClosingBody,
+    EarlyResponse,
+    Response,
+    StreamingResponse,
+)
+from timegate.responses.problems import not_negotiable, unreadable
+from timegate.timemaps import ArchiveLists, Merge, MergeDeadlines
+from timegate.timemaps.body import told
+from timegate.verdict import header_safe
+
+MOST: Final = 300_000
+"""Captures in a picture: more than pixels, and some 40 MB in a browser."""
+_SLICE: Final = 2_000
+_HEADERS: Final = {"Content-Type": "application/x-ndjson", "Cache-Control": "no-cache"}
+
+
+class Timeline:
+    """Sends what the picture is drawn from."""
+
+    def __init__(
+        self, lists: ArchiveLists, route: Router, registry: Registry, deadlines: Deadlines
+    ) -> None:
+        self._lists = lists
+        self._route = route
+        self._registry = registry
+        self._deadlines = deadlines
+
+    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+        """Begin to send the captures of ``{URL}``, which may be none."""
+        query = _query(call.rest)
+        policy, _ = preferences_from({}, call.header("Prefer"), call.header("Cache-Control"))
+        archives = self._route(query, policy).order
+        async with AsyncExitStack() as stack:
+            merging = self._lists.merged(archives, query.original, policy)
+            merge = await stack.enter_async_context(merging)
+            return StreamingResponse(
+                200, _HEADERS, ClosingBody(self._lines(merge), stack.pop_all())
+            )
+
+    async def _lines(self, merge: Merge) -> AsyncGenerator[bytes, None]:
+        names = {archive: name_of(archive, self._registry) for archive in merge.asked}
+        yield _line({"archives": names})
+        # Nobody waits for the picture: the slow ones are part of it.
+        await merge.begin(MergeDeadlines(self._deadlines.hard, self._deadlines.hard))
+        left = MOST
+        async with aclosing(merge.blocks()) as blocks:
+            async for block in blocks:
+                for start in range(0, min(len(block), left), _SLICE):
+                    yield _lines(block[start : start + min(_SLICE, left - start)])
+                left -= min(len(block), left)
+                if not left:
+                    break
+        end = told(merge)
+        yield _line({**end, "truncated": bool(end["truncated"]) or not left})
+
+
+def _query(text: str) -> Query:
+    try:
+        check_text(text)
+        reading = read_url(text, Diagnosis())
+        return query_for_url(str(reading.identifier.item), None)
+    except Malformed as complaint:
+        raise EarlyResponse(unreadable(complaint, text)) from complaint
+    except NotNegotiable as error:
+        raise EarlyResponse(not_negotiable(error)) from error
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def _lines(captures: Sequence[Memento]) -> bytes:
+    rows = ([c.archive, c.stamp[:14], header_safe(c.uri)] for c in captures)
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()

@@ -1,0 +1,126 @@
+"""Questions under way, so that all replicas together ask an archive once.
+
+Who asks first holds a lock and renews it while it lives; the others wait until the lock is gone
+and look for the answer in the cache. A lock that is not renewed is gone after 1.5 s: its holder
+is dead, and each of the others asks for itself.
+"""
+
+import asyncio
+import random
+from collections.abc import Collection
+from hashlib import blake2b
+from secrets import token_hex
+from typing import Final
+
+from archives.moment import Moment
+from timegate.redis.client import RedisClient, RedisUnavailable, Script, Spoiled
+from timegate.redis.time_budget import branch, renew
+from timegate.resolution.model import Direction
+
+LEASE: Final = 1.5
+"""Seconds. Half a soft deadline and more is left to who waited for somebody dead."""
+_RENEWAL: Final = 0.5
+_LONGEST: Final = 15.0
+"""Seconds; as long as a question can be under way."""
+_FIRST_PAUSE: Final = 0.01
+_LONGEST_PAUSE: Final = 0.1
+_MOST_HELD: Final = 10_000
+
+_RELEASE: Final = Script("""
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0
+""")
+_RENEW: Final = Script("""
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return 0
+""")
+
+Question = tuple[str, str, Moment | None, Direction]
+
+
+class Locks:
+    """Whose turn it is to ask.
+
+    *version* names the set of archives, as in the keys of the cache. Archives in *restricted*
+    are asked by each replica for itself: what is asked with authority never joins what is
+    asked without (R13).
+    """
+
+    def __init__(
+        self, client: RedisClient, version: str, *, restricted: Collection[str] = ()
+    ) -> None:
+        self._client = client
+        self._version = version
+        self._restricted = frozenset(restricted)
+        self._held: dict[Question, tuple[str, str]] = {}
+
+    async def wait(self, question: Question) -> float | None:
+        """Wait while another replica asks *question*; return for how many seconds.
+
+        0 means that nobody does now, None that nobody can be asked about it. Whatever comes of
+        it, call `done`.
+        """
+        archive, _, _, direction = question
+        # Other directions are not remembered, so who waited would find nothing.
+        alone = archive in self._restricted or direction != "closest"
+        if alone or len(self._held) >= _MOST_HELD:
+            return None
+        name, token = self._name(question), token_hex(8)
+        # Who cannot wait for a word of the others asks an archive, which takes far longer.
+        branch()
+        try:
+            got = await self._client.write(
+                name, "SET", name, token, "NX", "PX", int(LEASE * 1000)
+            )
+        except (RedisUnavailable, Spoiled):
+            return None
+        if got is None:
+            return await self._followed(name)
+        self._held[question] = name, token
+        return 0.0
+
+    def done(self, question: Question) -> None:
+        """Let the others look; the answer must be in the cache by now."""
+        held = self._held.pop(question, None)
+        if held is not None:
+            self._client.keep(self._told(_RELEASE, *held))
+
+    async def keep_renewing(self) -> None:
+        """Renew what is held, for ever."""
+        while True:
+            await asyncio.sleep(_RENEWAL)
+            for name, token in list(self._held.values()):
+                await self._told(_RENEW, name, token, int(LEASE * 1000))
+
+    async def _followed(self, name: str) -> float:
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        pause = _FIRST_PAUSE
+        while clock() - began < _LONGEST and await self._is_held(name):
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 -- a spread
+            pause = min(1.5 * pause, _LONGEST_PAUSE)
+        # It was an archive that was waited for. Who could not look now would ask it again.
+        renew()
+        return max(clock() - began, 1e-6)
+
+    async def _is_held(self, name: str) -> bool:
+        """Whether a lock of ours is there: what has no end, or a later one, is none."""
+        try:
+            left = await self._client.read(name, "PTTL", name, counted=False)
+        except (RedisUnavailable, Spoiled):
+            return False
+        return isinstance(left, int) and 0 <= left <= LEASE * 1000
+
+    async def _told(self, script: Script, name: str, *words: str | float) -> None:
+        try:
+            await self._client.script(script, [name], *words, counted=False)
+        except (RedisUnavailable, Spoiled):
+            return
+
+    def _name(self, question: Question) -> str:
+        archive, original, at, _ = question
+        moment = "latest" if at is None else at.digits
+        asked = f"{self._version} {archive} {moment} {original}"
+        return f"timegate:1:lock:{blake2b(asked.encode(), digest_size=16).hexdigest()}"

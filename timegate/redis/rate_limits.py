@@ -1,0 +1,301 @@
+"""A `Ledger` in Redis: the limit of an archive holds for the sum of all replicas.
+
+One script for each request: it looks, decides and notes as a whole, by the server's clock, so
+that the clocks of our machines do not matter. Every request has a name. A server that was
+restarted empty is noticed by its epoch, and told by each replica what it had sent; the same
+after a time in which the replica could not ask and used its own share.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from secrets import token_hex
+from typing import Final, NamedTuple
+
+from archives.model import ArchiveEntry, Limits, Rate
+from archives.source import Purpose
+from timegate.redis.client import RedisClient, RedisUnavailable, Script, Spoiled
+from timegate.redis.local_fallback import LocalFallback, Sent
+from timegate.redis.time_budget import BOUND
+from timegate.upstream.token_bucket import Window
+
+LONGEST_REST: Final = 3600.0
+"""Seconds; reliability: Retry-After honoured. No value in Redis silences an archive longer."""
+_MICRO: Final = 1_000_000
+_MOST_TOLD: Final = 500
+"""Requests that one script is told of at once."""
+_LOST: Final = -1
+
+# KEYS: requests by time, the bucket, the end of the rest. Among the requests, at the end of
+# time, is the epoch: whatever loses them (a restart, FLUSHALL, eviction) loses it as well.
+# ARGV: 1 to take or 0 to look, how many are ahead, most in a window (0: no window), its length,
+# the interval of the bucket, its burst, the epoch we know or "", an epoch if there is none, the
+# name of this request, then name and age of requests to be told of. All times in microseconds.
+# What is later than a window from now was written under a clock that has been put right since.
+_TAKE: Final = Script("""
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local function number(key)
+  local value = tonumber(redis.call('GET', key) or '') or 0
+  return value == value and value or 0
+end
+local function whole(value) return string.format('%.0f', value) end
+local take, ahead = ARGV[1] == '1', tonumber(ARGV[2])
+local most, window = tonumber(ARGV[3]), tonumber(ARGV[4])
+local interval, burst = tonumber(ARGV[5]), tonumber(ARGV[6])
+
+local rest = math.min(math.max(number(KEYS[3]) - now, 0), 3600000000)
+local epoch = ''
+local laps = 0
+if most > 0 then
+  epoch = redis.call('ZRANGEBYSCORE', KEYS[1], 'inf', 'inf', 'LIMIT', 0, 1)[1]
+  if not epoch or not string.match(epoch, '^%x+$') or #epoch ~= #ARGV[8] then
+    redis.call('DEL', KEYS[1])
+    epoch = ARGV[8]
+    redis.call('ZADD', KEYS[1], 'inf', epoch)
+  end
+  redis.call('PEXPIRE', KEYS[1], 86400000)
+  if ARGV[7] ~= '' and ARGV[7] ~= epoch then return {epoch, -1, whole(rest), '0'} end
+  for i = 10, #ARGV, 2 do
+    redis.call('ZADD', KEYS[1], 'NX', whole(now - ARGV[i + 1]), ARGV[i])
+  end
+  laps = math.floor(ahead / most)
+  ahead = ahead % most
+end
+local tat = math.min(math.max(number(KEYS[2]), now), now + burst * interval)
+local wait = math.max(tat + ahead * interval - (burst - 1) * interval - now, 0)
+local left = 0
+if most > 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now - window))
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], whole(now + window), '(inf')
+  left = math.max(most - redis.call('ZCARD', KEYS[1]) + 1, 0)
+  local place = redis.call('ZCARD', KEYS[1]) - 1 - most + ahead
+  if place >= 0 then
+    local entry = redis.call('ZRANGE', KEYS[1], place, place, 'WITHSCORES')
+    wait = math.max(wait, math.min(tonumber(entry[2]) + window - now, window))
+  end
+end
+wait = math.max(wait + laps * window, rest)
+if take and wait <= 0 then
+  redis.call('SET', KEYS[2], whole(tat + interval), 'PX', whole(burst * interval / 1000 + 1000))
+  if most > 0 then redis.call('ZADD', KEYS[1], 'NX', whole(now), ARGV[9]) end
+  left = math.max(left - 1, 0)
+end
+return {epoch, whole(wait), whole(rest), whole(left)}
+""")
+
+_REST: Final = Script("""
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local known = tonumber(redis.call('GET', KEYS[1]) or '') or 0
+local wanted = now + ARGV[1]
+-- Not "wanted > known": a lie may be no number at all.
+if known - now > 3600000000 or not (wanted <= known) then
+  redis.call('SET', KEYS[1], string.format('%.0f', wanted), 'PX', ARGV[2])
+end
+return 1
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class RedisRateLimiters:
+    """Gives each archive its ledger."""
+
+    client: RedisClient
+    replicas: Callable[[], int]
+    """How many share each limit."""
+    clock: Callable[[], float] = time.monotonic
+    name: str = field(default_factory=lambda: token_hex(8))
+    """Of this replica, among all."""
+
+    def of(self, entry: ArchiveEntry) -> "RedisRateLimiter":
+        """Return the ledger of *entry*."""
+        return RedisRateLimiter(self, entry.id, entry.limits)
+
+
+class RedisRateLimiter:
+    """The ledger of one archive."""
+
+    def __init__(self, ledgers: RedisRateLimiters, archive: str, limits: Limits) -> None:
+        self._client = ledgers.client
+        self._clock = ledgers.clock
+        self._replicas = ledgers.replicas
+        self._rest_key = f"timegate:1:{{{archive}}}:rest"
+        self._rests_until = self._told_rest_until = self._clock()
+        names = (f"{ledgers.name}:{number}" for number in count())
+        self._accounts: dict[Purpose, _Account] = {
+            "memento": _Account(archive, "memento", limits.memento, names.__next__),
+            "index": _Account(archive, "index", limits.index, names.__next__),
+        }
+
+    async def outlook(self, purpose: Purpose, ahead: int) -> float:
+        return await self._asked(self._accounts[purpose], "", ahead)
+
+    async def take(self, purpose: Purpose) -> float:
+        account = self._accounts[purpose]
+        name = account.next_name()
+        return await self._asked(account, name, 0)
+
+    async def rest(self, seconds: float) -> None:
+        seconds = min(seconds, LONGEST_REST)
+        self._rests_until = max(self._rests_until, self._clock() + seconds)
+        await self._tell_rest()
+
+    async def resting(self) -> float:
+        """Return what this replica knows: `take` learns what the others were told."""
+        return max(0.0, self._rests_until - self._clock())
+
+    async def _asked(self, account: "_Account", name: str, ahead: int) -> float:
+        """Ask for the wait, and where *name* is given take what there is."""
+        if self._rests_until > self._told_rest_until:
+            await self._tell_rest()
+        try:
+            wait = await self._agreed(account, name, ahead)
+        except (RedisUnavailable, Spoiled):
+            return self._alone(account, name, ahead)
+        if name and wait == 0.0:
+            account.note(Sent(name, self._clock()), told=True)
+        return wait
+
+    async def _agreed(self, account: "_Account", name: str, ahead: int) -> float:
+        for _ in range(2):
+            told = account.untold(self._clock())
+            words = account.words(name, ahead, told, self._clock())
+            keys = [*account.keys, self._rest_key]
+            try:
+                reply = await self._client.script(_TAKE, keys, *words)
+            except Spoiled:
+                await self._client.write(keys[0], "UNLINK", *keys)
+                raise
+            epoch, wait, rest, left = _checked(reply)
+            self._learn_rest(rest)
+            if account.knows(epoch, told, self._clock(), lost=wait == _LOST):
+                account.left = Left(self._clock(), left)
+                return wait
+        raise RedisUnavailable
+
+    def _alone(self, account: "_Account", name: str, ahead: int) -> float:
+        """Decide without the others."""
+        now, replicas = self._clock(), self._replicas()
+        wait = max(
+            account.share.wait(now, replicas, ahead),
+            account.left_wait(now, replicas),
+            self._rests_until - now,
+        )
+        if name and wait <= 0.0:
+            account.note(Sent(name, now), told=False)
+        return max(wait, 0.0)
+
+    def _learn_rest(self, seconds: float) -> None:
+        if seconds > 0:
+            until = self._clock() + seconds
+            # Learned is not to be told; the difference is the way to the server and back.
+            if until > self._rests_until + 1.0:
+                self._told_rest_until = self._rests_until = until
+
+    async def _tell_rest(self) -> None:
+        until = self._rests_until
+        seconds = until - self._clock()
+        if seconds > 0:
+            milliseconds = int(LONGEST_REST * 1000)
+            try:
+                await self._client.script(
+                    _REST, [self._rest_key], int(seconds * _MICRO), milliseconds
+                )
+            except (RedisUnavailable, Spoiled):
+                return
+        self._told_rest_until = until
+
+
+class Left(NamedTuple):
+    """How many requests all replicas together could still send, when they were last counted."""
+
+    moment: float
+    number: int
+
+
+class _Account:
+    """What one replica knows of one purpose at one archive."""
+
+    def __init__(
+        self, archive: str, purpose: Purpose, rate: Rate, next_name: Callable[[], str]
+    ) -> None:
+        place = f"timegate:1:{{{archive}}}:{purpose}"
+        self.keys = [f"{place}:sent", f"{place}:bucket"]
+        self.share = LocalFallback(rate)
+        self.next_name = next_name
+        most, span = Window.of(rate)
+        # What the server allowed may leave as late as this; the next must not come too near.
+        self._window = Window(most, span + BOUND)
+        self._interval = int(rate.seconds / rate.requests * _MICRO)
+        self._burst = rate.burst
+        self._epoch = ""
+        self._untold: dict[str, float] = {}
+        self.left: Left | None = None
+
+    def note(self, sent: Sent, *, told: bool) -> None:
+        """Remember a request that is sent now."""
+        self.share.note(sent)
+        if not told and self._window.most:
+            self._untold[sent.name] = sent.moment
+
+    def left_wait(self, now: float, replicas: int) -> float:
+        """Return how long to wait once our part of what all had left is used up.
+
+        A server that is merely slow to answer told a moment ago how much was left, and the
+        others may go on asking it: what is not our part is theirs until it does not count.
+        """
+        if self.left is None or not self._window.most:
+            return 0.0
+        since = len(self.share.since(self.left.moment))
+        if since < self.left.number // replicas:
+            return 0.0
+        return max(0.0, self.left.moment + self._window.span - now)
+
+    def untold(self, now: float) -> list[Sent]:
+        """Return what the server does not know yet and still counts."""
+        if not self._untold:
+            return []
+        first = now - self._window.span
+        self._untold = {n: moment for n, moment in self._untold.items() if moment > first}
+        return [Sent(*item) for item in list(self._untold.items())[-_MOST_TOLD:]]
+
+    def words(self, name: str, ahead: int, told: list[Sent], now: float) -> list[str | float]:
+        """Return what the script is given."""
+        most, span = self._window
+        ages = [word for s in told for word in (s.name, int((now - s.moment) * _MICRO))]
+        taking = 1 if name else 0
+        rate = [most, int(span * _MICRO), self._interval, self._burst]
+        return [taking, ahead, *rate, self._epoch, token_hex(8), name, *ages]
+
+    def knows(self, epoch: str, told: list[Sent], now: float, *, lost: bool) -> bool:
+        """Note what the server said; False if it has lost what it knew: ask again."""
+        self._epoch = epoch
+        if lost:
+            recent = self.share.since(now - self._window.span) if self._window.most else []
+            self._untold.update({sent.name: sent.moment for sent in recent})
+            return False
+        for sent in told:
+            self._untold.pop(sent.name, None)
+        return True
+
+
+def _checked(reply: object) -> tuple[str, float, float, int]:
+    """Return the epoch, the wait and the rest in seconds, and how many are left.
+
+    Raises Away for anything else.
+    """
+    match reply:
+        case [bytes(epoch), bytes() | int() as wait, bytes(rest), bytes(left)] if (
+            epoch.isalnum() or not epoch
+        ):
+            try:
+                waited, rested, number = int(wait), int(rest), int(left)
+            except ValueError as error:
+                raise RedisUnavailable from error
+            known = epoch.decode()
+            if waited == _LOST:
+                return known, _LOST, rested / _MICRO, 0
+            return known, max(waited, 0) / _MICRO, max(rested, 0) / _MICRO, max(number, 0)
+    raise RedisUnavailable

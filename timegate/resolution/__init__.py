@@ -1,0 +1,1 @@
+"""Resolution: from a query to the best memento that any archive holds."""

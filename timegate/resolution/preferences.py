@@ -1,0 +1,231 @@
+"""What a client may choose: how precise, from whom, how long to wait.
+
+Said in the query of a URL, a choice is an order: what cannot be obeyed is refused. Said in
+``Prefer`` (RFC 7240), it is a wish: what is unknown or senseless is ignored, and what was
+applied is named in ``Preference-Applied`` (F-1). An order outranks a wish.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from operator import mul
+from typing import Final, NamedTuple, get_args
+
+from archives.regex_compat import compiled
+from archives.registry import Registry
+from timegate.resolution.model import (
+    Direction,
+    Preferences,
+    Resolution,
+    Strictness,
+    Verification,
+)
+from timegate.verdict import Member, Verdict
+
+LONGEST_WAIT: Final = 30.0
+"""Seconds. Nobody keeps a connection for longer who could ask again."""
+_MOST_ARCHIVES: Final = 100
+_DAY: Final = 86_400
+
+_ARCHIVE: Final = compiled(r"[A-Za-z0-9._~-]{1,253}")
+_SECONDS: Final = compiled(r"[0-9]{1,3}(?:\.[0-9]{1,3})?")
+# Six digits of years are fewer days than a timedelta holds.
+_SHORT: Final = compiled(r"([0-9]{1,6})([smhdw])")
+_ISO: Final = compiled(
+    r"P(?=[0-9T])(?:([0-9]{1,6})Y)?(?:([0-9]{1,6})M)?(?:([0-9]{1,6})W)?(?:([0-9]{1,6})D)?"
+    r"(?:T(?=[0-9])(?:([0-9]{1,6})H)?(?:([0-9]{1,6})M)?(?:([0-9]{1,6})S)?)?"
+)
+# A year is 365 days and a month 30: a tolerance is no date to start counting from.
+_ISO_UNITS: Final = tuple(timedelta(days=n) for n in (365, 30, 7, 1)) + tuple(
+    timedelta(seconds=n) for n in (3600, 60, 1)
+)
+_SHORT_UNITS: Final = {
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+_TCHAR: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]"
+_QUOTED: Final = r'"((?:[^"\\]|\\.)*+)"'
+# One item of a list: its name, its value, and parameters that nobody here reads.
+_ITEM: Final = compiled(
+    rf"[ \t,]*+({_TCHAR}++)(?:[ \t]*+=[ \t]*+(?:{_QUOTED}|({_TCHAR}*+)))?"
+    r'(?:[^,"]|"(?:[^"\\]|\\.)*+")*+'
+)
+_ESCAPE: Final = compiled(r"\\(.)")
+_WORD: Final = compiled(rf"{_TCHAR}++")
+
+
+class BadPreference(ValueError):
+    """A parameter that cannot be obeyed; says which, and what is allowed."""
+
+    def __init__(self, name: str, allowed: str) -> None:
+        super().__init__(f"{name} must be {allowed}")
+        self.name = name
+        self.allowed = allowed
+
+
+def preferences_from(
+    query_parameters: Mapping[str, str], prefer: str | None, cache_control: str | None
+) -> tuple[Preferences, tuple[str, ...]]:
+    """Return what the client chose, and those of its preferences that are applied.
+
+    Raises BadChoice for a query parameter that cannot be obeyed. Parameters with other names
+    are left to others.
+    """
+    if not query_parameters and prefer is None and cache_control is None:
+        return NOTHING_CHOSEN, ()
+    caching = _items(cache_control)
+    policy = Preferences(
+        no_cache="no-cache" in caching, only_if_cached="only-if-cached" in caching
+    )
+    for name, choice in _CHOICES.items():
+        if name in query_parameters:
+            ordered = choice.choose(policy, query_parameters[name])
+            if ordered is None:
+                raise BadPreference(name, choice.allowed)
+            policy = ordered
+    return _with_wishes(policy, _items(prefer), query_parameters.keys())
+
+
+NOTHING_CHOSEN: Final = Preferences()
+"""The policy of whoever chooses nothing."""
+
+
+def check_archives(policy: Preferences, registry: Registry) -> None:
+    """Refuse to ask only archives that do not exist: nobody would be asked, and nobody told.
+
+    Raises BadChoice.
+    """
+    for name in policy.archives or ():
+        if registry.by_id(name) is None:
+            raise BadPreference("archives", f"ids of /archives; there is no {name!r}")
+
+
+def _with_wishes(
+    policy: Preferences, wishes: Mapping[str, str], ordered: Collection[str]
+) -> tuple[Preferences, tuple[str, ...]]:
+    applied: list[str] = []
+    for name, text in wishes.items():
+        if name in _CHOICES and name not in ordered:
+            granted = _CHOICES[name].choose(policy, text)
+            if granted is not None:
+                policy = granted
+                applied.append(
+                    f"{name}={text}" if _WORD.fullmatch(text) else f'{name}="{text}"'
+                )
+    return policy, tuple(applied)
+
+
+def _items(field: str | None) -> dict[str, str]:
+    """Read the list in *field* as far as it is one; of equal names the first counts."""
+    items: dict[str, str] = {}
+    text, at = field or "", 0
+    while match := _ITEM.match(text, at):
+        name, quoted, bare = match.groups()
+        value = bare or "" if quoted is None else _ESCAPE.sub(r"\1", quoted)
+        items.setdefault(name.lower(), value)
+        at = match.end()
+    return items
+
+
+class _Choice(NamedTuple):
+    allowed: str
+    choose: Callable[[Preferences, str], Preferences | None]
+    """Return the policy with the choice made; None where the text cannot be obeyed."""
+
+
+def _with_archives(policy: Preferences, text: str) -> Preferences | None:
+    named = _archives(text)
+    return None if named is None else replace(policy, archives=named)
+
+
+def _with_exclude(policy: Preferences, text: str) -> Preferences | None:
+    named = _archives(text)
+    return None if named is None else replace(policy, exclude=named)
+
+
+def _archives(text: str) -> frozenset[str] | None:
+    names = [name.strip(" \t") for name in text.split(",", _MOST_ARCHIVES - 1)]
+    return frozenset(names) if all(_ARCHIVE.fullmatch(name) for name in names) else None
+
+
+def _with_precision(policy: Preferences, text: str) -> Preferences | None:
+    found = next((word for word in _STRICTNESSES if word == text), None)
+    return found and replace(policy, precision=found)
+
+
+def _with_direction(policy: Preferences, text: str) -> Preferences | None:
+    found = next((word for word in _DIRECTIONS if word == text), None)
+    return found and replace(policy, direction=found)
+
+
+def _with_verify(policy: Preferences, text: str) -> Preferences | None:
+    found = next((word for word in _VERIFICATIONS if word == text), None)
+    return found and replace(policy, verify=found)
+
+
+def _with_tolerance(policy: Preferences, text: str) -> Preferences | None:
+    tolerance = duration(text)
+    return None if tolerance is None else replace(policy, tolerance=tolerance)
+
+
+def _with_wait(policy: Preferences, text: str) -> Preferences | None:
+    wait = float(text) if _SECONDS.fullmatch(text) else 0.0
+    return replace(policy, wait=wait) if 0 < wait <= LONGEST_WAIT else None
+
+
+def duration(text: str) -> timedelta | None:
+    """Read ``P3DT5H`` (ISO 8601) or ``24h``, ``90m``, ``30s``, ``7d``; None for other text."""
+    short = _SHORT.fullmatch(text)
+    if short:
+        return int(short[1]) * _SHORT_UNITS[short[2]]
+    iso = _ISO.fullmatch(text)
+    if iso is None:
+        return None
+    counts = (int(count or 0) for count in iso.groups())
+    return sum(map(mul, counts, _ISO_UNITS), start=timedelta(0))
+
+
+_STRICTNESSES: Final[tuple[Strictness, ...]] = get_args(Strictness)
+_DIRECTIONS: Final[tuple[Direction, ...]] = get_args(Direction)
+_VERIFICATIONS: Final[tuple[Verification, ...]] = get_args(Verification)
+_IDS: Final = f"ids of archives with commas between, at most {_MOST_ARCHIVES}"
+_CHOICES: Final[Mapping[str, _Choice]] = {
+    "archives": _Choice(_IDS, _with_archives),
+    "exclude": _Choice(_IDS, _with_exclude),
+    "precision": _Choice(" or ".join(_STRICTNESSES), _with_precision),
+    "tolerance": _Choice("a duration such as P3DT5H, 24h, 90m, 30s or 7d", _with_tolerance),
+    "direction": _Choice(" or ".join(_DIRECTIONS), _with_direction),
+    "wait": _Choice(f"seconds, more than 0 and at most {LONGEST_WAIT:g}", _with_wait),
+    "verify": _Choice(" or ".join(_VERIFICATIONS), _with_verify),
+}
+
+
+def satisfies(resolution: Resolution, verdict: Verdict) -> bool:
+    """Whether the answer is as precise as the client wants it, and on the side it wants."""
+    policy = resolution.policy
+    archive, time = verdict.archive, verdict.time
+    if archive is None or time is None:
+        return False
+    if policy.precision == "exact" and verdict.match.value != "exact":
+        return False
+    if policy.precision == "archive" and archive.value not in ("same", "alias", "any"):
+        return False
+    day = float(_DAY) if policy.precision == "day" else float("inf")
+    tolerance = float("inf") if policy.tolerance is None else policy.tolerance.total_seconds()
+    return _is_within(time, min(day, tolerance)) and _is_on_side(time, policy.direction)
+
+
+def _is_within(time: Member, seconds: float) -> bool:
+    return seconds == float("inf") or (
+        time.value != "unknown" and abs(int(time["delta"] or 0)) <= seconds
+    )
+
+
+def _is_on_side(time: Member, direction: Direction) -> bool:
+    """Whether the capture lies in the interval, or on the side of it that is wanted."""
+    if direction == "closest":
+        return True
+    return time.value in ("exact", "within", "latest", direction)

@@ -1,0 +1,352 @@
+"""Whom to ask, given all that is known: brings routing together with what was observed."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from cachetools import LRUCache
+
+from archives.errors import ArchiveError
+from archives.model import ArchiveEntry, Closest
+from archives.surt import surt
+from archives.uri import host_of
+from timegate.resolution.model import Attempt, Preferences, Query
+from timegate.resolution.resolver import Plan
+from timegate.routing.mementomap import Presence
+from timegate.routing.observations import (
+    CombinedKnowledge,
+    Experience,
+    HoldingCount,
+    Knowledge,
+    Latency,
+    Outcome,
+    Standing,
+    site_of,
+)
+
+_HOLDS: Final = 1.0
+
+
+class Planner:
+    """Plans each search, and learns from what archives answer."""
+
+    def __init__(
+        self,
+        entries: Sequence[ArchiveEntry],
+        known: CombinedKnowledge,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._entries = entries
+        self._known = known
+        self._clock = clock
+        self._folding = frozenset(entry.id for entry in entries if entry.folds_spellings)
+        # Maps and patterns with paths look at more than the host.
+        paths = any("/" in domain for entry in entries for domain in entry.domains)
+        self._by_host_alone = not known.maps and not paths
+        self._plans: LRUCache[tuple[object, ...], tuple[float, Plan]] = LRUCache(1024)
+
+    def plan(self, query: Query, policy: Preferences) -> Plan:
+        """Return whom to ask: our own, the archive that is named, the others.
+
+        Where the named one is our own, it alone comes first. A plan for pages of the same host
+        holds for a moment.
+        """
+        if not self._by_host_alone:
+            return self._planned(query, policy)
+        key = (host_of(query.original), query.archive, policy.archives, policy.exclude)
+        until, plan = self._plans.get(key, (0.0, None))
+        now = self._clock()
+        if plan is None or now >= until:
+            plan = self._planned(query, policy)
+            self._plans[key] = (now + _HOLDS, plan)
+        return plan
+
+    def _planned(self, query: Query, policy: Preferences) -> Plan:
+        routed = order(query, policy, self._entries, self._known)
+        ours = self._known.local | self._known.private
+        names = [step.archive for step in (*routed.first, *routed.then)]
+        named = [name for name in names if name == query.archive]
+        own = [name for name in names if name in ours and name not in named]
+        others = [name for name in names if name not in ours and name not in named]
+        groups = (named, own, others) if query.archive in ours else (own, named, others)
+        return Plan(tuple(tuple(group) for group in groups if group), self._folding)
+
+    def note(self, attempt: Attempt) -> None:
+        """Learn from what an archive answered."""
+        host = host_of(attempt.original)
+        self._known.observations.note(attempt.archive, host, _outcome(attempt), attempt.seconds)
+
+    def state(self, archive: str) -> Mapping[str, object]:
+        """Return what is known of an archive's health."""
+        if archive not in {entry.id for entry in self._entries}:
+            return {"asked": False}
+        observed = self._known.observations
+        latency = observed.latency(archive)
+        return {
+            "asked": True,
+            "breaker": self._known.standing(archive),
+            "median_seconds": latency.median,
+            "p95_seconds": latency.p95,
+            "last_success": observed.last_success(archive),
+            "last_failure": observed.last_failure(archive),
+            "recent": [
+                {"seconds": round(one.seconds, 3), "answered": one.answered}
+                for one in observed.recent(archive)
+            ],
+        }
+
+
+def _outcome(attempt: Attempt) -> Outcome:
+    if isinstance(attempt.outcome, ArchiveError):
+        return "failed"
+    return "found" if isinstance(attempt.outcome, Closest) else "absent"
+
+
+def by_group(group: int) -> Iterator[str]:
+    if group < 3:
+        yield ("on this machine", "the operator's own", "named by the reference")[group]
+
+
+def by_registry(entry: ArchiveEntry, pattern: str | None) -> Iterator[str]:
+    if pattern is not None:
+        yield f"collects {pattern}"
+    elif entry.domains:
+        yield f"collects {', '.join(entry.domains)} above all"
+
+
+def by_map(presence: Presence) -> Iterator[str]:
+    if presence.state == "present":
+        yield f"its MementoMap lists {presence.line}"
+    elif presence.state == "absent":
+        yield "its MementoMap says that it holds no such page"
+
+
+def by_experience(experience: Experience, host: str) -> Iterator[str]:
+    site = site_of(host)
+    for tally, what in ((experience.site, site), (experience.overall, "any site")):
+        if tally.total >= 0.5:
+            yield f"held {tally.hits:.0f} of {tally.total:.0f} pages of {what}"
+            return
+
+
+def by_latency(latency: Latency) -> str:
+    return f"answers in {latency.median:.2g} s" if latency.known else "not asked so far"
+
+
+def by_standing(standing: Standing) -> Iterator[str]:
+    if standing != "closed":
+        yield f"its breaker is {standing}"
+
+
+Cause = Literal[
+    "not-chosen",
+    "excluded",
+    "defunct",
+    "on-site",
+    "unaskable",
+    "not-in-use",
+    "absent",
+    "budget",
+]
+
+# How likely an archive holds a page of which nothing else is known. The distances matter, not
+# the values: a page of one's own country first, one from abroad hardly later than others
+# (national archives hold foreign pages too).
+_HOME: Final = 0.8
+_ANYWHERE: Final = 0.5
+_ABROAD: Final = 0.4
+
+# How many answers weigh as much as what was believed before them.
+_OVERALL_WEIGHT: Final = 20.0
+_DOMAIN_WEIGHT: Final = 5.0
+_SITE_WEIGHT: Final = 2.0
+
+
+class Step(NamedTuple):
+    """One archive that is to be asked."""
+
+    archive: str
+    expected: float
+    """Seconds in which half of its answers come."""
+    slow: float
+    """Seconds after which it is slower than usual."""
+    chance: float
+    """How likely it holds the page, as far as known."""
+    reason: str
+
+
+class Skip(NamedTuple):
+    """One archive that is not asked."""
+
+    archive: str
+    cause: Cause
+    reason: str
+
+
+class RankedArchives(NamedTuple):
+    """Whom to ask, in which order, and why."""
+
+    first: tuple[Step, ...]
+    """Each asked alone: local collections, private archives, the archive that is named."""
+    then: tuple[Step, ...]
+    """The others, most promising first; those whose breaker is open stand last."""
+    skipped: tuple[Skip, ...]
+
+
+class _Target(NamedTuple):
+    host: str
+    path: str
+    surt: str
+    named: str | None
+
+
+class _Candidate(NamedTuple):
+    step: Step
+    group: int
+    """0 local, 1 private, 2 named, 3 the rest (R25)."""
+    resting: bool
+    worth: float
+
+
+def order(
+    query: Query,
+    policy: Preferences,
+    archives: Sequence[ArchiveEntry],
+    knowledge: Knowledge,
+    *,
+    most: int | None = None,
+) -> RankedArchives:
+    """Return the plan for *query*; ties keep the order of *archives*.
+
+    *most* bounds how many are asked in all, at the cost of the least promising; who is asked
+    alone is always asked. So is the archive a reference names, even where its own map says
+    that it has nothing: the reference is evidence to the contrary.
+    """
+    target = _target(query)
+    skipped: list[Skip] = []
+    candidates: list[_Candidate] = []
+    for entry in archives:
+        skip = _unwanted(entry, policy) or _unavailable(entry)
+        found = skip or _considered(entry, target, knowledge)
+        if isinstance(found, Skip):
+            skipped.append(found)
+        else:
+            candidates.append(found)
+    first = [candidate for candidate in candidates if candidate.group < 3]
+    first.sort(key=lambda candidate: candidate.group)
+    then = [candidate for candidate in candidates if candidate.group == 3]
+    then.sort(key=lambda candidate: (candidate.resting, -candidate.worth))
+    left = len(then) if most is None else max(most - len(first), 0)
+    skipped += _beyond(then[left:], most)
+    return RankedArchives(_steps(first), _steps(then[:left]), tuple(skipped))
+
+
+def _target(query: Query) -> _Target:
+    host = host_of(query.original).lower()
+    try:
+        path = urlsplit(query.original).path
+    except ValueError:
+        path = ""
+    return _Target(host, path, surt(query.original), query.archive)
+
+
+def _steps(candidates: Iterable[_Candidate]) -> tuple[Step, ...]:
+    return tuple(candidate.step for candidate in candidates)
+
+
+def _beyond(cut: Iterable[_Candidate], most: int | None) -> Iterator[Skip]:
+    for candidate in cut:
+        reason = f"less promising than the {most} archives that are asked"
+        yield Skip(candidate.step.archive, "budget", reason)
+
+
+def _unwanted(entry: ArchiveEntry, policy: Preferences) -> Skip | None:
+    if policy.archives is not None and entry.id not in policy.archives:
+        return Skip(entry.id, "not-chosen", "not among the archives asked for")
+    if entry.id in policy.exclude:
+        return Skip(entry.id, "excluded", "excluded by the request")
+    return None
+
+
+def _unavailable(entry: ArchiveEntry) -> Skip | None:
+    if entry.access == "defunct":
+        return Skip(entry.id, "defunct", _because("closed", entry.status))
+    if entry.access == "onsite-only":
+        return Skip(entry.id, "on-site", _because("read on site only", entry.access_note))
+    if entry.kind == "none":
+        return Skip(entry.id, "unaskable", _because("programs cannot ask it", entry.because))
+    if not entry.use:
+        return Skip(entry.id, "not-in-use", _because("not in use", entry.because))
+    return None
+
+
+def _because(what: str, why: str) -> str:
+    return f"{what}: {why}" if why else what
+
+
+def _considered(
+    entry: ArchiveEntry, target: _Target, knowledge: Knowledge
+) -> _Candidate | Skip:
+    presence = knowledge.presence(entry.id, target.surt)
+    if presence.state == "absent" and entry.id != target.named:
+        line = f" ({presence.line})" if presence.line else ""
+        why = f"its MementoMap says that it holds no such page{line}"
+        return Skip(entry.id, "absent", why)
+    return _candidate(entry, target, presence, knowledge)
+
+
+def _candidate(
+    entry: ArchiveEntry, target: _Target, presence: Presence, knowledge: Knowledge
+) -> _Candidate:
+    experience = knowledge.experience(entry.id, target.host)
+    latency, standing = knowledge.latency(entry.id), knowledge.standing(entry.id)
+    pattern = next((p for p in entry.domains if _collects(p, target)), None)
+    chance = _chance(entry, experience, presence, home=pattern is not None)
+    group = _group(entry.id, target, knowledge)
+    told = (
+        *by_group(group),
+        *by_registry(entry, pattern),
+        *by_map(presence),
+        *by_experience(experience, target.host),
+        by_latency(latency),
+        *by_standing(standing),
+    )
+    step = Step(entry.id, latency.median, latency.p95, chance, "; ".join(told))
+    worth = chance / (1 + latency.band) / (2 if standing == "half-open" else 1)
+    # Fading makes equal records differ by the milliseconds between them.
+    worth = round(worth, 3)
+    return _Candidate(step, group, standing == "open", worth)
+
+
+def _group(archive: str, target: _Target, knowledge: Knowledge) -> int:
+    if archive in knowledge.local:
+        return 0
+    if archive in knowledge.private:
+        return 1
+    return 2 if archive == target.named else 3
+
+
+def _collects(pattern: str, target: _Target) -> bool:
+    """Whether *pattern* (``.pt``, ``example.org``, ``example.org/news``) covers the target."""
+    name, slash, path = pattern.lstrip(".").lower().partition("/")
+    within = target.host == name or target.host.endswith(f".{name}")
+    return within and target.path.startswith(slash + path)
+
+
+def _chance(
+    entry: ArchiveEntry, experience: Experience, presence: Presence, *, home: bool
+) -> float:
+    """Refine what the registry says by ever closer experience, then by the archive's map."""
+    if home:
+        chance = _HOME  # What it answered about pages from abroad says nothing of these.
+    else:
+        chance = _ABROAD if entry.domains else _ANYWHERE
+        chance = _refined(chance, experience.overall, _OVERALL_WEIGHT)
+    chance = _refined(chance, experience.domain, _DOMAIN_WEIGHT)
+    chance = _refined(chance, experience.site, _SITE_WEIGHT)
+    return chance + (1 - chance) * presence.rank**2
+
+
+def _refined(chance: float, tally: HoldingCount, weight: float) -> float:
+    return (tally.hits + weight * chance) / (tally.total + weight)

@@ -1,0 +1,1 @@
+"""HTTP server: connections, middleware, routes, limits, reload, worker processes."""

@@ -1,0 +1,106 @@
+"""What comes in whole, and what goes out: bodies are read and sent with limits."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from math import inf
+from typing import Final
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from archives.errors import ArchiveError
+from timegate.responses.model import EarlyResponse, Response, StreamingResponse
+from timegate.responses.problems import problem
+
+_SLOWEST: Final = 1024
+"""Octets a second that a client has to take on average, after a grace of so many seconds."""
+GRACE: Final = 20.0
+COMMON: Final = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": (
+        "Link, Location, Memento-Datetime, Memento-Precision, Content-Location, "
+        "Preference-Applied, X-Memento-Count, Memento-Sources, Content-Range, Accept-Ranges"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Server": "timegate",
+}
+"""Fields of every answer."""
+
+
+class ClientDeadline:
+    """How long a client may keep us waiting: so long, and a second more for each kilobyte."""
+
+    def __init__(
+        self, grace: float = GRACE, slowest: float = _SLOWEST, most: float = inf
+    ) -> None:
+        """*most*: seconds that are saved up at most by taking octets faster than it has to.
+
+        Octets that wait in the kernel look like taken ones: hundreds of kilobytes of them.
+        """
+        self._left = grace
+        self._slowest = slowest
+        self._most = most
+
+    @asynccontextmanager
+    async def of(self, octets: int) -> AsyncIterator[None]:
+        """Wait for *octets* to be taken; raise TimeoutError if that takes too long."""
+        clock = asyncio.get_running_loop().time
+        self._left = min(self._left, self._most) + octets / self._slowest
+        began = clock()
+        async with asyncio.timeout(self._left):
+            yield
+        self._left -= clock() - began
+
+
+async def streamed(
+    request: web.BaseRequest, stream: StreamingResponse, patience: ClientDeadline | None = None
+) -> web.StreamResponse:
+    """Send a body as it is made; the client's pace holds back who makes it."""
+    headers = CIMultiDict(COMMON)
+    headers.update(stream.headers)
+    sent = web.StreamResponse(status=stream.status, headers=headers)
+    async with aclosing(stream.chunks) as chunks:
+        await sent.prepare(request)
+        if request.method == "HEAD":
+            return sent
+        reading = patience or ClientDeadline()
+        try:
+            async for chunk in chunks:
+                # Who reads slower than this holds archives and memory for nothing (S16).
+                async with reading.of(len(chunk)):
+                    await sent.write(chunk)
+            # Up to 64 kB are not waited for by `write`, but here.
+            async with reading.of(0):
+                await sent.write_eof()
+        except ConnectionError:
+            # The client has left; there is nobody to tell.
+            return sent
+        except (ArchiveError, TimeoutError):
+            if request.transport is not None:
+                request.transport.abort()
+            raise
+    return sent
+
+
+def response(answer: Response) -> web.Response:
+    headers = CIMultiDict(COMMON)
+    headers.update(answer.headers)
+    return web.Response(status=answer.status, headers=headers, body=answer.body)
+
+
+async def body_of(request: web.BaseRequest, most: int, seconds: float) -> bytes:
+    """Read the body of *request*: not more than *most*, not longer than *seconds* (S16)."""
+    received = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            async for chunk in request.content.iter_any():
+                received += chunk
+                if len(received) > most:
+                    detail = f"at most {most} bytes at once; send the rest in another request"
+                    raise EarlyResponse(problem(413, "too-large", detail))
+    except TimeoutError as error:
+        raise EarlyResponse(
+            problem(408, "timeout", "the body did not arrive in time")
+        ) from error
+    return bytes(received)

@@ -1,0 +1,219 @@
+"""Several processes on one port: started, watched, and ended together.
+
+The kernel spreads connections over the workers (SO_REUSEPORT); what they must not do each on
+their own, asking archives too fast, they share in a file. SIGHUP is passed on to them; SIGUSR2
+replaces one after the other, each by one that is ready before the old one ends.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Final, Literal
+
+import click
+from aiohttp.web import BaseRequest, StreamResponse
+from prometheus_client.multiprocess import mark_process_dead
+
+from timegate.app import askable
+from timegate.cli.options import check_contact
+from timegate.config import BadConfig, Config
+from timegate.observability.logs import event, set_up
+from timegate.server.process_state import ProcessState
+from timegate.server.reload import Reloading
+
+_GRACE: Final = 15.0
+_SHORT_LIFE: Final = 2.0
+_PAUSE: Final = 0.2
+Process = subprocess.Popen[bytes]
+
+
+@contextmanager
+def reserved(host: str, port: int) -> Iterator[int]:
+    """Keep *port* for the workers; 0 picks a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as place:
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        place.bind((host, port))
+        yield int(place.getsockname()[1])
+
+
+def ready_file(folder: Path, pid: int) -> Path:
+    """Return the file that a worker makes when it listens."""
+    return folder / f"ready-{pid}"
+
+
+class Workers:
+    """A number of processes running the same command."""
+
+    def __init__(
+        self,
+        count: int,
+        command: Sequence[str],
+        folder: Path,
+        before_reload: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start them. They count, and say that they are ready, in *folder*."""
+        self._command = [sys.executable, "-m", "timegate", *command]
+        self._folder = folder
+        self._environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(folder)}
+        self._before_reload = before_reload
+        self._orders: list[int] = []
+        self._stopping = False
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR2):
+            signal.signal(number, self._ordered)
+        self._workers = [self._started() for _ in range(count)]
+
+    def wait_until_listening(self) -> None:
+        """Wait until all of them listen; not for long, they may be dying."""
+        for process, _ in self._workers:
+            self._wait_for(process)
+
+    def _wait_for(self, process: Process) -> bool:
+        """Wait until *process* listens; False if it died, or takes too long."""
+        give_up = time.monotonic() + _GRACE
+        ready = ready_file(self._folder, process.pid)
+        while time.monotonic() < give_up and not self._stopping and process.poll() is None:
+            if ready.exists():
+                return True
+            time.sleep(_PAUSE / 10)
+        return False
+
+    def watch(self) -> int:
+        """Replace workers that die, until told to stop; return the exit code.
+
+        One that dies as soon as it starts would do so again: then all are ended.
+        """
+        while not self._stopping:
+            for number, (process, started) in enumerate(self._workers):
+                code = process.poll()
+                if code is None or self._stopping:
+                    continue
+                if time.monotonic() - started < _SHORT_LIFE:
+                    self._end()
+                    return code or 1
+                self._forget(process)
+                self._workers[number] = self._started()
+            self._obey()
+            time.sleep(_PAUSE)
+        self._end()
+        return 0
+
+    def _obey(self) -> None:
+        while self._orders and not self._stopping:
+            number = self._orders.pop(0)
+            if number == signal.SIGHUP:
+                self._before_reload()
+                for process, _ in self._workers:
+                    process.send_signal(signal.SIGHUP)
+            else:
+                self._replace_all()
+
+    def _replace_all(self) -> None:
+        """Replace one worker after the other; stop at one that does not come up."""
+        for number, (old, _) in enumerate(self._workers):
+            new = self._started()
+            if not self._wait_for(new[0]):
+                new[0].terminate()
+                _ended(new[0], _GRACE)
+                return
+            self._workers[number] = new
+            old.terminate()
+            _ended(old, _GRACE)
+            self._forget(old)
+
+    def _forget(self, dead: Process) -> None:
+        """Take what *dead* had under way out of the metrics; what it counted stays."""
+        mark_process_dead(dead.pid, str(self._folder))  # type: ignore[no-untyped-call]
+
+    def _started(self) -> tuple[Process, float]:
+        process = subprocess.Popen(self._command, env=self._environment)  # noqa: S603 -- ourselves
+        return process, time.monotonic()
+
+    def _ordered(self, number: int, _frame: FrameType | None) -> None:
+        if number in (signal.SIGTERM, signal.SIGINT):
+            self._stopping = True
+        else:
+            self._orders.append(number)
+
+    def _end(self) -> None:
+        for process, _ in self._workers:
+            process.terminate()
+        give_up = time.monotonic() + _GRACE
+        for process, _ in self._workers:
+            _ended(process, max(give_up - time.monotonic(), 0.1))
+
+
+def _ended(process: Process, seconds: float) -> None:
+    """Wait until *process* has ended, and see to it that it has."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+Order = Literal["stop", "reload"]
+Orders = asyncio.Queue[Order]
+_LOOK: Final = 5.0
+"""Seconds between two looks at what is under way."""
+
+
+def orders_by_signal() -> Orders:
+    """Return the orders that come in as signals from now on."""
+    orders: Orders = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, orders.put_nowait, "stop")
+    loop.add_signal_handler(signal.SIGHUP, orders.put_nowait, "reload")
+    return orders
+
+
+async def obey(orders: Orders, reload: "Reload") -> None:
+    """Reload as often as it is ordered, until it is time to stop."""
+    while True:
+        try:
+            order = await asyncio.wait_for(orders.get(), _LOOK)
+        except TimeoutError:
+            # Whichever worker is asked for the metrics tells what the others noted last.
+            reload.lasting.metrics.refresh()
+            continue
+        if order == "stop":
+            return
+        await reload()
+
+
+@dataclass(slots=True)
+class Reload:
+    """Takes a changed configuration over; a wrong one changes nothing but what is said."""
+
+    answering: Reloading[Config, BaseRequest, StreamResponse]
+    lasting: ProcessState
+    config: Config
+    """That with which we began: where we listen cannot be changed."""
+    reread: Callable[[], Config]
+
+    async def __call__(self) -> None:
+        """Read it again."""
+        try:
+            config = await asyncio.to_thread(self.reread)
+            check_contact(config)
+            await self.answering.open(config)
+        except (BadConfig, click.UsageError, OSError, ValueError, LookupError) as error:
+            self.lasting.reload_trouble = f"not taken over: {error}"
+            event("reload", logging.ERROR, taken=False, why=str(error))
+            return
+        self.lasting.reload_trouble = None
+        self.lasting.make_room(config)
+        set_up(config.log)
+        moved = config.listen != self.config.listen
+        event("reload", taken=True, archives=len(askable(config)), needs_restart=moved)

@@ -1,0 +1,75 @@
+"""A time as people type it: digits, ISO, an HTTP date, or free text.
+
+Whatever the notation, only what was said counts: ``March 2016`` is a month, not its first day.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from dateutil.parser import ParserError, UnknownTimezoneWarning
+from dateutil.parser import parse as parse_date
+
+from archives.diagnostics import Diagnosis, Malformed
+from archives.formats.httpdate import read_http_date
+from archives.moment import Moment
+from timegate.identifiers.duri import read_duri
+
+_DIGITS: Final = re.compile(r"[0-9]{4,23}")
+_CALENDAR_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:T[0-9:.]{5,18}Z?)?)?")
+_YEAR_FIRST: Final = re.compile(r"[0-9]{4}[-/.]")
+_EARLIEST_YEAR: Final = 1000
+"""What has fewer digits was not typed to its end."""
+# Two dates that differ in every part: what both results share was said, the rest filled in.
+_ONE: Final = datetime(2004, 1, 28, 1, 1, 1, tzinfo=UTC)
+_OTHER: Final = datetime(2008, 10, 29, 2, 2, 2, tzinfo=UTC)
+_PARTS: Final = ("year", "month", "day", "hour", "minute", "second")
+
+
+def read_time(text: str) -> Moment | None:
+    """Return the moment in *text*; None for ``now`` and ``latest``. Raises ValueError."""
+    stripped = text.strip()
+    if stripped.lower() in ("", "now", "latest"):
+        return None
+    if _DIGITS.fullmatch(stripped):
+        return Moment(stripped)
+    return _iso(stripped) or _http(stripped) or _free(stripped)
+
+
+def _iso(text: str) -> Moment | None:
+    try:
+        reading = read_duri(f"duri:{text}:x:", Diagnosis())
+    except Malformed as complaint:
+        if _CALENDAR_DATE.fullmatch(text):
+            raise ValueError(f"{text!r} is no time: {complaint.why}") from complaint
+        return None
+    return reading.identifier.time if reading else None
+
+
+def _http(text: str) -> Moment | None:
+    try:
+        return read_http_date(text, Diagnosis())
+    except Malformed:
+        return None
+
+
+def _free(text: str) -> Moment:
+    one, other = _guess(text, _ONE), _guess(text, _OTHER)
+    # Nobody writes the day between year and month, but dateutil would read it so.
+    if not _YEAR_FIRST.match(text) and _guess(text, _ONE, day_first=True) != one:
+        raise ValueError(f"{text!r} is ambiguous: write it like 2016-02-01")
+    stated = 0
+    for part in _PARTS:
+        if getattr(one, part) != getattr(other, part):
+            break
+        stated += 1
+    if not stated or one.year < _EARLIEST_YEAR:
+        raise ValueError(f"{text!r} names no year")
+    return Moment(Moment.of(one).digits[: 2 + 2 * stated])
+
+
+def _guess(text: str, default: datetime, *, day_first: bool = False) -> datetime:
+    try:
+        return parse_date(text, default=default, dayfirst=day_first).astimezone(UTC)
+    except (ParserError, OverflowError, UnknownTimezoneWarning) as error:
+        raise ValueError(f"{text!r} is no time: write it like 2016-01-22T11:20:29Z") from error

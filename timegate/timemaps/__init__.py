@@ -1,0 +1,31 @@
+"""TimeMaps: the lists of many archives, merged in order of time and written while they come."""
+
+from timegate.timemaps.body import told, written
+from timegate.timemaps.formats import (
+    FORMATS,
+    LINK,
+    LINKSET,
+    Ends,
+    LinksetWriter,
+    TimeMapLinks,
+    TimeMapWriter,
+)
+from timegate.timemaps.lists import ArchiveLists, ListCache
+from timegate.timemaps.merge import Merge, MergeDeadlines, merged
+
+__all__ = [
+    "FORMATS",
+    "LINK",
+    "LINKSET",
+    "ArchiveLists",
+    "Ends",
+    "LinksetWriter",
+    "ListCache",
+    "Merge",
+    "MergeDeadlines",
+    "TimeMapLinks",
+    "TimeMapWriter",
+    "merged",
+    "told",
+    "written",
+]

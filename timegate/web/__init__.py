@@ -1,1 +1,0 @@
-"""The HTTP interface: raw targets in, answers out. Only `server` knows aiohttp."""

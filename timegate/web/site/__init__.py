@@ -1,1 +1,0 @@
-"""The pages for people: one templating path, escaped throughout, nothing from elsewhere."""
