@@ -111,12 +111,12 @@ class World:
         self.desk = Coalescer(self.archives, self.memory, self.observed.append)
         self.resolver = Resolver(self.desk, self.memory, self.route, deadlines)
 
-    def route(self, query: Query, policy: Preferences) -> Plan:
+    def route(self, query: Query, preferences: Preferences) -> Plan:
         names = [
             name
             for name in self.archives
-            if name not in policy.exclude
-            and (policy.archives is None or name in policy.archives)
+            if name not in preferences.exclude
+            and (preferences.archives is None or name in preferences.archives)
         ]
         first = tuple(name for name in names if name == query.archive)
         rest = tuple(name for name in names if name not in first)

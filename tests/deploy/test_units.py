@@ -142,8 +142,8 @@ def test_selectors_find_the_pods() -> None:
     assert manifest("Service")["spec"]["selector"].items() <= labels.items()
     for kind in ("Deployment", "PodDisruptionBudget"):
         assert manifest(kind)["spec"]["selector"]["matchLabels"].items() <= labels.items()
-    policy = manifest("NetworkPolicy")["spec"]["podSelector"]["matchLabels"]
-    assert policy.items() <= labels.items()
+    preferences = manifest("NetworkPolicy")["spec"]["podSelector"]["matchLabels"]
+    assert preferences.items() <= labels.items()
 
 
 def test_the_manifests_fit_the_schemas_of_kubernetes() -> None:

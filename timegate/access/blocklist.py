@@ -61,10 +61,10 @@ def denying(route: Router, denials: Blocklist) -> Router:
     if not denials:
         return route
 
-    def routed(query: Query, policy: Preferences) -> Plan:
+    def routed(query: Query, preferences: Preferences) -> Plan:
         if denials.hold(query.original):
             note(query.original)
             return Plan(())
-        return route(query, policy)
+        return route(query, preferences)
 
     return routed

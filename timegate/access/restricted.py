@@ -62,11 +62,11 @@ def hiding(archives: frozenset[str]) -> During[frozenset[str]]:
 def visible(route: Router) -> Router:
     """Return *route* without what is hidden from whoever asks."""
 
-    def routed(query: Query, policy: Preferences) -> Plan:
+    def routed(query: Query, preferences: Preferences) -> Plan:
         unseen = _hidden.get()
         if unseen:
-            policy = replace(policy, exclude=policy.exclude | unseen)
-        return route(query, policy)
+            preferences = replace(preferences, exclude=preferences.exclude | unseen)
+        return route(query, preferences)
 
     return routed
 

@@ -74,16 +74,16 @@ def code_of(resolution: Resolution, judged: Verdict) -> Code:
         return 3 if resolution.complete and resolution.attempts else 4
     if not satisfies(resolution, judged):
         return 1
-    as_asked = judged.match.value in _PRECISE or _is_equivalent(judged, resolution.policy)
+    as_asked = judged.match.value in _PRECISE or _is_equivalent(judged, resolution.preferences)
     return 0 if as_asked else 1
 
 
-def _is_equivalent(judged: Verdict, policy: Preferences) -> bool:
+def _is_equivalent(judged: Verdict, preferences: Preferences) -> bool:
     """Whether the copy is what was meant, wherever it is: same page, in time, beyond doubt."""
     uri, coverage, time = judged.uri, judged.coverage, judged.time
     if uri is None or coverage is None or time is None or time["doubt"] is not None:
         return False
-    lenient = policy.tolerance is not None or policy.precision == "day"
+    lenient = preferences.tolerance is not None or preferences.precision == "day"
     return (
         uri.value in _SAME_PAGE
         and coverage.value in _ALL_OF_IT
@@ -178,8 +178,13 @@ def from_line(line: bytes) -> ItemResult:
         raise ValueError("not a line of a journal") from error
 
 
-def policy_digest(policy: Preferences) -> str:
+def preferences_digest(preferences: Preferences) -> str:
     """Write what was asked of every item, for comparison with another run."""
-    archives = sorted(policy.archives) if policy.archives is not None else None
-    told = [archives, sorted(policy.exclude), policy.precision, str(policy.tolerance)]
-    return json.dumps([*told, policy.direction])
+    archives = sorted(preferences.archives) if preferences.archives is not None else None
+    told = [
+        archives,
+        sorted(preferences.exclude),
+        preferences.precision,
+        str(preferences.tolerance),
+    ]
+    return json.dumps([*told, preferences.direction])

@@ -108,26 +108,26 @@ def _month(number: int, like: str) -> str:
 
 def trusted(resolution: Resolution, registry: Registry) -> Resolution:
     """Return *resolution* with the best of the copies that its policy allows."""
-    policy = resolution.policy
-    if resolution.best is None or (policy.archives is None and not policy.exclude):
+    preferences = resolution.preferences
+    if resolution.best is None or (preferences.archives is None and not preferences.exclude):
         return resolution
     copies = [
         attempt
         for attempt in (resolution.best, *resolution.alternatives)
-        if _is_allowed(attempt, policy, registry)
+        if _is_allowed(attempt, preferences, registry)
     ]
     best = copies[0] if copies else None
     return replace(resolution, best=best, alternatives=tuple(copies[1:]))
 
 
-def _is_allowed(attempt: Attempt, policy: Preferences, registry: Registry) -> bool:
+def _is_allowed(attempt: Attempt, preferences: Preferences, registry: Registry) -> bool:
     if not isinstance(attempt.outcome, Closest):
         return False
     holder = _holder(attempt.outcome.memento.uri, registry)
     if holder is None or _is_at_home(attempt.archive, holder, registry):
         return True
-    chosen = policy.archives is None or holder.id in policy.archives
-    return chosen and holder.id not in policy.exclude
+    chosen = preferences.archives is None or holder.id in preferences.archives
+    return chosen and holder.id not in preferences.exclude
 
 
 def _holder(uri: str, registry: Registry) -> ArchiveEntry | None:

@@ -141,7 +141,7 @@ class BatchRun:
         self,
         around: BatchEnvironment,
         journal: Journal,
-        policy: Preferences,
+        preferences: Preferences,
         at_once: int,
         without: Without = lambda _: frozenset(),
     ) -> None:
@@ -149,7 +149,7 @@ class BatchRun:
         self._without = without
         self._around = around
         self._journal = journal
-        self._policy = policy
+        self._preferences = preferences
         self._at_once = at_once
         self._rests = ArchiveRests()
         self._log = Unforeseen("item-internal-error")
@@ -157,12 +157,12 @@ class BatchRun:
     async def complete(self, items: AsyncIterator[Item], waits: Waits) -> None:
         """Resolve what the journal does not have, then again what nobody answered."""
         new = (item async for item in items if not self._journal.knows(item))
-        await self._pass(new, replace(self._policy, wait=waits.quick), last=False)
+        await self._pass(new, replace(self._preferences, wait=waits.quick), last=False)
         again = _unsettled(self._journal)
-        await self._pass(again, replace(self._policy, wait=waits.slow), last=True)
+        await self._pass(again, replace(self._preferences, wait=waits.slow), last=True)
 
     async def _pass(
-        self, items: AsyncIterator[Item], policy: Preferences, *, last: bool
+        self, items: AsyncIterator[Item], preferences: Preferences, *, last: bool
     ) -> None:
         reading = asyncio.Lock()
 
@@ -172,14 +172,14 @@ class BatchRun:
                     item = await anext(items, None)
                 if item is None:
                     return
-                await self._finish(item, policy, last=last)
+                await self._finish(item, preferences, last=last)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(self._at_once):
                 group.create_task(work())
 
-    async def _finish(self, item: Item, policy: Preferences, *, last: bool) -> None:
-        result = await self._contained(item, policy, last=last)
+    async def _finish(self, item: Item, preferences: Preferences, *, last: bool) -> None:
+        result = await self._contained(item, preferences, last=last)
         result = self._settled(result) if last else result
         self._journal.append(result)
         if result.final:
@@ -187,10 +187,12 @@ class BatchRun:
         if self._journal.due:
             await asyncio.to_thread(self._journal.sync)
 
-    async def _contained(self, item: Item, policy: Preferences, *, last: bool) -> ItemResult:
+    async def _contained(
+        self, item: Item, preferences: Preferences, *, last: bool
+    ) -> ItemResult:
         """Resolve *item*; an unforeseen exception costs its row and no other."""
         try:
-            spared = replace(policy, exclude=policy.exclude | self._without(item))
+            spared = replace(preferences, exclude=preferences.exclude | self._without(item))
             return await self._resolved(item, spared, last=last)
         except Exception as error:  # noqa: BLE001 -- the boundary around each item
             self._log("list", error)
@@ -203,7 +205,9 @@ class BatchRun:
             result = better(result, before)
         return replace(result, final=True)
 
-    async def _resolved(self, item: Item, policy: Preferences, *, last: bool) -> ItemResult:
+    async def _resolved(
+        self, item: Item, preferences: Preferences, *, last: bool
+    ) -> ItemResult:
         """Try one date after the other until one gives what is asked; else take the best."""
         around = self._around
         try:
@@ -214,7 +218,7 @@ class BatchRun:
         certain = True
         for query, date in questions:
             resolution = trusted(
-                await self._patiently(query, policy, last=last), around.registry
+                await self._patiently(query, preferences, last=last), around.registry
             )
             judged = verdict(resolution, around.registry)
             result = found(item, resolution, judged, date, around.report)
@@ -225,19 +229,21 @@ class BatchRun:
         assert best is not None  # noqa: S101 -- there is always a question
         return replace(best, final=certain)
 
-    async def _patiently(self, query: Query, policy: Preferences, *, last: bool) -> Resolution:
+    async def _patiently(
+        self, query: Query, preferences: Preferences, *, last: bool
+    ) -> Resolution:
         """Ask; while only our own queues are in the way, wait for a turn and ask again.
 
         The last time, wait also for archives that rest.
         """
         clock = asyncio.get_running_loop().time
-        resolution = await self._around.resolve(query, policy)
+        resolution = await self._around.resolve(query, preferences)
         for _ in range(_MOST_TURNS):
             wait = self._wait(resolution, clock(), last=last)
             if wait == 0 or _suffices(resolution, self._around.registry):
                 break
             await asyncio.sleep(wait)
-            resolution = await self._around.resolve(query, policy)
+            resolution = await self._around.resolve(query, preferences)
         return resolution
 
     def _wait(self, resolution: Resolution, now: float, *, last: bool) -> float:

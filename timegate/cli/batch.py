@@ -18,7 +18,7 @@ from timegate.batch.item import BadInput, edited
 from timegate.batch.journal import BadJournal, Journal
 from timegate.batch.lines import Columns
 from timegate.batch.output import FORMS, OrderedRows, in_words
-from timegate.batch.result import policy_digest
+from timegate.batch.result import preferences_digest
 from timegate.batch.rewriting import edits
 from timegate.batch.run import estimate
 from timegate.batch.source import InputFormat, ListSource
@@ -96,10 +96,10 @@ _SUFFIXES: Final = {
 }
 
 
-def resolve_batch(config: Config, options: BatchOptions, policy: Preferences) -> int:
+def resolve_batch(config: Config, options: BatchOptions, preferences: Preferences) -> int:
     """Work through the list; return the exit code."""
     try:
-        return _Batch(config, options, policy).work()
+        return _Batch(config, options, preferences).work()
     except BadInput as error:
         raise click.UsageError(f"{options.batch}: {error}") from error
     except BadJournal as error:
@@ -113,10 +113,10 @@ def resolve_batch(config: Config, options: BatchOptions, policy: Preferences) ->
 class _Batch:
     """One list, and what is to be done with it."""
 
-    def __init__(self, config: Config, options: BatchOptions, policy: Preferences) -> None:
+    def __init__(self, config: Config, options: BatchOptions, preferences: Preferences) -> None:
         self._config = config
         self._options = options
-        self._policy = policy
+        self._preferences = preferences
         columns = Columns(options.column, options.date_column)
         self._source = ListSource(
             options.batch or "-", options.input_format, columns, config.registry
@@ -164,8 +164,13 @@ class _Batch:
         options = self._options
         if options.retry_unknown and not options.resume:
             raise BadJournal("--retry-unknown goes with --resume")
-        policy = self._policy
-        told = [policy_digest(policy), policy.verify, self._source.form, options.column or ""]
+        preferences = self._preferences
+        told = [
+            preferences_digest(preferences),
+            preferences.verify,
+            self._source.form,
+            options.column or "",
+        ]
         binding = blake2b("\n".join([*told, *options.date_column]).encode(), digest_size=16)
         if options.output != "-":
             path = Path(f"{options.output}.journal")
@@ -191,7 +196,7 @@ class _Batch:
             asyncio.run(self._run(journal, total, out))
 
     async def _run(self, journal: Journal, total: int | None, out: BinaryIO) -> None:
-        job = ListJob(self._config, self._policy, self._options.at_once)
+        job = ListJob(self._config, self._preferences, self._options.at_once)
         items = self._source.items()
         form = FORMS.get(self._form)
         if form is None:
@@ -223,7 +228,7 @@ class _Batch:
             return
         took_up = f", {done} of them done" if done else ""
         _say(f"{counted(total, 'reference')}{took_up}")
-        expected = estimate(total - done, rates_in(self._config, self._policy))
+        expected = estimate(total - done, rates_in(self._config, self._preferences))
         if expected is not None and expected.seconds >= 1:
             rate = expected.rate
             _say(

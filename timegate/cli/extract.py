@@ -46,11 +46,11 @@ _SHOWN: Final = 100
 
 
 def extract_list(
-    config: Config, policy: Preferences, name: str, output: Path, *, as_json: bool
+    config: Config, preferences: Preferences, name: str, output: Path, *, as_json: bool
 ) -> int:
     """Write the copies of the list *name* to *output*; return the exit code."""
     try:
-        return _extracted(config, policy, name, output, as_json=as_json)
+        return _extracted(config, preferences, name, output, as_json=as_json)
     except BadInput as error:
         raise click.UsageError(f"{name}: {error}") from error
     except FileExistsError as error:
@@ -60,7 +60,7 @@ def extract_list(
 
 
 def _extracted(
-    config: Config, policy: Preferences, name: str, output: Path, *, as_json: bool
+    config: Config, preferences: Preferences, name: str, output: Path, *, as_json: bool
 ) -> int:
     source = ListSource(name, None, Columns(None, ()), config.registry)
     telling = _Telling(as_json=as_json)
@@ -68,7 +68,7 @@ def _extracted(
     with TemporaryDirectory(prefix="timegate-") as folder, WarcFile(output, info) as warc:
         ledgers = _ledgers(config, Path(folder))
         choices = FailedArchives()
-        job = ListJob(config, policy, _RESOLVED_AT_ONCE, ledgers, choices.without)
+        job = ListJob(config, preferences, _RESOLVED_AT_ONCE, ledgers, choices.without)
         with ungrouped(BadInput, BadJournal, OSError):
             asyncio.run(_worked(job, source, Path(folder), warc, choices, telling))
         if telling.written:
@@ -89,7 +89,9 @@ async def _worked(  # noqa: PLR0913, PLR0917 -- from where, whereto, and who is 
 ) -> None:
     """Resolve all and fetch all; then the same for those of which another copy is tried."""
     registry = with_replay_addresses(job.config, job.base_url).registry
-    extraction = Extraction({}, registry, warc, strict=_is_strict(job.policy), choices=choices)
+    extraction = Extraction(
+        {}, registry, warc, strict=_is_strict(job.preferences), choices=choices
+    )
     items, total = _bounded(source.items()), None
     for number in range(MOST_ATTEMPTS):
         with Journal(folder / f"journal-{number}", "extract", resume=False) as journal:
@@ -103,8 +105,8 @@ async def _worked(  # noqa: PLR0913, PLR0917 -- from where, whereto, and who is 
         click.echo(f"{total} could not be had there: looking elsewhere", err=True)
 
 
-def _is_strict(policy: Preferences) -> bool:
-    return policy.precision != "any" or policy.tolerance is not None
+def _is_strict(preferences: Preferences) -> bool:
+    return preferences.precision != "any" or preferences.tolerance is not None
 
 
 async def _fetched(
@@ -248,5 +250,5 @@ def extract_command(  # noqa: PLR0913 -- one parameter for each option
 
     with configured(config, archives, demo=demo) as settings:
         check_contact(settings)
-        policy = choices.policy(settings.registry)
-        sys.exit(extract_list(settings, policy, source, output, as_json=as_json))
+        preferences = choices.preferences(settings.registry)
+        sys.exit(extract_list(settings, preferences, source, output, as_json=as_json))

@@ -37,7 +37,7 @@ class ListJob:
     """How a list is resolved."""
 
     config: Config
-    policy: Preferences
+    preferences: Preferences
     at_once: int
     ledgers: Path | None = None
     """Where others count their requests to the same archives; None if there are none."""
@@ -77,16 +77,16 @@ async def run_list(
                 app.answers.report,
                 config.registry,
                 read_time,
-                ArchiveQueue(rates_in(config, job.policy)),
+                ArchiveQueue(rates_in(config, job.preferences)),
                 done,
             )
-            run = BatchRun(around, journal, job.policy, job.at_once, job.without)
+            run = BatchRun(around, journal, job.preferences, job.at_once, job.without)
             await run.complete(aside(items), waits)
 
 
-def rates_in(config: Config, policy: Preferences) -> dict[str, Rate]:
-    """Return how fast each archive may be asked that *policy* allows."""
-    chosen, excluded = policy.archives, policy.exclude
+def rates_in(config: Config, preferences: Preferences) -> dict[str, Rate]:
+    """Return how fast each archive may be asked that *preferences* allows."""
+    chosen, excluded = preferences.archives, preferences.exclude
     return rates_of(
         [
             entry

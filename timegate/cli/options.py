@@ -185,7 +185,7 @@ class SearchOptions:
     wait: str | None
     verify: Verification
 
-    def policy(self, registry: Registry) -> Preferences:
+    def preferences(self, registry: Registry) -> Preferences:
         """Return what is chosen. Raises UsageError for what cannot be obeyed."""
         words = {
             "precision": self.precision,
@@ -196,13 +196,13 @@ class SearchOptions:
         }
         said = {name: word for name, word in words.items() if word is not None}
         try:
-            policy, _ = preferences_from(said, None, None)
+            preferences, _ = preferences_from(said, None, None)
         except BadPreference as error:
             raise click.UsageError(f"--{error}") from error
         trusted = read_ids("--trust", self.trust, registry)
         distrusted = read_ids("--distrust", self.distrust, registry)
         chosen = None if self.trust is None else trusted
-        return replace(policy, archives=chosen, exclude=distrusted)
+        return replace(preferences, archives=chosen, exclude=distrusted)
 
     def moment(self) -> Moment | None:
         """Return the time for references that have none of their own; None for the newest."""

@@ -48,7 +48,7 @@ from timegate.verdict import Verdict, delivers_raw, location, verdict
 class Wanted:
     """What is to be done with each reference."""
 
-    policy: Preferences
+    preferences: Preferences
     at: Moment | None
     """For references that have no time of their own."""
     form: Form | None
@@ -97,7 +97,7 @@ async def _resolve(
     except (Malformed, NotNegotiable) as error:
         _refuse(text, error, wanted)
         return 2
-    answer = await app.answers.resolve(query, wanted.policy)
+    answer = await app.answers.resolve(query, wanted.preferences)
     resolution = trusted(answer, registry)
     judged = verdict(resolution, registry)
     code = code_of(resolution, judged)
@@ -223,10 +223,10 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
 
     with configured(config, archives, demo=demo) as settings:
         check_contact(settings)
-        policy = choices.policy(settings.registry)
+        preferences = choices.preferences(settings.registry)
         if batch.batch is not None:
-            sys.exit(resolve_batch(settings, batch, policy))
-        wanted = Wanted(policy, choices.moment(), form, titles, as_json=as_json)
+            sys.exit(resolve_batch(settings, batch, preferences))
+        wanted = Wanted(preferences, choices.moment(), form, titles, as_json=as_json)
         sys.exit(asyncio.run(resolve_all(settings, identifiers, wanted)))
 
 

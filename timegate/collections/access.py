@@ -44,9 +44,9 @@ class CollectionResolver:
     def __init__(self, source: Source) -> None:
         self._source = source
 
-    async def resolve(self, query: Query, policy: Preferences | None = None) -> Resolution:
+    async def resolve(self, query: Query, preferences: Preferences | None = None) -> Resolution:
         """Return what the archive has. Never raises for what it does."""
-        wishes = policy or Preferences()
+        wishes = preferences or Preferences()
         outcome: Closest | ArchiveError | None
         try:
             outcome = await self._source.closest(query.original, query.at)

@@ -120,7 +120,7 @@ class CollectionSite:
         self._timegate = TimeGateEndpoint(answers, Neighbours(sources, NoCache(), frozenset()))
         self._timemap = TimeMapEndpoint(
             ArchiveLists(sources, NoCache()),
-            lambda _query, _policy: only,
+            lambda _query, _preferences: only,
             registry,
             lambda: base,
             deadlines,

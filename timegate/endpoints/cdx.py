@@ -55,27 +55,29 @@ class Captures:
     ) -> Response | StreamingResponse:
         """Begin to send the rows; an Answer if there are none, or if nobody knows."""
         query = _query(asked.url)
-        policy, applied = preferences_from(
+        preferences, applied = preferences_from(
             {}, call.header("Prefer"), call.header("Cache-Control")
         )
-        archives = self._route(query, policy).order
+        archives = self._route(query, preferences).order
         async with AsyncExitStack() as stack:
-            merging = self._lists.merged(archives, query.original, policy)
+            merging = self._lists.merged(archives, query.original, preferences)
             merge = await stack.enter_async_context(merging)
-            await merge.begin(self._pace(policy))
+            await merge.begin(self._pace(preferences))
             rows = _Rows(merge, Selection(asked), writer)
             body = rows.written()
             first = await _first(body)
             headers = _headers(merge, writer, applied)
             if first is None:
-                return _nothing(query, policy, merge, Response(200, headers, writer.nothing))
+                return _nothing(
+                    query, preferences, merge, Response(200, headers, writer.nothing)
+                )
             rows.announce()
             return StreamingResponse(200, headers, await _begun(first, body, stack.pop_all()))
 
-    def _pace(self, policy: Preferences) -> MergeDeadlines:
-        if policy.wait is None:
+    def _pace(self, preferences: Preferences) -> MergeDeadlines:
+        if preferences.wait is None:
             return MergeDeadlines(self._deadlines.soft, self._deadlines.hard)
-        return MergeDeadlines(policy.wait, policy.wait)
+        return MergeDeadlines(preferences.wait, preferences.wait)
 
 
 class WaybackCdx:
@@ -242,7 +244,7 @@ def _headers(merge: Merge, writer: CdxFormat, applied: Sequence[str]) -> dict[st
     return headers
 
 
-def _nothing(query: Query, policy: Preferences, merge: Merge, empty: Response) -> Response:
+def _nothing(query: Query, preferences: Preferences, merge: Merge, empty: Response) -> Response:
     """Return *empty*, but only if everybody said so."""
     if not merge.failures and merge.asked:
         return empty
@@ -251,4 +253,4 @@ def _nothing(query: Query, policy: Preferences, merge: Merge, empty: Response) -
         for archive in merge.asked
     )
     kept = {name: empty.headers[name] for name in ("Vary", "Memento-Sources")}
-    return nothing_found(Resolution(query, policy, None, (), attempts), None, kept)
+    return nothing_found(Resolution(query, preferences, None, (), attempts), None, kept)

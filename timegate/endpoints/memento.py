@@ -70,10 +70,10 @@ class _Describing:
         self, call: ClientRequest, asked: Stamped
     ) -> tuple[Resolution, tuple[str, ...]]:
         """Return the closest copy with its neighbours, and the preferences applied."""
-        policy, applied = preferences_from(
+        preferences, applied = preferences_from(
             {}, call.header("Prefer"), call.header("Cache-Control")
         )
-        resolution = await self._answers.resolve(asked.query, policy)
+        resolution = await self._answers.resolve(asked.query, preferences)
         return await self._surroundings.filled_in(resolution), applied
 
     async def _described(
@@ -175,7 +175,7 @@ def read_stamp(text: str) -> Moment:
 def _counted(answer: Response, resolution: Resolution) -> Response:
     """Say that there is none, where that is known; how many there are is not known here."""
     everyone = resolution.complete and bool(resolution.attempts)
-    anywhere = resolution.policy.direction == "closest" and resolution.memento is None
+    anywhere = resolution.preferences.direction == "closest" and resolution.memento is None
     if answer.status != 404 or not everyone or not anywhere:
         return answer
     return replace(answer, headers={**answer.headers, "X-Memento-Count": "0"})
@@ -206,10 +206,10 @@ class ListHandler:
     async def __call__(self, call: ClientRequest) -> Response:
         """Answer ``{stamp}/{URI-R}``, with a page where a browser asks."""
         _, at, query = stamped(call.rest)
-        policy, applied = preferences_from(
+        preferences, applied = preferences_from(
             {}, call.header("Prefer"), call.header("Cache-Control")
         )
-        resolution = await self._everyone.resolve(query, policy)
+        resolution = await self._everyone.resolve(query, preferences)
         answer = self._answers.described(resolution, applied, vary=LIST_VARY)
         if answer.status != 200:
             return answer

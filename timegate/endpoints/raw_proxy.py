@@ -81,10 +81,10 @@ class Proxy:
     async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Send the bytes, or redirect to the address that names a copy."""
         stamp, query = _asked(call.rest)
-        policy, applied = preferences_from(
+        preferences, applied = preferences_from(
             {}, call.header("Prefer"), call.header("Cache-Control")
         )
-        resolution = await self._answers.resolve(query, policy)
+        resolution = await self._answers.resolve(query, preferences)
         answer = self._answers.redirect(resolution, applied, vary=VARY)
         best, memento = resolution.best, resolution.memento
         if answer.status != 302 or best is None or memento is None:
@@ -105,7 +105,7 @@ class Proxy:
     async def _relayed(
         self, call: ClientRequest, found: _Found
     ) -> Response | StreamingResponse:
-        if found.resolution.policy.only_if_cached:
+        if found.resolution.preferences.only_if_cached:
             return problem(504, "not-cached", "bytes are not kept: ask without only-if-cached")
         archive = found.memento.archive
         entry = self._registry.by_id(archive)

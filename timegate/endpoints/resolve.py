@@ -40,13 +40,13 @@ class Resolve:
     async def __call__(self, call: ClientRequest) -> Response:
         """Redirect to the copy, report on it, or show how it differs: as the client wants."""
         text, parameters = without_parameters(call.rest)
-        policy, applied = self._wishes(call, parameters)
+        preferences, applied = self._wishes(call, parameters)
         manner = _manner(parameters, call.header("Accept") or "")
         strict = _is_strict(call.header("Prefer") or "")
         if strict:
             applied = (*applied, "handling=strict")
         query = self._query(identifier_in(text), strict=strict)
-        resolution = await self._answers.resolve(query, policy)
+        resolution = await self._answers.resolve(query, preferences)
         if manner == "json":
             return self._answers.described(resolution, applied, vary=VARY)
         if manner == "redirect":
@@ -54,14 +54,14 @@ class Resolve:
         always = parameters.get("as") == "html"
         return self._answers.shown(resolution, applied, vary=VARY, always=always)
 
-    async def line(self, text: str, policy: Preferences) -> bytes:
+    async def line(self, text: str, preferences: Preferences) -> bytes:
         """Resolve one line of a batch; the answer is one line of JSON."""
         try:
             query = self._query(text, strict=False)
         except EarlyResponse as declined:
             answer = declined.answer
         else:
-            resolution = await self._answers.resolve(query, policy)
+            resolution = await self._answers.resolve(query, preferences)
             answer = self._answers.described(resolution, vary=VARY)
         return row(text, answer)
 
@@ -69,14 +69,14 @@ class Resolve:
         self, call: ClientRequest, parameters: Mapping[str, str]
     ) -> tuple[Preferences, Sequence[str]]:
         try:
-            policy, applied = preferences_from(
+            preferences, applied = preferences_from(
                 parameters, call.header("Prefer"), call.header("Cache-Control")
             )
             if "archives" in parameters:
-                check_archives(policy, self._registry)
+                check_archives(preferences, self._registry)
         except ValueError as error:
             raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
-        return policy, applied
+        return preferences, applied
 
     def _query(self, text: str, *, strict: bool) -> Query:
         try:
@@ -149,7 +149,7 @@ class BatchResolve:
         """Read all lines, then answer them a few at a time, in the order of the answers."""
         try:
             lines = list(_lines(await body_of(request, MOST_BYTES, self._body_deadline)))
-            policy, _ = preferences_from(
+            preferences, _ = preferences_from(
                 dict(request.query),
                 request.headers.get("Prefer"),
                 request.headers.get("Cache-Control"),
@@ -158,13 +158,13 @@ class BatchResolve:
             return response(declined.answer)
         except ValueError as error:
             return response(problem(400, "bad-parameter", str(error)))
-        return await self._sent(request, lines, policy)
+        return await self._sent(request, lines, preferences)
 
     async def _sent(
-        self, request: web.BaseRequest, lines: list[str], policy: Preferences
+        self, request: web.BaseRequest, lines: list[str], preferences: Preferences
     ) -> web.StreamResponse:
         under_way: set[asyncio.Task[bytes]] = set()
-        rows = StreamingResponse(200, _HEADERS, self._rows(lines, policy, under_way))
+        rows = StreamingResponse(200, _HEADERS, self._rows(lines, preferences, under_way))
         try:
             return await streamed(request, rows, ClientDeadline(self._grace, most=self._grace))
         finally:
@@ -173,13 +173,13 @@ class BatchResolve:
             await asyncio.gather(*under_way, return_exceptions=True)
 
     async def _rows(
-        self, lines: list[str], policy: Preferences, under_way: set["asyncio.Task[bytes]"]
+        self, lines: list[str], preferences: Preferences, under_way: set["asyncio.Task[bytes]"]
     ) -> AsyncGenerator[bytes, None]:
         """Yield the answers as they come; no more lines are begun while nobody reads."""
         loop, waiting = asyncio.get_running_loop(), iter(lines)
         while True:
             for text in islice(waiting, _AT_ONCE - len(under_way)):
-                under_way.add(loop.create_task(self._line(text, policy)))
+                under_way.add(loop.create_task(self._line(text, preferences)))
             if not under_way:
                 return
             done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
@@ -187,10 +187,10 @@ class BatchResolve:
             for task in done:
                 yield task.result()
 
-    async def _line(self, text: str, policy: Preferences) -> bytes:
+    async def _line(self, text: str, preferences: Preferences) -> bytes:
         """Answer one line; an unforeseen exception costs this row and no other."""
         try:
-            return await self._resolve.line(text, policy)
+            return await self._resolve.line(text, preferences)
         except Exception as error:  # noqa: BLE001 -- the boundary around each item
             self._log("POST /resolve", error)
             return row(text, internal(error))

@@ -97,14 +97,14 @@ class Thttp:
         self, call: ClientRequest, wanted: str, text: str, reading: ParsedIdentifier
     ) -> Response:
         kind = _chosen(call.header("Accept"), *_KINDS[wanted])
-        policy, applied = preferences_from(
+        preferences, applied = preferences_from(
             {}, call.header("Prefer"), call.header("Cache-Control")
         )
         try:
             query = query_for(reading, self._registry)
         except NotNegotiable as error:
             raise EarlyResponse(problem(404, error.code, str(error))) from error
-        resolution = await self._answers.resolve(query, policy)
+        resolution = await self._answers.resolve(query, preferences)
         if wanted in _REDIRECTS:
             answer = self._answers.redirect(resolution, applied, vary=VARY)
             found = answer.status == 302

@@ -41,11 +41,11 @@ class TimeGateEndpoint:
         except Malformed as complaint:
             links = self._answers.links(query_for_url(original, None))
             return bad_accept_datetime(complaint, {"Vary": VARY, "Link": links})
-        policy, applied = preferences_from(
+        preferences, applied = preferences_from(
             {}, call.header("Prefer"), call.header("Cache-Control")
         )
         query = query_for_url(original, at, reading.diagnostics)
-        resolution = await self._answers.resolve(query, policy)
+        resolution = await self._answers.resolve(query, preferences)
         resolution = await self._surroundings.filled_in(resolution)
         return self._answers.redirect(resolution, applied, vary=VARY)
 

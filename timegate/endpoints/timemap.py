@@ -73,22 +73,22 @@ class TimeMapEndpoint:
         if name not in FORMATS or not text:
             raise EarlyResponse(_no_such_format())
         query = self._query(identifier_in(_first_page(text)))
-        policy, applied = preferences_from(
+        preferences, applied = preferences_from(
             {}, call.header("Prefer"), call.header("Cache-Control")
         )
         names = TimeMapLinks.of(query.original, self._base_url())
         writer = _writer(name, names, call.header("Accept") or "")
-        archives = self._route(query, policy).order
+        archives = self._route(query, preferences).order
         async with AsyncExitStack() as stack:
-            merging = self._lists.merged(archives, query.original, policy)
+            merging = self._lists.merged(archives, query.original, preferences)
             merge = await stack.enter_async_context(merging)
-            await merge.begin(self._pace(policy))
+            await merge.begin(self._pace(preferences))
             headers = {"Vary": VARY, "Memento-Sources": sources(merge)}
             if applied:
                 headers["Preference-Applied"] = ", ".join(applied)
             first = merge.first
             if first is None:
-                return _nothing(query, policy, merge, headers)
+                return _nothing(query, preferences, merge, headers)
             headers |= _headers(writer, merge, names)
             chunks = written(writer, merge, Ends(first, merge.last))
             return StreamingResponse(200, headers, ClosingBody(chunks, stack.pop_all()))
@@ -101,10 +101,10 @@ class TimeMapEndpoint:
         except NotNegotiable as error:
             raise EarlyResponse(not_negotiable(error)) from error
 
-    def _pace(self, policy: Preferences) -> MergeDeadlines:
-        if policy.wait is None:
+    def _pace(self, preferences: Preferences) -> MergeDeadlines:
+        if preferences.wait is None:
             return MergeDeadlines(self._deadlines.soft, self._deadlines.hard)
-        return MergeDeadlines(policy.wait, policy.wait)
+        return MergeDeadlines(preferences.wait, preferences.wait)
 
 
 def _first_page(text: str) -> str:
@@ -158,7 +158,7 @@ def _headers(writer: TimeMapWriter, merge: Merge, names: TimeMapLinks) -> dict[s
 
 
 def _nothing(
-    query: Query, policy: Preferences, merge: Merge, headers: dict[str, str]
+    query: Query, preferences: Preferences, merge: Merge, headers: dict[str, str]
 ) -> Response:
     attempts = tuple(
         Attempt(archive, merge.failures.get(archive), 0.0, query.original)
@@ -166,5 +166,5 @@ def _nothing(
     )
     if attempts and not merge.failures:
         headers = {**headers, "X-Memento-Count": "0"}
-    resolution = Resolution(query, policy, None, (), attempts)
+    resolution = Resolution(query, preferences, None, (), attempts)
     return nothing_found(resolution, None, headers)

@@ -64,10 +64,10 @@ class Web:
             # Without a stamp this is the Wayback Machine's TimeGate.
             return await self._timegate(call)
         query = _dated(stamp, call.rest, identifier_in(target))
-        policy, applied = preferences_from(
+        preferences, applied = preferences_from(
             {}, call.header("Prefer"), call.header("Cache-Control")
         )
-        resolution = await self._answers.resolve(query, policy)
+        resolution = await self._answers.resolve(query, preferences)
         return self._answers.redirect(resolution, applied, vary=VARY)
 
     def _listing(self, rest: str) -> Response:
@@ -118,14 +118,14 @@ class Availability:
         try:
             query = asked(parameters)
             callback = _callback(parameters)
-            policy, applied = preferences_from(
+            preferences, applied = preferences_from(
                 side_wanted(parameters), call.header("Prefer"), call.header("Cache-Control")
             )
         except BadPreference as error:
             raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
-        resolution = await self._answers.resolve(query, policy)
+        resolution = await self._answers.resolve(query, preferences)
         described = self._answers.described(resolution, applied, vary=VARY)
-        if described.status != 200 and not is_no(resolution, policy):
+        if described.status != 200 and not is_no(resolution, preferences):
             return described
         told = {"archived_snapshots": snapshots(resolution, self._registry)}
         return _scripted(described, msgspec.json.encode(told), callback)
@@ -146,9 +146,9 @@ def snapshots(resolution: Resolution, registry: Registry) -> dict[str, object]:
     return {"closest": closest}
 
 
-def is_no(resolution: Resolution, policy: Preferences) -> bool:
+def is_no(resolution: Resolution, preferences: Preferences) -> bool:
     """Whether everybody was asked and said that there is nothing."""
-    somebody = bool(resolution.attempts) and not policy.only_if_cached
+    somebody = bool(resolution.attempts) and not preferences.only_if_cached
     return resolution.memento is None and resolution.complete and somebody
 
 
@@ -269,12 +269,12 @@ class Availabilities:
         """Return what is available, empty for nothing; None where that is not known."""
         try:
             query = asked(line)
-            policy, _ = preferences_from(_with_look(orders, line), None, None)
+            preferences, _ = preferences_from(_with_look(orders, line), None, None)
         except (BadPreference, EarlyResponse):
             return None
-        found = await self._answers.resolve(query, policy)
+        found = await self._answers.resolve(query, preferences)
         if found.memento is None:
-            return {} if is_no(found, policy) else None
+            return {} if is_no(found, preferences) else None
         suitable = _of_status(found, line.get("statuscodes", ()))
         if suitable is None:
             return None

@@ -115,9 +115,9 @@ class Home:
         return StreamingResponse(200, _EVENTS, self._told(form, inquiry, _wishes(call)))
 
     async def _told(
-        self, form: FormFields, inquiry: FormQuery, policy: Preferences
+        self, form: FormFields, inquiry: FormQuery, preferences: Preferences
     ) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._following.follow(inquiry.query, policy)) as steps:
+        async with aclosing(self._following.follow(inquiry.query, preferences)) as steps:
             async for step in steps:
                 if isinstance(step, SearchProgress):
                     yield _event("progress", self._progress(step))
@@ -156,8 +156,8 @@ class Home:
 
 
 def _wishes(call: ClientRequest) -> Preferences:
-    policy, _ = preferences_from({}, call.header("Prefer"), call.header("Cache-Control"))
-    return policy
+    preferences, _ = preferences_from({}, call.header("Prefer"), call.header("Cache-Control"))
+    return preferences
 
 
 def _event(name: str, part: str) -> bytes:

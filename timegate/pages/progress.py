@@ -90,12 +90,12 @@ class RunningSearches:
         return len(self._tasks) >= self._most
 
     async def follow(
-        self, query: Query, policy: Preferences
+        self, query: Query, preferences: Preferences
     ) -> AsyncGenerator[SearchProgress | Resolution, None]:
         """Yield how far the search is whenever an archive has answered, last the answer."""
         with self._news.of(query.original) as queue:
-            task = self._started(query, policy, queue)
-            progress = SearchProgress(self._everyone.asked(query, policy), ())
+            task = self._started(query, preferences, queue)
+            progress = SearchProgress(self._everyone.asked(query, preferences), ())
             yield progress
             while (attempt := await queue.get()) is not None:
                 if attempt.archive in progress.waiting:
@@ -104,9 +104,11 @@ class RunningSearches:
             yield await task
 
     def _started(
-        self, query: Query, policy: Preferences, queue: _Queue
+        self, query: Query, preferences: Preferences, queue: _Queue
     ) -> asyncio.Task[Resolution]:
-        task = asyncio.get_running_loop().create_task(self._everyone.resolve(query, policy))
+        task = asyncio.get_running_loop().create_task(
+            self._everyone.resolve(query, preferences)
+        )
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: queue.put_nowait(None))

@@ -52,10 +52,12 @@ class Timeline:
     async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
         """Begin to send the captures of ``{URL}``, which may be none."""
         query = _query(call.rest)
-        policy, _ = preferences_from({}, call.header("Prefer"), call.header("Cache-Control"))
-        archives = self._route(query, policy).order
+        preferences, _ = preferences_from(
+            {}, call.header("Prefer"), call.header("Cache-Control")
+        )
+        archives = self._route(query, preferences).order
         async with AsyncExitStack() as stack:
-            merging = self._lists.merged(archives, query.original, policy)
+            merging = self._lists.merged(archives, query.original, preferences)
             merge = await stack.enter_async_context(merging)
             return StreamingResponse(
                 200, _HEADERS, ClosingBody(self._lines(merge), stack.pop_all())

@@ -26,28 +26,28 @@ class ExhaustiveResolver:
         self._route = route
         self._patience = patience
 
-    def asked(self, query: Query, policy: Preferences) -> tuple[str, ...]:
+    def asked(self, query: Query, preferences: Preferences) -> tuple[str, ...]:
         """Return who will be asked."""
-        return self._route(query, policy).order
+        return self._route(query, preferences).order
 
-    async def resolve(self, query: Query, policy: Preferences) -> Resolution:
+    async def resolve(self, query: Query, preferences: Preferences) -> Resolution:
         """Return what every archive has to say, as far as time allows."""
-        order = self.asked(query, policy)
+        order = self.asked(query, preferences)
         now = asyncio.get_running_loop().time
-        until = now() + (policy.wait or self._patience)
+        until = now() + (preferences.wait or self._patience)
         attempts: list[Attempt] = []
         left = frozenset(order)
         while left and (seconds := until - now()) > 0:
-            wishes = replace(policy, archives=left, wait=seconds)
+            wishes = replace(preferences, archives=left, wait=seconds)
             found = (await self._answers.resolve(query, wishes)).attempts
             if not found:
                 break
             attempts += found
             left -= {attempt.archive for attempt in found}
-        silent = () if policy.only_if_cached else tuple(a for a in order if a in left)
+        silent = () if preferences.only_if_cached else tuple(a for a in order if a in left)
         best, *others = _one_for_each(query, attempts, order) or [None]
         alternatives = tuple(filter(None, others))
-        return Resolution(query, policy, best, alternatives, tuple(attempts), silent)
+        return Resolution(query, preferences, best, alternatives, tuple(attempts), silent)
 
 
 def _one_for_each(

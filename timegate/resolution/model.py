@@ -98,7 +98,7 @@ class Resolution:
     """The answer to a query, with the trail of how it came about."""
 
     query: Query
-    policy: Preferences
+    preferences: Preferences
     best: Attempt | None
     """The attempt whose outcome was chosen; its outcome is a Closest."""
     alternatives: tuple[Attempt, ...]

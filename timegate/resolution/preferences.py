@@ -77,45 +77,45 @@ def preferences_from(
     if not query_parameters and prefer is None and cache_control is None:
         return NOTHING_CHOSEN, ()
     caching = _items(cache_control)
-    policy = Preferences(
+    preferences = Preferences(
         no_cache="no-cache" in caching, only_if_cached="only-if-cached" in caching
     )
     for name, choice in _CHOICES.items():
         if name in query_parameters:
-            ordered = choice.choose(policy, query_parameters[name])
+            ordered = choice.choose(preferences, query_parameters[name])
             if ordered is None:
                 raise BadPreference(name, choice.allowed)
-            policy = ordered
-    return _with_wishes(policy, _items(prefer), query_parameters.keys())
+            preferences = ordered
+    return _with_wishes(preferences, _items(prefer), query_parameters.keys())
 
 
 NOTHING_CHOSEN: Final = Preferences()
 """The policy of whoever chooses nothing."""
 
 
-def check_archives(policy: Preferences, registry: Registry) -> None:
+def check_archives(preferences: Preferences, registry: Registry) -> None:
     """Refuse to ask only archives that do not exist: nobody would be asked, and nobody told.
 
     Raises BadChoice.
     """
-    for name in policy.archives or ():
+    for name in preferences.archives or ():
         if registry.by_id(name) is None:
             raise BadPreference("archives", f"ids of /archives; there is no {name!r}")
 
 
 def _with_wishes(
-    policy: Preferences, wishes: Mapping[str, str], ordered: Collection[str]
+    preferences: Preferences, wishes: Mapping[str, str], ordered: Collection[str]
 ) -> tuple[Preferences, tuple[str, ...]]:
     applied: list[str] = []
     for name, text in wishes.items():
         if name in _CHOICES and name not in ordered:
-            granted = _CHOICES[name].choose(policy, text)
+            granted = _CHOICES[name].choose(preferences, text)
             if granted is not None:
-                policy = granted
+                preferences = granted
                 applied.append(
                     f"{name}={text}" if _WORD.fullmatch(text) else f'{name}="{text}"'
                 )
-    return policy, tuple(applied)
+    return preferences, tuple(applied)
 
 
 def _items(field: str | None) -> dict[str, str]:
@@ -136,14 +136,14 @@ class _Choice(NamedTuple):
     """Return the policy with the choice made; None where the text cannot be obeyed."""
 
 
-def _with_archives(policy: Preferences, text: str) -> Preferences | None:
+def _with_archives(preferences: Preferences, text: str) -> Preferences | None:
     named = _archives(text)
-    return None if named is None else replace(policy, archives=named)
+    return None if named is None else replace(preferences, archives=named)
 
 
-def _with_exclude(policy: Preferences, text: str) -> Preferences | None:
+def _with_exclude(preferences: Preferences, text: str) -> Preferences | None:
     named = _archives(text)
-    return None if named is None else replace(policy, exclude=named)
+    return None if named is None else replace(preferences, exclude=named)
 
 
 def _archives(text: str) -> frozenset[str] | None:
@@ -151,29 +151,29 @@ def _archives(text: str) -> frozenset[str] | None:
     return frozenset(names) if all(_ARCHIVE.fullmatch(name) for name in names) else None
 
 
-def _with_precision(policy: Preferences, text: str) -> Preferences | None:
+def _with_precision(preferences: Preferences, text: str) -> Preferences | None:
     found = next((word for word in _STRICTNESSES if word == text), None)
-    return found and replace(policy, precision=found)
+    return found and replace(preferences, precision=found)
 
 
-def _with_direction(policy: Preferences, text: str) -> Preferences | None:
+def _with_direction(preferences: Preferences, text: str) -> Preferences | None:
     found = next((word for word in _DIRECTIONS if word == text), None)
-    return found and replace(policy, direction=found)
+    return found and replace(preferences, direction=found)
 
 
-def _with_verify(policy: Preferences, text: str) -> Preferences | None:
+def _with_verify(preferences: Preferences, text: str) -> Preferences | None:
     found = next((word for word in _VERIFICATIONS if word == text), None)
-    return found and replace(policy, verify=found)
+    return found and replace(preferences, verify=found)
 
 
-def _with_tolerance(policy: Preferences, text: str) -> Preferences | None:
+def _with_tolerance(preferences: Preferences, text: str) -> Preferences | None:
     tolerance = duration(text)
-    return None if tolerance is None else replace(policy, tolerance=tolerance)
+    return None if tolerance is None else replace(preferences, tolerance=tolerance)
 
 
-def _with_wait(policy: Preferences, text: str) -> Preferences | None:
+def _with_wait(preferences: Preferences, text: str) -> Preferences | None:
     wait = float(text) if _SECONDS.fullmatch(text) else 0.0
-    return replace(policy, wait=wait) if 0 < wait <= LONGEST_WAIT else None
+    return replace(preferences, wait=wait) if 0 < wait <= LONGEST_WAIT else None
 
 
 def duration(text: str) -> timedelta | None:
@@ -205,17 +205,19 @@ _CHOICES: Final[Mapping[str, _Choice]] = {
 
 def satisfies(resolution: Resolution, verdict: Verdict) -> bool:
     """Whether the answer is as precise as the client wants it, and on the side it wants."""
-    policy = resolution.policy
+    preferences = resolution.preferences
     archive, time = verdict.archive, verdict.time
     if archive is None or time is None:
         return False
-    if policy.precision == "exact" and verdict.match.value != "exact":
+    if preferences.precision == "exact" and verdict.match.value != "exact":
         return False
-    if policy.precision == "archive" and archive.value not in ("same", "alias", "any"):
+    if preferences.precision == "archive" and archive.value not in ("same", "alias", "any"):
         return False
-    day = float(_DAY) if policy.precision == "day" else float("inf")
-    tolerance = float("inf") if policy.tolerance is None else policy.tolerance.total_seconds()
-    return _is_within(time, min(day, tolerance)) and _is_on_side(time, policy.direction)
+    day = float(_DAY) if preferences.precision == "day" else float("inf")
+    tolerance = (
+        float("inf") if preferences.tolerance is None else preferences.tolerance.total_seconds()
+    )
+    return _is_within(time, min(day, tolerance)) and _is_on_side(time, preferences.direction)
 
 
 def _is_within(time: Member, seconds: float) -> bool:

@@ -36,9 +36,9 @@ class Resolver:
         self._route = route
         self._deadlines = deadlines or Deadlines()
 
-    async def resolve(self, query: Query, policy: Preferences | None = None) -> Resolution:
+    async def resolve(self, query: Query, preferences: Preferences | None = None) -> Resolution:
         """Return the best answer in time. Never raises for what archives do."""
-        wishes = policy or Preferences()
+        wishes = preferences or Preferences()
         plan = self._narrowed(self._route(query, wishes), query, wishes)
         remembered = {} if wishes.no_cache else await self._recalled(query, plan)
         known = fresh(query, wishes, remembered)
@@ -49,9 +49,9 @@ class Resolver:
                 await search.run(self._timed(wishes), old=bool(found(old)))
         return search.conclusion(old)
 
-    def _narrowed(self, plan: Plan, query: Query, policy: Preferences) -> Plan:
+    def _narrowed(self, plan: Plan, query: Query, preferences: Preferences) -> Plan:
         """Leave out the others where only the named archive will do (S-8)."""
-        if policy.precision not in ("exact", "archive") or query.archive_id is None:
+        if preferences.precision not in ("exact", "archive") or query.archive_id is None:
             return plan
         # One that nobody knows cannot be asked, and nobody else will do.
         named = ((query.archive,),) if query.archive in plan.order else ()
@@ -62,8 +62,8 @@ class Resolver:
         # In the order of the plan, which decides between equals.
         return {archive: known[archive] for archive in plan.order if archive in known}
 
-    def _timed(self, policy: Preferences) -> Deadlines:
-        if policy.wait is None:
+    def _timed(self, preferences: Preferences) -> Deadlines:
+        if preferences.wait is None:
             return self._deadlines
         # Who says how long it may take wants what is known by then, not what was quick.
-        return Deadlines(policy.wait, policy.wait)
+        return Deadlines(preferences.wait, preferences.wait)

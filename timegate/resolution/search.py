@@ -29,42 +29,44 @@ from timegate.resolution.url_variants import Spelling, Spellings
 
 
 def fresh(
-    query: Query, policy: Preferences, remembered: Mapping[str, Remembered]
+    query: Query, preferences: Preferences, remembered: Mapping[str, Remembered]
 ) -> list[Attempt]:
     """Return what was said lately and answers the question."""
     return [
-        attempt_of(query, policy, archive, known)
+        attempt_of(query, preferences, archive, known)
         for archive, known in remembered.items()
-        if known.fresh and tells(query, policy, known)
+        if known.fresh and tells(query, preferences, known)
     ]
 
 
-def tells(query: Query, policy: Preferences, known: Remembered) -> bool:
+def tells(query: Query, preferences: Preferences, known: Remembered) -> bool:
     """Whether *known* answers the question.
 
     The closest copy may lie on the side that is not wanted. Whether there is one on the other
     side the archive was not asked.
     """
     outcome = known.outcome
-    return outcome is None or in_direction(outcome, query.at, policy.direction) is not None
+    return outcome is None or in_direction(outcome, query.at, preferences.direction) is not None
 
 
 def stale(
-    query: Query, policy: Preferences, remembered: Mapping[str, Remembered]
+    query: Query, preferences: Preferences, remembered: Mapping[str, Remembered]
 ) -> list[Attempt]:
     """Return the copies that were told of once, for when nothing better is to be had."""
     return [
-        attempt_of(query, policy, a, r)
+        attempt_of(query, preferences, a, r)
         for a, r in remembered.items()
         if not r.fresh and r.outcome is not None
     ]
 
 
-def attempt_of(query: Query, policy: Preferences, archive: str, known: Remembered) -> Attempt:
+def attempt_of(
+    query: Query, preferences: Preferences, archive: str, known: Remembered
+) -> Attempt:
     """Return *known* as if *archive* had just said it, with its age."""
     outcome = known.outcome
     if outcome is not None:
-        outcome = in_direction(outcome, query.at, policy.direction)
+        outcome = in_direction(outcome, query.at, preferences.direction)
     return Attempt(archive, outcome, 0.0, query.original, None, known.age)
 
 
@@ -87,14 +89,14 @@ class Search:
     def __init__(  # noqa: PLR0913, PLR0917 -- what is asked, of whom, and what is known
         self,
         query: Query,
-        policy: Preferences,
+        preferences: Preferences,
         plan: Plan,
         desk: Coalescer,
         memory: AnswerMemory,
         known: Iterable[Attempt],
     ) -> None:
         self._query = query
-        self._policy = policy
+        self._preferences = preferences
         self._plan = plan
         self._desk = desk
         self._memory = memory
@@ -133,7 +135,7 @@ class Search:
         """Return what there is now; *stale* answers only where there is nothing better."""
         silent = self._silent()
         # Where nobody else was needed, those who are silent are not missing.
-        needed = not (self._ended or self._policy.only_if_cached)
+        needed = not (self._ended or self._preferences.only_if_cached)
         unanswered = silent if needed else []
         attempts = [*self._attempts, *self._overdue_spellings()]
         if not found(attempts):
@@ -142,7 +144,7 @@ class Search:
         copies = _one_for_each(ranked(self._query, attempts, self._plan.order))
         return Resolution(
             self._query,
-            self._policy,
+            self._preferences,
             copies[0] if copies else None,
             tuple(copies[1:]),
             tuple(attempts),
@@ -195,7 +197,9 @@ class Search:
         new = [archive for archive in archives if archive not in self._looked_up]
         self._looked_up.update(new)
         by_spelling: dict[Spelling, list[str]] = {}
-        for archive, spelling in () if self._policy.no_cache else self._spellings.left(new):
+        for archive, spelling in (
+            () if self._preferences.no_cache else self._spellings.left(new)
+        ):
             by_spelling.setdefault(spelling, []).append(archive)
         for spelling, those in by_spelling.items():
             known = await self._memory.recall_all(those, spelling.url, self._query.at)
@@ -205,9 +209,11 @@ class Search:
     def _taken(self, known: Mapping[str, Remembered], spelling: Spelling) -> Iterator[str]:
         """Take what is remembered of *spelling*; yield who had said it."""
         query = replace(self._query, original=spelling.url)
-        told = {a: r for a, r in known.items() if r.fresh and tells(query, self._policy, r)}
+        told = {
+            a: r for a, r in known.items() if r.fresh and tells(query, self._preferences, r)
+        }
         for archive, remembered in told.items():
-            attempt = attempt_of(query, self._policy, archive, remembered)
+            attempt = attempt_of(query, self._preferences, archive, remembered)
             self._take(replace(attempt, variant=spelling.rule))
             yield archive
 
@@ -222,7 +228,7 @@ class Search:
                 archive,
                 self._query.original if spelling is None else spelling.url,
                 self._query.at,
-                direction=self._policy.direction,
+                direction=self._preferences.direction,
                 variant=None if spelling is None else spelling.rule,
             )
             self._pending[task] = _Question(archive, spelling, self._now())

@@ -33,11 +33,11 @@ class Verifier:
         self._looking = looking
         self._seconds = seconds
 
-    async def resolve(self, query: Query, policy: Preferences) -> Resolution:
+    async def resolve(self, query: Query, preferences: Preferences) -> Resolution:
         """Return the best copy that is really there; the others are kept as failures."""
         lost: list[Attempt] = []
         while True:
-            resolution = await self._resolver.resolve(query, policy)
+            resolution = await self._resolver.resolve(query, preferences)
             best = resolution.best
             if best is None or not isinstance(best.outcome, Closest) or len(lost) == _MOST:
                 break
@@ -47,7 +47,7 @@ class Verifier:
                 resolution = replace(resolution, best=seen, attempts=(seen, *kept))
                 break
             lost.append(seen)
-            policy = replace(policy, exclude=policy.exclude | {seen.archive})
+            preferences = replace(preferences, exclude=preferences.exclude | {seen.archive})
         return replace(resolution, attempts=(*resolution.attempts, *lost))
 
     async def _seen(self, attempt: Attempt, closest: Closest) -> Attempt:

@@ -31,7 +31,7 @@ VARY_PAGE: Final = "accept, prefer"
 class Resolves(Protocol):
     """Asks archives: many of them, or one of our own."""
 
-    async def resolve(self, query: Query, policy: Preferences) -> Resolution: ...
+    async def resolve(self, query: Query, preferences: Preferences) -> Resolution: ...
 
 
 class Answers:
@@ -59,11 +59,11 @@ class Answers:
         self.base_url = base_url
         self.pages = Pages(base_url)
 
-    async def resolve(self, query: Query, policy: Preferences) -> Resolution:
+    async def resolve(self, query: Query, preferences: Preferences) -> Resolution:
         """Ask the archives; look at the copy itself if the client wants that."""
-        if policy.verify == "head" and self._verifier is not None:
-            return await self._verifier.resolve(query, policy)
-        return await self._resolver.resolve(query, policy)
+        if preferences.verify == "head" and self._verifier is not None:
+            return await self._verifier.resolve(query, preferences)
+        return await self._resolver.resolve(query, preferences)
 
     def redirect(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
@@ -154,7 +154,7 @@ class Answers:
         headers = self._plain(resolution, judged, vary)
         if query.archive_id is not None:
             named = self._registry.by_pwid(query.archive_id)
-            if named is None and resolution.policy.precision in ("exact", "archive"):
+            if named is None and resolution.preferences.precision in ("exact", "archive"):
                 detail = f"no archive here answers to {query.archive_id}; with less precision, "
                 detail += "others are asked"
                 return problem(404, "unknown-archive", detail, headers=headers)

@@ -90,7 +90,7 @@ def _found(resolution: Resolution) -> Closest | None:
     if best.age is not None or best.original != query.original or not _is_plain(query):
         return None
     found = best.outcome
-    if not isinstance(found, Closest) or resolution.policy is not NOTHING_CHOSEN:
+    if not isinstance(found, Closest) or resolution.preferences is not NOTHING_CHOSEN:
         return None
     return None if found.doubts else found
 

@@ -143,12 +143,12 @@ def nothing_found(
     resolution: Resolution, named: ArchiveEntry | None, headers: Mapping[str, str]
 ) -> Response:
     """Say why there is no copy: nobody has one, somebody is silent, or it is locked up."""
-    if resolution.policy.only_if_cached:
+    if resolution.preferences.only_if_cached:
         return problem(504, "not-cached", "ask again without only-if-cached", headers=headers)
     trail = _trail(resolution)
     if not resolution.complete:
         return _incomplete(resolution, headers, trail)
-    if not resolution.attempts and _chosen(resolution.policy):
+    if not resolution.attempts and _chosen(resolution.preferences):
         # A 404 would say that archives were asked, and said no.
         why = "no archive is left to ask: look at archives= and exclude=, and at /archives"
         return problem(400, "bad-parameter", why, headers=headers, archives=trail)
@@ -156,7 +156,7 @@ def nothing_found(
     if missing is not None and named is not None and named.access != "open":
         return _restricted(named, missing, headers, trail)
     # Copies on the other side are none that was asked for.
-    side = resolution.policy.direction
+    side = resolution.preferences.direction
     of_which = "" if side == "closest" else f" {side} the time asked for"
     detail = f"every archive that was asked answered that it has none{of_which}"
     if not resolution.attempts:
@@ -171,9 +171,9 @@ def nothing_found(
     return problem(404, "no-memento", detail, headers=headers, **told)
 
 
-def _chosen(policy: Preferences) -> bool:
+def _chosen(preferences: Preferences) -> bool:
     """Whether the client said whom to ask."""
-    return policy.archives is not None or bool(policy.exclude)
+    return preferences.archives is not None or bool(preferences.exclude)
 
 
 def precision_unmet(

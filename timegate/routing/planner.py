@@ -46,24 +46,29 @@ class Planner:
         self._by_host_alone = not known.maps and not paths
         self._plans: LRUCache[tuple[object, ...], tuple[float, Plan]] = LRUCache(1024)
 
-    def plan(self, query: Query, policy: Preferences) -> Plan:
+    def plan(self, query: Query, preferences: Preferences) -> Plan:
         """Return whom to ask: our own, the archive that is named, the others.
 
         Where the named one is our own, it alone comes first. A plan for pages of the same host
         holds for a moment.
         """
         if not self._by_host_alone:
-            return self._planned(query, policy)
-        key = (host_of(query.original), query.archive, policy.archives, policy.exclude)
+            return self._planned(query, preferences)
+        key = (
+            host_of(query.original),
+            query.archive,
+            preferences.archives,
+            preferences.exclude,
+        )
         until, plan = self._plans.get(key, (0.0, None))
         now = self._clock()
         if plan is None or now >= until:
-            plan = self._planned(query, policy)
+            plan = self._planned(query, preferences)
             self._plans[key] = (now + _HOLDS, plan)
         return plan
 
-    def _planned(self, query: Query, policy: Preferences) -> Plan:
-        routed = order(query, policy, self._entries, self._known)
+    def _planned(self, query: Query, preferences: Preferences) -> Plan:
+        routed = order(query, preferences, self._entries, self._known)
         ours = self._known.local | self._known.private
         names = [step.archive for step in (*routed.first, *routed.then)]
         named = [name for name in names if name == query.archive]
@@ -211,7 +216,7 @@ class _Candidate(NamedTuple):
 
 def order(
     query: Query,
-    policy: Preferences,
+    preferences: Preferences,
     archives: Sequence[ArchiveEntry],
     knowledge: Knowledge,
     *,
@@ -227,7 +232,7 @@ def order(
     skipped: list[Skip] = []
     candidates: list[_Candidate] = []
     for entry in archives:
-        skip = _unwanted(entry, policy) or _unavailable(entry)
+        skip = _unwanted(entry, preferences) or _unavailable(entry)
         found = skip or _considered(entry, target, knowledge)
         if isinstance(found, Skip):
             skipped.append(found)
@@ -261,10 +266,10 @@ def _beyond(cut: Iterable[_Candidate], most: int | None) -> Iterator[Skip]:
         yield Skip(candidate.step.archive, "budget", reason)
 
 
-def _unwanted(entry: ArchiveEntry, policy: Preferences) -> Skip | None:
-    if policy.archives is not None and entry.id not in policy.archives:
+def _unwanted(entry: ArchiveEntry, preferences: Preferences) -> Skip | None:
+    if preferences.archives is not None and entry.id not in preferences.archives:
         return Skip(entry.id, "not-chosen", "not among the archives asked for")
-    if entry.id in policy.exclude:
+    if entry.id in preferences.exclude:
         return Skip(entry.id, "excluded", "excluded by the request")
     return None
 

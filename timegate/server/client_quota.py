@@ -178,41 +178,41 @@ class FrugalResolver(Resolver):
         self._public = public
         self._observe = observe
 
-    async def resolve(self, query: Query, policy: Preferences | None = None) -> Resolution:
+    async def resolve(self, query: Query, preferences: Preferences | None = None) -> Resolution:
         """Return the best answer that the client can still have."""
-        resolution = await self._resolved(query, policy or Preferences())
+        resolution = await self._resolved(query, preferences or Preferences())
         self._observe(resolution)
         return resolution
 
-    async def _resolved(self, query: Query, policy: Preferences) -> Resolution:
+    async def _resolved(self, query: Query, preferences: Preferences) -> Resolution:
         visit = _visit.get()
-        if visit is None or policy.only_if_cached or not self._costs(query, policy):
-            return await super().resolve(query, policy)
+        if visit is None or preferences.only_if_cached or not self._costs(query, preferences):
+            return await super().resolve(query, preferences)
         errand = await visit.errand(query.original)
         if not errand.paid:
-            return await self._free(query, policy)
+            return await self._free(query, preferences)
         try:
             with _on(errand):
-                return await super().resolve(query, policy)
+                return await super().resolve(query, preferences)
         finally:
             visit.settle(errand)
 
-    def _costs(self, query: Query, policy: Preferences) -> bool:
-        return not self._public.isdisjoint(self._plan(query, policy).order)
+    def _costs(self, query: Query, preferences: Preferences) -> bool:
+        return not self._public.isdisjoint(self._plan(query, preferences).order)
 
-    async def _free(self, query: Query, policy: Preferences) -> Resolution:
+    async def _free(self, query: Query, preferences: Preferences) -> Resolution:
         """Return what is remembered, else what our own archives have; nobody else is asked."""
-        known = replace(policy, only_if_cached=True, no_cache=False)
+        known = replace(preferences, only_if_cached=True, no_cache=False)
         found = await super().resolve(query, known)
         if found.memento is None:
-            own = replace(policy, exclude=policy.exclude | self._public)
+            own = replace(preferences, exclude=preferences.exclude | self._public)
             found = await super().resolve(query, own)
         if any(ends_search(query, attempt) for attempt in found.attempts):
-            return replace(found, policy=policy)
+            return replace(found, preferences=preferences)
         heard = {attempt.archive for attempt in found.attempts}
-        order = self._plan(query, policy).order
+        order = self._plan(query, preferences).order
         missing = tuple(archive for archive in order if archive not in heard)
-        return replace(found, policy=policy, unanswered=missing)
+        return replace(found, preferences=preferences, unanswered=missing)
 
 
 class FrugalLists(ArchiveLists):
@@ -230,11 +230,11 @@ class FrugalLists(ArchiveLists):
 
     @asynccontextmanager
     async def merged(
-        self, archives: Iterable[str], original: str, policy: Preferences
+        self, archives: Iterable[str], original: str, preferences: Preferences
     ) -> AsyncIterator[Merge]:
         """Merge what *archives* list of *original*."""
         visit = _visit.get()
-        merging = super().merged(archives, original, policy)
+        merging = super().merged(archives, original, preferences)
         if visit is None:
             async with merging as merge:
                 yield merge
@@ -248,13 +248,13 @@ class FrugalLists(ArchiveLists):
             yield merge
 
     async def of(
-        self, archive: str, original: str, policy: Preferences
+        self, archive: str, original: str, preferences: Preferences
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Yield the captures that *archive* lists, if only from memory."""
         errand = _errand.get()
         if archive in self._public and errand is not None and not errand.paid:
-            policy = replace(policy, only_if_cached=True, no_cache=False)
-        async with aclosing(super().of(archive, original, policy)) as batches:
+            preferences = replace(preferences, only_if_cached=True, no_cache=False)
+        async with aclosing(super().of(archive, original, preferences)) as batches:
             async for batch in batches:
                 yield batch
 

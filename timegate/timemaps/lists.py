@@ -49,10 +49,10 @@ class ArchiveLists:
 
     @asynccontextmanager
     async def merged(
-        self, archives: Iterable[str], original: str, policy: Preferences
+        self, archives: Iterable[str], original: str, preferences: Preferences
     ) -> AsyncIterator[Merge]:
         """Merge what *archives* list of *original*."""
-        lists = {name: self.of(name, original, policy) for name in archives}
+        lists = {name: self.of(name, original, preferences) for name in archives}
         async with AsyncExitStack() as stack:
             # Tasks take the budget with them from where they begin.
             with spending(Budget(MOST_REQUESTS, MOST_OCTETS)):
@@ -60,16 +60,16 @@ class ArchiveLists:
             yield merge
 
     async def of(
-        self, archive: str, original: str, policy: Preferences
+        self, archive: str, original: str, preferences: Preferences
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Yield the captures that *archive* lists in batches, oldest first."""
         known = None
-        if not policy.no_cache:
+        if not preferences.no_cache:
             known = await self._memory.recall_timemap(archive, original)
         if known is not None:
             yield known[0]
             return
-        if policy.only_if_cached:
+        if preferences.only_if_cached:
             raise Resting(archive, original, "not asked: only-if-cached", 1.0)
         with self._containment.around(archive, original):
             async with aclosing(self._asked(archive, original)) as batches:

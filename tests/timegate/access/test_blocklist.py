@@ -43,7 +43,7 @@ def test_no_spelling_gets_by(url: str, *, denied: bool) -> None:
 
 def test_nobody_is_asked_for_what_is_denied() -> None:
     asked = Plan((("a",),))
-    route = denying(lambda _query, _policy: asked, Blocklist(hosts=["x.org"]))
+    route = denying(lambda _query, _preferences: asked, Blocklist(hosts=["x.org"]))
 
     with noting() as noted:
         plans = [

@@ -39,9 +39,9 @@ def test_who_is_outside_sees_less() -> None:
 def test_what_is_hidden_is_in_no_plan() -> None:
     seen: list[frozenset[str]] = []
 
-    def route(query: Query, policy: Preferences) -> Plan:
+    def route(query: Query, preferences: Preferences) -> Plan:
         del query
-        seen.append(policy.exclude)
+        seen.append(preferences.exclude)
         return Plan(())
 
     with hiding(frozenset({"x"})):

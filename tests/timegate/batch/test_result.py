@@ -45,10 +45,10 @@ DOUBTFUL = Attempt(
     ],
 )
 def test_a_copy_elsewhere_is_as_good_unless_that_archive_is_wanted(
-    attempt: Attempt, policy: Preferences, code: int
+    attempt: Attempt, preferences: Preferences, code: int
 ) -> None:
     best = attempt if isinstance(attempt.outcome, Closest) else None
-    resolution = Resolution(asking(THEN, precision="page"), policy, best, (), (attempt,))
+    resolution = Resolution(asking(THEN, precision="page"), preferences, best, (), (attempt,))
 
     assert code_of(resolution, verdict(resolution, REGISTRY)) == code
 

@@ -45,11 +45,11 @@ class FakeResolver:
         self._answer = answer
         self.asked: list[tuple[str, str, float | None]] = []
 
-    async def __call__(self, query: Query, policy: Preferences) -> Resolution:
-        self.asked.append((query.original, str(query.at), policy.wait))
-        attempt = self._answer(query, policy)
+    async def __call__(self, query: Query, preferences: Preferences) -> Resolution:
+        self.asked.append((query.original, str(query.at), preferences.wait))
+        attempt = self._answer(query, preferences)
         best = attempt if isinstance(attempt.outcome, Closest) else None
-        return Resolution(query, policy, best, (), (attempt,))
+        return Resolution(query, preferences, best, (), (attempt,))
 
 
 def items(*dates: tuple[str, ...], start: int = 0) -> list[Item]:
@@ -68,7 +68,7 @@ def run(  # noqa: PLR0913 -- what a test may want to choose
     path: Path,
     resolve: Resolve,
     listed: Sequence[Item],
-    policy: Preferences | None = None,
+    preferences: Preferences | None = None,
     *,
     rate: Rate = Rate(1, 1, 1),  # noqa: B008 -- a value
     at_once: int = 16,
@@ -77,7 +77,7 @@ def run(  # noqa: PLR0913 -- what a test may want to choose
         turns = ArchiveQueue({"slow": rate})
         around = BatchEnvironment(resolve, report, REGISTRY, read_time, turns)
         with Journal(path, "test", resume=True) as journal:
-            await BatchRun(around, journal, policy or Preferences(), at_once).complete(
+            await BatchRun(around, journal, preferences or Preferences(), at_once).complete(
                 each(listed), WAITS
             )
             return list(journal.results())
@@ -107,9 +107,9 @@ def test_the_first_date_with_a_copy_in_time_wins(tmp_path: Path) -> None:
 
 def test_a_tolerance_makes_a_near_copy_good_enough(tmp_path: Path) -> None:
     resolver = FakeResolver(holding("20150601000000"))
-    policy = Preferences(tolerance=timedelta(days=400))
+    preferences = Preferences(tolerance=timedelta(days=400))
 
-    (result,) = run(tmp_path / "j", resolver, items(("2016", "2015")), policy)
+    (result,) = run(tmp_path / "j", resolver, items(("2016", "2015")), preferences)
 
     assert (result.code, result.date) == (0, "2016")
 
@@ -123,8 +123,8 @@ def test_else_the_best_of_all_dates_is_taken(tmp_path: Path) -> None:
 
 
 def test_who_did_not_answer_is_asked_once_more_with_more_patience(tmp_path: Path) -> None:
-    def answer(query: Query, policy: Preferences) -> Attempt:
-        if policy.wait == WAITS.quick and "1.example" in query.original:
+    def answer(query: Query, preferences: Preferences) -> Attempt:
+        if preferences.wait == WAITS.quick and "1.example" in query.original:
             return failed("internet-archive")
         return absent("internet-archive")
 
@@ -148,10 +148,10 @@ def test_silence_in_both_passes_is_unknown_and_final(tmp_path: Path) -> None:
 def test_an_item_that_raises_costs_its_row_and_no_other(tmp_path: Path) -> None:
     holder = holding("20150601000000")
 
-    def answer(query: Query, policy: Preferences) -> Attempt:
+    def answer(query: Query, preferences: Preferences) -> Attempt:
         if "1.example" in query.original:
             raise OverflowError("http://secret.example/")
-        return holder(query, policy)
+        return holder(query, preferences)
 
     resolver = FakeResolver(answer)
     first, broken, last = run(tmp_path / "j", resolver, items((), (), ()))
@@ -199,7 +199,7 @@ class Polite:
         self._door: RequestQueue | None = None
         self.sent: list[float] = []
 
-    async def __call__(self, query: Query, policy: Preferences) -> Resolution:
+    async def __call__(self, query: Query, preferences: Preferences) -> Resolution:
         clock = asyncio.get_running_loop().time
         if self._door is None:
             limits = Limits(self._rate, self._rate, 2, "test")
@@ -214,7 +214,7 @@ class Polite:
             await asyncio.sleep(0.2)
             self._door.leave()
         attempt = Attempt("slow", outcome, 0.0, query.original)
-        return Resolution(query, policy, None, (), (attempt,))
+        return Resolution(query, preferences, None, (), (attempt,))
 
 
 @pytest.mark.parametrize("rate", [Rate(1, 1, 1), Rate(2, 60, 1), Rate(24, 60, 5)])
@@ -280,20 +280,20 @@ async def test_items_are_read_aside_in_order() -> None:
 def test_an_item_can_be_asked_for_without_some_archives(tmp_path: Path) -> None:
     spared: list[frozenset[str]] = []
 
-    def answer(_: Query, policy: Preferences) -> Attempt:
-        spared.append(policy.exclude)
+    def answer(_: Query, preferences: Preferences) -> Attempt:
+        spared.append(preferences.exclude)
         return absent("a")
 
     async def story() -> None:
         around = BatchEnvironment(
             FakeResolver(answer), report, REGISTRY, read_time, ArchiveQueue({})
         )
-        policy = Preferences(exclude=frozenset({"x"}))
+        preferences = Preferences(exclude=frozenset({"x"}))
         with Journal(tmp_path / "j", "test", resume=False) as journal:
             work = BatchRun(
                 around,
                 journal,
-                policy,
+                preferences,
                 1,
                 lambda item: frozenset({"y"} if item.position else ()),
             )
@@ -307,14 +307,14 @@ def test_an_item_can_be_asked_for_without_some_archives(tmp_path: Path) -> None:
 def test_a_copy_that_was_found_is_kept_if_nobody_answers_the_second_time(
     tmp_path: Path,
 ) -> None:
-    def answer(query: Query, policy: Preferences) -> Attempt:
-        if policy.wait == WAITS.quick:
+    def answer(query: Query, preferences: Preferences) -> Attempt:
+        if preferences.wait == WAITS.quick:
             return found(memento("20100101000000", original=query.original))
         return failed("slow")
 
     class Unsure(FakeResolver):
-        async def __call__(self, query: Query, policy: Preferences) -> Resolution:
-            return replace(await super().__call__(query, policy), unanswered=("other",))
+        async def __call__(self, query: Query, preferences: Preferences) -> Resolution:
+            return replace(await super().__call__(query, preferences), unanswered=("other",))
 
     (result,) = run(tmp_path / "j", Unsure(answer), items(("2016",)))
 

@@ -43,7 +43,7 @@ def test_a_time_is_read_or_refused(text: str) -> None:
 @given(st.sampled_from(["tolerance", "wait", "trust", "distrust"]), TEXT)
 def test_a_choice_is_obeyed_or_refused(name: str, text: str) -> None:
     try:
-        choices(**{name: text}).policy(REGISTRY)
+        choices(**{name: text}).preferences(REGISTRY)
     except click.UsageError as error:
         assert error.message.startswith(f"--{name}")
 

@@ -220,10 +220,10 @@ async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:
 class Failing(Resolve):
     """A `Resolve` that fails at some identifiers, unforeseen."""
 
-    async def line(self, text: str, policy: Preferences) -> bytes:
+    async def line(self, text: str, preferences: Preferences) -> bytes:
         if "broken" in text:
             raise OverflowError("http://secret.example/")
-        return await super().line(text, policy)
+        return await super().line(text, preferences)
 
 
 async def test_a_line_that_raises_costs_its_row_and_no_other() -> None:

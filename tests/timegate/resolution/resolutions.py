@@ -79,8 +79,8 @@ def asking(when: str | None, archive_id: str | None = "archive.org", **more: obj
 
 
 def resolved(
-    query: Query, best: Attempt | None, *others: Attempt, policy: Preferences | None = None
+    query: Query, best: Attempt | None, *others: Attempt, preferences: Preferences | None = None
 ) -> Resolution:
     alternatives = tuple(each for each in others if isinstance(each.outcome, Closest))
     attempts = tuple(filter(None, (best, *others)))
-    return Resolution(query, policy or Preferences(), best, alternatives, attempts)
+    return Resolution(query, preferences or Preferences(), best, alternatives, attempts)

@@ -37,9 +37,9 @@ def test_every_choice_can_be_a_query_parameter() -> None:
         "as": "json",
     }
 
-    policy, applied = preferences_from(parameters, None, None)
+    preferences, applied = preferences_from(parameters, None, None)
 
-    assert policy == Preferences(
+    assert preferences == Preferences(
         archives=frozenset({"arquivo-pt", "internet-archive"}),
         exclude=frozenset({"loc"}),
         precision="day",
@@ -57,9 +57,9 @@ def test_every_choice_can_be_a_preference_and_is_said_to_be_applied() -> None:
         'tolerance=24h , direction = "after", wait=10, verify=head, exclude=ukwa'
     )
 
-    policy, applied = preferences_from({}, prefer, None)
+    preferences, applied = preferences_from({}, prefer, None)
 
-    assert policy == Preferences(
+    assert preferences == Preferences(
         archives=frozenset({"arquivo-pt", "loc"}),
         exclude=frozenset({"ukwa"}),
         precision="exact",
@@ -117,16 +117,18 @@ def test_an_order_that_cannot_be_obeyed_is_refused_and_a_wish_ignored(
 
 
 def test_an_order_outranks_a_wish() -> None:
-    policy, applied = preferences_from({"precision": "day"}, "precision=exact, wait=3", None)
+    preferences, applied = preferences_from(
+        {"precision": "day"}, "precision=exact, wait=3", None
+    )
 
-    assert policy.precision == "day"
+    assert preferences.precision == "day"
     assert applied == ("wait=3",)
 
 
 def test_of_a_preference_said_twice_the_first_counts() -> None:
-    policy, applied = preferences_from({}, "wait=3, WAIT=4", None)
+    preferences, applied = preferences_from({}, "wait=3, WAIT=4", None)
 
-    assert policy.wait == 3.0
+    assert preferences.wait == 3.0
     assert applied == ("wait=3",)
 
 
@@ -146,10 +148,10 @@ def test_caching_is_heard(
     no_cache: bool,  # noqa: FBT001 -- a column of the table
     only_if_cached: bool,  # noqa: FBT001
 ) -> None:
-    policy, _ = preferences_from({}, None, cache_control)
+    preferences, _ = preferences_from({}, None, cache_control)
 
-    assert policy.no_cache == no_cache
-    assert policy.only_if_cached == only_if_cached
+    assert preferences.no_cache == no_cache
+    assert preferences.only_if_cached == only_if_cached
 
 
 @pytest.mark.parametrize(
@@ -187,11 +189,11 @@ def test_no_header_is_an_error(prefer: str, cache_control: str) -> None:
 @given(st.sampled_from(["archives", "precision", "tolerance", "wait"]), st.text())
 def test_a_parameter_is_obeyed_or_refused(name: str, text: str) -> None:
     try:
-        policy, _ = preferences_from({name: text}, None, None)
+        preferences, _ = preferences_from({name: text}, None, None)
     except BadPreference as refusal:
         assert str(refusal).isascii()
     else:
-        assert policy != Preferences() or text == "any"
+        assert preferences != Preferences() or text == "any"
 
 
 @pytest.mark.parametrize(
@@ -211,8 +213,10 @@ def test_a_parameter_is_obeyed_or_refused(name: str, text: str) -> None:
 def test_an_answer_is_as_precise_as_wanted_or_not(
     precision: Strictness, stamp: str, archive: str, *, satisfied: bool
 ) -> None:
-    policy = Preferences(precision=precision)
-    resolution = resolved(asking(SECOND), found(memento(stamp, archive)), policy=policy)
+    preferences = Preferences(precision=precision)
+    resolution = resolved(
+        asking(SECOND), found(memento(stamp, archive)), preferences=preferences
+    )
 
     assert satisfies(resolution, verdict(resolution, REGISTRY)) == satisfied
 
@@ -231,24 +235,24 @@ def test_an_answer_is_as_precise_as_wanted_or_not(
     ],
 )
 def test_an_answer_is_near_enough_and_on_the_right_side_or_not(
-    policy: Preferences, stamp: str, *, satisfied: bool
+    preferences: Preferences, stamp: str, *, satisfied: bool
 ) -> None:
-    resolution = resolved(asking(SECOND), found(memento(stamp)), policy=policy)
+    resolution = resolved(asking(SECOND), found(memento(stamp)), preferences=preferences)
 
     assert satisfies(resolution, verdict(resolution, REGISTRY)) == satisfied
 
 
 @pytest.mark.parametrize("direction", ["closest", "before", "after"])
 def test_the_newest_copy_satisfies_whoever_named_no_time(direction: Direction) -> None:
-    policy = Preferences(direction=direction, tolerance=timedelta(0), precision="day")
-    resolution = resolved(asking(None, None), found(memento(SECOND)), policy=policy)
+    preferences = Preferences(direction=direction, tolerance=timedelta(0), precision="day")
+    resolution = resolved(asking(None, None), found(memento(SECOND)), preferences=preferences)
 
     assert satisfies(resolution, verdict(resolution, REGISTRY))
 
 
 def test_whoever_names_no_archive_is_satisfied_with_any() -> None:
-    policy = Preferences(precision="archive")
-    resolution = resolved(asking(SECOND, None), found(memento(SECOND)), policy=policy)
+    preferences = Preferences(precision="archive")
+    resolution = resolved(asking(SECOND, None), found(memento(SECOND)), preferences=preferences)
 
     assert satisfies(resolution, verdict(resolution, REGISTRY))
 

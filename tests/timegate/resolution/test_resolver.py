@@ -37,8 +37,8 @@ def story(world: World, tell: Callable[[World], Awaitable[T]]) -> T:
     return in_virtual_time(told())
 
 
-def resolved(world: World, query: Query, policy: Preferences | None = None) -> Resolution:
-    return story(world, lambda w: w.resolver.resolve(query, policy))
+def resolved(world: World, query: Query, preferences: Preferences | None = None) -> Resolution:
+    return story(world, lambda w: w.resolver.resolve(query, preferences))
 
 
 def timed(world: World, query: Query) -> tuple[Resolution, float]:
@@ -348,7 +348,7 @@ def test_the_named_archive_is_asked_for_spellings_although_another_has_a_copy() 
         FakeArchive("named", 0.1, (EXACT,), holds="https://example.org/"),
     )
     plan = Plan((("own",), ("named",)))
-    resolver = Resolver(world.desk, world.memory, lambda _query, _policy: plan)
+    resolver = Resolver(world.desk, world.memory, lambda _query, _preferences: plan)
 
     resolution = story(world, lambda _: resolver.resolve(NAMED))
 
@@ -359,7 +359,9 @@ def test_the_named_archive_is_asked_for_spellings_although_another_has_a_copy() 
 def test_a_repeated_question_for_what_nobody_has_asks_nobody() -> None:
     world = World(*(FakeArchive(f"a{n}", 0.1) for n in range(12)))
     order = list(world.archives)
-    resolver = Resolver(world.desk, world.memory, lambda _query, _policy: Plan((tuple(order),)))
+    resolver = Resolver(
+        world.desk, world.memory, lambda _query, _preferences: Plan((tuple(order),))
+    )
 
     async def tell(_: World) -> Resolution:
         await resolver.resolve(ANY)
@@ -432,7 +434,7 @@ def test_the_literal_reading_is_asked_also_of_who_folds_spellings() -> None:
     world = World(FakeArchive("named", 0.1))
     query = replace(NAMED, literal="http://example.org/%23")
     plan = Plan((("named",),), frozenset({"named"}))
-    resolver = Resolver(world.desk, world.memory, lambda _query, _policy: plan)
+    resolver = Resolver(world.desk, world.memory, lambda _query, _preferences: plan)
 
     resolution = story(world, lambda _: resolver.resolve(query))
 
@@ -497,7 +499,7 @@ def test_a_client_may_want_to_wait_less() -> None:
 def test_who_folds_spellings_itself_is_not_asked_for_each() -> None:
     world = World(FakeArchive("a", 0.1), FakeArchive("b", 0.1))
     plan = Plan((("a", "b"),), frozenset({"a"}))
-    resolver = Resolver(world.desk, world.memory, lambda _query, _policy: plan)
+    resolver = Resolver(world.desk, world.memory, lambda _query, _preferences: plan)
 
     resolution = story(world, lambda _: resolver.resolve(ANY))
 

@@ -54,9 +54,9 @@ QUERIES = some.builds(
 POLICIES = some.sampled_from([NOTHING_CHOSEN, NOTHING_CHOSEN, Preferences(precision="day")])
 
 
-def resolution(query: Query, policy: Preferences, found: Closest) -> Resolution:
+def resolution(query: Query, preferences: Preferences, found: Closest) -> Resolution:
     best = Attempt(found.memento.archive, found, 0.0, query.original)
-    return Resolution(query, policy, best, (), (best,))
+    return Resolution(query, preferences, best, (), (best,))
 
 
 RESOLUTIONS = some.builds(resolution, QUERIES, POLICIES, OUTCOMES)
@@ -65,8 +65,8 @@ RESOLUTIONS = some.builds(resolution, QUERIES, POLICIES, OUTCOMES)
 class Nobody:
     """Asks nobody: these answers are written for what was found."""
 
-    async def resolve(self, query: Query, policy: Preferences) -> Resolution:
-        return Resolution(query, policy, None, (), ())
+    async def resolve(self, query: Query, preferences: Preferences) -> Resolution:
+        return Resolution(query, preferences, None, (), ())
 
 
 def plain() -> Answers:

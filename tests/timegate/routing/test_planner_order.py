@@ -105,9 +105,9 @@ policies = st.builds(
 
 @given(everything, policies, st.none() | names, st.none() | st.integers(0, 6))
 def test_every_archive_is_asked_or_skipped_once_and_with_a_reason(
-    knowledge: FakeKnowledge, policy: Preferences, named: str | None, most: int | None
+    knowledge: FakeKnowledge, preferences: Preferences, named: str | None, most: int | None
 ) -> None:
-    found = order(query(named=named), policy, FIVE, knowledge, most=most)
+    found = order(query(named=named), preferences, FIVE, knowledge, most=most)
 
     every: tuple[Step | Skip, ...] = (*found.first, *found.then, *found.skipped)
     assert sorted(each.archive for each in every) == sorted(IDS)
@@ -297,9 +297,9 @@ def test_who_cannot_be_asked_is_skipped_even_if_named(
 
 
 def test_what_the_client_excludes_or_did_not_choose_is_skipped() -> None:
-    policy = Preferences(archives=frozenset({"ann", "ben"}), exclude=frozenset({"ben"}))
+    preferences = Preferences(archives=frozenset({"ann", "ben"}), exclude=frozenset({"ben"}))
 
-    found = order(query(), policy, FIVE, FakeKnowledge())
+    found = order(query(), preferences, FIVE, FakeKnowledge())
 
     assert asked(found) == ["ann"]
     assert [skip.cause for skip in found.skipped] == ["excluded", *["not-chosen"] * 3]

@@ -30,10 +30,10 @@ class Archive:
 
 
 async def read(
-    listing: Listing, shelf: FakeShelf, policy: Preferences | None = None
+    listing: Listing, shelf: FakeShelf, preferences: Preferences | None = None
 ) -> list[Sequence[Memento]]:
     lists = ArchiveLists({"a": Archive(listing)}, shelf)
-    return [batch async for batch in lists.of("a", ORIGINAL, policy or Preferences())]
+    return [batch async for batch in lists.of("a", ORIGINAL, preferences or Preferences())]
 
 
 async def test_a_list_that_was_read_to_its_end_is_remembered() -> None:

@@ -1,3 +1,4 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """An archive dates a memento in up to four places; here they are held against each other.
 
 Header, links, the digits of the address and the TimeMap: users have met archives that

@@ -1,3 +1,4 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """The ground that Memento stands on: HTTP, TLS, other sites' scripts, and how long it takes."""
 
 from collections.abc import Iterator

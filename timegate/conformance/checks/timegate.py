@@ -1,3 +1,4 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """What every answer of a TimeGate has: RFC 7089 2, 4.1 and 4.2."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """What a TimeMap in link-format has: RFC 7089 5."""
 
 from collections import Counter

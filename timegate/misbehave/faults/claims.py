@@ -1,3 +1,4 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """Archives that err or lie about time, and choices that are no choice."""
 
 import re

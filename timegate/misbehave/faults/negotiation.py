@@ -1,3 +1,4 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """TimeGates and mementos that break one rule of RFC 7089 each, and are right otherwise."""
 
 from collections.abc import Callable

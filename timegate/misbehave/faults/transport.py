@@ -1,3 +1,4 @@
+# ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """Content codings that explode or lie.
 
 Bombs are made while they are sent: small on the wire, smaller in memory.
