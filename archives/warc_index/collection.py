@@ -28,7 +28,6 @@ from archives.warc_index.database import (
     OutdatedIndex,
     alone,
 )
-from archives.warc_index.familiar import Familiar
 from archives.warc_index.folder import FolderContents, files_in
 from archives.warc_index.lookup import BATCH, Lookup
 from archives.warc_index.model import IndexRow, Key, LocalFiles, RemoteFiles
@@ -65,7 +64,7 @@ class Collection:
         self.id = id
         self.place = path if isinstance(path, RemoteFiles) else LocalFiles.of(path, index)
         self._lookup = Lookup(self.place.index, self.place.root, _PATIENCE)
-        self._swift = Lookup(self.place.index, self.place.root, 0.0, Familiar())
+        self._swift = Lookup(self.place.index, self.place.root, 0.0)
         self._clock = clock
         self._waits = waits or _voluntary_switches
         self._slow_until = -math.inf

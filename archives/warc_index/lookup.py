@@ -10,7 +10,6 @@ import threading
 from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import closing
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
@@ -18,8 +17,6 @@ from typing import Final
 from archives.moment import Moment
 from archives.surt import surt
 from archives.warc_index.database import open_reader
-from archives.warc_index.familiar import BATCH as LEARNT
-from archives.warc_index.familiar import Familiar, Version
 from archives.warc_index.model import (
     IndexRow,
     Key,
@@ -104,16 +101,11 @@ class Lookup:
         index: Path,
         root: Path | str,
         patience: float,
-        familiar: Familiar | None = None,
     ) -> None:
-        """*patience*: seconds to wait for another process that holds the file.
-
-        With *familiar* it is for one thread.
-        """
+        """*patience*: seconds to wait for another process that holds the file."""
         self._index = index
         self._root = str(root)
         self._patience = patience
-        self._familiar = familiar
         self._own = _Own()
         self._opened: list[sqlite3.Connection] = []
 
@@ -163,17 +155,8 @@ class Lookup:
 
     def _placed(self, key: str, instant: str) -> Sequence[IndexRow]:
         """Return the first, two before *instant*, two behind it, the last, in this order."""
-        if self._familiar is not None:
-            read = partial(self._behind, key)
-            rows = self._familiar.placed(key, instant, self._version(), read)
-            if rows:
-                return rows
         rows = self._rows(_PLACED, key, 1, key, instant, 2, key, instant, 2, key, 1)
         return sorted(rows, key=_place)
-
-    def _behind(self, key: str, last: IndexRow | None) -> list[IndexRow]:
-        place = ("", 0, 0) if last is None else last.key[1:]
-        return self._rows(_PAGE, key, *place, LEARNT)
 
     def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
@@ -226,11 +209,6 @@ class Lookup:
                 )
                 for *known, path, member, part in rows
             ]
-
-    def _version(self) -> Version:
-        """Return what differs when anybody has changed the index (SQLite, data_version)."""
-        changes = self._connection().execute("PRAGMA data_version").fetchone()[0]
-        return self._own.signature, changes
 
     def _connection(self) -> sqlite3.Connection:
         """Return this thread's connection to the file that lies there now."""

@@ -1,0 +1,53 @@
+"""Looking up captures in the index: the nearest with its neighbours, from the current rows."""
+
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from archives.moment import Moment
+from archives.warc_index.building import index_collection
+from archives.warc_index.lookup import Lookup
+from archives.warc_index.model import LocalFiles
+from tests.archives.warc_index.folders import a_capture, a_warc, an_index
+
+PAGE = "http://example.com/"
+SPELLINGS = (PAGE, PAGE, PAGE, "https://www.example.com/")
+STAMPS = some.integers(0, 99).map(lambda second: f"201301010000{second % 60:02}")
+
+
+def lookup_of(folder: Path) -> Lookup:
+    place = LocalFiles.of(folder)
+    return Lookup(place.index, place.root, 5.0)
+
+
+@given(
+    some.lists(some.tuples(some.sampled_from(SPELLINGS), STAMPS), max_size=12),
+    some.lists(STAMPS, min_size=1, max_size=6),
+)
+def test_the_nearest_comes_first_before_its_neighbours(
+    captures: list[tuple[str, str]], instants: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        an_index(folder, [a_capture(u, s, offset) for offset, (u, s) in enumerate(captures)])
+        with closing(lookup_of(folder)) as lookup:
+            for at in map(Moment, instants):
+                rows = lookup.placed(PAGE, at)
+                nearest = lookup.nearest(PAGE, at)
+                assert rows[:1] == ([] if nearest is None else [nearest])
+
+
+def test_rows_that_another_process_publishes_are_seen_at_once(tmp_path: Path) -> None:
+    a_warc(tmp_path, "one.warc.gz", (PAGE, "20130101000000"))
+    index_collection(tmp_path)
+    with closing(lookup_of(tmp_path)) as lookup:
+        before = [lookup.placed(PAGE, Moment("2014"))[0].stamp for _ in range(5)]
+        a_warc(tmp_path, "two.warc.gz", (PAGE, "20140101000000"))
+        index_collection(tmp_path)
+        after = lookup.placed(PAGE, Moment("2014"))[0].stamp
+
+    assert before == ["20130101000000"] * 5
+    assert after == "20140101000000"
