@@ -71,9 +71,8 @@ class Question:
 class Negotiator:
     """Asks one archive about mementos, with HEAD as long as it takes HEAD."""
 
-    def __init__(self, entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> None:
+    def __init__(self, entry: ArchiveEntry, clock: Clock) -> None:
         self._entry = entry
-        self._fetch = fetch
         self._clock = clock
         self._homes = Homes.of(entry)
         urls = (entry.timegate, entry.replay, entry.raw)
@@ -81,12 +80,12 @@ class Negotiator:
         self._takes_head = True
         self._may_mistake_head = True
 
-    async def closest(self, question: Question) -> Closest | None:
+    async def closest(self, fetch: Fetcher, question: Question) -> Closest | None:
         """Return what the archive answers; None for a clear no. Raises ArchiveError."""
         url = question.url
         seen = {url}
         for hop in range(MOST_HOPS + 1):
-            statement = await self._ask(url, question, sent_on=hop > 0)
+            statement = await self._ask(fetch, url, question, sent_on=hop > 0)
             if isinstance(statement, Closest):
                 return statement
             following = self._next_hop(statement, question)
@@ -100,7 +99,9 @@ class Negotiator:
             url = following
         raise self._misbehaved(url, f"more than {MOST_HOPS} redirects")
 
-    async def _ask(self, url: str, question: Question, *, sent_on: bool) -> Statement | Closest:
+    async def _ask(
+        self, fetch: Fetcher, url: str, question: Question, *, sent_on: bool
+    ) -> Statement | Closest:
         """Ask with HEAD, and with GET where the answer to HEAD cannot be what GET would say.
 
         Whoever does not know HEAD says 405, or anything at all. A 404 to HEAD is believed,
@@ -109,9 +110,9 @@ class Negotiator:
         once.
         """
         if not self._takes_head:
-            return await self._said("GET", url, question)
+            return await self._said(fetch, "GET", url, question)
         try:
-            told = await self._said("HEAD", url, question)
+            told = await self._said(fetch, "HEAD", url, question)
         except Misbehaved:
             # Some send the body along, which breaks HTTP.
             if not self._may_mistake_head:
@@ -121,14 +122,16 @@ class Negotiator:
                 return told
             self._takes_head = told.status not in _NO_HEAD
         self._may_mistake_head = False
-        again = await self._said("GET", url, question)
+        again = await self._said(fetch, "GET", url, question)
         answers = isinstance(again, Closest) or _is_answer(again)
         self._takes_head = self._takes_head and not answers
         return again
 
-    async def _said(self, method: _Method, url: str, question: Question) -> Statement | Closest:
+    async def _said(
+        self, fetch: Fetcher, method: _Method, url: str, question: Question
+    ) -> Statement | Closest:
         request = Request(method, url, "memento", question.headers)
-        async with self._fetch(request) as reply:
+        async with fetch(request) as reply:
             usual = self._usual(reply, question)
             return usual or Statement.of(reply).only_at(self._is_ours)
 

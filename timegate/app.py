@@ -345,17 +345,17 @@ def _looking(
 ) -> Mapping[str, MementoProbe]:
     """Return for each archive how to look at one of its copies."""
 
-    def at(negotiator: Negotiator) -> MementoProbe:
+    def at(negotiator: Negotiator, fetch: Fetcher) -> MementoProbe:
         async def look(memento: Memento) -> Closest | None:
             asked = Question(
                 memento.uri, memento.original, memento.captured, "template", {}, None
             )
             with containment.around(memento.archive, memento.uri):
-                return await negotiator.closest(asked)
+                return await negotiator.closest(fetch, asked)
 
         return look
 
-    return {entry.id: at(Negotiator(entry, fetchers[entry.id], _now)) for entry in entries}
+    return {entry.id: at(Negotiator(entry, _now), fetchers[entry.id]) for entry in entries}
 
 
 def _now() -> datetime:

@@ -1,24 +1,73 @@
-"""How to ask each kind of archive. `source_for` gives the adapter that an entry names."""
+"""Adapters: how to query each kind of archive. `source_for` makes a `Source` of an entry.
 
-from collections.abc import Callable, Mapping
+An adapter holds what is known of one archive for as long as the process runs, and no `Fetcher`:
+the fetcher carries the budget of one request and is passed with every query.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from archives.adapters.cdx import CdxArchive
 from archives.adapters.memento import MementoArchive
 from archives.adapters.wayback import WaybackArchive
-from archives.model import ArchiveEntry
+from archives.model import ArchiveEntry, Closest, Memento
+from archives.moment import Moment
 from archives.negotiation import Clock
 from archives.source import Fetcher, Source
 
-KINDS: Mapping[str, Callable[[ArchiveEntry, Fetcher, Clock], Source]] = {
+
+class Adapter(Protocol):
+    """Queries one archive through whichever fetcher is passed; otherwise as `Source`."""
+
+    @property
+    def entry(self) -> ArchiveEntry: ...
+
+    async def closest(
+        self, fetch: Fetcher, original: str, at: Moment | None
+    ) -> Closest | None: ...
+
+    def mementos(
+        self, fetch: Fetcher, original: str
+    ) -> AsyncGenerator[Sequence[Memento], None]: ...
+
+
+KINDS: Mapping[str, Callable[[ArchiveEntry, Clock], Adapter]] = {
     "memento": MementoArchive,
     "wayback": WaybackArchive,
     "cdx": CdxArchive,
 }
 
 
-def source_for(entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> Source:
-    """Return the adapter for *entry*. Raises ValueError where programs cannot ask it."""
+@dataclass(frozen=True, slots=True)
+class AdapterSource:
+    """A `Source`: an adapter with the fetcher for one request. Cheap to create."""
+
+    adapter: Adapter
+    fetch: Fetcher
+
+    @property
+    def entry(self) -> ArchiveEntry:
+        """The archive that is queried."""
+        return self.adapter.entry
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        """Return what the adapter answers."""
+        return await self.adapter.closest(self.fetch, original, at)
+
+    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        """Return the adapter's list."""
+        return self.adapter.mementos(self.fetch, original)
+
+
+def adapter_for(entry: ArchiveEntry, clock: Clock) -> Adapter:
+    """Return the adapter for *entry*. Raises ValueError where programs cannot query it."""
     kind = KINDS.get(entry.kind)
     if kind is None:
         raise ValueError(f"{entry.id} cannot be asked by programs: {entry.because}")
-    return kind(entry, fetch, clock)
+    return kind(entry, clock)
+
+
+def source_for(entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> Source:
+    """Return the adapter for *entry* with *fetch* as its only fetcher."""
+    return AdapterSource(adapter_for(entry, clock), fetch)

@@ -37,31 +37,32 @@ _NEWEST: Final[Mapping[Dialect, Mapping[str, str]]] = {
 
 
 class CdxArchive:
-    """A `Source` over a CDX server and a replay template."""
+    """An `Adapter` over a CDX server and a replay template."""
 
-    def __init__(self, entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> None:
+    def __init__(self, entry: ArchiveEntry, clock: Clock) -> None:
         if entry.cdx is None or entry.dialect is None or entry.replay is None:
             raise ValueError(f"{entry.id}: a cdx archive needs cdx, dialect and replay")
         self.entry = entry
         self._endpoint = entry.cdx
         self._dialect: Dialect = entry.dialect
-        self._fetch = fetch
         self._clock = clock
 
-    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+    async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
         """Ask the index for the rows nearest to *at*, and look at all it gives."""
         page = original.partition("#")[0]
         options = _NEWEST[self._dialect] if at is None else self._near(at)
         url = cdx_query(self._endpoint, page, options)
-        found = await read_captures(self.entry, self._fetch, self._clock, page, url)
+        found = await read_captures(self.entry, fetch, self._clock, page, url)
         if not self._proves(found, at):
-            return await self._search(page, at)
+            return await self._search(fetch, page, at)
         best = nearest(found.captures, at)
         return None if best is None else Closest(best, "cdx")
 
-    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    def mementos(
+        self, fetch: Fetcher, original: str
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         """Read the whole index of *original*."""
-        return list_captures(self.entry, self._fetch, self._clock, original)
+        return list_captures(self.entry, fetch, self._clock, original)
 
     def _near(self, at: Moment) -> Mapping[str, str]:
         return {**_NEAR[self._dialect], "closest": Moment.of(at.negotiated).digits}
@@ -83,10 +84,10 @@ class CdxArchive:
         stamps = [row.stamp for row in found.captures]
         return "sort" not in _NEWEST[self._dialect] or _is_rising(stamps[::-1])
 
-    async def _search(self, original: str, at: Moment | None) -> Closest | None:
+    async def _search(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
         """Read everything: rows in no order prove nothing."""
         best: Memento | None = None
-        async with aclosing(self.mementos(original)) as batches:
+        async with aclosing(self.mementos(fetch, original)) as batches:
             async for batch in batches:
                 best = nearest(batch if best is None else [best, *batch], at)
         doubt = "does not sort its index as asked: all of it was read"

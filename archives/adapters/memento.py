@@ -11,25 +11,26 @@ from archives.source import Fetcher
 
 
 class MementoArchive:
-    """A `Source` over a TimeGate of either style."""
+    """An `Adapter` over a TimeGate of either style."""
 
-    def __init__(self, entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> None:
+    def __init__(self, entry: ArchiveEntry, clock: Clock) -> None:
         if entry.timegate is None:
             raise ValueError(f"{entry.id}: a memento archive needs a TimeGate")
         self.entry = entry
         self._timegate = entry.timegate
-        self._fetch = fetch
         self._clock = clock
-        self._negotiator = Negotiator(entry, fetch, clock)
+        self._negotiator = Negotiator(entry, clock)
 
-    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+    async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
         """Ask the TimeGate; without a time it gives the newest (M-14)."""
         asked = None if at is None else instant_for(at, self.entry)
         headers = {} if asked is None else {"accept-datetime": http_date(asked)}
         page = original.partition("#")[0]
         question = Question(self._timegate + page, page, at, "timegate", headers, asked)
-        return await self._negotiator.closest(question)
+        return await self._negotiator.closest(fetch, question)
 
-    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    def mementos(
+        self, fetch: Fetcher, original: str
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         """Read the TimeMap. Accept-Datetime is never sent: pywb takes it for ``from=``."""
-        return list_captures(self.entry, self._fetch, self._clock, original)
+        return list_captures(self.entry, fetch, self._clock, original)

@@ -21,9 +21,9 @@ _TOMORROW: Final = timedelta(days=1)
 
 
 class WaybackArchive:
-    """A `Source` over a replay template."""
+    """An `Adapter` over a replay template."""
 
-    def __init__(self, entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> None:
+    def __init__(self, entry: ArchiveEntry, clock: Clock) -> None:
         # Raw bytes first: framed replay repeats the digits of the URL as Memento-Datetime for
         # pages it does not even hold (pywb 2.10), the raw view tells the truth.
         template = entry.raw or entry.replay
@@ -31,24 +31,26 @@ class WaybackArchive:
             raise ValueError(f"{entry.id}: a wayback archive needs a replay template")
         self.entry = entry
         self._template = template
-        self._fetch = fetch
         self._clock = clock
-        self._negotiator = Negotiator(entry, fetch, clock)
+        self._negotiator = Negotiator(entry, clock)
 
-    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+    async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
         """Fill the template and see which capture is really there."""
         page = original.partition("#")[0]
         asked = self._tomorrow() if at is None else instant_for(at, self.entry)
         url = filled(self._template, asked, page)
-        found = await self._negotiator.closest(Question(url, page, at, "template", {}, asked))
+        question = Question(url, page, at, "template", {}, asked)
+        found = await self._negotiator.closest(fetch, question)
         if found is None:
             return None
         near = {name: self._replayed(capture) for name, capture in found.neighbours.items()}
         return replace(found, memento=self._replayed(found.memento), neighbours=near)
 
-    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    def mementos(
+        self, fetch: Fetcher, original: str
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         """Read whatever list of captures the archive has."""
-        return list_captures(self.entry, self._fetch, self._clock, original)
+        return list_captures(self.entry, fetch, self._clock, original)
 
     def _tomorrow(self) -> str:
         return Moment.of(self._clock() + _TOMORROW).digits

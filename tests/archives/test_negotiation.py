@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from archives.adapters import source_for
+from archives.adapters import AdapterSource, adapter_for, source_for
 from archives.errors import Misbehaved, Refused, Unreachable
 from archives.formats.httpdate import http_date
 from archives.model import ArchiveEntry, Closest
@@ -556,6 +556,18 @@ async def test_who_does_not_take_head_is_asked_with_get_from_then_on(status: int
         assert await source.closest(PAGE, Moment(STAMP)) is not None
 
     assert fetch.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}", f"GET {TIMEGATE}"]
+
+
+async def test_an_adapter_remembers_that_head_fails_when_the_fetcher_changes() -> None:
+    answers = {f"HEAD {TIMEGATE}": Canned(405), f"GET {TIMEGATE}": memento(VARY)}
+    adapter = adapter_for(ARCHIVE, clock)
+    first, second = FakeFetcher(answers), FakeFetcher(answers)
+
+    for fetch in (first, second):
+        assert await AdapterSource(adapter, fetch).closest(PAGE, Moment(STAMP)) is not None
+
+    assert first.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}"]
+    assert second.lines == [f"GET {TIMEGATE}"]
 
 
 @pytest.mark.parametrize("status", [405, 501])
