@@ -78,13 +78,13 @@ def head_is_get_without_a_body(facts: Facts) -> Finding:
     asked = _heads(facts)
     if not asked:
         raise NotApplicable("nothing was asked for with HEAD")
-    heard = [each for each in asked if each.gets and not each.head.silence]
+    heard = [pair for pair in asked if pair.gets and not pair.head.silence]
     if not heard:
         raise Unanswered(asked[0].head.silence or "GET is not answered", asked[0].head)
-    for each in heard:
-        if why := each.difference:
-            return broken(why, "what GET answers", each.gets[0], each.head)
-    if unsure := next((each for each in heard if not each.alike), None):
+    for pair in heard:
+        if why := pair.difference:
+            return broken(why, "what GET answers", pair.gets[0], pair.head)
+    if unsure := next((pair for pair in heard if not pair.alike), None):
         why = "no two answers are whole (Memento-Precision: sources=partial), and they differ"
         raise Unanswered(why, unsure.gets[0], unsure.head)
     return passed(f"{len(heard)} pairs", heard[0].head)
@@ -117,7 +117,7 @@ def _heads(facts: Facts) -> list[_Head]:
     if gate is not None and gate.head is not None:
         gets = [gate.early, *filter(None, (gate.again,)), *gate.later]
         heads.insert(0, _Head(gets, gate.head))
-    return [_Head([get for get in each.gets if not get.silence], each.head) for each in heads]
+    return [_Head([get for get in pair.gets if not get.silence], pair.head) for pair in heads]
 
 
 def _difference(get: ParsedResponse, head: ParsedResponse) -> str:
