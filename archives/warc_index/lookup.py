@@ -145,7 +145,9 @@ class Lookup:
             instant = pivot(at)
             rows = self._placed(surt(url), instant)
             if rows and all(row.url == url and is_page(row) for row in rows):
-                return _around(rows, instant, at)
+                around = _around(rows, instant, at)
+                if around is not None:
+                    return around
         found = self.nearest(url, at)
         if found is None:
             return []
@@ -227,10 +229,16 @@ class Lookup:
         return own.connection
 
 
-def _around(rows: Sequence[IndexRow], instant: str, at: Moment) -> list[IndexRow]:
-    """Return of *rows*, one page's, the nearest, the first, its neighbours, and the last."""
+def _around(rows: Sequence[IndexRow], instant: str, at: Moment) -> list[IndexRow] | None:
+    """Return the nearest of *rows*, then the first, its neighbours, and the last.
+
+    None if several captures share the nearest's time: its neighbours may then lie further away
+    than the two rows on each side of *instant*.
+    """
     here = bisect_right(rows, instant, key=_stamp)
     found = nearest_row(rows[max(here - 1, 0) : here + 1], rows[0].url, at) or rows[0]
+    if len({row.key for row in rows if row.stamp == found.stamp}) > 1:
+        return None
     before = [row for row in rows if row.stamp < found.stamp]
     after = [row for row in rows if row.stamp > found.stamp]
     return [found, rows[0], *before[-1:], *after[:1], rows[-1]]

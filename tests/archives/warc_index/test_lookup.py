@@ -27,17 +27,22 @@ def lookup_of(folder: Path) -> Lookup:
     some.lists(some.tuples(some.sampled_from(SPELLINGS), STAMPS), max_size=12),
     some.lists(STAMPS, min_size=1, max_size=6),
 )
-def test_the_nearest_comes_first_before_its_neighbours(
+def test_the_neighbours_of_the_nearest_are_those_of_the_whole_list(
     captures: list[tuple[str, str]], instants: list[str]
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         an_index(folder, [a_capture(u, s, offset) for offset, (u, s) in enumerate(captures)])
         with closing(lookup_of(folder)) as lookup:
+            stamps = [row.stamp for row in lookup.listed(PAGE, None)]
             for at in map(Moment, instants):
                 rows = lookup.placed(PAGE, at)
                 nearest = lookup.nearest(PAGE, at)
                 assert rows[:1] == ([] if nearest is None else [nearest])
+                before = [stamp for stamp in stamps if nearest and stamp < nearest.stamp]
+                after = [stamp for stamp in stamps if nearest and stamp > nearest.stamp]
+                expected = [*stamps[:1], *before[-1:], *after[:1], *stamps[-1:]]
+                assert [row.stamp for row in rows[1:]] == expected
 
 
 def test_rows_that_another_process_publishes_are_seen_at_once(tmp_path: Path) -> None:
