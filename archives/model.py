@@ -53,10 +53,40 @@ class Closest:
     neighbours: Mapping[Relation, Memento] = field(default_factory=dict)
 
 
-Kind = Literal["memento", "wayback", "cdx", "warc", "none"]
 Access = Literal["open", "partial", "onsite-only", "defunct"]
 Selection = Literal["nearest", "nearest-before"]
 Dialect = Literal["wayback-cdx", "pywb-cdxj", "arquivo", "outbackcdx"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveKind:
+    """A kind of archive: what its adapter needs to know of an archive, and what it can do.
+
+    Each adapter states its own; `archives.adapters.KINDS` lists them by name.
+    """
+
+    name: str
+    """What ``kind = "..."`` says."""
+    description: str
+    """One line for people."""
+    needs: tuple[str, ...] = ()
+    """Fields that an `ArchiveEntry` of this kind must have."""
+    is_askable: bool = True
+    """Whether programs can query such an archive."""
+    is_local: bool = False
+    """Whether it is a collection of the operator, read from files and not over HTTP."""
+    uses_index: bool = False
+    """Whether its CDX index answers every query, within the rate limit of the index."""
+    folds_spellings: bool = False
+    """Whether all spellings of a URL have one key; see `ArchiveEntry.folds_spellings`."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is queried over HTTP."""
+        return self.is_askable and not self.is_local
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +160,8 @@ class ArchiveEntry:
 
     id: str
     name: str
-    kind: Kind
-    """Which adapter asks it; ``none`` where programs cannot."""
+    kind: ArchiveKind
+    """Which adapter queries it; ``none`` where programs cannot."""
     use: bool
     """Whether it is asked unless configured otherwise."""
     because: str
@@ -191,4 +221,4 @@ class ArchiveEntry:
         Every index that is asked as a CDX server keys by SURT (A-2), and so does replay over
         it. Of others nobody knows.
         """
-        return self.kind in ("warc", "cdx") or self.dialect is not None
+        return self.kind.folds_spellings or self.dialect is not None

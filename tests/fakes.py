@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
+from archives.adapters import KINDS
 from archives.errors import ArchiveError, Misbehaved, Refused
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.source import Request
@@ -25,7 +26,7 @@ def an_entry(kind: str, **fields: object) -> ArchiveEntry:
     known: dict[str, object] = {
         "id": "test",
         "name": "Test",
-        "kind": kind,
+        "kind": KINDS[kind],
         "use": True,
         "because": "",
         "access": "open",

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
+from archives.adapters import KINDS
 from archives.errors import ArchiveError, Unreachable
 from archives.model import ArchiveEntry, Closest, Limits, Memento, Rate
 from archives.moment import Moment
@@ -20,7 +21,7 @@ def entry(archive: str) -> ArchiveEntry:
     return ArchiveEntry(
         id=archive,
         name=archive,
-        kind="memento",
+        kind=KINDS["memento"],
         use=True,
         because="a test",
         access="open",

@@ -71,11 +71,7 @@ class App:
 
 def askable(config: Config) -> list[ArchiveEntry]:
     """Return the archives that are asked, in the order of the registry."""
-    return [
-        entry
-        for entry in config.registry.used
-        if is_local(entry) or entry.kind not in ("none", "warc")
-    ]
+    return [entry for entry in config.registry.used if is_local(entry) or entry.kind.is_remote]
 
 
 @asynccontextmanager

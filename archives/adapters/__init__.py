@@ -6,12 +6,10 @@ the fetcher carries the budget of one request and is passed with every query.
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
-from archives.adapters.cdx import CdxArchive
-from archives.adapters.memento import MementoArchive
-from archives.adapters.wayback import WaybackArchive
-from archives.model import ArchiveEntry, Closest, Memento
+from archives.adapters import cdx, memento, warc, wayback
+from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento
 from archives.moment import Moment
 from archives.negotiation import Clock
 from archives.source import Fetcher, Source
@@ -32,10 +30,14 @@ class Adapter(Protocol):
     ) -> AsyncGenerator[Sequence[Memento], None]: ...
 
 
-KINDS: Mapping[str, Callable[[ArchiveEntry, Clock], Adapter]] = {
-    "memento": MementoArchive,
-    "wayback": WaybackArchive,
-    "cdx": CdxArchive,
+ADAPTERS: Final[Mapping[ArchiveKind, Callable[[ArchiveEntry, Clock], Adapter]]] = {
+    memento.KIND: memento.MementoArchive,
+    wayback.KIND: wayback.WaybackArchive,
+    cdx.KIND: cdx.CdxArchive,
+}
+NOT_ASKABLE: Final = ArchiveKind("none", "programs cannot query it", is_askable=False)
+KINDS: Final[Mapping[str, ArchiveKind]] = {
+    kind.name: kind for kind in (*ADAPTERS, warc.KIND, NOT_ASKABLE)
 }
 
 
@@ -62,10 +64,9 @@ class AdapterSource:
 
 def adapter_for(entry: ArchiveEntry, clock: Clock) -> Adapter:
     """Return the adapter for *entry*. Raises ValueError where programs cannot query it."""
-    kind = KINDS.get(entry.kind)
-    if kind is None:
+    if entry.kind not in ADAPTERS:
         raise ValueError(f"{entry.id} cannot be asked by programs: {entry.because}")
-    return kind(entry, clock)
+    return ADAPTERS[entry.kind](entry, clock)
 
 
 def source_for(entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> Source:

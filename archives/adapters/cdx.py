@@ -14,12 +14,19 @@ from contextlib import aclosing
 from typing import Final
 
 from archives.listing import Excerpt, cdx_query, list_captures, read_captures
-from archives.model import ArchiveEntry, Closest, Dialect, Memento
+from archives.model import ArchiveEntry, ArchiveKind, Closest, Dialect, Memento
 from archives.moment import Moment
 from archives.nearest import nearest, second_of
 from archives.negotiation import Clock
 from archives.source import Fetcher
 
+KIND: Final = ArchiveKind(
+    "cdx",
+    "a CDX server as index, and a replay server",
+    needs=("cdx", "dialect", "replay"),
+    uses_index=True,
+    folds_spellings=True,
+)
 # More than one, so that a row with an impossible date costs no second request.
 _FEW: Final = 5
 _NEAR: Final[Mapping[Dialect, Mapping[str, str]]] = {

@@ -1,13 +1,18 @@
 """Archives that speak Memento: a TimeGate, and TimeMaps (RFC 7089)."""
 
 from collections.abc import AsyncGenerator, Sequence
+from typing import Final
 
 from archives.formats.httpdate import http_date
 from archives.listing import list_captures
-from archives.model import ArchiveEntry, Closest, Memento
+from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento
 from archives.moment import Moment
 from archives.negotiation import Clock, Negotiator, Question, instant_for
 from archives.source import Fetcher
+
+KIND: Final = ArchiveKind(
+    "memento", "speaks Memento: a TimeGate, and TimeMaps (RFC 7089)", needs=("timegate",)
+)
 
 
 class MementoArchive:

@@ -8,10 +8,17 @@ from contextlib import aclosing
 from functools import lru_cache
 from typing import Final
 
-from archives.model import ArchiveEntry, Closest, Memento, Relation
+from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento, Relation
 from archives.moment import Moment
 from archives.warc_index.model import CaptureIndex, IndexRow
 
+KIND: Final = ArchiveKind(
+    "warc",
+    "a collection of our own: WARC, ARC or WACZ files and their index",
+    needs=("path",),
+    is_local=True,
+    folds_spellings=True,
+)
 _REVISIT: Final = "warc/revisit"
 """What an index says of a record that refers to another: nothing about the page."""
 _KEPT: Final = 2048

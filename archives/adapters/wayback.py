@@ -10,11 +10,14 @@ from datetime import timedelta
 from typing import Final
 
 from archives.listing import filled, list_captures
-from archives.model import ArchiveEntry, Closest, Memento
+from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento
 from archives.moment import Moment
 from archives.negotiation import Clock, Negotiator, Question, instant_for
 from archives.source import Fetcher
 
+KIND: Final = ArchiveKind(
+    "wayback", "replays captures at addresses with a time and a URL", needs=("replay",)
+)
 # The newest is the one nearest to a time that no capture can have: then an archive that
 # repeats the digits of the URL as the time of a capture (pywb's frame) gives itself away.
 _TOMORROW: Final = timedelta(days=1)

@@ -198,7 +198,7 @@ class _Listing:
         timemap = next((entry.timemaps[f] for f in _FORMATS if f in entry.timemaps), None)
         # Without a template, an index of captures does not say where they are.
         cdx = None if entry.replay is None else entry.cdx
-        if cdx is not None and (entry.kind == "cdx" or timemap is None):
+        if cdx is not None and (entry.kind.uses_index or timemap is None):
             return self._cdx(cdx)
         if timemap is not None:
             return self._timemaps(timemap + self._search.original)

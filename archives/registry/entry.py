@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from archives.adapters import KINDS
 from archives.diagnostics import Malformed
-from archives.model import ArchiveEntry, Canary, Kind, Limits, Rate
+from archives.model import ArchiveEntry, ArchiveKind, Canary, Limits, Rate
 from archives.moment import Moment
 from archives.registry.forms import compiled
 
@@ -26,13 +27,6 @@ DEFAULT_LIMITS: Final = Limits(
     source="default until agreed",
 )
 FORMATS: Final = ("link", "json", "cdxj")
-_NEEDED: Final[Mapping[Kind, tuple[str, ...]]] = {
-    "memento": ("timegate",),
-    "cdx": ("cdx", "dialect", "replay"),
-    "wayback": ("replay",),
-    "warc": ("path",),
-    "none": (),
-}
 _NEEDED_IN_FILES: Final = ("id", "name", "kind", "use", "because", "access")
 _ID_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-_")
 
@@ -77,7 +71,8 @@ def entry_from(table: Mapping[str, object], origin: str) -> ArchiveEntry:
     for key in ("id", "kind"):
         if key not in table:
             raise BadEntry(origin, key, "is missing")
-    entry = _converted(_completed(table), origin)
+    kind = _kind(table["kind"], origin)
+    entry = _converted({**_completed(table), "kind": kind}, origin)
     for key, why in _objections(entry):
         raise BadEntry(origin, key, why)
     return entry if entry.hosts else replace(entry, hosts=_hosts_of(entry))
@@ -126,6 +121,14 @@ def _completed(table: Mapping[str, object]) -> dict[str, object]:
     if "timemap" in filled and "timemaps" not in filled:
         filled["timemaps"] = {"link": filled.pop("timemap")}
     return filled
+
+
+def _kind(name: object, origin: str) -> ArchiveKind:
+    kind = KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        why = f"{name!r} is no kind of archive; allowed: {', '.join(KINDS)}"
+        raise BadEntry(origin, "kind", why)
+    return kind
 
 
 def _converted(table: Mapping[str, object], origin: str) -> ArchiveEntry:
@@ -177,7 +180,7 @@ def _allowed_values(key: str) -> str:
 def _objections(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
     if not entry.id or not _ID_CHARACTERS.issuperset(entry.id):
         yield "id", f"{entry.id!r} is not made of a to z, 0 to 9, dot, hyphen and underscore"
-    for key in _NEEDED[entry.kind]:
+    for key in entry.kind.needs:
         if getattr(entry, key) is None:
             yield key, f'is missing; kind = "{entry.kind}" needs it'
     if entry.cdx is not None and entry.dialect is None:

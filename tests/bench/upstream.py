@@ -20,7 +20,7 @@ import aiohttp
 import httptools
 import uvloop
 
-from archives.adapters import source_for
+from archives.adapters import KINDS, source_for
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from archives.source import Fetcher, Request
@@ -159,7 +159,7 @@ def entry(number: int, port: int) -> ArchiveEntry:
     return ArchiveEntry(
         id=f"archive-{number}",
         name="An archive",
-        kind="memento",
+        kind=KINDS["memento"],
         use=True,
         because="",
         access="open",

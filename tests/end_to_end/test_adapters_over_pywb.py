@@ -99,7 +99,7 @@ async def asked(request: pytest.FixtureRequest, pywb: Pywb) -> AsyncGenerator[As
 
 def page_address(asked: Asked, stamp: str, page: str) -> str:
     """Return where people look at a capture; a framed TimeGate leads inside the frame."""
-    framed = asked.pywb.mode == "framed" and asked.source.entry.kind == "memento"
+    framed = asked.pywb.mode == "framed" and asked.source.entry.kind.name == "memento"
     return f"{asked.pywb.url}{stamp}{'mp_' if framed else ''}/{page}"
 
 
@@ -167,7 +167,7 @@ async def test_an_archived_status_is_told_where_pywb_tells_it(
     found = await asked.memento(page, None)
 
     # A frame hides it, and so does a redirect to the exact capture.
-    hides = asked.source.entry.kind == "memento" and asked.pywb.mode != "plain"
+    hides = asked.source.entry.kind.name == "memento" and asked.pywb.mode != "plain"
     assert found.status == (None if hides else status)
     assert found.original == page
 
@@ -184,7 +184,7 @@ async def test_another_spelling_of_a_page_is_named(asked: Asked) -> None:
     found = await asked.memento(held.VARIANTS[1], "20110101000000")
 
     # The frame repeats what was asked; everything else says what was captured.
-    framed = asked.pywb.mode == "framed" and asked.source.entry.kind == "memento"
+    framed = asked.pywb.mode == "framed" and asked.source.entry.kind.name == "memento"
     assert found.stamp == "20110101000000"
     assert found.original == held.VARIANTS[1 if framed else 0]
 

@@ -90,7 +90,7 @@ def rates_of(entries: Collection[ArchiveEntry]) -> dict[str, Rate]:
     rates = {}
     for entry in entries:
         limits = by_id.get(entry.hosted_by or "", entry).limits
-        rates[entry.id] = limits.index if entry.kind == "cdx" else limits.memento
+        rates[entry.id] = limits.index if entry.kind.uses_index else limits.memento
     return rates
 
 

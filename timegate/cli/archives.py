@@ -70,10 +70,10 @@ def _show(entries: list[ArchiveEntry]) -> None:
 def _row(entry: ArchiveEntry) -> tuple[str, ...]:
     asked = _is_asked(entry)
     why = entry.because if asked or not entry.use else entry.access_note or entry.because
-    shown = (entry.id, "yes" if asked else "no", entry.kind, entry.access, entry.name, why)
+    shown = (entry.id, "yes" if asked else "no", entry.kind.name, entry.access, entry.name, why)
     return tuple(map(escaped, shown))
 
 
 def _is_asked(entry: ArchiveEntry) -> bool:
     """Whether *entry* is asked: a collection that is read in a reading room is not."""
-    return entry.use and not (entry.kind == "warc" and entry.access == "onsite-only")
+    return entry.use and not (entry.kind.is_local and entry.access == "onsite-only")

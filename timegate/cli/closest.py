@@ -258,7 +258,8 @@ def _entry(config: Config, archive: str) -> ArchiveEntry:
         ids = [known.id for known in config.registry.entries]
         why = f"no archive {archive!r}; `timegate archives` lists those that are known."
         raise click.UsageError(why + similar(archive, ids))
-    if entry.kind == "none" or (entry.kind == "warc" and entry.access == "onsite-only"):
+    on_site = entry.kind.is_local and entry.access == "onsite-only"
+    if on_site or not entry.kind.is_askable:
         why = entry.access_note or entry.because
         raise click.UsageError(f"{entry.id} cannot be asked by programs: {why}")
     return entry

@@ -15,12 +15,12 @@ from archives.adapters.warc import WarcArchive
 from archives.model import ArchiveEntry, ReplayForm
 from archives.registry import DEFAULT_LIMITS, Registry
 from archives.source import Fetcher, Source
-from archives.warc.reading import Opening, from_disk
-from archives.warc.reading import RecordLocation as Record
+from archives.warc.captures import Opening, from_disk
+from archives.warc.captures import RecordLocation as Record
 from archives.warc.remote import Address as FileAddress
 from archives.warc.remote import FetchedRanges, open_remote, plain_path
 from archives.warc.replay import Replayer
-from archives.warc_index.cdx_server import CdxServerIndex
+from archives.warc_index.cdx import CdxServerIndex
 from archives.warc_index.collection import Collection, IndexUpdater
 from archives.warc_index.model import LocalFiles, RemoteFiles, is_elsewhere
 from archives.warc_index.s3 import S3Bucket, S3NotInstalled
@@ -47,7 +47,7 @@ class LocalCollections:
 
 def is_local(entry: ArchiveEntry) -> bool:
     """Whether *entry* is a collection on our own disk that may be read from here."""
-    return entry.kind == "warc" and entry.use and entry.access != "onsite-only"
+    return entry.kind.is_local and entry.use and entry.access != "onsite-only"
 
 
 def with_replay_addresses(config: Config, base_url: str) -> Config:
@@ -57,7 +57,7 @@ def with_replay_addresses(config: Config, base_url: str) -> Config:
 
 
 def _addressed(entry: ArchiveEntry, base_url: str) -> ArchiveEntry:
-    if entry.kind != "warc":
+    if not entry.kind.is_local:
         return entry
     base = f"{base_url.rstrip('/')}/collections/{entry.id}"
     below = base.partition("://")[2]

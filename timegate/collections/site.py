@@ -84,7 +84,7 @@ class Collections:
     def _not_served(self, name: str) -> Response:
         """Say the same whatever is asked of it: what a reading room holds is told there."""
         entry = self._registry.by_id(name)
-        if entry is not None and entry.kind == "warc" and entry.access == "onsite-only":
+        if entry is not None and entry.kind.is_local and entry.access == "onsite-only":
             return read_on_site(entry)
         return NO_SUCH_COLLECTION
 

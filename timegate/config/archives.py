@@ -143,7 +143,7 @@ def authorizations(
 
 def is_public(entry: ArchiveEntry) -> bool:
     """Whether somebody else runs *entry*, as far as its hosts tell."""
-    return entry.kind != "warc" and not all(
+    return not entry.kind.is_local and not all(
         _is_private(host) or _is_internal(host) for host in entry.hosts
     )
 
@@ -162,7 +162,7 @@ def _without_keys(table: Mapping[str, object]) -> dict[str, object]:
 
 def _located(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
     """Return a local collection with the paths that are meant: beside the configuration."""
-    if entry.kind != "warc" or entry.path is None:
+    if not entry.kind.is_local or entry.path is None:
         return entry
     index = entry.index and str(folder / Path(entry.index).expanduser())
     if is_elsewhere(entry.path):

@@ -37,7 +37,7 @@ def demo_config(folder: Path) -> Config:
 
 
 def _indexed(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
-    if entry.kind != "warc" or entry.path is None:
+    if not entry.kind.is_local or entry.path is None:
         return entry
     index = folder / f"{entry.id}.sqlite"
     index_collection(Path(entry.path), index)

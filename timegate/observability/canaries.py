@@ -246,7 +246,7 @@ def quiet_at(entries: Sequence[ArchiveEntry], remote: Fetchers) -> Quiet:
         entry = known[archive]
         # Those of its host: a tenant's own are not kept to.
         limits = known.get(entry.hosted_by or archive, entry).limits
-        if entry.kind == "cdx":
+        if entry.kind.uses_index:
             return await door.is_quiet("index", limits.index.burst // 2)
         return await door.is_quiet("memento", limits.memento.burst // 2)
 

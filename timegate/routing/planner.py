@@ -1,7 +1,8 @@
-"""Whom to ask, given all that is known: brings routing together with what was observed."""
+"""Planner: which archives to query for a page, in which order, and which not at all."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -11,8 +12,9 @@ from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest
 from archives.surt import surt
 from archives.uri import host_of
-from timegate.resolution.model import Attempt, Preferences, Query
-from timegate.resolution.resolver import Plan
+from timegate.access.blocklist import Blocklist
+from timegate.resolution.context import RequestContext
+from timegate.resolution.model import Attempt, Plan, Preferences, Query
 from timegate.routing.mementomap import Presence
 from timegate.routing.observations import (
     CombinedKnowledge,
@@ -25,33 +27,43 @@ from timegate.routing.observations import (
     site_of,
 )
 
-_HOLDS: Final = 1.0
+_PLAN_LIFETIME: Final = 1.0
+"""Seconds for which a plan is used for other pages of the same host."""
 
 
 class Planner:
-    """Plans each search, and learns from what archives answer."""
+    """Plans each search, and learns from the answers of archives."""
 
     def __init__(
         self,
         entries: Sequence[ArchiveEntry],
         known: CombinedKnowledge,
         clock: Callable[[], float] = time.monotonic,
+        blocklist: Blocklist | None = None,
     ) -> None:
         self._entries = entries
         self._known = known
         self._clock = clock
+        self._blocklist = blocklist or Blocklist()
         self._folding = frozenset(entry.id for entry in entries if entry.folds_spellings)
         # Maps and patterns with paths look at more than the host.
         paths = any("/" in domain for entry in entries for domain in entry.domains)
         self._by_host_alone = not known.maps and not paths
         self._plans: LRUCache[tuple[object, ...], tuple[float, Plan]] = LRUCache(1024)
 
-    def plan(self, query: Query, preferences: Preferences) -> Plan:
-        """Return whom to ask: our own, the archive that is named, the others.
+    def plan(self, query: Query, preferences: Preferences, context: RequestContext) -> Plan:
+        """Return the archives to query: the operator's own, the named one, the others.
 
-        Where the named one is our own, it alone comes first. A plan for pages of the same host
-        holds for a moment.
+        Where the named archive is the operator's own, it comes first, alone. Archives that are
+        hidden from the client are left out (R-13, R-27). For a blocked page the plan is empty:
+        no archive is queried, nothing is looked up in the cache.
         """
+        if self._blocklist and self._blocklist.holds(query.original):
+            if context.blocked is not None:
+                context.blocked.append(query.original)
+            return Plan(())
+        if context.hidden:
+            preferences = replace(preferences, exclude=preferences.exclude | context.hidden)
         if not self._by_host_alone:
             return self._planned(query, preferences)
         key = (
@@ -64,7 +76,7 @@ class Planner:
         now = self._clock()
         if plan is None or now >= until:
             plan = self._planned(query, preferences)
-            self._plans[key] = (now + _HOLDS, plan)
+            self._plans[key] = (now + _PLAN_LIFETIME, plan)
         return plan
 
     def _planned(self, query: Query, preferences: Preferences) -> Plan:
@@ -279,7 +291,7 @@ def _unavailable(entry: ArchiveEntry) -> Skip | None:
         return Skip(entry.id, "defunct", _because("closed", entry.status))
     if entry.access == "onsite-only":
         return Skip(entry.id, "on-site", _because("read on site only", entry.access_note))
-    if entry.kind == "none":
+    if not entry.kind.is_askable:
         return Skip(entry.id, "unaskable", _because("programs cannot ask it", entry.because))
     if not entry.use:
         return Skip(entry.id, "not-in-use", _because("not in use", entry.because))

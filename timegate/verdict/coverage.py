@@ -42,7 +42,7 @@ class View(NamedTuple):
 def view(query: Query, memento: Memento, entry: ArchiveEntry | None) -> View:
     """Return where a client is led: to the raw bytes for a part, otherwise to replay."""
     template = None if entry is None else entry.raw
-    is_local = entry is not None and entry.kind == "warc"
+    is_local = entry is not None and entry.kind.is_local
     return _view(memento, template, is_local=is_local, part=query.precision == "part")
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from archives.adapters import KINDS as ADAPTERS
-from archives.adapters import source_for
-from archives.model import Memento
+from archives.adapters import ADAPTERS, source_for
+from archives.adapters import KINDS as ARCHIVE_KINDS
+from archives.model import ArchiveEntry, ArchiveKind, Memento
 from archives.moment import Moment
 from archives.source import Request
 from tests.archives.adapters.contract import BASE, KINDS, Serve, Served
@@ -356,7 +356,7 @@ async def test_any_other_hit_costs_two_at_most(serve: Serve, at: str | None) -> 
     await closest(served, at)
 
     assert len(served.journal) <= 2
-    expected = "index" if served.source.entry.kind == "cdx" else "memento"
+    expected = "index" if served.source.entry.kind.name == "cdx" else "memento"
     assert {request.purpose for request in served.journal} == {expected}
 
 
@@ -364,7 +364,16 @@ async def test_any_other_hit_costs_two_at_most(serve: Serve, at: str | None) -> 
 
 
 def test_there_is_an_adapter_for_every_kind_that_programs_can_ask() -> None:
-    assert set(ADAPTERS) == {"memento", "wayback", "cdx"}
+    assert {kind.name for kind in ADAPTERS} == {"memento", "wayback", "cdx"}
+
+
+@pytest.mark.parametrize("kind", ARCHIVE_KINDS.values(), ids=str)
+def test_a_kind_describes_itself(kind: ArchiveKind) -> None:
+    known = {field.name for field in fields(ArchiveEntry)}
+
+    assert kind.description
+    assert known.issuperset(kind.needs)
+    assert kind.is_remote == (kind in ADAPTERS)
 
 
 def test_an_archive_that_programs_cannot_ask_has_no_adapter() -> None:

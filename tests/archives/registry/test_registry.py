@@ -63,7 +63,7 @@ def test_only_archives_that_answer_programs_are_asked_by_default() -> None:
 
 
 def test_archives_that_are_used_can_be_asked() -> None:
-    assert all(entry.kind != "none" and entry.access != "defunct" for entry in KNOWN.used)
+    assert all(entry.kind.name != "none" and entry.access != "defunct" for entry in KNOWN.used)
 
 
 def test_a_host_names_its_tenants_by_a_known_id() -> None:

@@ -38,7 +38,7 @@ def test_a_list_is_read_as_it_is() -> None:
     (entry,) = from_memgator(json.dumps([IA]), "archives.json")
 
     assert entry.id == "ia"
-    assert entry.kind == "memento"
+    assert entry.kind.name == "memento"
     assert entry.timegate == IA["timegate"]
     assert entry.timemaps == {"link": IA["timemap"]}
     assert entry.use

@@ -73,7 +73,7 @@ def test_what_denies_nothing_is_refused(tmp_path: Path, text: str, key: str) -> 
 
 async def test_every_surface_says_451(tmp_path: Path) -> None:
     config = demo_config(tmp_path)
-    collection = next(entry.id for entry in config.registry.used if entry.kind == "warc")
+    collection = next(entry.id for entry in config.registry.used if entry.kind.name == "warc")
     config = type(config)(config.registry, deny=Deny(hosts=["x.org"]))
     page = "http://www.x.org/page"
     targets = [

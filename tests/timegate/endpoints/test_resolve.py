@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from archives.adapters import KINDS
 from archives.model import ArchiveEntry
 from tests.scenario import LIMITS, FakeArchive
 from tests.timegate.endpoints.served import serving
@@ -150,7 +151,7 @@ async def test_a_restricted_archive_is_named_with_whom_to_ask() -> None:
     closed = ArchiveEntry(
         id="closed",
         name="The Closed Archive",
-        kind="none",
+        kind=KINDS["none"],
         use=False,
         because="on site",
         access="onsite-only",
@@ -174,7 +175,7 @@ async def test_nothing_is_said_of_archives_that_were_not_asked() -> None:
     closed = ArchiveEntry(
         id="closed",
         name="The Closed Archive",
-        kind="none",
+        kind=KINDS["none"],
         use=False,
         because="on site",
         access="onsite-only",

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from archives.adapters import KINDS
 from archives.model import ArchiveEntry
 from tests.scenario import LIMITS, FakeArchive, entry
 from tests.timegate.pages.served_pages import BROWSER, Html, site
@@ -13,7 +14,7 @@ from timegate.pages.archives import HEIGHT, WIDTH, archive_view
 CLOSED = ArchiveEntry(
     id="closed",
     name="The <b>Closed</b> Archive",
-    kind="none",
+    kind=KINDS["none"],
     use=False,
     because="on site",
     access="onsite-only",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from archives.adapters import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from tests.timegate.redis.lying_server import Command, LyingServer, bulk, lying_server
@@ -16,7 +17,9 @@ from timegate.redis.locks import Locks, Question
 from timegate.redis.opening import SharedState
 
 LIMITS = Limits(Rate(1000, 1, 1000), Rate(1000, 1, 1000), 8, "")
-ENTRY = ArchiveEntry("a", "a", "memento", use=True, because="", access="open", limits=LIMITS)
+ENTRY = ArchiveEntry(
+    "a", "a", KINDS["memento"], use=True, because="", access="open", limits=LIMITS
+)
 REQUESTS = 20
 COMMANDS_OF_A_REQUEST = 8
 

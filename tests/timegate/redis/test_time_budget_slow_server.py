@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from archives.adapters import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from tests.clock import in_virtual_time
@@ -66,7 +67,7 @@ def _answer(command: Sequence[Word]) -> object:
 
 def entry(name: str) -> ArchiveEntry:
     return ArchiveEntry(
-        name, name, "memento", use=True, because="", access="open", limits=LIMITS
+        name, name, KINDS["memento"], use=True, because="", access="open", limits=LIMITS
     )
 
 

@@ -1,5 +1,6 @@
 """Resolutions made by hand, for tests of what is said about them."""
 
+from archives.adapters import KINDS
 from archives.errors import ArchiveError, Unreachable
 from archives.model import ArchiveEntry, Closest, Limits, Memento, Negotiation, Rate, Relation
 from archives.moment import Moment
@@ -14,7 +15,7 @@ def entry(name: str, *pwid: str, raw: str | None = None, padded: bool = False) -
     return ArchiveEntry(
         name,
         name,
-        "memento",
+        KINDS["memento"],
         use=True,
         because="test",
         access="open",

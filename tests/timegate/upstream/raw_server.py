@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+from archives.adapters import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.source import Fetcher
 from timegate.upstream.http_client import Timeouts
@@ -121,7 +122,7 @@ def entry(server: RawServer, scheme: str = "http", **fields: object) -> ArchiveE
     known: dict[str, object] = {
         "id": "test",
         "name": "Test",
-        "kind": "memento",
+        "kind": KINDS["memento"],
         "use": True,
         "because": "",
         "access": "open",

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from archives.adapters import KINDS
 from archives.errors import Misbehaved
 from archives.model import ArchiveEntry, Limits, Rate
 from timegate.upstream.egress import Egress, Endpoint, target
@@ -13,7 +14,7 @@ def archive(**fields: object) -> ArchiveEntry:
     known: dict[str, object] = {
         "id": "test",
         "name": "Test",
-        "kind": "memento",
+        "kind": KINDS["memento"],
         "use": True,
         "because": "",
         "access": "open",
