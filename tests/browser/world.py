@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.end_to_end.server import running_timegate
-from timegate.misbehave.captures import EXAMPLE, FakeCapture, captures_of
 from timegate.misbehave.server import misbehaving_archive
+from timegate.misbehave.site import EXAMPLE, FakeCapture, captures_of
 
 PAGE = "http://example.org/"
 MARKS = 8

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from archives.model import Rate
 from timegate.misbehave import Archive, captures_of, misbehaving_archive
-from timegate.misbehave.journal import RequestSeen
+from timegate.misbehave.archive import RequestSeen
 
 SHELF = Rate(requests=250, seconds=1, burst=10)
 ATTIC = Rate(requests=200, seconds=1, burst=5)

@@ -17,13 +17,15 @@ from archives.model import ArchiveEntry
 from archives.moment import Moment
 from timegate.cli.options import archives_option, config_option, loaded
 from timegate.config import Config
-from timegate.conformance.finding import VERDICTS, Verdict
+from timegate.conformance.catalogue import VERDICTS, Verdict
+from timegate.conformance.gather import Recognised, recognised, said_to_be
 from timegate.conformance.history import BadHistory, History
-from timegate.conformance.recording import BadRecording, RecordedRun, begun, read_run
-from timegate.conformance.report import CheckResult, Report, exit_code
-from timegate.conformance.report_formats import (
+from timegate.conformance.report import (
+    CheckResult,
+    Report,
     as_json,
     as_junit,
+    exit_code,
     lines,
     printable,
     summary,
@@ -38,16 +40,13 @@ from timegate.conformance.run import (
     run_live,
     seconds_for,
 )
-from timegate.conformance.session import Session
+from timegate.conformance.session import BadRecording, RecordedRun, Session, begun, read_run
 from timegate.conformance.subject import (
     DEFAULT_SAMPLE,
     ROLES,
-    Recognised,
     Role,
     entry_for,
     is_foreign,
-    recognised,
-    said_to_be,
     subject_of,
 )
 from timegate.upstream.stack import UpstreamSettings, open_fetchers

@@ -12,7 +12,7 @@ import click
 
 from timegate.misbehave import EXAMPLE, FAULTS, Archive, Manner, served
 from timegate.misbehave.archive import described, written
-from timegate.misbehave.journal import Chance, is_of_requests
+from timegate.misbehave.faults import Chance, is_of_requests
 from timegate.misbehave.wire import HOST, MissingLibrary, WireRequest
 from timegate.text import escaped, similar
 

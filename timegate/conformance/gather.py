@@ -4,7 +4,7 @@ The only module here that asks, apart from `recognition`. What does not depend o
 asked with the first one alone; `estimate` says how much that is.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from archives.evidence import address_of
@@ -12,9 +12,15 @@ from archives.negotiation import MOST_HOPS, downgrades
 from archives.source import Request
 from timegate.conformance import questions
 from timegate.conformance.facts import Facts, GateFacts, ReplayFacts, TimeMapFacts
-from timegate.conformance.parsed_response import Capture, ParsedResponse, ParsedTimeMap, in_time
+from timegate.conformance.parsed_response import (
+    LINK_FORMAT,
+    Capture,
+    ParsedResponse,
+    ParsedTimeMap,
+    in_time,
+)
 from timegate.conformance.session import Session
-from timegate.conformance.subject import NEVER_CAPTURED, Subject
+from timegate.conformance.subject import DEFAULT_SAMPLE, NEVER_CAPTURED, Role, Subject, embedded
 
 MOST_PAGES: Final = 50
 """Of one TimeMap. The Internet Archive pages by 10 000 or so; who has more is not read out."""
@@ -252,3 +258,39 @@ class _Gathering:
         if not self._subject.owns(following):
             return f"leaves the archive: {following}"
         return f"more than {MOST_HOPS} redirects" if len(hops) > MOST_HOPS else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What an address is, where it begins, and with which pages to try it."""
+
+    role: Role
+    url: str
+    samples: tuple[str, ...]
+
+
+def said_to_be(role: Role, url: str, samples: tuple[str, ...]) -> Recognised:
+    """Take somebody's word for what *url* is."""
+    cut = embedded(url)
+    if role == "timegate":
+        prefix, page = cut or (url, DEFAULT_SAMPLE)
+        return Recognised(role, prefix, samples or (page,))
+    page = url if role == "original" or cut is None else cut[1]
+    return Recognised(role, url, (page,))
+
+
+async def recognised(url: str, samples: tuple[str, ...], session: Session) -> Recognised:
+    """Ask *url* once, and see what answers. What says nothing is taken for a TimeGate."""
+    said = ParsedResponse(await session.get(questions.timegate(url)))
+    return said_to_be(_role(said, whole=embedded(url) is not None), url, samples)
+
+
+def _role(said: ParsedResponse, *, whole: bool) -> Role:
+    if not whole:
+        linking = said.targets("timegate") or said.datetime is not None
+        return "original" if linking and not said.negotiates else "timegate"
+    if (said.field("content-type") or "").startswith(LINK_FORMAT):
+        return "timemap"
+    if address_of(said.url) is not None and not said.negotiates:
+        return "memento"
+    return "timegate"

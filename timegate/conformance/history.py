@@ -15,9 +15,8 @@ from typing import Final, TextIO
 
 import msgspec
 
-from timegate.conformance.finding import VERDICTS
-from timegate.conformance.report import Report
-from timegate.conformance.report_formats import printable
+from timegate.conformance.catalogue import VERDICTS
+from timegate.conformance.report import Report, printable
 
 KEPT: Final = 30
 """Checks of one archive."""

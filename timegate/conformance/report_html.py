@@ -8,11 +8,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from timegate.conformance.catalogue import Check
+from timegate.conformance.catalogue import VERDICTS, Check, Verdict
 from timegate.conformance.checks import CHECKS
-from timegate.conformance.finding import VERDICTS, Verdict
-from timegate.conformance.report import CheckResult, Report
-from timegate.conformance.report_formats import printable, trace
+from timegate.conformance.report import CheckResult, Report, printable, trace
 
 STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1b1f24;--dim:#57606a;--page:#fff;--line:#d0d7de;

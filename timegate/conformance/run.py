@@ -13,9 +13,8 @@ from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from archives.source import Fetcher, Purpose
 from timegate.conformance.gather import gather
-from timegate.conformance.recording import Tape, read_tape
 from timegate.conformance.report import CheckResult, Report, judged
-from timegate.conformance.session import Session
+from timegate.conformance.session import Session, Tape, read_tape
 from timegate.conformance.subject import DEFAULT_SAMPLE, Subject, subject_of
 from timegate.upstream.rate_limit import LocalRateLimiter, RateLimiter
 from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers

@@ -5,13 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from archives.evidence import address_of
 from archives.model import ArchiveEntry, Selection
 from archives.registry import BadEntry, entry_from
 from timegate.config import HOME_LIMITS, is_public
-from timegate.conformance import questions
-from timegate.conformance.parsed_response import LINK_FORMAT, ParsedResponse
-from timegate.conformance.session import Session
 
 Role = Literal["timegate", "timemap", "memento", "original"]
 ROLES: Final[tuple[Role, ...]] = ("timegate", "timemap", "memento", "original")
@@ -116,39 +112,3 @@ def is_foreign(entry: ArchiveEntry) -> bool:
     """Whether somebody else runs it; hosts of the command line may have ports."""
     bare = tuple(h.partition(":")[0] if h.count(":") == 1 else h for h in entry.hosts)
     return is_public(replace(entry, hosts=bare))
-
-
-@dataclass(frozen=True, slots=True)
-class Recognised:
-    """What an address is, where it begins, and with which pages to try it."""
-
-    role: Role
-    url: str
-    samples: tuple[str, ...]
-
-
-def said_to_be(role: Role, url: str, samples: tuple[str, ...]) -> Recognised:
-    """Take somebody's word for what *url* is."""
-    cut = embedded(url)
-    if role == "timegate":
-        prefix, page = cut or (url, DEFAULT_SAMPLE)
-        return Recognised(role, prefix, samples or (page,))
-    page = url if role == "original" or cut is None else cut[1]
-    return Recognised(role, url, (page,))
-
-
-async def recognised(url: str, samples: tuple[str, ...], session: Session) -> Recognised:
-    """Ask *url* once, and see what answers. What says nothing is taken for a TimeGate."""
-    said = ParsedResponse(await session.get(questions.timegate(url)))
-    return said_to_be(_role(said, whole=embedded(url) is not None), url, samples)
-
-
-def _role(said: ParsedResponse, *, whole: bool) -> Role:
-    if not whole:
-        linking = said.targets("timegate") or said.datetime is not None
-        return "original" if linking and not said.negotiates else "timegate"
-    if (said.field("content-type") or "").startswith(LINK_FORMAT):
-        return "timemap"
-    if address_of(said.url) is not None and not said.negotiates:
-        return "memento"
-    return "timegate"

@@ -4,11 +4,10 @@ async with misbehaving_archive(captures, fault="loop-self") as archive:
     archive.url, archive.addresses.timegate(url), archive.journal.requests
 """
 
-from timegate.misbehave.addresses import Manner
 from timegate.misbehave.archive import Archive
-from timegate.misbehave.captures import EXAMPLE, FakeCapture, captures_of
 from timegate.misbehave.faults import FAULTS
 from timegate.misbehave.server import misbehaving_archive, served
+from timegate.misbehave.site import EXAMPLE, FakeCapture, Manner, captures_of
 
 __all__ = [
     "EXAMPLE",

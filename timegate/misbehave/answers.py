@@ -4,16 +4,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, assert_never
 
-from timegate.misbehave.addresses import (
-    CdxQuestion,
-    FakeSite,
-    Question,
-    ReplayQuestion,
-    TimeGateQuestion,
-    TimeMapQuestion,
-    UnknownQuestion,
-)
-from timegate.misbehave.captures import FakeCapture, http_date, read_http_date, read_stamp
 from timegate.misbehave.indexes import (
     FakeLink,
     cdx,
@@ -22,6 +12,19 @@ from timegate.misbehave.indexes import (
     original_link,
     service_links,
     timemap,
+)
+from timegate.misbehave.site import (
+    CdxQuestion,
+    FakeCapture,
+    FakeSite,
+    Question,
+    ReplayQuestion,
+    TimeGateQuestion,
+    TimeMapQuestion,
+    UnknownQuestion,
+    http_date,
+    read_http_date,
+    read_stamp,
 )
 from timegate.misbehave.wire import Fields, WholeAnswer, WireRequest
 

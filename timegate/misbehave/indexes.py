@@ -6,8 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote_plus
 
-from timegate.misbehave.addresses import FORMS, CdxQuestion, FakeSite, TimeMapQuestion
-from timegate.misbehave.captures import FakeCapture, distance, http_date, read_stamp, urlkey
+from timegate.misbehave.site import (
+    FORMS,
+    CdxQuestion,
+    FakeCapture,
+    FakeSite,
+    TimeMapQuestion,
+    distance,
+    http_date,
+    read_stamp,
+    urlkey,
+)
 from timegate.misbehave.wire import WholeAnswer
 
 

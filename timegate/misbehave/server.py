@@ -12,10 +12,8 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Final
 
-from timegate.misbehave.addresses import Manner
-from timegate.misbehave.archive import Archive
-from timegate.misbehave.captures import EXAMPLE, FakeCapture
-from timegate.misbehave.journal import Ending
+from timegate.misbehave.archive import Archive, Ending
+from timegate.misbehave.site import EXAMPLE, FakeCapture, Manner
 from timegate.misbehave.wire import (
     HOST,
     MAX_HEAD,

@@ -16,7 +16,7 @@ from archives.source import Request, Source
 from tests.fakes import Canned, FakeFetcher, an_entry, clock
 from timegate import misbehave
 from timegate.misbehave import wire
-from timegate.misbehave.captures import FakeHoldings, read_stamp, urlkey
+from timegate.misbehave.site import FakeHoldings, read_stamp, urlkey
 
 BASE: Final = "http://archive.example"
 REPLAY: Final = BASE + "/web/{time14}/{uri}"

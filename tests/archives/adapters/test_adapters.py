@@ -19,7 +19,7 @@ from archives.source import Request
 from tests.archives.adapters.contract import BASE, KINDS, Serve, Served
 from tests.fakes import FakeFetcher, an_entry, clock
 from timegate.misbehave import FakeCapture, captures_of
-from timegate.misbehave.captures import EXAMPLE, read_stamp
+from timegate.misbehave.site import EXAMPLE, read_stamp
 
 PAGE: Final = "http://example.org/"
 SECONDS: Final = [capture.stamp for capture in EXAMPLE]

@@ -15,7 +15,7 @@ from timegate.misbehave import (
     misbehaving_archive,
     served,
 )
-from timegate.misbehave.journal import RequestSeen
+from timegate.misbehave.archive import RequestSeen
 
 PAGE: Final = EXAMPLE[0].original
 QUICK: Final = Manner(delay=0.05, interval=0.05, patience=5.0, bulk=1_000_000, bomb=10_000_000)

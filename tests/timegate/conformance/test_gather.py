@@ -6,10 +6,10 @@ from typing import Literal
 
 import pytest
 
+from timegate.conformance.catalogue import NotApplicable, Unanswered
 from timegate.conformance.checks.agreement import same_question_same_answer
 from timegate.conformance.checks.http import head_is_get_without_a_body
 from timegate.conformance.facts import Facts, GateFacts
-from timegate.conformance.finding import NotApplicable, Unanswered
 from timegate.conformance.gather import gather
 from timegate.conformance.parsed_response import ParsedResponse
 from timegate.conformance.questions import between, head, timegate

@@ -7,12 +7,11 @@ import pytest
 
 from tests.timegate.conformance.archive import Archive, an_archive
 from tests.timegate.conformance.checking import NOW, checked
+from timegate.conformance.catalogue import Finding
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.facts import Facts
-from timegate.conformance.finding import Finding
 from timegate.conformance.questions import timegate
-from timegate.conformance.report import CheckResult, Report, exit_code
-from timegate.conformance.report_formats import as_json, as_junit, lines
+from timegate.conformance.report import CheckResult, Report, as_json, as_junit, exit_code, lines
 from timegate.conformance.report_html import as_html
 from timegate.conformance.session import RecordedExchange
 from timegate.conformance.subject import Subject

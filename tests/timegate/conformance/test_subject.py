@@ -4,6 +4,7 @@ import pytest
 
 from archives.source import Request
 from tests.timegate.conformance.checking import NOW
+from timegate.conformance.gather import recognised
 from timegate.conformance.questions import timegate
 from timegate.conformance.report import Report
 from timegate.conformance.run import check_subject
@@ -15,7 +16,6 @@ from timegate.conformance.subject import (
     entry_for,
     is_foreign,
     origin_of,
-    recognised,
 )
 
 PAGE = "http://page.example/"

@@ -26,9 +26,9 @@ from timegate.misbehave import (
     captures_of,
     misbehaving_archive,
 )
-from timegate.misbehave.captures import http_date, read_http_date
 from timegate.misbehave.faults import fault_named
 from timegate.misbehave.faults.transport import POISON
+from timegate.misbehave.site import http_date, read_http_date
 from timegate.misbehave.wire import WholeAnswer, WireRequest
 
 PAGE: Final = "http://example.org/"

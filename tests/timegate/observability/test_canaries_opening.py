@@ -17,8 +17,8 @@ from tests.timegate.endpoints.served import Site
 from timegate.app import running
 from timegate.config import Config
 from timegate.misbehave import EXAMPLE, Archive
-from timegate.misbehave.captures import FakeHoldings
-from timegate.misbehave.journal import faults_named
+from timegate.misbehave.faults import faults_named
+from timegate.misbehave.site import FakeHoldings
 from timegate.observability.canaries import quiet_at
 from timegate.server.listener import listening
 from timegate.server.process_state import ProcessState

@@ -10,24 +10,22 @@ from collections.abc import Callable, Sequence
 from archives.evidence import address_of
 from archives.nearest import second_of
 from timegate.conformance.catalogue import (
-    check,
-    check_held,
-    documents,
-    gate_answers,
-    gate_of,
-    mementos,
-    not_held,
-)
-from timegate.conformance.facts import Facts
-from timegate.conformance.finding import (
     Finding,
     NotApplicable,
     Unanswered,
     answered,
     broken,
+    check,
+    check_held,
+    documents,
     each,
+    gate_answers,
+    gate_of,
+    mementos,
+    not_held,
     passed,
 )
+from timegate.conformance.facts import Facts
 from timegate.conformance.parsed_response import MementoLink, ParsedResponse, stamp_of
 
 

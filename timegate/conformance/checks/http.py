@@ -13,23 +13,21 @@ from archives.formats.httpdate import http_date
 from archives.moment import Moment
 from archives.negotiation import latest_stamp
 from timegate.conformance.catalogue import (
-    check,
-    check_works,
-    gate_answers,
-    gate_of,
-    mementos,
-    timemap_of,
-)
-from timegate.conformance.facts import Facts
-from timegate.conformance.finding import (
     Finding,
     NotApplicable,
     Unanswered,
     answered,
     broken,
+    check,
+    check_works,
     each,
+    gate_answers,
+    gate_of,
+    mementos,
     passed,
+    timemap_of,
 )
+from timegate.conformance.facts import Facts
 from timegate.conformance.parsed_response import MementoLink, ParsedResponse, stamp_of
 from timegate.conformance.questions import BAD_DATES, GRAMMATICAL, ORIGIN
 

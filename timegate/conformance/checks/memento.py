@@ -4,24 +4,22 @@
 from archives.evidence import address_of
 from timegate.conformance.catalogue import (
     UNASKED,
-    check,
-    gate_answers,
-    heard_of_gate,
-    is_home,
-    mementos,
-    not_held,
-    replays_of,
-)
-from timegate.conformance.facts import Facts, ReplayFacts
-from timegate.conformance.finding import (
     Finding,
     NotApplicable,
     Unanswered,
     answered,
     broken,
+    check,
     each,
+    gate_answers,
+    heard_of_gate,
+    is_home,
+    mementos,
+    not_held,
     passed,
+    replays_of,
 )
+from timegate.conformance.facts import Facts, ReplayFacts
 from timegate.conformance.parsed_response import ParsedResponse
 
 

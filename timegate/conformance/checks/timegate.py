@@ -7,23 +7,21 @@ from archives.evidence import same_page
 from archives.negotiation import REDIRECTS
 from timegate.conformance.catalogue import (
     UNASKED,
-    check,
-    check_works,
-    gate_answers,
-    gate_of,
-    heard_of_gate,
-    not_held,
-)
-from timegate.conformance.facts import Facts
-from timegate.conformance.finding import (
     Finding,
     NotApplicable,
     Unanswered,
     broken,
+    check,
+    check_works,
     each,
+    gate_answers,
+    gate_of,
+    heard_of_gate,
+    not_held,
     passed,
 )
-from timegate.conformance.finding import answered as _answered
+from timegate.conformance.catalogue import answered as _answered
+from timegate.conformance.facts import Facts
 from timegate.conformance.parsed_response import ParsedResponse
 from timegate.conformance.subject import DEFAULT_SAMPLE
 

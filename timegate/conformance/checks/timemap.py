@@ -6,22 +6,20 @@ from collections.abc import Callable
 
 from archives.diagnostics import Malformed
 from timegate.conformance.catalogue import (
-    answered_timemap,
-    check,
-    documents,
-    gate_answers,
-    timemap_of,
-)
-from timegate.conformance.facts import Facts
-from timegate.conformance.finding import (
     Finding,
     NotApplicable,
     Unanswered,
     answered,
+    answered_timemap,
     broken,
+    check,
+    documents,
     each,
+    gate_answers,
     passed,
+    timemap_of,
 )
+from timegate.conformance.facts import Facts
 from timegate.conformance.parsed_response import (
     LINK_FORMAT,
     ParsedResponse,

@@ -7,23 +7,21 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from timegate.misbehave.addresses import (
+from timegate.misbehave.answers import timegate_to
+from timegate.misbehave.faults.fault import FaultContext, fault
+from timegate.misbehave.indexes import header, link, original_link, service_links
+from timegate.misbehave.site import (
     Addresses,
+    FakeCapture,
     ReplayQuestion,
     TimeGateQuestion,
     TimeMapQuestion,
-)
-from timegate.misbehave.answers import timegate_to
-from timegate.misbehave.captures import (
-    FakeCapture,
     distance,
     http_date,
     read_http_date,
     read_stamp,
     stamp,
 )
-from timegate.misbehave.faults.fault import FaultContext, fault
-from timegate.misbehave.indexes import header, link, original_link, service_links
 from timegate.misbehave.wire import WholeAnswer
 
 _DATETIME: Final = re.compile(r'; datetime="[^"]*+"')

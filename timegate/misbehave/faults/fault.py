@@ -7,17 +7,19 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from timegate.misbehave.addresses import (
+from timegate.misbehave.answers import NoDate, asked_date, opened, right_answer
+from timegate.misbehave.site import (
     CdxQuestion,
+    FakeCapture,
+    FakeHoldings,
     FakeSite,
     Question,
     ReplayQuestion,
     TimeGateQuestion,
     TimeMapQuestion,
     UnknownQuestion,
+    stamp,
 )
-from timegate.misbehave.answers import NoDate, asked_date, opened, right_answer
-from timegate.misbehave.captures import FakeCapture, FakeHoldings, stamp
 from timegate.misbehave.wire import Authority, Reply, WholeAnswer, WireRequest
 
 EVERYTHING: Final = (

@@ -6,11 +6,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from timegate.misbehave.addresses import ReplayQuestion, TimeGateQuestion
 from timegate.misbehave.answers import PLAIN, VARY, closed, timegate_to
-from timegate.misbehave.captures import FakeCapture, http_date
 from timegate.misbehave.faults.fault import EVERYTHING, Fault, FaultContext, fault
 from timegate.misbehave.indexes import header, original_link
+from timegate.misbehave.site import FakeCapture, ReplayQuestion, TimeGateQuestion, http_date
 from timegate.misbehave.wire import Authority, WholeAnswer
 
 _REFUSALS: Final = (400, 404)

@@ -5,15 +5,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from timegate.misbehave.addresses import (
+from timegate.misbehave.faults.fault import EVERYTHING, FaultContext, fault
+from timegate.misbehave.faults.transport import silence
+from timegate.misbehave.site import (
     CdxQuestion,
     ReplayQuestion,
     TimeGateQuestion,
     TimeMapQuestion,
+    http_date,
 )
-from timegate.misbehave.captures import http_date
-from timegate.misbehave.faults.fault import EVERYTHING, FaultContext, fault
-from timegate.misbehave.faults.transport import silence
 from timegate.misbehave.wire import RawAnswer, WholeAnswer, once
 
 HTML: Final = ("Content-Type", "text/html; charset=utf-8")

@@ -15,8 +15,8 @@ from itertools import cycle
 from types import ModuleType
 from typing import Final, Protocol
 
-from timegate.misbehave.addresses import Manner, ReplayQuestion, TimeGateQuestion
 from timegate.misbehave.faults.fault import EVERYTHING, LISTS, Fault, FaultContext, fault
+from timegate.misbehave.site import Manner, ReplayQuestion, TimeGateQuestion
 from timegate.misbehave.wire import (
     Authority,
     Fields,

@@ -6,15 +6,15 @@ import pytest
 
 from tests.timegate.conformance.archive import an_archive
 from tests.timegate.conformance.checking import NOW, job_for, settings_for
-from timegate.conformance.recording import (
+from timegate.conformance.report import Report
+from timegate.conformance.run import run_again, run_live
+from timegate.conformance.session import (
     BadRecording,
     RecordedRun,
     read_run,
     read_tape,
     write_run,
 )
-from timegate.conformance.report import Report
-from timegate.conformance.run import run_again, run_live
 
 
 def verdicts(reports: list[Report]) -> list[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ import pytest
 
 from timegate.misbehave import FAULTS, Archive, Manner
 from timegate.misbehave.archive import Told
-from timegate.misbehave.journal import HEADER, Chance, faults_named, is_of_requests
+from timegate.misbehave.faults import HEADER, Chance, faults_named, is_of_requests
 from timegate.misbehave.wire import WholeAnswer, WireRequest
 
 PAGE = "http://example.org/"
