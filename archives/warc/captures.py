@@ -6,24 +6,46 @@ both may be pointed at the same files.
 
 import hashlib
 import re
-import struct
 from base64 import b32encode
-from collections.abc import Iterator
-from typing import BinaryIO, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from threading import Lock
+from typing import BinaryIO, Final, NamedTuple, Protocol
 
 from archives.regex_compat import compiled
 from archives.surt import surt
-from archives.warc.files import Capture, Damage, Damaged
-from archives.warc.http import AT_ONCE, HttpHead, read_http
-from archives.warc.records import Record, records_in
+from archives.warc.files import Damage, Damaged
+from archives.warc.http import AT_ONCE, Block, HttpHead, payload_of, read_http
+from archives.warc.records import Record, open_record, records_in
 
 _CAPTURES: Final = frozenset({"response", "revisit", "resource", "metadata"})
-_WITH_HTTP: Final = ("http:", "https:")
+_HTTP_KINDS: Final = ("response", "revisit")
+_HTTP_SCHEMES: Final = ("http:", "https:")
 # Notes of a crawler on its own work, not of the web: outlinks, fetch times.
 _NOTES: Final = "application/warc-fields"
 REVISIT: Final = "warc/revisit"
 _MIME: Final = compiled(r"[!-:<-~]{1,255}")
 _DIGEST: Final = compiled(r"(?:sha1:)?+([!-~]{1,200})", re.IGNORECASE)
+
+
+class Capture(NamedTuple):
+    """One capture: the page, the time, and where in its file the record lies."""
+
+    surt: str
+    stamp: str
+    """UTC digits as far as the WARC-Date goes, 14 to 23 of them (T-9)."""
+    url: str
+    """The target as the record writes it, without angle brackets and fragment."""
+    mime: str | None
+    """Of the archived answer; ``warc/revisit`` for a record that refers to another."""
+    status: int | None
+    """None for what was no HTTP answer (resource records)."""
+    digest: str | None
+    """Of the payload: base32 SHA-1 as CDX files write it, others with their ``name:``."""
+    offset: int
+    """Where the record begins, in octets of the file as it is stored."""
+    length: int
+    """Of the record as it is stored: compressed where the file is."""
 
 
 def captures_in(
@@ -63,7 +85,7 @@ def _captured(record: Record) -> Capture | Damage | None:
 
 
 def _http_head(record: Record, url: str) -> HttpHead | None:
-    has_one = record.kind in ("response", "revisit") and url[:6].lower().startswith(_WITH_HTTP)
+    has_one = record.kind in _HTTP_KINDS and url[:6].lower().startswith(_HTTP_SCHEMES)
     return read_http(record.block) if has_one else None
 
 
@@ -93,163 +115,231 @@ def _digest(record: Record) -> str | None:
     return b32encode(made.digest()).decode()
 
 
-SUFFIXES: Final = (".warc", ".warc.gz", ".arc", ".arc.gz")
-_MOST_DIRECTORY: Final = 1024 * 1024
-"""Octets of the directory: ten thousand files."""
-_MOST_DAMAGES: Final = 1000
-
-# APPNOTE.TXT 6.3.10: sections 4.3.16, 4.3.15, 4.3.14, 4.3.12 and 4.3.7.
-_END: Final = struct.Struct("<4s8xIIH")
-_LOCATOR: Final = struct.Struct("<4s4xQ4x")
-_END_64: Final = struct.Struct("<4s36xQQ")
-_ENTRY: Final = struct.Struct("<4s4xHH8xIIHHH8xI")
-_LOCAL: Final = struct.Struct("<4s22xHH")
-_LONGEST_COMMENT: Final = 0xFFFF
-_SEE_EXTRA: Final = 0xFFFFFFFF
-_ENCRYPTED: Final = 1
+_SIZES: Final = {"sha1": 20, "sha256": 32, "sha512": 64, "md5": 16}
+_ALGORITHMS: Final = {name: name for name in _SIZES} | {
+    "sha-1": "sha1",
+    "sha-256": "sha256",
+    "sha-512": "sha512",
+}
+# Python's own digits to the base 32 are 0 to 9 and a to v: its b32decode takes 30 times longer.
+_AS_DIGITS: Final = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHIJKLMNOPQRSTUV", "="
+)
+_BASE32: Final = re.compile(r"[A-Za-z2-7]{1,110}={0,6}")
 
 
-class WaczMember(NamedTuple):
-    """A WARC inside: its name there, and the octets of the ZIP file that it takes."""
+class Digest(NamedTuple):
+    """A stated digest whose algorithm is known."""
 
-    name: str
-    start: int
-    end: int
-
-
-class _Entry(NamedTuple):
-    name: bytes
-    flags: int
-    method: int
-    stored: int
-    size: int
-    offset: int
+    algorithm: str
+    octets: bytes
 
 
-class _Unusable(Exception):
-    """Why the ZIP file, or something in it, cannot be used."""
+class Sum:
+    """Adds up octets, and tells whether they have the digest that was stated."""
+
+    __slots__ = ("_hasher", "_stated")
+
+    def __init__(self, stated: Digest) -> None:
+        self._hasher = hashlib.new(stated.algorithm, usedforsecurity=False)
+        self._stated = stated.octets
+
+    def add(self, octets: bytes) -> None:
+        """Go on with *octets*."""
+        self._hasher.update(octets)
+
+    def holds(self) -> bool:
+        """Whether what came is what was stated."""
+        return self._hasher.digest() == self._stated
 
 
-def parts_of(file: BinaryIO) -> list[WaczMember | Damage]:
-    """Return the WARCs in an open WACZ in the order in which they lie there."""
-    return list(_bounded(parts_in(file)))
+def read_digest(text: str | None) -> Digest | None:
+    """Return what a digest field states; None where there is none that could be checked."""
+    name, colon, value = (text or "").strip().partition(":")
+    algorithm = _ALGORITHMS.get(name.lower())
+    if algorithm is None or not colon:
+        return None
+    octets = _octets(value.strip(), _SIZES[algorithm])
+    return None if octets is None else Digest(algorithm, octets)
 
 
-def _bounded(found: Iterator[WaczMember | Damage]) -> Iterator[WaczMember | Damage]:
-    damages = 0
-    for each in found:
-        yield each
-        damages += isinstance(each, Damage)
-        if damages >= _MOST_DAMAGES:
-            return
-
-
-def parts_in(file: BinaryIO) -> Iterator[WaczMember | Damage]:
-    """Yield the WARCs in an open WACZ, and what in it cannot be used."""
-    size = file.seek(0, 2)
-    try:
-        start, length = _directory(file, size)
-    except _Unusable as why:
-        yield Damage(0, str(why))
-        return
-    entries = _entries(_at(file, start, length))
-    taken = 0
-    for entry in sorted(entries, key=lambda entry: entry.offset):
-        if not entry.name.lower().endswith(tuple(suffix.encode() for suffix in SUFFIXES)):
-            continue
+def _octets(value: str, size: int) -> bytes | None:
+    """Read Base32 (Heritrix, wget, warcio) or hexadecimal (Browsertrix: sha256, 64 digits)."""
+    if len(value) == 2 * size:
         try:
-            part = _part(file, entry, taken, start)
-        except _Unusable as why:
-            name = entry.name[-80:].decode("utf-8", "replace")
-            yield Damage(entry.offset, f"{name!r} in the ZIP file: {why}")
+            return bytes.fromhex(value)
+        except ValueError:
+            return None
+    if not _BASE32.fullmatch(value):
+        return None
+    digits = value.upper().translate(_AS_DIGITS)
+    # RFC 4648 6: what five bits to a digit leave over at the end is zero.
+    left_over = 5 * len(digits) - 8 * size
+    if not 0 <= left_over < 5:
+        return None
+    return (int(digits, 32) >> left_over).to_bytes(size, "big")
+
+
+_OK: Final = 200
+_UNTYPED: Final = "application/octet-stream"
+
+
+class RecordLocation(Protocol):
+    """Where a capture lies, as an index knows it."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def stamp(self) -> str: ...
+    @property
+    def digest(self) -> str | None: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+
+
+Opening = Callable[[RecordLocation], BinaryIO]
+"""Opens the file of a capture. Raises OSError."""
+
+
+def from_disk(place: RecordLocation) -> BinaryIO:
+    """Open a file by its name on our disk, never as anything that could be an address (R32)."""
+    return open(place.file, "rb")  # noqa: PTH123 -- Path takes longer
+
+
+class RecordReader:
+    """An open record. `read` gives its payload, transfer coding removed.
+
+    Raises Damaged where the file is not what the index or the record says, at the latest
+    instead of the empty piece that would be the end.
+    """
+
+    def __init__(
+        self, place: RecordLocation, octets: bytes | None = None, opening: Opening = from_disk
+    ) -> None:
+        """Read *octets*, the record as it is stored, or else from the file."""
+        self._file: BinaryIO = opening(place) if octets is None else BytesIO(octets)
+        offset = place.offset if octets is None else 0
+        self._busy = Lock()
+        self._unwanted = False
+        try:
+            self.record: Final = open_record(self._file, offset, place.length or None)
+            _check_identity(self.record, place)
+            self._begin(self.record)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _begin(self, record: Record) -> None:
+        has_http = record.kind in _HTTP_KINDS
+        block_digest = read_digest(record.headers.get("warc-block-digest"))
+        # A revisit states the payload of another record.
+        of_another = block_digest is not None or record.kind == "revisit"
+        stated = None if of_another else read_digest(record.headers.get("warc-payload-digest"))
+        self._summing = _Summing(record.block)
+        if block_digest is not None:
+            self._summing.begin(block_digest)
+            block = self._summing.block()
+            self.own_head = read_http(block) if has_http else None
         else:
-            taken = part.end
-            yield part
+            self.own_head = read_http(record.block) if has_http else None
+            self._summing.begin(stated)
+            block = self._summing.block()
+        self.stored = block.left
+        """Octets of the payload, with their transfer coding."""
+        self._payload = payload_of(block, self.own_head)
+        self._block = block
+        self._decoded = None if stated is None or self._payload is block else Sum(stated)
+        self.size = block.left if self._payload is block else None
+        """Octets that `read` will give; None where only reading can tell."""
+
+    @property
+    def head(self) -> HttpHead:
+        """The archived head; for what was no HTTP answer, one that says as much."""
+        if self.own_head is not None:
+            return self.own_head
+        kind = self.record.headers.get("content-type") or _UNTYPED
+        return HttpHead(_OK, "OK", (("Content-Type", kind),))
+
+    def read(self, most: int) -> bytes:
+        """Return some octets; none only at the end, when everything was seen to be right."""
+        try:
+            with self._busy:
+                return self._read(most)
+        finally:
+            if self._unwanted:
+                self.close()
+
+    def close(self) -> None:
+        """Let go of the file: now, or when the thread that reads from it is done."""
+        self._unwanted = True
+        if self._busy.acquire(blocking=False):
+            try:
+                self._file.close()
+            finally:
+                self._busy.release()
+
+    def _read(self, most: int) -> bytes:
+        piece = self._payload.read(most)
+        if self._decoded is not None:
+            self._decoded.add(piece)
+        if not piece:
+            self._block.finish()
+            self._verify()
+        return piece
+
+    def _verify(self) -> None:
+        if self._summing.holds():
+            return
+        # The payload has no transfer coding (WARC 1.1, 6.3.2); but wget, wpull, warcio and
+        # Heritrix with HTTP/1.1 have hashed it with the chunk sizes in it (warcio issue 74,
+        # wpull 424, heritrix3 769). Both are in millions of files, so either will do.
+        if self._decoded is None or not self._decoded.holds():
+            raise Damaged(self.record.offset, "its octets do not have the digest it states")
 
 
-def _at(file: BinaryIO, start: int, length: int) -> bytes:
-    file.seek(start)
-    return file.read(length)
+class _Summing:
+    """What is left of a block, added up while it is read (a `Source`)."""
+
+    def __init__(self, block: Block) -> None:
+        self.offset = self.position = block.offset
+        self._block = block
+        self._sum: Sum | None = None
+
+    def begin(self, stated: Digest | None) -> None:
+        """Add up from here on."""
+        self._sum = None if stated is None else Sum(stated)
+
+    def block(self) -> Block:
+        """Return the block again, to be read through here."""
+        return Block(self, b"", 0, self._block.left)
+
+    def holds(self) -> bool:
+        """Whether the digest is right; what states none is."""
+        return self._sum is None or self._sum.holds()
+
+    def read(self, most: int) -> bytes:
+        octets = self._block.read(most)
+        if self._sum is not None:
+            self._sum.add(octets)
+        return octets
+
+    def skip(self, most: int) -> int:
+        """Read without looking: digests are over everything."""
+        return len(self.read(most))
+
+    def close(self, rest: bytes) -> None:  # noqa: ARG002 -- the block sees to its own end
+        self._block.finish()
 
 
-def _directory(file: BinaryIO, size: int) -> tuple[int, int]:
-    """Return where the directory is and how long."""
-    base = max(size - _END.size - _LONGEST_COMMENT, 0)
-    tail = _at(file, base, size - base)
-    found = tail.rfind(b"PK\x05\x06")
-    if found < 0 or found + _END.size > len(tail):
-        raise _Unusable("no ZIP file, or one without its end")
-    _, length, start, _ = _END.unpack_from(tail, found)
-    if _SEE_EXTRA in (start, length):
-        start, length = _directory_64(file, base + found)
-    if length > _MOST_DIRECTORY:
-        raise _Unusable(f"a directory of more than {_MOST_DIRECTORY} octets")
-    if start + length > size:
-        raise _Unusable("a directory outside of the file")
-    return start, length
-
-
-def _directory_64(file: BinaryIO, end: int) -> tuple[int, int]:
-    locator = _at(file, max(end - _LOCATOR.size, 0), _LOCATOR.size)
-    if len(locator) == _LOCATOR.size and locator.startswith(b"PK\x06\x07"):
-        (_, at) = _LOCATOR.unpack(locator)
-        record = _at(file, at, _END_64.size) if at < end else b""
-        if len(record) == _END_64.size and record.startswith(b"PK\x06\x06"):
-            _, length, start = _END_64.unpack(record)
-            return start, length
-    raise _Unusable("no directory where the end of the ZIP file says")
-
-
-def _entries(directory: bytes) -> Iterator[_Entry]:
-    at = 0
-    while directory.startswith(b"PK\x01\x02", at) and at + _ENTRY.size <= len(directory):
-        (_, flags, method, stored, size, *lengths, offset) = _ENTRY.unpack_from(directory, at)
-        name_end = at + _ENTRY.size + lengths[0]
-        name = directory[at + _ENTRY.size : name_end]
-        numbers = _widened((size, stored, offset), directory[name_end : name_end + lengths[1]])
-        yield _Entry(name, flags, method, numbers[1], numbers[0], numbers[2])
-        at = name_end + lengths[1] + lengths[2]
-
-
-def _widened(numbers: tuple[int, int, int], extra: bytes) -> list[int]:
-    """Replace the numbers that did not fit by those of the ZIP64 field (4.5.3)."""
-    wide = _extra_64(extra)
-    return [next(wide, number) if number == _SEE_EXTRA else number for number in numbers]
-
-
-def _extra_64(extra: bytes) -> Iterator[int]:
-    at = 0
-    while at + 4 <= len(extra):
-        kind, length = struct.unpack_from("<HH", extra, at)
-        if kind == 1:
-            field = extra[at + 4 : at + 4 + length]
-            return (each for (each,) in struct.iter_unpack("<Q", field[: len(field) // 8 * 8]))
-        at += 4 + length
-    return iter(())
-
-
-def _part(file: BinaryIO, entry: _Entry, taken: int, directory: int) -> WaczMember:
-    name = _safe_name(entry.name)
-    if entry.flags & _ENCRYPTED:
-        raise _Unusable("encrypted")
-    if entry.method or entry.stored != entry.size:
-        raise _Unusable("compressed by ZIP; WACZ stores WARCs as they are")
-    local = _at(file, entry.offset, _LOCAL.size) if entry.offset < directory else b""
-    if len(local) < _LOCAL.size or not local.startswith(b"PK\x03\x04"):
-        raise _Unusable("not where the directory says")
-    _, name_length, extra_length = _LOCAL.unpack(local)
-    start = entry.offset + _LOCAL.size + name_length + extra_length
-    if start < taken:
-        raise _Unusable("shares its octets with another file")
-    if start + entry.size > directory:
-        raise _Unusable("longer than the ZIP file has room for")
-    return WaczMember(name, start, start + entry.size)
-
-
-def _safe_name(octets: bytes) -> str:
-    """Return a name that could be shown, or used as a path below a folder, without harm."""
-    name = octets.decode("utf-8", "replace")
-    parts = name.split("/")
-    if not name.isprintable() or "\\" in name or {"", ".", ".."}.intersection(parts):
-        raise _Unusable("a name that leads elsewhere")
-    return name
+def _check_identity(record: Record, place: RecordLocation) -> None:
+    # A CDX file knows whole seconds, the record perhaps more.
+    same_time = (record.stamp or "").startswith(place.stamp)
+    if record.url != place.url or not same_time:
+        why = f"not the record of {place.url} that the index says: has the file changed?"
+        raise Damaged(place.offset, why)

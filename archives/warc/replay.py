@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
 from archives.errors import Misbehaved
+from archives.warc.captures import Opening, RecordLocation, RecordReader, from_disk
 from archives.warc.files import Damaged
 from archives.warc.http import HttpHead
-from archives.warc.reading import Opening, RecordLocation, RecordReader, from_disk
 
 _NOW: Final = getattr(os, "RWF_NOWAIT", None)
 """Linux reads what the page cache has, and refuses to wait for a disk (preadv2(2))."""

@@ -5,96 +5,33 @@ Ended at any moment, even by kill -9, what was visible stays so; the next run do
 
 import errno
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from archives.warc.files import Capture, Damage
-from archives.warc_index.cdx_files import Claims, UntrustedCdx, captures_beside
+from archives.warc.captures import Capture
+from archives.warc.files import Damage
+from archives.warc_index.cdx import CdxLine, captures_beside
 from archives.warc_index.database import alone, is_damage, open_writer, set_aside
-from archives.warc_index.folder import MOST_FILES, FileSeen
-from archives.warc_index.model import IndexProgress, IndexSummary, LocalFiles, RemoteFiles
-from archives.warc_index.reading import CaptureBatch, Failed, Files, OnDisk
+from archives.warc_index.files import MOST_FILES, CaptureBatch, Failed, Files, OnDisk
+from archives.warc_index.model import (
+    FileSeen,
+    IndexProgress,
+    IndexSummary,
+    LocalFiles,
+    RemoteFiles,
+)
 from archives.warc_index.s3 import S3Bucket
 from archives.warc_index.writing import (
-    Filled,
+    Filling,
     IndexJob,
     IndexPart,
     IndexPlan,
     IndexWriter,
     plan,
 )
-
-_ENOUGH: Final = 10_000
-"""Rows held before they are written; some 5 MB. Sorted runs of that length go in quickly."""
-
-
-class Filling:
-    """The parts of one file, or of all the files that one CDX file tells of."""
-
-    def __init__(
-        self, writer: IndexWriter, summary: IndexSummary, *, head: bytes = b"", via: str = ""
-    ) -> None:
-        self._writer = writer
-        self._summary = summary
-        self._head = head
-        self._via = via
-        self._parts: dict[tuple[str, str], int] = {}
-        self._upto: dict[int, int] = {}
-        self._captures: dict[int, int] = {}
-        self._complaints: dict[int, int] = {}
-        self._rows: list[tuple[int, Capture]] = []
-
-    def part(self, file: FileSeen, member: str = "") -> int:
-        """Return the part for *member* of *file*, begun if there is none yet."""
-        part = self._parts.get((file.path, member))
-        if part is None:
-            part = self._writer.begin(file, member, self._head, self._via)
-            self._parts[file.path, member] = part
-            self._upto[part] = self._captures[part] = self._complaints[part] = 0
-        return part
-
-    def add(self, part: int, captures: list[Capture]) -> None:
-        """Take rows; write them if there are enough."""
-        if not captures:
-            return
-        self._rows += [(part, capture) for capture in captures]
-        self._captures[part] += len(captures)
-        self._summary.captures += len(captures)
-        last = captures[-1]
-        self._upto[part] = max(self._upto[part], last.offset + last.length)
-        if len(self._rows) >= _ENOUGH:
-            self._write()
-
-    def complain(self, part: int, file: str, offset: int, why: str) -> None:
-        """Count what cannot be used."""
-        self._complaints[part] += 1
-        self._summary.complain(file, offset, why)
-
-    def publish(
-        self, replaced: tuple[int, ...], grown: FileSeen | None = None, upto: int = 0
-    ) -> None:
-        """Let all of it be seen, instead of the parts it replaces."""
-        self._write()
-        filled = [
-            Filled(part, max(self._upto[part], upto), captures, self._complaints[part])
-            for part, captures in self._captures.items()
-        ]
-        self._writer.publish(filled, replaced, grown)
-
-    def give_up(self, replaced: tuple[int, ...]) -> None:
-        """Let none of it be seen, nor what it was to replace: that file is no more."""
-        self._rows.clear()
-        self._writer.bury((*self._captures, *replaced))
-        self._summary.captures -= sum(self._captures.values())
-
-    def _write(self) -> None:
-        if self._rows:
-            self._writer.add(self._rows)
-            self._rows.clear()
-
 
 _HEAD: Final = 4096
 # What is left of a volume that is not mounted is an empty folder, and a lost prefix is an empty
@@ -277,6 +214,61 @@ class _Run:
                 self._done, self._of_files, octets, self._of_octets, self.summary.captures
             )
         )
+
+
+_MOST_UNKNOWN: Final = 1000
+
+
+class UntrustedCdx(Exception):
+    """A CDX file that is wrong in one place is believed in none: its WARCs are read."""
+
+    def __init__(self, at: int, why: str) -> None:
+        super().__init__(f"{why}; the files it names are read instead")
+        self.at = at
+
+
+class Claims:
+    """What one CDX file tells, checked against the files that are there."""
+
+    def __init__(
+        self, listing: FileSeen, needed: Mapping[str, IndexJob], found: Mapping[str, FileSeen]
+    ) -> None:
+        self.taken: set[str] = set()
+        """Paths of the files it spoke for."""
+        self._listing = listing
+        self._needed = needed
+        self._unknown: set[str] = set()
+        self._by_name: dict[str, list[FileSeen]] = {}
+        for file in found.values():
+            if file.kind == "warc":
+                self._by_name.setdefault(file.path.rpartition("/")[2], []).append(file)
+
+    def checked(self, item: CdxLine | Damage) -> tuple[FileSeen, Capture] | Damage | None:
+        """Return a capture and its file; which file is missing; None if it is not needed.
+
+        Raises Unsound.
+        """
+        if isinstance(item, Damage):
+            raise UntrustedCdx(*item)
+        files = self._by_name.get(item.name, [])
+        if len(files) != 1:
+            return self._complaint(item, several=bool(files))
+        file = files[0]
+        if file.path not in self._needed or file.mtime > self._listing.mtime:
+            return None
+        capture = item.capture
+        if max(capture.offset + capture.length, capture.offset + 1) > file.size:
+            raise UntrustedCdx(item.at, f"{item.name} is shorter than that")
+        self.taken.add(file.path)
+        return file, capture
+
+    def _complaint(self, item: CdxLine, *, several: bool) -> Damage | None:
+        """Say that a name means no file, or more than one; once for each name."""
+        if item.name in self._unknown or len(self._unknown) >= _MOST_UNKNOWN:
+            return None
+        self._unknown.add(item.name)
+        which = "several files are called" if several else "there is no file"
+        return Damage(item.at, f"{which} {item.name[:200]}")
 
 
 def index_inventory(address: RemoteFiles, inventory: Path) -> IndexSummary:

@@ -28,9 +28,9 @@ from archives.warc_index.database import (
     OutdatedIndex,
     alone,
 )
-from archives.warc_index.folder import FolderContents, files_in
+from archives.warc_index.files import files_in
 from archives.warc_index.lookup import BATCH, Lookup
-from archives.warc_index.model import IndexRow, Key, LocalFiles, RemoteFiles
+from archives.warc_index.model import FolderContents, IndexRow, Key, LocalFiles, RemoteFiles
 
 T = TypeVar("T")
 _THREADS: Final = 4

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from archives.moment import Moment, whole_second
 
@@ -99,6 +99,33 @@ class RemoteFiles:
 def is_elsewhere(path: str) -> bool:
     """Whether *path* is the address of files on another machine."""
     return path.lower().startswith(("s3://", "http://", "https://"))
+
+
+Kind = Literal["warc", "wacz", "cdx"]
+
+
+class FileSeen(NamedTuple):
+    """One file as the walk saw it."""
+
+    path: str
+    """Relative to the collection."""
+    kind: Kind
+    size: int
+    mtime: int
+    """In nanoseconds."""
+
+
+class FolderContents(NamedTuple):
+    """What a walk found."""
+
+    files: dict[str, FileSeen]
+    """By path."""
+    missed: tuple[str, ...]
+    """Folders and files that could not be looked at: nobody knows whether they are gone."""
+
+    def has_missed(self, path: str) -> bool:
+        """Whether *path* is among them, or in one of them."""
+        return any(not each or f"{path}/".startswith(f"{each}/") for each in self.missed)
 
 
 MOST_SHOWN: Final = 20

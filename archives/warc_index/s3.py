@@ -14,8 +14,15 @@ from typing import BinaryIO, Final
 from urllib.parse import urlsplit
 
 from archives.warc.remote import Piece, checked, failure, open_remote, plain_path
-from archives.warc_index.folder import MOST_FILES, FileSeen, FolderContents, Tell, kind_of
-from archives.warc_index.reading import Failed, News, batches_of
+from archives.warc_index.files import (
+    MOST_FILES,
+    Failed,
+    News,
+    Tell,
+    batches_of,
+    kind_of,
+)
+from archives.warc_index.model import FileSeen, FolderContents
 from archives.warc_index.writing import IndexJob
 
 try:

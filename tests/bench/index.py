@@ -21,11 +21,10 @@ from pathlib import Path
 
 from archives.moment import Moment
 from archives.surt import surt
-from archives.warc.files import Capture
+from archives.warc.captures import Capture
 from archives.warc_index.collection import Collection
 from archives.warc_index.database import open_writer
-from archives.warc_index.folder import FileSeen
-from archives.warc_index.model import LocalFiles
+from archives.warc_index.model import FileSeen, LocalFiles
 from archives.warc_index.writing import Filled, IndexWriter
 
 SMALL = 10_000

@@ -20,8 +20,8 @@ from pathlib import Path
 from cdxj_indexer.main import CDXJIndexer  # type: ignore[import-untyped]
 from fastwarc.warc import ArchiveIterator
 
-from archives.warc.captures import captures_in
-from archives.warc.files import Capture, deflate
+from archives.warc.captures import Capture, captures_in
+from archives.warc.files import deflate
 from tests.warcs import gzipped, record, response, warcinfo
 
 PAGES = 4000

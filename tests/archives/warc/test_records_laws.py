@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archives.warc.captures import captures_in
-from archives.warc.files import Capture, Damage, Damaged
+from archives.warc.captures import Capture, captures_in
+from archives.warc.files import Damage, Damaged
 from archives.warc.http import payload_of, read_http
 from archives.warc.records import Record, open_record, records_in
 from tests.warcs import (

@@ -12,7 +12,7 @@ from threading import Event
 
 import pytest
 
-from archives.warc.reading import Sum, read_digest
+from archives.warc.captures import Sum, read_digest
 from archives.warc.replay import SMALL, Archived, Replayer, UnreadableRecord
 from archives.warc_index.model import IndexRow
 from tests import warcs

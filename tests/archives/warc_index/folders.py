@@ -7,11 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 from archives.surt import surt
-from archives.warc.files import Capture
+from archives.warc.captures import Capture
 from archives.warc_index.database import open_writer
-from archives.warc_index.folder import FileSeen
 from archives.warc_index.lookup import Lookup
-from archives.warc_index.model import IndexRow, LocalFiles
+from archives.warc_index.model import FileSeen, IndexRow, LocalFiles
 from archives.warc_index.writing import Filled, IndexWriter
 from tests import warcs
 

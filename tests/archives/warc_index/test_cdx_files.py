@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from archives.warc.files import Capture, Damage
+from archives.warc.captures import Capture
+from archives.warc.files import Damage
 from archives.warc_index.building import index_collection
-from archives.warc_index.cdx_files import CdxLine, captures_beside
+from archives.warc_index.cdx import CdxLine, captures_beside
 from tests.archives.warc_index.folders import LONG_AGO, a_warc, put, rows_of, stamps_of
 
 PAGE = "http://example.com/"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from archives.errors import Misbehaved, Unreachable
 from archives.moment import Moment
 from archives.surt import surt
-from archives.warc.files import Capture
-from archives.warc_index.cdx_server import CdxServerIndex
+from archives.warc.captures import Capture
+from archives.warc_index.cdx import CdxServerIndex
 from archives.warc_index.collection import Collection
 from archives.warc_index.model import IndexRow
 from tests.archives.warc_index.folders import an_index

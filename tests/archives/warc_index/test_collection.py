@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 
 from archives.errors import Unreachable
 from archives.moment import Moment
-from archives.warc.files import Capture
+from archives.warc.captures import Capture
 from archives.warc_index.building import index_collection
 from archives.warc_index.collection import Collection
 from archives.warc_index.model import IndexRow, LocalFiles, remoteness

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from archives.warc_index.database import open_writer
-from archives.warc_index.folder import FileSeen
 from archives.warc_index.lookup import Lookup
+from archives.warc_index.model import FileSeen
 from archives.warc_index.writing import Filled, IndexWriter
 from tests.archives.warc_index.folders import a_capture, stored_rows
 

@@ -14,8 +14,7 @@ from archives.moment import Moment
 from archives.nearest import second_of
 from archives.registry import Registry
 from archives.surt import surt
-from archives.warc.captures import captures_in
-from archives.warc.files import Capture
+from archives.warc.captures import Capture, captures_in
 from archives.warc.records import stamp_of
 from archives.warc_index.model import IndexRow
 from tests.fakes import an_entry

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from archives.warc_index.folder import FileSeen
-from archives.warc_index.reading import CaptureBatch, Failed, read_files
+from archives.warc_index.files import CaptureBatch, Failed, read_files
+from archives.warc_index.model import FileSeen
 from archives.warc_index.writing import IndexJob
 from tests.archives.warc_index.folders import a_warc
 

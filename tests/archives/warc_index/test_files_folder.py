@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from archives.warc_index.folder import files_in
+from archives.warc_index.files import files_in
 from archives.warc_index.model import LocalFiles
 from tests.archives.warc_index.folders import LONG_AGO, put
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from archives.warc.captures import captures_in
-from archives.warc.files import Capture, Damage
+from archives.warc.captures import Capture, captures_in
+from archives.warc.files import Damage
 from tests.warcs import (
     DAY,
     LAYOUTS,

@@ -1,12 +1,18 @@
-"""Several processes that read files, each one file at a time; one that dies costs its file.
+"""The files of a collection: listing a folder, and reading the captures of each file.
 
+Links that lead out of the folder are not followed, hidden files are not ours (our own index is
+one), and what is called anything else than a WARC, ARC, WACZ or CDX is not looked at.
+
+Several processes read files, each one file at a time; one that dies costs its file.
 With a single worker everything is read in this process, which saves starting and copying.
+``python -m archives.warc_index.files DESCRIPTOR`` is such a process.
 """
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import Pipe
@@ -16,11 +22,99 @@ from typing import BinaryIO, Final, NamedTuple, Protocol
 
 import msgspec
 
-from archives.warc.captures import captures_in, parts_of
-from archives.warc.files import Capture, Damage
-from archives.warc_index.folder import FolderContents, Kind, Tell, files_in
-from archives.warc_index.model import LocalFiles
+from archives.warc.captures import Capture, captures_in
+from archives.warc.files import Damage, parts_of
+from archives.warc_index.model import FileSeen, FolderContents, Kind, LocalFiles
 from archives.warc_index.writing import IndexJob
+
+MOST_FILES: Final = 1_000_000
+_DEEPEST: Final = 16
+_KINDS: Final[dict[str, Kind]] = {
+    ".warc": "warc",
+    ".warc.gz": "warc",
+    ".arc": "warc",
+    ".arc.gz": "warc",
+    ".wacz": "wacz",
+    ".cdx": "cdx",
+    ".cdxj": "cdx",
+    ".cdx.gz": "cdx",
+    ".cdxj.gz": "cdx",
+}
+Tell = Callable[[str, int, str], None]
+"""Takes a complaint: file, offset, why."""
+
+
+def files_in(place: LocalFiles, tell: Tell) -> FolderContents:
+    """Return the files of a collection. Raises OSError if it is not there."""
+    if place.is_file:
+        entry = place.root / place.path.name
+        found = entry.stat()
+        kind = kind_of(entry.name) or "warc"
+        file = FileSeen(entry.name, kind, found.st_size, found.st_mtime_ns)
+        return FolderContents({file.path: file}, ())
+    # It may be a mount that is not there: that is no empty collection, so it raises.
+    os.scandir(place.root).close()
+    seen: dict[str, FileSeen] = {}
+    missed: list[str] = []
+    for each in _walked(place.root, "", os.path.realpath(place.root), tell, 0):
+        if isinstance(each, str):
+            missed.append(each)
+        elif len(seen) < MOST_FILES:
+            seen[each.path] = each
+        else:
+            tell(each.path, 0, f"left out: the collection has more than {MOST_FILES} files")
+            break
+    return FolderContents(seen, tuple(missed))
+
+
+def kind_of(name: str) -> Kind | None:
+    """Say what a file is by its *name*; None if it is not for us."""
+    lower = name.lower()
+    return next((kind for suffix, kind in _KINDS.items() if lower.endswith(suffix)), None)
+
+
+def _walked(
+    folder: Path, prefix: str, home: str, tell: Tell, depth: int
+) -> Iterator[FileSeen | str]:
+    """Yield files, and the paths of what could not be looked at."""
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except OSError as error:
+        tell(prefix or ".", 0, f"cannot be listed: {error.strerror}")
+        yield prefix.rstrip("/")
+        return
+    for entry in entries:
+        path = f"{prefix}{entry.name}"
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            if depth >= _DEEPEST:
+                tell(path, 0, f"folders more than {_DEEPEST} deep are not looked into")
+            else:
+                yield from _walked(folder / entry.name, f"{path}/", home, tell, depth + 1)
+        elif kind := kind_of(entry.name):
+            yield from _file(entry, path, kind, home, tell)
+
+
+def _file(
+    entry: "os.DirEntry[str]", path: str, kind: Kind, home: str, tell: Tell
+) -> Iterator[FileSeen | str]:
+    if not path.isprintable():
+        tell(ascii(path), 0, "left out: its name cannot be written")
+        return
+    if entry.is_symlink() and not os.path.realpath(entry.path).startswith(f"{home}{os.sep}"):
+        tell(path, 0, "left out: a link that leads out of the collection")
+        return
+    try:
+        found = entry.stat()
+    except OSError as error:
+        tell(path, 0, f"cannot be read: {error.strerror}")
+        yield path
+        return
+    if entry.is_file():
+        yield FileSeen(path, kind, found.st_size, found.st_mtime_ns)
+
 
 _SCANNING_BATCH: Final = 500
 """Some 100 kB: enough that sending costs little, little enough to hold many."""
@@ -147,7 +241,7 @@ class _Worker:
         self.connection, theirs = Pipe()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 -- ourselves
-                [sys.executable, "-m", "archives.warc_index.worker", str(theirs.fileno())],
+                [sys.executable, "-m", "archives.warc_index.files", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
             )
@@ -235,3 +329,32 @@ class OnDisk:
 
     def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[News]:
         return read_files(jobs, str(self._place.root), workers)
+
+
+Message = CaptureBatch | str | None
+"""A batch; why the file could not be read; None at its end."""
+_TASK = msgspec.msgpack.Decoder(ScanTask)
+
+
+def serve(connection: "Connection[bytes, bytes]") -> None:
+    """Read one file after another, as long as somebody asks."""
+    while True:
+        try:
+            task = _TASK.decode(connection.recv_bytes())
+        except EOFError:
+            return
+        try:
+            for batch in batches_in(task):
+                connection.send_bytes(_encode(batch))
+        except OSError as error:
+            if isinstance(error, BrokenPipeError | ConnectionResetError):
+                return
+            connection.send_bytes(_encode(f"cannot be read: {error.strerror}"))
+        else:
+            connection.send_bytes(_encode(None))
+
+
+if __name__ == "__main__":
+    # Ctrl-C reaches the whole group; whoever started us ends us.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    serve(Connection(int(sys.argv[1])))

@@ -1,28 +1,175 @@
-"""An index that a CDX server keeps, over files of ours: OutbackCDX, pywb.
+"""CDX and CDXJ files that lie beside WARCs: what they say need not be read again.
 
-Asked without ``output``, pywb answers CDXJ and OutbackCDX eleven columns: both name the file,
-the offset and the length. Every question reads the list of one URL as it streams by: to ask for
-the nearest would be to trust in a server's order, and a list is one request too.
+They come from elsewhere, so nothing in them is believed: a file name is compared with those of
+the collection and never opened, an offset has to lie in the file, a line has to end. Their
+keys are not used, ours are made of the URL. A CDX file knows whole seconds only.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+import gzip
+import zlib
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Final
+from typing import BinaryIO, Final, NamedTuple, cast
 from urllib.parse import quote
 
 from archives.errors import Misbehaved, Unreachable
-from archives.formats.rows import UnreadableItem, json_value, text_fields
+from archives.formats.rows import (
+    UnreadableItem,
+    json_value,
+    plain,
+    stamp_from_digits,
+    status_code,
+    text_fields,
+)
 from archives.moment import Moment
 from archives.source import Fetcher, Reply, Request
 from archives.surt import surt
-from archives.warc_index.cdx_files import CdxLine, named_in
+from archives.warc.captures import Capture
+from archives.warc.files import Damage
 from archives.warc_index.model import IndexRow, Key, is_page, remoteness, same_second
+
+_LONGEST: Final = 64 * 1024
+_RATIO: Final = 200
+_FREE: Final = 1024 * 1024
+"""Octets that may come out of any gzip file, before its ratio is looked at."""
+# The letters of the header line, http://archive.org/web/researcher/cdx_legend.php
+_LETTERS: Final = {
+    "N": "urlkey",
+    "b": "timestamp",
+    "a": "url",
+    "m": "mime",
+    "s": "status",
+    "k": "digest",
+    "S": "length",
+    "V": "offset",
+    "g": "filename",
+}
+_ORIGINAL: Final = ("orig.length", "orig.offset", "orig.filename")
+"""What pywb adds where it has found what a revisit repeats."""
+_USUAL: Final = {9: "NbamskrVg", 11: "NbamskrMSVg", 14: "NbamskrMSVg"}
+"""By the number of fields, where no header tells them."""
+_HEADERS: Final = (" CDX ", "CDX ")
+_DIRECTIVES: Final = ("!", "@")
+_POSTED: Final = "__wb_method="
+
+
+class CdxLine(NamedTuple):
+    """One line: a capture, in which file it is said to be, and where the line stands."""
+
+    name: str
+    capture: Capture
+    at: int
+
+
+def captures_beside(opened: BinaryIO, name: str) -> Iterator[CdxLine | Damage]:
+    """Read a CDX or CDXJ file line by line, and close it. Raises OSError."""
+    with opened as file:
+        if not name.lower().endswith(".gz"):
+            yield from _lines(file, None)
+            return
+        try:
+            with gzip.open(file) as unpacked:
+                yield from _lines(cast("BinaryIO", unpacked), file)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            yield Damage(file.tell(), f"the gzip breaks off: {error}")
+
+
+def _lines(file: BinaryIO, packed: BinaryIO | None) -> Iterator[CdxLine | Damage]:
+    legend: tuple[str, ...] = ()
+    at = 0
+    while line := file.readline(_LONGEST):
+        if packed is not None and at > _FREE and at > _RATIO * packed.tell():
+            yield Damage(at, f"more than {_RATIO} times as long as it is packed")
+            return
+        if not line.endswith(b"\n") and len(line) == _LONGEST:
+            yield Damage(at, f"a line of more than {_LONGEST} octets")
+            at += len(line) + _skipped(file)
+            continue
+        text = line.decode("latin-1").rstrip("\r\n")
+        if text.startswith(_HEADERS):
+            legend = tuple(text.split()[1:])
+        elif text.strip() and not text.startswith(_DIRECTIVES):
+            yield from named_in(text, legend, at)
+        at += len(line)
+
+
+def _skipped(file: BinaryIO) -> int:
+    """Pass over the rest of a line; return how long that was."""
+    length = 0
+    while piece := file.readline(_LONGEST):
+        length += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return length
+
+
+def named_in(line: str, legend: tuple[str, ...], at: int) -> Iterator[CdxLine | Damage]:
+    """Yield what one line tells: a capture, nothing, or that it cannot be read."""
+    try:
+        fields = _fields(line, legend)
+        # pywb folds what was posted into the key. That capture is no answer to a GET.
+        if _POSTED not in fields.get("urlkey", ""):
+            yield CdxLine(_file_name(fields), _capture(fields), at)
+    except UnreadableItem as error:
+        yield Damage(at, f"no line of a CDX file: {error}")
+
+
+def _fields(line: str, legend: tuple[str, ...]) -> Mapping[str, str]:
+    key, _, rest = line.partition(" ")
+    stamp, _, members = rest.partition(" ")
+    if members.startswith("{"):
+        fields = text_fields(json_value(members))
+        return {**fields, "urlkey": key, "timestamp": stamp}
+    values = plain(line).split(" ")
+    letters = legend or _USUAL.get(len(values), ())
+    if len(values) not in (len(letters), len(letters) + len(_ORIGINAL)) or not letters:
+        raise UnreadableItem(f"{len(values)} fields")
+    return {
+        _LETTERS[letter]: value
+        for letter, value in zip(letters, values, strict=False)
+        if letter in _LETTERS and value != "-"
+    }
+
+
+def _file_name(fields: Mapping[str, str]) -> str:
+    name = fields.get("filename", "").rpartition("/")[2]
+    if not name:
+        raise UnreadableItem("it names no file")
+    return name
+
+
+def _capture(fields: Mapping[str, str]) -> Capture:
+    stamp = stamp_from_digits(fields.get("timestamp", ""))
+    url = fields.get("url", "").partition("#")[0]
+    if stamp is None or not url or not url.isprintable():
+        raise UnreadableItem("no time or no URL")
+    mime = fields.get("mime") or fields.get("mimetype")
+    return Capture(
+        surt(url),
+        stamp,
+        url,
+        _stated(mime),
+        status_code(fields.get("status", "")),
+        _stated(fields.get("digest", "").removeprefix("sha1:")),
+        _count(fields.get("offset", "")),
+        _count(_stated(fields.get("length")) or "0"),
+    )
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 18:
+        raise UnreadableItem(f"no number of octets: {text[:20]!r}")
+    return int(text)
+
+
+def _stated(text: str | None) -> str | None:
+    return text if text and text != "-" else None
+
 
 _MOST: Final = 1_000_000
 """Captures of one URL."""
 _BATCH: Final = 1000
-_LONGEST: Final = 64 * 1024
 _NO_CAPTURES: Final = "no captures found"
 _REVISIT: Final = "warc/revisit"
 

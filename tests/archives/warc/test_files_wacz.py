@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.warc.captures import WaczMember, captures_in, parts_in, parts_of
-from archives.warc.files import Capture, Damage
+from archives.warc.captures import Capture, captures_in
+from archives.warc.files import Damage, WaczMember, parts_in, parts_of
 from tests.warcs import gzipped, response, wacz
 
 WARC = gzipped(response())
