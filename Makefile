@@ -25,7 +25,7 @@ FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifier
   tests/timegate/resolution
 THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
 
-.PHONY: run test test-browser test-deploy lint check chaos load format bench lock clean
+.PHONY: run test test-browser test-deploy lint check chaos load format bench architecture lock clean
 
 # The demo: three small archives that come with timegate, at http://127.0.0.1:1208/.
 run: .venv/run
@@ -70,6 +70,10 @@ format: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m tests.bench
+
+# Size of the source, and the files that one request runs through, beside their limits.
+architecture: .venv/dev
+	$(BIN)/python -m tests.architecture
 
 # The environment: created once, brought up to date when a lock changes.
 .venv/bin/python:

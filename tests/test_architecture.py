@@ -1,10 +1,9 @@
-"""What a linter cannot see: rooms without a layer, expressions that backtrack, stale docs."""
+"""Limits of the architecture, packages without a layer, expressions that backtrack."""
 
 import importlib
 import inspect
 import pkgutil
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from re import _constants as codes  # type: ignore[attr-defined]
@@ -16,9 +15,47 @@ import pytest
 import archives
 import timegate
 from archives.regex_compat import atomic
+from tests.architecture.figures import Figure
+from tests.architecture.journeys import traced_figures
+from tests.architecture.tree import import_layers, static_figures
 
-ROOT = Path(__file__).parents[1]
-PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LIMITED = [figure for figure in static_figures() if figure.limit is not None]
+
+
+@pytest.mark.parametrize("figure", LIMITED, ids=[figure.name for figure in LIMITED])
+def test_the_source_files_keep_the_limit(figure: Figure) -> None:
+    """`make architecture` prints all figures."""
+    assert figure.met, "\n".join([figure.line, *figure.details])
+
+
+def test_broken_limits_are_found(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": "[[tool.importlinter.contracts]]\n"
+        'layers = ["timegate.cli | timegate.x"]',
+        "README.md": "\n" * 181,
+        "archives/__init__.py": "from contextvars import ContextVar\nclass Twice: ...",
+        "timegate/cli/__init__.py": "client = ContextVar[str]('client')",
+        "timegate/loose.py": "class Twice: ...",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+
+    broken = {f.name: list(f.details) for f in static_figures(tmp_path) if not f.met}
+
+    assert broken == {
+        "loose modules in timegate/": ["loose.py"],
+        "public class names used twice": ["Twice: timegate/loose.py, archives/__init__.py"],
+        "ContextVars": ["timegate/cli/__init__.py:1"],
+        "names in these layers that are no package": ["timegate.x"],
+        "README lines": [],
+    }
+
+
+async def test_a_cold_request_and_a_batch_line_run_through_few_files() -> None:
+    broken = [figure for figure in await traced_figures() if not figure.met]
+
+    assert broken == [], "\n".join(line for f in broken for line in (f.line, *f.details))
 
 
 def modules() -> Iterator[ModuleType]:
@@ -29,17 +66,16 @@ def modules() -> Iterator[ModuleType]:
                 yield importlib.import_module(found.name)
 
 
-def test_every_room_has_its_layer() -> None:
-    contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
-    layers = {name.strip() for layer in contracts[0]["layers"] for name in layer.split("|")}
+def test_every_package_has_its_layer() -> None:
+    layers = {name for layer in import_layers() for name in layer}
 
-    rooms = {
+    packages = {
         f"{package.__name__}.{found.name}"
         for package in (archives, timegate)
         for found in pkgutil.iter_modules(package.__path__)
     }
 
-    assert rooms <= layers
+    assert packages <= layers
 
 
 def expressions_of(module: ModuleType) -> "Iterator[tuple[str, re.Pattern[str]]]":
@@ -62,7 +98,7 @@ def test_no_expression_over_foreign_text_can_backtrack(expression: "re.Pattern[s
 
 
 def test_possessive_groups_are_compiled_so_that_they_go_back_in_every_python() -> None:
-    """Python 3.11.0 to 3.11.4 err in them: see `archives.possessive`."""
+    """Python 3.11.0 to 3.11.4 have a fault in them: see `archives.regex_compat`."""
     careless = {
         module.__name__
         for module in modules()
