@@ -116,7 +116,7 @@ def is_reference(text: str, registry: Registry) -> bool:
     except Malformed:
         return False
     guessed = "scheme-assumed" in {note.token for note in reading.diagnostics}
-    return reading.scheme != "http-date" and not guessed
+    return reading.kind.is_reference and not guessed
 
 
 def _query(item: Item, registry: Registry) -> Query:

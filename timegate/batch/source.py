@@ -16,7 +16,7 @@ from timegate.batch.item import BadInput, Item, ReferencePlace, is_reference, re
 from timegate.batch.lines import Columns, read_json, read_jsonl, read_plain, read_table
 from timegate.batch.wikitext import read_wikitext
 from timegate.citations.markup import page_text, small, tag_from, with_signs
-from timegate.identifiers import parse
+from timegate.identifiers import KINDS, parse
 
 InputFormat = Literal["lines", "csv", "json", "jsonl", "bibtex", "wikitext", "html"]
 
@@ -110,7 +110,10 @@ def _begins_with_a_whole_line(text: str, *, last: bool) -> bool:
 _ATTRIBUTE: Final = compiled(
     r"[\s/]*+([^\s/>=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"']++)))?+"
 )
-_IDENTIFIERS: Final = ("http://", "https://", "urn:", "duri:", "tdb:", "pwid:", "pdi:")
+_IDENTIFIERS: Final = (
+    *("http://", "https://", "urn:"),
+    *(prefix for kind in KINDS for prefix in kind.prefixes),
+)
 
 
 def read_html(document: str) -> Iterator[Item]:
@@ -247,7 +250,7 @@ class ListSource:
 
     def _is_archive_link(self, text: str) -> bool:
         try:
-            return parse(text, self._registry).scheme == "replay"
+            return parse(text, self._registry).kind.is_archive_link
         except Malformed:
             return False
 

@@ -16,18 +16,6 @@ from timegate.identifiers.pdi import Pdi
 from timegate.responses.problems import status_of_reading, status_of_refusal
 from timegate.text import escaped
 
-_MEANINGS = {
-    "urn:pwid": "PWID, as a URN",
-    "pwid": "PWID, as a pwid: URI",
-    "pwid-http": "PWID, as an HTTP address",
-    "duri": "dated URI",
-    "tdb": "the thing described by a dated URI",
-    "pdi": "persistent document identifier",
-    "replay": "link into an archive",
-    "uri": "plain URL",
-    "http-date": "value of Accept-Datetime",
-}
-
 
 @click.command("parse")
 @click.argument("identifiers", nargs=-1, required=True, metavar="ID...")
@@ -134,7 +122,7 @@ def _shown(text: str, reading: ParsedIdentifier, registry: Registry) -> str:
 
 def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[str]:
     identifier = reading.identifier
-    kind = _MEANINGS[reading.scheme]
+    kind = reading.kind.label
     yield kind if reading.conforming else f"{kind}, {click.style('repaired', 'yellow')}"
     entry = registry.by_id(reading.entry) if reading.entry else None
     if entry is not None:

@@ -81,17 +81,17 @@ class Resolve:
     def _query(self, text: str, *, strict: bool) -> Query:
         try:
             reading = parse(text, self._registry, strict=strict)
-            if reading.scheme == "tdb":
-                raise EarlyResponse(self._document(str(reading.identifier.canonical)))
+            document = reading.identifier.document
+            if document is not None:
+                raise EarlyResponse(self._document(document))
             return query_for(reading, self._registry)
         except Malformed as complaint:
             raise EarlyResponse(unreadable(complaint, text)) from complaint
         except NotNegotiable as error:
             raise EarlyResponse(not_negotiable(error)) from error
 
-    def _document(self, canonical: str) -> Response:
+    def _document(self, duri: str) -> Response:
         """Point to the document that describes the thing of a ``tdb`` (D-8)."""
-        duri = "duri" + canonical.removeprefix("tdb")
         return Response(
             303, {"Location": f"{self._answers.base_url}/resolve/{duri}", "Vary": VARY}
         )

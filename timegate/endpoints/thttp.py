@@ -86,8 +86,9 @@ class Thttp:
         reading = self._read(text)
         if wanted == "N" and given != "L":
             return self._names(call, text, reading, several=bool(several))
-        if reading.scheme == "tdb":
-            raise EarlyResponse(self._of_document(operation[0], reading))
+        document = reading.identifier.document
+        if document is not None:
+            raise EarlyResponse(self._of_document(operation[0], document))
         if not several and _asks_for_many(reading):
             detail = f"it names no single document: ask with /uri-res/{operation[0]}s"
             raise EarlyResponse(problem(404, "not-found", detail))
@@ -165,9 +166,8 @@ class Thttp:
             except Malformed:
                 raise complaint from None
 
-    def _of_document(self, operation: str, reading: ParsedIdentifier) -> Response:
+    def _of_document(self, operation: str, duri: str) -> Response:
         """Point to the document that describes the thing of a ``tdb`` (D-8)."""
-        duri = "duri" + str(reading.identifier.canonical).removeprefix("tdb")
         address = f"{self._answers.base_url}/uri-res/{operation}?{header_safe(duri)}"
         return Response(303, {"Location": address, "Vary": VARY})
 

@@ -1,6 +1,7 @@
-"""Text to identifier: which notation it is, and what it says.
+"""Reading identifiers: which kind a text is, and what it states.
 
-A text is tried as each kind in turn (G-9); the first that knows its prefix reads or refuses it.
+`KINDS` lists every kind in the order in which they are tried (G-9). The first kind that
+recognises the text either reads it or rejects it.
 """
 
 import re
@@ -10,25 +11,28 @@ from typing import Final
 from archives.diagnostics import Diagnosis, Diagnostic, Malformed
 from archives.registry import Registry
 from archives.uri import check_length, check_text
-from timegate.identifiers.duri import read_common_duri, read_duri
-from timegate.identifiers.model import ParsedIdentifier, Reader
-from timegate.identifiers.pdi import read_pdi
-from timegate.identifiers.pwid import (
-    read_common_urn,
-    read_pwid_http,
-    read_pwid_uri,
-    read_pwid_urn,
-)
-from timegate.identifiers.replay_link import read_replay
-from timegate.identifiers.url import read_accept_datetime, read_url
+from timegate.identifiers.duri import DURI, TDB
+from timegate.identifiers.model import IdentifierKind, ParsedIdentifier
+from timegate.identifiers.pdi import PDI
+from timegate.identifiers.pwid.uri import PWID_HTTP, PWID_URI
+from timegate.identifiers.pwid.urn import PWID_URN
+from timegate.identifiers.replay_link import REPLAY_LINK
+from timegate.identifiers.url import ACCEPT_DATETIME, URL
 
-_READERS: Final[tuple[Reader, ...]] = (
-    read_pwid_urn,
-    read_pwid_uri,
-    read_duri,
-    read_pdi,
-    read_pwid_http,
+KINDS: Final[tuple[IdentifierKind, ...]] = (
+    ACCEPT_DATETIME,
+    PWID_URN,
+    PWID_URI,
+    DURI,
+    TDB,
+    PDI,
+    PWID_HTTP,
+    REPLAY_LINK,
+    URL,  # last: it rejects every text that it cannot read
 )
+_COMMON_READERS: Final = tuple(kind.read_common for kind in KINDS if kind.read_common)
+_WITH_SPACES: Final = tuple(kind for kind in KINDS if kind.has_spaces)
+_WITHOUT_SPACES: Final = tuple(kind for kind in KINDS if not kind.has_spaces)
 _WRAP: Final = re.compile(r"\s++")
 _LINE_BREAKS: Final = frozenset("\n\r\v\f\x85\u2028\u2029")
 
@@ -36,43 +40,37 @@ _LINE_BREAKS: Final = frozenset("\n\r\v\f\x85\u2028\u2029")
 def parse(
     text: str, registry: Registry | None = None, *, strict: bool = False
 ) -> ParsedIdentifier:
-    """Return what *text* says. Raises Malformed: what is wrong, and at which character.
+    """Return the identifier in *text*. Raises Malformed with the reason and the position.
 
-    With a *registry*, links into its archives are read as such, and the archive that a PWID
+    With a *registry*, links into its archives are recognised, and the archive that a PWID
     names is looked up in it.
     """
     check_length(text)
-    common = read_common_urn(text) or read_common_duri(text)
-    reading = common or _parse(text, registry, Diagnosis(strict=strict))
+    for read_common in _COMMON_READERS:
+        reading = read_common(text)
+        if reading is not None:
+            break
+    else:
+        reading = _parse(text, registry, Diagnosis(strict=strict))
     return reading if registry is None else _with_entry(reading, registry)
 
 
 def _parse(text: str, registry: Registry | None, diagnosis: Diagnosis) -> ParsedIdentifier:
-    date = read_accept_datetime(text, diagnosis)
-    if date:
-        return date
-    check_text(text)
-    for read in _READERS:
-        reading = read(text, diagnosis)
-        if reading:
+    for kind in _WITH_SPACES:
+        reading = kind.read(text, diagnosis, registry)
+        if reading is not None:
             return reading
-    _refuse_nearly_pwid(text)
-    replay = None if registry is None else read_replay(text, registry, diagnosis)
-    return replay or read_url(text, diagnosis)
+    check_text(text)
+    readings = (kind.read(text, diagnosis, registry) for kind in _WITHOUT_SPACES)
+    return next(filter(None, readings))
 
 
 def _with_entry(reading: ParsedIdentifier, registry: Registry) -> ParsedIdentifier:
     archive = reading.identifier.archive
-    if reading.entry or archive is None or "pwid" not in reading.scheme:
+    if reading.entry or archive is None or not reading.kind.names_archive:
         return reading
     entry = registry.by_pwid(archive)
     return reading if entry is None else reading._replace(entry=entry.id)
-
-
-def _refuse_nearly_pwid(text: str) -> None:
-    head = text[:16].lower()
-    if head.startswith(("urn", "pwid", "wpid")) and ("pwid" in head or "wpid" in head):
-        raise Malformed("not-pwid", "a PWID begins with urn:pwid: or pwid:", 0)
 
 
 def parse_wrapped(

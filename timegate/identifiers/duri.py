@@ -18,8 +18,9 @@ from typing import ClassVar, Final
 from archives.diagnostics import Diagnosis, Malformed, first_fault
 from archives.moment import Moment
 from archives.regex_compat import compiled
+from archives.registry import Registry
 from archives.uri import canonical_uri, read_uri, scheme_of
-from timegate.identifiers.model import CanonicalEquality, ParsedIdentifier
+from timegate.identifiers.model import CanonicalEquality, IdentifierKind, ParsedIdentifier
 
 _PREFIX: Final = compiled(r"(urn:)?(duri|tdb):", re.IGNORECASE)
 _COMMON: Final = compiled(
@@ -52,9 +53,13 @@ class Duri(CanonicalEquality):
 
     @property
     def canonical(self) -> str:
-        scheme = "tdb" if self.thing else "duri"
+        kind = TDB if self.thing else DURI
         when = "" if self.time is None else str(self.time)
-        return f"{scheme}:{when}:{canonical_uri(self.item)}"
+        return f"{kind.name}:{when}:{canonical_uri(self.item)}"
+
+    @property
+    def document(self) -> str | None:
+        return Duri(self.time, self.item).canonical if self.thing else None
 
     def __str__(self) -> str:
         return self.canonical
@@ -69,30 +74,48 @@ def read_common_duri(text: str) -> ParsedIdentifier | None:
     if common is None:
         return None
     *time, item = common.groups()
-    return ParsedIdentifier(
-        Duri(Moment.stated("".join(filter(None, time)), text), item), "duri"
-    )
+    return ParsedIdentifier(Duri(Moment.stated("".join(filter(None, time)), text), item), DURI)
 
 
-def read_duri(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
-    """Read ``duri:...``, ``tdb:...`` and the older ``urn:duri:...``."""
+def read_duri(
+    text: str, diagnosis: Diagnosis, _registry: Registry | None = None
+) -> ParsedIdentifier | None:
+    """Read ``duri:...`` and the older ``urn:duri:...``."""
+    return _read(text, DURI, diagnosis)
+
+
+def read_tdb(
+    text: str, diagnosis: Diagnosis, _registry: Registry | None = None
+) -> ParsedIdentifier | None:
+    """Read ``tdb:...`` and the older ``urn:tdb:...``."""
+    return _read(text, TDB, diagnosis)
+
+
+DURI: Final = IdentifierKind(
+    "duri", "dated URI", read_duri, read_common_duri, prefixes=("duri:", "urn:duri:")
+)
+TDB: Final = IdentifierKind(
+    "tdb", "thing described by a dated URI", read_tdb, prefixes=("tdb:", "urn:tdb:")
+)
+
+
+def _read(text: str, kind: IdentifierKind, diagnosis: Diagnosis) -> ParsedIdentifier | None:
     prefix = _PREFIX.match(text)
-    if prefix is None:
+    if prefix is None or prefix[2].lower() != kind.name:
         return None
     if prefix[1]:
         why = "duri was a URN namespace in early drafts only"
         diagnosis.repair("legacy-urn-form", why, 0)
-    scheme = prefix[2].lower()
     name, hash_sign, fragment = text.partition("#")
     start = prefix.end()
     end = _end_of_timestamp(name, start)
-    time = _read_timestamp(name[start:end], scheme, diagnosis, start)
+    time = _read_timestamp(name[start:end], kind, diagnosis, start)
     if hash_sign:
         why = "the fragment stays with the client and is no part of the name"
         diagnosis.note("fragment", why, len(name))
-    duri = Duri(time, _read_item(name[end + 1 :], diagnosis, end + 1), scheme == "tdb")
+    duri = Duri(time, _read_item(name[end + 1 :], diagnosis, end + 1), kind is TDB)
     return ParsedIdentifier(
-        duri, scheme, tuple(diagnosis.diagnostics), fragment if hash_sign else None
+        duri, kind, tuple(diagnosis.diagnostics), fragment if hash_sign else None
     )
 
 
@@ -119,9 +142,11 @@ def _read_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
     return read_uri(text, diagnosis, offset)
 
 
-def _read_timestamp(text: str, scheme: str, diagnosis: Diagnosis, offset: int) -> Moment | None:
+def _read_timestamp(
+    text: str, kind: IdentifierKind, diagnosis: Diagnosis, offset: int
+) -> Moment | None:
     if not text:
-        if scheme == "duri":
+        if kind is DURI:
             why = "an empty time means now: an extension"
             diagnosis.repair("ext-empty-timestamp", why, offset)
         return None

@@ -1,57 +1,68 @@
-"""What every identifier says, whatever it is written in: which URL, when, in which archive.
+"""The model of identifiers: what an identifier states, and what a kind of identifier is.
 
-`ParsedIdentifier` is what a text turned out to be: the identifier, the notation it was written in, and
-what the reader has to say.
+An `Identifier` states a URL, a time and an archive. An `IdentifierKind` is one notation, such
+as ``urn:pwid``, and describes itself. `ParsedIdentifier` is the result of reading a text.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from archives.diagnostics import Diagnosis, Diagnostic
 from archives.moment import Moment
+from archives.registry import Registry
 from archives.uri import negotiable
 
 
 class Identifier(Protocol):
-    """A reference to the archived web. Immutable; kinds differ in what they can say."""
+    """A reference to an archived page. Immutable; kinds differ in what they can state."""
 
     @property
     def archive(self) -> str | None:
-        """The archive-id it names; None where any archive may answer."""
+        """The archive-id; None if any archive may answer."""
         ...
 
     @property
     def time(self) -> Moment | None:
-        """When; None where it does not say."""
+        """The time of capture; None if none is stated."""
         ...
 
     @property
     def granularity(self) -> str:
-        """That of the time: ``latest`` where none is said, ``any`` where every time will do."""
+        """Granularity of the time; ``latest`` if none is stated, ``any`` for every time."""
         ...
 
     @property
     def precision(self) -> str | None:
-        """How much is meant (the precision-spec of a PWID): part, page, site ..."""
+        """The precision-spec of a PWID (part, page, site ...): how much is meant."""
         ...
 
     @property
     def item(self) -> str | None:
-        """What was archived: a URL, or an id where the archive assigned one."""
+        """What was archived: a URL, or the id that the archive assigned."""
         ...
 
     @property
     def canonical(self) -> str | None:
-        """The one right spelling; None where no notation can say it."""
+        """The canonical spelling; None if no notation can express the identifier."""
         ...
 
     @property
     def negotiable(self) -> bool:
-        """Whether archives can be asked for it with Memento."""
+        """Whether archives can be queried for it with Memento."""
+        ...
+
+    @property
+    def document(self) -> str | None:
+        """Identifier of the document that describes the named thing; None for documents.
+
+        Documents can be archived, things cannot: clients are redirected with 303 (D-8).
+        """
         ...
 
 
 class CanonicalEquality:
-    """What the kinds have in common: they are equal when their canonical forms are."""
+    """Base of all identifiers: equal if their canonical forms are equal."""
 
     __slots__ = ()
 
@@ -76,29 +87,70 @@ class CanonicalEquality:
     def negotiable(self: Identifier) -> bool:
         return self.item is not None and negotiable(self.item)
 
+    @property
+    def document(self: Identifier) -> str | None:
+        return None
+
 
 class ParsedIdentifier(NamedTuple):
-    """An identifier as it was found in a text."""
+    """The result of reading a text as an identifier."""
 
     identifier: Identifier
-    scheme: str
-    """The notation: ``urn:pwid``, ``pwid``, ``pwid-http``, ``duri``, ``tdb``, ``pdi``, ..."""
+    kind: "IdentifierKind"
+    """The notation in which the text is written."""
     diagnostics: tuple[Diagnostic, ...] = ()
     fragment: str | None = None
-    """What stood behind ``#``: it stays with the client and is no part of the name."""
+    """The text after ``#``; it stays with the client and is not part of the identifier."""
     entry: str | None = None
-    """The id of the archive in the registry, where the archive named is known there."""
+    """Registry id of the named archive; None if no archive is named or it is not registered."""
+
+    @property
+    def scheme(self) -> str:
+        """The name of the kind."""
+        return self.kind.name
 
     @property
     def conforming(self) -> bool:
-        """Whether the text was right as it stood."""
+        """Whether the text was read without any repair."""
         return not any(diagnostic.repair for diagnostic in self.diagnostics)
 
 
-class Reader(Protocol):
-    """Reads one notation. None: the text is not in it. Raises Malformed: it is, but wrong."""
+Reader = Callable[[str, Diagnosis, Registry | None], ParsedIdentifier | None]
+"""Reads a text as one kind; None if it is of another kind. Raises Malformed if it is faulty.
 
-    def __call__(self, text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None: ...
+Only links into archives need the registry.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdentifierKind:
+    """One notation: its name, its reader, and what can be negotiated with it."""
+
+    name: str
+    """For programs: the ``scheme`` in reports, such as ``urn:pwid`` or ``replay``."""
+    label: str
+    """For people."""
+    read: Reader
+    read_common: Callable[[str], ParsedIdentifier | None] | None = None
+    """Reads the most common spelling with a single expression, for speed."""
+    prefixes: tuple[str, ...] = ()
+    """How every text of this kind begins, in lower case; empty if there is no such prefix."""
+    has_spaces: bool = False
+    """Whether texts of this kind contain spaces, which are not allowed in any other kind."""
+    is_reference: bool = True
+    """Whether it refers to something archived. A time without a URL does not."""
+    is_archive_link: bool = False
+    """Whether it is the address of a copy in an archive."""
+    states_time: bool = True
+    """Whether it can state a time."""
+    names_archive: bool = True
+    """Whether `Identifier.archive`, if there is one, is an archive."""
+    is_dated_by_minting: bool = False
+    """Whether the time is only the day on which the identifier was minted."""
+    encodes_item: bool = False
+    """Whether ``[ ] ? # %`` in the item are percent-encoded once more (P-20, P-21)."""
+    resolver: str | None = None
+    """The only resolver that can look up an identifier without a URL; None if there is none."""
 
 
 UNRESERVED: Final = "A-Za-z0-9._~-"

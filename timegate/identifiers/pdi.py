@@ -17,8 +17,9 @@ from urllib.parse import unquote_to_bytes
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
 from archives.regex_compat import compiled
+from archives.registry import Registry
 from archives.uri import canonical_uri, check_characters, lone_percent, negotiable, read_uri
-from timegate.identifiers.model import CanonicalEquality, ParsedIdentifier
+from timegate.identifiers.model import CanonicalEquality, IdentifierKind, ParsedIdentifier
 
 _PREFIX: Final = compiled(r"(?:urn:)?pdi:", re.IGNORECASE)
 _SUFFIX: Final = compiled(r"[#@]")
@@ -103,12 +104,25 @@ class Pdi(CanonicalEquality):
         return self.canonical
 
 
-def read_pdi(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
+def read_pdi(
+    text: str, diagnosis: Diagnosis, _registry: Registry | None = None
+) -> ParsedIdentifier | None:
     """Read ``pdi://...`` and ``urn:pdi://...``."""
     if not _PREFIX.match(text):
         return None
     pdi = _read_name(text, 0, diagnosis, citing=True)
-    return ParsedIdentifier(pdi, "pdi", tuple(diagnosis.diagnostics))
+    return ParsedIdentifier(pdi, PDI, tuple(diagnosis.diagnostics))
+
+
+PDI: Final = IdentifierKind(
+    "pdi",
+    "persistent document identifier",
+    read_pdi,
+    prefixes=("pdi:", "urn:pdi:"),
+    names_archive=False,
+    is_dated_by_minting=True,
+    resolver="the resolver of its series",
+)
 
 
 def _read_name(text: str, start: int, diagnosis: Diagnosis, *, citing: bool) -> Pdi:

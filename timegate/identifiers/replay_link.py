@@ -13,7 +13,7 @@ from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import ReplayLink, read_link
 from archives.uri import read_uri
-from timegate.identifiers.model import CanonicalEquality, ParsedIdentifier
+from timegate.identifiers.model import CanonicalEquality, IdentifierKind, ParsedIdentifier
 from timegate.identifiers.pwid.parts import Pwid
 
 _RAW: Final = ("id_", "raw", "part")
@@ -45,8 +45,12 @@ class ReplayUrl(CanonicalEquality):
         return Pwid(self.archive, self.time, self.precision, self.item).canonical
 
 
-def read_replay(text: str, registry: Registry, diagnosis: Diagnosis) -> ParsedIdentifier | None:
-    """Read a link into an archive of *registry*; None where it is a page like any other."""
+def read_replay(
+    text: str, diagnosis: Diagnosis, registry: Registry | None
+) -> ParsedIdentifier | None:
+    """Read a link into an archive of *registry*; None if it is the URL of any other page."""
+    if registry is None:
+        return None
     # Repairs count only if this turns out to be a link into an archive.
     aside = Diagnosis(strict=diagnosis.strict)
     link = read_link(text, registry, aside)
@@ -65,11 +69,16 @@ def read_replay(text: str, registry: Registry, diagnosis: Diagnosis) -> ParsedId
     )
     return ParsedIdentifier(
         replay,
-        "replay",
+        REPLAY_LINK,
         tuple(aside.diagnostics),
         fragment if hash_sign else None,
         link.archive,
     )
+
+
+REPLAY_LINK: Final = IdentifierKind(
+    "replay", "link into an archive", read_replay, is_archive_link=True
+)
 
 
 def _read_item(item: str, text: str, diagnosis: Diagnosis) -> str:

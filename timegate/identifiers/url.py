@@ -1,4 +1,4 @@
-"""A plain URL: any archive, any time."""
+"""Identifiers with only one half: a URL without a time, and a time without a URL."""
 
 import re
 from dataclasses import dataclass
@@ -7,8 +7,9 @@ from typing import ClassVar, Final
 from archives.diagnostics import Diagnosis, Malformed
 from archives.formats.httpdate import WEEKDAYS, read_http_date
 from archives.moment import Moment
+from archives.registry import Registry
 from archives.uri import begins_with_host, canonical_uri, host_of, read_uri, scheme_of
-from timegate.identifiers.model import CanonicalEquality, ParsedIdentifier
+from timegate.identifiers.model import CanonicalEquality, IdentifierKind, ParsedIdentifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,13 +26,18 @@ class Url(CanonicalEquality):
         return canonical_uri(self.item)
 
 
-def read_url(text: str, diagnosis: Diagnosis) -> ParsedIdentifier:
-    """Read what is left when no other notation fits: a URL, or nothing we can use."""
+def read_url(
+    text: str, diagnosis: Diagnosis, _registry: Registry | None = None
+) -> ParsedIdentifier:
+    """Read an http or https URL. Raises Malformed for every other text."""
     name, hash_sign, fragment = text.partition("#")
     url = Url(_read_http(name, diagnosis))
     return ParsedIdentifier(
-        url, "uri", tuple(diagnosis.diagnostics), fragment if hash_sign else None
+        url, URL, tuple(diagnosis.diagnostics), fragment if hash_sign else None
     )
+
+
+URL: Final = IdentifierKind("uri", "plain URL", read_url, states_time=False)
 
 
 def _read_http(text: str, diagnosis: Diagnosis) -> str:
@@ -74,9 +80,20 @@ class AcceptDatetime(CanonicalEquality):
         return self.written
 
 
-def read_accept_datetime(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
+def read_accept_datetime(
+    text: str, diagnosis: Diagnosis, _registry: Registry | None = None
+) -> ParsedIdentifier | None:
     """Read ``Thu, 31 May 2007 20:35:00 GMT``; complain about what was meant as such."""
     if " " not in text or not _DATE_LIKE.match(text.lstrip(" \t")):
         return None
     date = AcceptDatetime(read_http_date(text, diagnosis), text.strip(" \t"))
-    return ParsedIdentifier(date, "http-date", tuple(diagnosis.diagnostics))
+    return ParsedIdentifier(date, ACCEPT_DATETIME, tuple(diagnosis.diagnostics))
+
+
+ACCEPT_DATETIME: Final = IdentifierKind(
+    "http-date",
+    "value of Accept-Datetime",
+    read_accept_datetime,
+    has_spaces=True,
+    is_reference=False,
+)

@@ -131,16 +131,15 @@ def read_form(form: FormFields, registry: Registry) -> FormQuery:
     """Return what *form* asks for. Raises Refusal."""
     reading, meant = _read(form.q, registry)
     remarks = [] if meant is None else [f"Taken out of the text: {meant.identifier}"]
-    if reading.scheme == "tdb":
+    document = reading.identifier.document
+    if document is not None:
         # It names the thing; what archives hold is the document about it (D-8).
         remarks.append("This names a thing. Shown is the document that describes it.")
-        reading = parse(
-            "duri" + str(reading.identifier.canonical).removeprefix("tdb"), registry
-        )
+        reading = parse(document, registry)
     at = _date(form.at) or (meant and meant.at)
     try:
         query = query_for(reading, registry)
-        if at is not None and reading.scheme == "uri":
+        if at is not None and not reading.kind.states_time:
             query = query_for_url(query.original, at, reading.diagnostics)
         elif at is not None:
             remarks.append("The reference says itself when; the date beside it was not used.")

@@ -13,8 +13,11 @@ from archives.registry import Registry
 from archives.uri import host_of, negotiable, without_user
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.resolution.model import Query, Syntax
-from timegate.verdict import STRIPPED_FRAGMENT, STRIPPED_USER
 
+STRIPPED_FRAGMENT: Final = "item-fragment"
+"""Diagnostic: the item had a fragment, which is not sent to archives (N-8)."""
+STRIPPED_USER: Final = "item-user"
+"""Diagnostic: the item had a user name, which is not sent to archives (R-23)."""
 # These links were made by aggregators, which asked every archive they knew.
 _AGGREGATORS: Final = frozenset({"timetravel", "memgator-odu"})
 _TAKEN_LITERALLY: Final = frozenset({"raw-percent", "raw-reserved"})
@@ -55,7 +58,7 @@ def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
         precision=identifier.precision,
         identifier=identifier.canonical,
         literal=_literal(reading, item),
-        minted=reading.scheme == "pdi",
+        minted=reading.kind.is_dated_by_minting,
         syntax=_syntax(reading.diagnostics),
         diagnostics=tuple(notes),
     )
@@ -83,10 +86,9 @@ def _tokens(diagnostics: Sequence[Diagnostic]) -> list[str]:
 
 def _refusal(reading: ParsedIdentifier) -> NotNegotiable:
     item = reading.identifier.item
-    if reading.scheme == "pdi":
-        why = (
-            "only the resolver of its series knows what this PDI names, and none is configured"
-        )
+    resolver = reading.kind.resolver
+    if resolver is not None:
+        why = f"only {resolver} can look it up, and no such resolver is configured"
         return NotNegotiable("unknown-archive", why)
     if item is None:
         return NotNegotiable("not-negotiable", "it does not say of which URL it is a copy")
@@ -106,7 +108,7 @@ def _archive(reading: ParsedIdentifier, registry: Registry) -> tuple[str | None,
     The series of a PDI is no archive, and a link to an aggregator names none.
     """
     written = reading.identifier.archive
-    if reading.scheme == "pdi" or reading.entry in _AGGREGATORS:
+    if not reading.kind.names_archive or reading.entry in _AGGREGATORS:
         return None, None
     if reading.entry is not None:
         return reading.entry, written or reading.entry
@@ -120,7 +122,7 @@ def _literal(reading: ParsedIdentifier, item: str) -> str | None:
     Which case their hex digits had is not kept; RFC 3986 2.1 wants capitals.
     """
     tokens = {diagnostic.token for diagnostic in reading.diagnostics}
-    if reading.scheme != "urn:pwid" or tokens & (_TAKEN_LITERALLY | _REWRITTEN):
+    if not reading.kind.encodes_item or tokens & (_TAKEN_LITERALLY | _REWRITTEN):
         return None
     item = without_user(item)
     literal = item.translate(_TRIPLETS)

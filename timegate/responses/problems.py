@@ -7,6 +7,7 @@ from typing import Final
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError, Refused, Resting, Unreachable
 from archives.model import ArchiveEntry
+from timegate.identifiers import KINDS
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.resolution.model import Attempt, Preferences, Resolution
 from timegate.resolution.query import NotNegotiable
@@ -28,16 +29,15 @@ def status_of_reading(reading: ParsedIdentifier) -> int | None:
     A ``tdb`` names a thing, not a document: 303 to the document (D-8). Whether an opaque PDI
     can be answered depends on the resolvers that are configured, not on its text.
     """
-    if reading.scheme == "tdb":
+    if reading.identifier.document is not None:
         return 303
-    if reading.scheme in ("http-date", "pdi") or reading.identifier.negotiable:
+    kind = reading.kind
+    if not kind.is_reference or kind.resolver or reading.identifier.negotiable:
         return None
     return 422
 
 
-_FOR_RESOLVE: Final = (
-    *("urn:pwid:", "pwid:", "duri:", "tdb:", "urn:duri:", "urn:tdb:", "pdi:", "urn:pdi:"),
-)
+_FOR_RESOLVE: Final = tuple(prefix for kind in KINDS for prefix in kind.prefixes)
 """How the identifiers begin that a TimeGate cannot take: their time stands in them (M-41)."""
 _TYPE: Final = "https://timegate.example/problems/"
 _TITLES: Final = {

@@ -22,12 +22,10 @@ from timegate.verdict.coverage import (
 from timegate.verdict.header import around_time, header, written
 from timegate.verdict.model import Member, Verdict, matched, plain
 from timegate.verdict.time import asked_time, granularity
-from timegate.verdict.uri import STRIPPED_FRAGMENT, STRIPPED_USER, uri_member
+from timegate.verdict.uri import uri_member
 from timegate.verdict.words import in_words
 
 __all__ = [
-    "STRIPPED_FRAGMENT",
-    "STRIPPED_USER",
     "Member",
     "Verdict",
     "around_time",

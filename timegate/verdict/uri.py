@@ -14,12 +14,9 @@ from urllib.parse import unquote
 from archives.model import Memento
 from archives.surt import surt
 from timegate.resolution.model import Attempt, Query
+from timegate.resolution.query import STRIPPED_FRAGMENT, STRIPPED_USER
 from timegate.verdict.model import Member
 
-STRIPPED_FRAGMENT: Final = "item-fragment"
-"""The diagnostic of a query whose item had a fragment, which no archive is asked for (N-8)."""
-STRIPPED_USER: Final = "item-user"
-"""The diagnostic of a query whose item named a user, of whom no archive is told (R23)."""
 _STRIPPED: Final = {STRIPPED_FRAGMENT: "fragment", STRIPPED_USER: "userinfo"}
 _MILDEST_FIRST: Final = (
     *("fragment", "scheme", "www", "slash", "percent", "case", "query-order"),

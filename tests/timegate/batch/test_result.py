@@ -31,7 +31,7 @@ DOUBTFUL = Attempt(
 
 
 @pytest.mark.parametrize(
-    ("attempt", "policy", "code"),
+    ("attempt", "preferences", "code"),
     [
         (found(memento(THEN)), Preferences(precision="exact"), 0),
         (ELSEWHERE, Preferences(), 0),

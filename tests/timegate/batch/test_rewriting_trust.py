@@ -15,7 +15,7 @@ OWN = found(memento("20160122112029", "own", uri="http://archive.example/1"))
 
 
 @pytest.mark.parametrize(
-    ("policy", "best"),
+    ("preferences", "best"),
     [
         (Preferences(), LED_ASTRAY),
         (Preferences(exclude=frozenset({"archive-today"})), THERE),

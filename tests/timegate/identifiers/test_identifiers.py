@@ -8,7 +8,7 @@ import pytest
 
 from archives.diagnostics import Malformed
 from archives.registry import load_known
-from timegate.identifiers import parse, parse_wrapped
+from timegate.identifiers import KINDS, parse, parse_wrapped
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.responses.problems import status_of_reading, status_of_refusal
 
@@ -94,3 +94,25 @@ def test_a_canonical_form_is_a_fixed_point(vector: dict[str, Any]) -> None:
     assert again.canonical == identifier.canonical
     assert again == identifier
     assert hash(again) == hash(identifier)
+
+
+def test_every_scheme_of_the_vectors_is_the_name_of_one_kind() -> None:
+    names = [kind.name for kind in KINDS]
+
+    assert len(names) == len(set(names))
+    assert {vector["expect"]["scheme"] for vector in ACCEPTED} <= set(names)
+
+
+@pytest.mark.parametrize("vector", ACCEPTED, ids=by_id)
+def test_an_identifier_begins_with_a_prefix_of_its_kind(vector: dict[str, Any]) -> None:
+    reading = read(vector)
+
+    if reading.kind.prefixes and "base64" not in {d.token for d in reading.diagnostics}:
+        assert "".join(vector["input"].split()).lower().startswith(reading.kind.prefixes)
+
+
+def test_a_tdb_leads_to_its_duri_and_a_duri_to_nothing_else() -> None:
+    thing = parse("tdb:2012-01:http://Example.org/a").identifier
+
+    assert thing.document == "duri:2012-01:http://example.org/a"
+    assert parse(thing.document).identifier.document is None

@@ -1,6 +1,6 @@
 """Readers of the PWID in its three notations: URN, ``pwid:`` URI, and HTTP interface."""
 
-from timegate.identifiers.pwid.uri import read_pwid_http, read_pwid_uri
-from timegate.identifiers.pwid.urn import read_common_urn, read_pwid_urn
+from timegate.identifiers.pwid.uri import PWID_HTTP, PWID_URI
+from timegate.identifiers.pwid.urn import PWID_URN
 
-__all__ = ["read_common_urn", "read_pwid_http", "read_pwid_uri", "read_pwid_urn"]
+__all__ = ["PWID_HTTP", "PWID_URI", "PWID_URN"]

@@ -1,6 +1,7 @@
-"""The PWID as a URI of the scheme ``pwid`` (draft-pwid-uri-specification-02).
+"""The PWID in its two older notations, both of draft-pwid-uri-specification-02.
 
     pwid: archive-id : YYYY-MM-DD ("_" / "T") hh ["."] mm ["."] ss "Z" : coverage : item
+    https://archive-id/pwid?time=...&coverage=...&item=...
 
 The item is a plain URI in which nothing was encoded, so nothing is decoded (U-3).
 """
@@ -10,8 +11,9 @@ from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed, first_fault
 from archives.moment import Moment
+from archives.registry import Registry
 from archives.replay_links.target import decoded, is_encoded
-from timegate.identifiers.model import UNRESERVED, ParsedIdentifier
+from timegate.identifiers.model import UNRESERVED, IdentifierKind, ParsedIdentifier
 from timegate.identifiers.pwid.parts import (
     PRECISIONS,
     Pwid,
@@ -40,7 +42,9 @@ _SHAPE: Final = (
 )
 
 
-def read_pwid_uri(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
+def read_pwid_uri(
+    text: str, diagnosis: Diagnosis, _registry: Registry | None = None
+) -> ParsedIdentifier | None:
     """Read ``pwid:...``."""
     if text[:5].lower() != _PREFIX:
         return None
@@ -53,8 +57,13 @@ def read_pwid_uri(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
         read_plain_item(name[precision_end + 1 :], diagnosis, precision_end + 1),
     )
     return ParsedIdentifier(
-        pwid, "pwid", tuple(diagnosis.diagnostics), fragment if hash_sign else None
+        pwid, PWID_URI, tuple(diagnosis.diagnostics), fragment if hash_sign else None
     )
+
+
+PWID_URI: Final = IdentifierKind(
+    "pwid", "PWID, as a pwid: URI", read_pwid_uri, prefixes=("pwid:",)
+)
 
 
 def _read_archive(text: str, diagnosis: Diagnosis) -> str:
@@ -112,7 +121,9 @@ _HTTP_URN_TIME: Final = re.compile(
 )
 
 
-def read_pwid_http(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
+def read_pwid_http(
+    text: str, diagnosis: Diagnosis, _registry: Registry | None = None
+) -> ParsedIdentifier | None:
     """Read ``https://archive.org/pwid?time=...&coverage=...&item=...``."""
     form = _FORM.match(text)
     if form and is_encoded(text[form.end() :]):
@@ -120,6 +131,7 @@ def read_pwid_http(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
         text = decoded(text)
         form = _FORM.match(text)
     if form is None:
+        _refuse_misspelled(text)
         return None
     name, hash_sign, fragment = text.partition("#")
     stated = _HTTP_URN_TIME.fullmatch(name, form.start(2), form.end(2))
@@ -134,5 +146,15 @@ def read_pwid_http(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
         read_plain_item(name[form.end() :], diagnosis, form.end()),
     )
     return ParsedIdentifier(
-        pwid, "pwid-http", tuple(diagnosis.diagnostics), fragment if hash_sign else None
+        pwid, PWID_HTTP, tuple(diagnosis.diagnostics), fragment if hash_sign else None
     )
+
+
+PWID_HTTP: Final = IdentifierKind("pwid-http", "PWID, as an HTTP address", read_pwid_http)
+
+
+def _refuse_misspelled(text: str) -> None:
+    """Raise Malformed for what was meant as a PWID: no other kind could read it either."""
+    head = text[:16].lower()
+    if head.startswith(("urn", "pwid", "wpid")) and ("pwid" in head or "wpid" in head):
+        raise Malformed("not-pwid", "a PWID begins with urn:pwid: or pwid:", 0)

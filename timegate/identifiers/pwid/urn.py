@@ -15,8 +15,9 @@ from typing import Final
 from archives.diagnostics import Diagnosis, Malformed, first_fault
 from archives.moment import Moment
 from archives.regex_compat import compiled
+from archives.registry import Registry
 from archives.uri import check_text, lone_percent
-from timegate.identifiers.model import ParsedIdentifier
+from timegate.identifiers.model import IdentifierKind, ParsedIdentifier
 from timegate.identifiers.pwid.parts import (
     PRECISIONS,
     Pwid,
@@ -67,10 +68,12 @@ def read_common_urn(text: str) -> ParsedIdentifier | None:
         # In this order: %253F is a written %3F, no question mark.
         item = item.replace("%3F", "?").replace("%25", "%")
     moment = Moment.stated("".join(time), text, common.start(2))
-    return ParsedIdentifier(Pwid(archive, moment, precision, item), "urn:pwid")
+    return ParsedIdentifier(Pwid(archive, moment, precision, item), PWID_URN)
 
 
-def read_pwid_urn(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
+def read_pwid_urn(
+    text: str, diagnosis: Diagnosis, _registry: Registry | None = None
+) -> ParsedIdentifier | None:
     """Read ``urn:pwid:...``."""
     if text[:9].lower() != _PREFIX:
         return _read_base64(text, diagnosis)
@@ -82,7 +85,17 @@ def read_pwid_urn(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
         _read_precision(name[time_end + 1 : precision_end], diagnosis, time_end + 1),
         _read_item(name[precision_end + 1 :], diagnosis, precision_end + 1),
     )
-    return ParsedIdentifier(pwid, "urn:pwid", tuple(diagnosis.diagnostics), fragment)
+    return ParsedIdentifier(pwid, PWID_URN, tuple(diagnosis.diagnostics), fragment)
+
+
+PWID_URN: Final = IdentifierKind(
+    "urn:pwid",
+    "PWID, as a URN",
+    read_pwid_urn,
+    read_common_urn,
+    prefixes=("urn:pwid:",),
+    encodes_item=True,
+)
 
 
 def _read_base64(text: str, diagnosis: Diagnosis) -> ParsedIdentifier | None:
