@@ -11,7 +11,7 @@ from tests.architecture.tree import static_figures
 
 
 def show(figures: Sequence[Figure], *, details: bool) -> bool:
-    """Print *figures*, with *details* what was counted; return whether all keep their limits."""
+    """Print *figures*, with *details* what was counted; return whether all limits are kept."""
     for figure in figures:
         click.echo(figure.line)
         # What breaks a limit of zero is always named.
