@@ -16,9 +16,8 @@ from archives.evidence import WEB, Statement, address_of, filed_as_one, same_pag
 from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Selection
 from archives.moment import Moment
 from archives.nearest import nearest, second_of
-from archives.source import Fetcher, Reply, Request
+from archives.source import Fetcher, Request
 from archives.uri import USUAL_PORTS, plain_host, plain_origin
-from archives.usual_redirect import read_usual
 
 MOST_HOPS: Final = 5
 CLEAR_NO: Final = (404, 410)
@@ -86,8 +85,6 @@ class Negotiator:
         seen = {url}
         for hop in range(MOST_HOPS + 1):
             statement = await self._ask(fetch, url, question, sent_on=hop > 0)
-            if isinstance(statement, Closest):
-                return statement
             following = self._next_hop(statement, question)
             if following is None:
                 return self._conclude(statement, question)
@@ -101,7 +98,7 @@ class Negotiator:
 
     async def _ask(
         self, fetch: Fetcher, url: str, question: Question, *, sent_on: bool
-    ) -> Statement | Closest:
+    ) -> Statement:
         """Ask with HEAD, and with GET where the answer to HEAD cannot be what GET would say.
 
         Whoever does not know HEAD says 405, or anything at all. A 404 to HEAD is believed,
@@ -118,36 +115,20 @@ class Negotiator:
             if not self._may_mistake_head:
                 raise
         else:
-            if isinstance(told, Closest) or not self._is_suspect(told, sent_on=sent_on):
+            if not self._is_suspect(told, sent_on=sent_on):
                 return told
             self._takes_head = told.status not in _NO_HEAD
         self._may_mistake_head = False
         again = await self._said(fetch, "GET", url, question)
-        answers = isinstance(again, Closest) or _is_answer(again)
-        self._takes_head = self._takes_head and not answers
+        self._takes_head = self._takes_head and not _is_answer(again)
         return again
 
     async def _said(
         self, fetch: Fetcher, method: _Method, url: str, question: Question
-    ) -> Statement | Closest:
+    ) -> Statement:
         request = Request(method, url, "memento", question.headers)
         async with fetch(request) as reply:
-            usual = self._usual(reply, question)
-            return usual or Statement.of(reply).only_at(self._is_ours)
-
-    def _usual(self, reply: Reply, question: Question) -> Closest | None:
-        """Return the answer if the reply is the redirect that most TimeGates send."""
-        headers = reply.headers
-        location = headers.get("location", "")
-        if reply.status not in REDIRECTS or "memento-datetime" in headers:
-            return None
-        if not location.startswith(self._at_home) or downgrades(reply.url, location):
-            return None
-        now = latest_stamp(self._clock)
-        told = read_usual(headers, question.original, question.at, self._entry.id, now)
-        if told is None or not all(self._is_ours(near.uri) for near in told[1].values()):
-            return None
-        return Closest(told[0], question.via, (), told[1])
+            return Statement.of(reply).only_at(self._is_ours)
 
     def _is_suspect(self, told: Statement, *, sent_on: bool) -> bool:
         if _is_answer(told):
