@@ -40,7 +40,7 @@ class WarcArchive:
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         """Look up the capture nearest to *at*."""
-        rows = await self._collection.placed(original, at)
+        rows = await self._collection.nearest_with_neighbours(original, at)
         if not rows:
             return None
         keep = len(original) <= _LONGEST
@@ -48,7 +48,7 @@ class WarcArchive:
 
     async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
         """List what the index has of *original*, its variants included."""
-        async with aclosing(self._collection.listed(original)) as batches:
+        async with aclosing(self._collection.captures_of(original)) as batches:
             async for rows in batches:
                 yield [self._memento(row) for row in rows]
 

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final, NamedTuple, Protocol
 from archives.regex_compat import compiled
 from archives.surt import surt
 from archives.warc.files import Damage, Damaged
-from archives.warc.http import AT_ONCE, Block, HttpHead, payload_of, read_http
+from archives.warc.http import READ_SIZE, Block, HttpHead, payload_of, read_http
 from archives.warc.records import Record, open_record, records_in
 
 _CAPTURES: Final = frozenset({"response", "revisit", "resource", "metadata"})
@@ -110,7 +110,7 @@ def _digest(record: Record) -> str | None:
     if record.kind == "revisit":
         return None
     made = hashlib.sha1(usedforsecurity=False)
-    while octets := record.block.read(AT_ONCE):
+    while octets := record.block.read(READ_SIZE):
         made.update(octets)
     return b32encode(made.digest()).decode()
 
@@ -135,7 +135,7 @@ class Digest(NamedTuple):
     octets: bytes
 
 
-class Sum:
+class DigestCheck:
     """Adds up octets, and tells whether they have the digest that was stated."""
 
     __slots__ = ("_hasher", "_stated")
@@ -203,11 +203,11 @@ class RecordLocation(Protocol):
     def length(self) -> int: ...
 
 
-Opening = Callable[[RecordLocation], BinaryIO]
+FileOpener = Callable[[RecordLocation], BinaryIO]
 """Opens the file of a capture. Raises OSError."""
 
 
-def from_disk(place: RecordLocation) -> BinaryIO:
+def open_local(place: RecordLocation) -> BinaryIO:
     """Open a file by its name on our disk, never as anything that could be an address (R32)."""
     return open(place.file, "rb")  # noqa: PTH123 -- Path takes longer
 
@@ -220,7 +220,10 @@ class RecordReader:
     """
 
     def __init__(
-        self, place: RecordLocation, octets: bytes | None = None, opening: Opening = from_disk
+        self,
+        place: RecordLocation,
+        octets: bytes | None = None,
+        opening: FileOpener = open_local,
     ) -> None:
         """Read *octets*, the record as it is stored, or else from the file."""
         self._file: BinaryIO = opening(place) if octets is None else BytesIO(octets)
@@ -254,7 +257,9 @@ class RecordReader:
         """Octets of the payload, with their transfer coding."""
         self._payload = payload_of(block, self.own_head)
         self._block = block
-        self._decoded = None if stated is None or self._payload is block else Sum(stated)
+        self._decoded = (
+            None if stated is None or self._payload is block else DigestCheck(stated)
+        )
         self.size = block.left if self._payload is block else None
         """Octets that `read` will give; None where only reading can tell."""
 
@@ -309,11 +314,11 @@ class _Summing:
     def __init__(self, block: Block) -> None:
         self.offset = self.position = block.offset
         self._block = block
-        self._sum: Sum | None = None
+        self._sum: DigestCheck | None = None
 
     def begin(self, stated: Digest | None) -> None:
         """Add up from here on."""
-        self._sum = None if stated is None else Sum(stated)
+        self._sum = None if stated is None else DigestCheck(stated)
 
     def block(self) -> Block:
         """Return the block again, to be read through here."""

@@ -95,12 +95,12 @@ class FileSection:
         self._window = self._file.read(max(min(WINDOW, self.end - at), 0))
         self._base = at
 
-    def glimpse(self, at: int, most: int) -> bytes:
+    def peek(self, at: int, most: int) -> bytes:
         """Return what stands far from where is being read."""
         self._file.seek(at)
         return self._file.read(max(min(most, self.end - at), 0))
 
-    def behind_newlines(self, at: int) -> int:
+    def skip_newlines(self, at: int) -> int:
         """Return where the first octet from *at* on stands that ends no line."""
         while piece := self.piece(at):
             if other := _NOT_NEWLINE.search(piece):
@@ -137,7 +137,7 @@ _GZIP: Final = 31
 
 # Text shrinks tenfold, long lists fiftyfold; deflate cannot do better than 1032 times, and
 # only for what is always the same. One megabyte may shrink as it likes: empty pictures do.
-MOST_RATIO: Final = 200
+MAX_RATIO: Final = 200
 _FREE: Final = 1024 * 1024
 _AT_ONCE: Final = 64 * 1024
 _FREE_IN_FILE: Final = 64 * 1024 * 1024
@@ -196,10 +196,10 @@ class GzipMember:
         stored = self._stored
         self._inflated += octets
         stored.inflated += octets
-        if self._inflated > _FREE + MOST_RATIO * (self.position - self.offset) or (
-            stored.inflated > _FREE_IN_FILE + MOST_RATIO * (self.position - stored.start)
+        if self._inflated > _FREE + MAX_RATIO * (self.position - self.offset) or (
+            stored.inflated > _FREE_IN_FILE + MAX_RATIO * (self.position - stored.start)
         ):
-            why = f"a gzip member that grows more than {MOST_RATIO} times when inflated"
+            why = f"a gzip member that grows more than {MAX_RATIO} times when inflated"
             raise Damaged(self.offset, why, self.position)
 
 
@@ -240,9 +240,9 @@ class _Unusable(Exception):
     """Why the ZIP file, or something in it, cannot be used."""
 
 
-def parts_of(file: BinaryIO) -> list[WaczMember | Damage]:
+def wacz_members(file: BinaryIO) -> list[WaczMember | Damage]:
     """Return the WARCs in an open WACZ in the order in which they lie there."""
-    return list(_bounded(parts_in(file)))
+    return list(_bounded(iter_wacz_members(file)))
 
 
 def _bounded(found: Iterator[WaczMember | Damage]) -> Iterator[WaczMember | Damage]:
@@ -254,7 +254,7 @@ def _bounded(found: Iterator[WaczMember | Damage]) -> Iterator[WaczMember | Dama
             return
 
 
-def parts_in(file: BinaryIO) -> Iterator[WaczMember | Damage]:
+def iter_wacz_members(file: BinaryIO) -> Iterator[WaczMember | Damage]:
     """Yield the WARCs in an open WACZ, and what in it cannot be used."""
     size = file.seek(0, 2)
     try:

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple, Protocol
 from archives.regex_compat import compiled
 from archives.warc.files import ByteSource, Damaged
 
-MOST_OCTETS: Final = 64 * 1024
-MOST_LINES: Final = 256
+READ_SIZE: Final = 64 * 1024
+MAX_HEAD_SIZE: Final = 64 * 1024
+MAX_HEAD_LINES: Final = 256
 
 # Lines that end in LF alone are met in real files, and blank ones that hold a space.
 _BLANK_LINE: Final = compiled(rb"\n[ \t\r]*+\n")
@@ -29,13 +30,13 @@ class Oversized(Exception):
 def head_end(octets: bytes, start: int = 0, stop: int | None = None) -> int | None:
     """Return where the head between *start* and *stop* ends, None where it goes on."""
     stop = len(octets) if stop is None else stop
-    if found := _BLANK_LINE.search(octets, start, min(stop, start + MOST_OCTETS)):
+    if found := _BLANK_LINE.search(octets, start, min(stop, start + MAX_HEAD_SIZE)):
         end = found.end()
-        if octets.count(b"\n", start, end) > MOST_LINES + 2:
-            raise Oversized(f"a head of more than {MOST_LINES} lines")
+        if octets.count(b"\n", start, end) > MAX_HEAD_LINES + 2:
+            raise Oversized(f"a head of more than {MAX_HEAD_LINES} lines")
         return end
-    if stop - start >= MOST_OCTETS:
-        raise Oversized(f"a head of more than {MOST_OCTETS} octets")
+    if stop - start >= MAX_HEAD_SIZE:
+        raise Oversized(f"a head of more than {MAX_HEAD_SIZE} octets")
     return None
 
 
@@ -120,86 +121,6 @@ class Payload(Protocol):
         ...
 
 
-class Octets(Payload, Protocol):
-    """What of a `Block` is needed here, for those who put something in between."""
-
-    @property
-    def offset(self) -> int: ...
-    @property
-    def left(self) -> int: ...
-    def read_head(self) -> bytes: ...
-    def upcoming(self, least: int, most: int) -> bytes: ...
-    def finish(self) -> None: ...
-
-
-def read_http(block: Octets) -> HttpHead | None:
-    """Return the head at the start of *block* and leave the payload; None if there is none.
-
-    Some crawlers stored answers without their head; then the whole block is the payload.
-    """
-    if not _ANSWER.match(block.upcoming(32, 32)):
-        return None
-    try:
-        first, headers = fields_of(block.read_head())
-    except Oversized as oversized:
-        raise Damaged(block.offset, f"the archived answer has {oversized}") from None
-    status = _STATUS_LINE.fullmatch(first)
-    return (
-        HttpHead(int(status[1]), status[2], headers) if status else HttpHead(None, "", headers)
-    )
-
-
-def payload_of(block: Octets, head: HttpHead | None) -> Payload:
-    """Return the payload behind *head*, without chunked transfer coding."""
-    coding = head.get("transfer-encoding") if head else None
-    chunked = coding is not None and coding.lower() == "chunked"
-    return Unchunked(block) if chunked else block
-
-
-class Unchunked:
-    """The data of chunks (RFC 9112 7.1), or from where there are none, all that is left.
-
-    Crawlers that undo the coding often keep the field, so what says it is chunked and is not
-    must be taken as it is; warcio and pywb do the same.
-    """
-
-    __slots__ = ("_block", "_chunk")
-
-    def __init__(self, block: Octets) -> None:
-        self._block = block
-        self._chunk = 0
-        self._begin_chunk()
-
-    @property
-    def size(self) -> None:
-        return None
-
-    def read(self, most: int) -> bytes:
-        octets = self._block.read(min(most, self._chunk))
-        self._chunk -= len(octets)
-        if not self._chunk and octets:
-            self._end_chunk()
-        return octets
-
-    def _begin_chunk(self) -> None:
-        line = self._block.upcoming(_LONGEST_SIZE, _LONGEST_SIZE)
-        if size := _CHUNK_SIZE.match(line):
-            self._block.read(size.end())
-            self._chunk = min(int(size[1], 16), self._block.left)
-        else:
-            self._chunk = self._block.left
-        if not self._chunk:
-            self._block.finish()
-
-    def _end_chunk(self) -> None:
-        if self._block.upcoming(2, 2) == b"\r\n":
-            self._block.read(2)
-        self._begin_chunk()
-
-
-AT_ONCE: Final = 64 * 1024
-
-
 class Block:
     """A reader that knows how many octets are left.
 
@@ -275,13 +196,13 @@ class Block:
             self._at += self.left
             self.left = 0
         while self.left:
-            self.read(AT_ONCE)
+            self.read(READ_SIZE)
         if self._open:
             self._close()
 
     def _fetch(self) -> None:
         try:
-            more = self._source.read(AT_ONCE)
+            more = self._source.read(READ_SIZE)
         except Damaged as damage:
             self._damage = damage.again()
             raise
@@ -301,3 +222,68 @@ class Block:
             raise
         self._pending = b""
         self._at = 0
+
+
+def read_http(block: Block) -> HttpHead | None:
+    """Return the head at the start of *block* and leave the payload; None if there is none.
+
+    Some crawlers stored answers without their head; then the whole block is the payload.
+    """
+    if not _ANSWER.match(block.upcoming(32, 32)):
+        return None
+    try:
+        first, headers = fields_of(block.read_head())
+    except Oversized as oversized:
+        raise Damaged(block.offset, f"the archived answer has {oversized}") from None
+    status = _STATUS_LINE.fullmatch(first)
+    return (
+        HttpHead(int(status[1]), status[2], headers) if status else HttpHead(None, "", headers)
+    )
+
+
+def payload_of(block: Block, head: HttpHead | None) -> Payload:
+    """Return the payload behind *head*, without chunked transfer coding."""
+    coding = head.get("transfer-encoding") if head else None
+    chunked = coding is not None and coding.lower() == "chunked"
+    return Unchunked(block) if chunked else block
+
+
+class Unchunked:
+    """The data of chunks (RFC 9112 7.1), or from where there are none, all that is left.
+
+    Crawlers that undo the coding often keep the field, so what says it is chunked and is not
+    must be taken as it is; warcio and pywb do the same.
+    """
+
+    __slots__ = ("_block", "_chunk")
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._chunk = 0
+        self._begin_chunk()
+
+    @property
+    def size(self) -> None:
+        return None
+
+    def read(self, most: int) -> bytes:
+        octets = self._block.read(min(most, self._chunk))
+        self._chunk -= len(octets)
+        if not self._chunk and octets:
+            self._end_chunk()
+        return octets
+
+    def _begin_chunk(self) -> None:
+        line = self._block.upcoming(_LONGEST_SIZE, _LONGEST_SIZE)
+        if size := _CHUNK_SIZE.match(line):
+            self._block.read(size.end())
+            self._chunk = min(int(size[1], 16), self._block.left)
+        else:
+            self._chunk = self._block.left
+        if not self._chunk:
+            self._block.finish()
+
+    def _end_chunk(self) -> None:
+        if self._block.upcoming(2, 2) == b"\r\n":
+            self._block.read(2)
+        self._begin_chunk()

@@ -23,13 +23,13 @@ from archives.warc.files import (
     GzipMember,
     Plain,
 )
-from archives.warc.http import AT_ONCE, Block, Fields, Headers, Oversized, head_end, text_of
+from archives.warc.http import READ_SIZE, Block, Fields, Headers, Oversized, head_end, text_of
 
 _BEHIND_URL: Final = compiled(
     rb"[0-9A-Fa-f.:]{1,45}+ [0-9]{4,14}+ [^ \r\n]{1,255}+ [0-9]{1,19}+"
 )
 _SCHEME: Final = compiled(rb"[A-Za-z][A-Za-z0-9+.-]*+:")
-LONGEST_LINE: Final = 16 * 1024
+MAX_LINE: Final = 16 * 1024
 
 
 def arc_fields(line: bytes) -> Fields | None:
@@ -61,7 +61,7 @@ _ARC: Final = compiled(
 _BEGINNINGS: Final = (_GZIP, _WARC, _ARC)
 _LONGEST: Final = 4400
 """More than any of these can match."""
-MOST_TRIALS: Final = 1000
+MAX_TRIALS: Final = 1000
 """Members tried in vain. By chance what they begin with occurs once in 128 MB."""
 
 
@@ -90,7 +90,7 @@ class RecordSearch:
         if (again := damaged.reached - at) > self._credit:
             at, again = damaged.reached, 0
         self._credit -= again
-        while (found := self._next(at)) is not None and self.trials < MOST_TRIALS:
+        while (found := self._next(at)) is not None and self.trials < MAX_TRIALS:
             if self._begins_record(found):
                 return found
             at = found + 1
@@ -98,7 +98,7 @@ class RecordSearch:
 
     def _next(self, at: int) -> int | None:
         at -= 1  # the newline before
-        while len(octets := self._stored.glimpse(at, WINDOW)) > 1:
+        while len(octets := self._stored.peek(at, WINDOW)) > 1:
             if places := list(self._places(octets)):
                 return at + min(places)
             at += len(octets) - (_LONGEST if len(octets) == WINDOW else 0)
@@ -180,9 +180,9 @@ def url_of(target: str | None) -> str | None:
     return target.partition("#")[0].replace(" ", "%20") or None
 
 
-MOST_DAMAGES: Final = 1000
+MAX_DAMAGES: Final = 1000
 """After so many a file is given up: it was made, or went, wrong from end to end."""
-MOST_OCTETS: Final = 4 * 1024**3
+MAX_RECORD_SIZE: Final = 4 * 1024**3
 """Of one record."""
 _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 _VERSION: Final = compiled(r"WARC/[01]\.[0-9]{1,3}")
@@ -255,7 +255,7 @@ def records_in(
     at: int = stored.start
     if not stored.end:
         yield Damage(0, "the file is empty")
-    for _ in range(MOST_DAMAGES):
+    for _ in range(MAX_DAMAGES):
         try:
             yield from _whole_records(stored, search, at)
         except Damaged as damaged:
@@ -264,7 +264,7 @@ def records_in(
         else:
             return
         if found is None:
-            if search.trials < MOST_TRIALS:
+            if search.trials < MAX_TRIALS:
                 return
             break
         at = found
@@ -272,7 +272,7 @@ def records_in(
 
 
 def _whole_records(stored: FileSection, search: RecordSearch, at: int) -> Iterator[Record]:
-    while (at := stored.behind_newlines(at)) < stored.end:
+    while (at := stored.skip_newlines(at)) < stored.end:
         record = _open(stored, at)
         search.seen(record.version, compressed=record.compressed)
         yield record
@@ -295,7 +295,7 @@ def _open(stored: FileSection, offset: int) -> Record:
 def _head(source: ByteSource) -> tuple[bytes, int]:
     """Return the first octets of a record, and where in them its head ends."""
     octets = b""
-    while more := source.read(AT_ONCE):
+    while more := source.read(READ_SIZE):
         octets += more
         try:
             end = head_end(octets) if octets.startswith(b"WARC/") else _line_end(octets)
@@ -307,8 +307,8 @@ def _head(source: ByteSource) -> tuple[bytes, int]:
 
 
 def _line_end(octets: bytes) -> int | None:
-    end = octets.find(b"\n", 0, LONGEST_LINE) + 1
-    if not end and len(octets) >= LONGEST_LINE:
+    end = octets.find(b"\n", 0, MAX_LINE) + 1
+    if not end and len(octets) >= MAX_LINE:
         raise Oversized("neither WARC nor ARC")
     return end or None
 
@@ -329,8 +329,8 @@ def _content_length(headers: Headers, offset: int) -> int:
     if not _COUNT.fullmatch(stated):
         raise Damaged(offset, f"no Content-Length: {stated[:20]!r}")
     length = int(stated)
-    if length > MOST_OCTETS:
-        raise Damaged(offset, f"a record of {length} octets, more than {MOST_OCTETS}")
+    if length > MAX_RECORD_SIZE:
+        raise Damaged(offset, f"a record of {length} octets, more than {MAX_RECORD_SIZE}")
     return length
 
 
@@ -342,7 +342,7 @@ def _check_end(stored: FileSection, offset: int, end: int) -> None:
     """
     if end > stored.end:
         raise Damaged(offset, f"the record ends {end - stored.end} octets early")
-    behind = stored.glimpse(end, 5)
+    behind = stored.peek(end, 5)
     # A file may be cut off between the CR and the LF, and the record before is whole.
     if behind not in {b"", b"\r"} and not behind.startswith((b"\r\n", b"\n", b"WARC/")):
         raise Damaged(offset, "the record does not end where Content-Length says")

@@ -38,7 +38,7 @@ class Piece(NamedTuple):
     """ETag, or else Last-Modified; empty where the server tells neither."""
 
 
-class Ranges(Protocol):
+class RangeReader(Protocol):
     """Where ranges come from. Asked in threads, not in the loop."""
 
     def get(self, name: str, start: int, end: int) -> Piece:
@@ -46,35 +46,35 @@ class Ranges(Protocol):
         ...
 
 
-def failure(why: str) -> OSError:
+def read_error(why: str) -> OSError:
     """Return what is raised where a file elsewhere cannot be read."""
     return OSError(errno.EIO, why)
 
 
-def plain_path(path: str) -> str:
+def safe_path(path: str) -> str:
     """Return *path* if it leads to a file below where it begins, and nowhere else."""
     if not path.isprintable() or {"", ".", ".."}.intersection(path.split("/")):
-        raise failure("its name leads elsewhere")
+        raise read_error("its name leads elsewhere")
     return path
 
 
-def checked(
+def checked_range(
     status: int, headers: Mapping[str, str], octets: bytes, start: int, end: int
 ) -> Piece:
     """Return *octets* if the answer is the range that was asked for; names in lower case."""
     if status != _PARTIAL:
-        raise failure(_TOLD.get(status, f"the server answers {status}"))
+        raise read_error(_TOLD.get(status, f"the server answers {status}"))
     if headers.get("content-encoding", "identity") != "identity":
         # Offsets would be those of something that was packed on the way.
-        raise failure("the server packs what it was asked to send as it is")
+        raise read_error("the server packs what it was asked to send as it is")
     told = _RANGE.fullmatch(headers.get("content-range", ""))
     if told is None:
-        raise failure("the server does not say which range it sends")
+        raise read_error("the server does not say which range it sends")
     first, last, total = map(int, told.groups())
     if first != start or last + 1 != min(end, total):
-        raise failure("the server sends another range than was asked for")
+        raise read_error("the server sends another range than was asked for")
     if len(octets) != last + 1 - first:
-        raise failure("the server breaks off in the middle")
+        raise read_error("the server breaks off in the middle")
     version = headers.get("etag") or headers.get("last-modified") or ""
     return Piece(octets, total, version)
 
@@ -82,7 +82,7 @@ def checked(
 class RemoteFile(io.RawIOBase):
     """The file *name* from its start to *end*; to its own end where that is None."""
 
-    def __init__(self, ranges: Ranges, name: str, end: int | None = None) -> None:
+    def __init__(self, ranges: RangeReader, name: str, end: int | None = None) -> None:
         super().__init__()
         self._ranges = ranges
         self._file = name
@@ -126,13 +126,13 @@ class RemoteFile(io.RawIOBase):
         piece = self._ranges.get(self._file, start, end)
         seen = (piece.total, piece.version)
         if self._seen not in (None, seen):
-            raise failure("the file was changed while it was read")
+            raise read_error("the file was changed while it was read")
         self._seen = seen
         return piece
 
 
 def open_remote(
-    ranges: Ranges, name: str, end: int | None = None, ahead: int = _AHEAD
+    ranges: RangeReader, name: str, end: int | None = None, ahead: int = _AHEAD
 ) -> io.BufferedReader:
     """Open a file elsewhere; *ahead* octets are asked for at a time, none behind *end*."""
     return io.BufferedReader(RemoteFile(ranges, name, end), ahead)
@@ -141,14 +141,14 @@ def open_remote(
 _PATIENCE: Final = 60.0
 """Seconds for one range of at most a megabyte."""
 
-Address = Callable[[str], Awaitable[str]]
+FileAddress = Callable[[str], Awaitable[str]]
 """Returns where a file of the collection can be had right now. Raises OSError."""
 
 
-class FetchedRanges:
+class HttpRanges:
     """`Ranges` of the files of one collection. Make it in the loop that is to ask."""
 
-    def __init__(self, fetch: Fetcher, address: Address) -> None:
+    def __init__(self, fetch: Fetcher, address: FileAddress) -> None:
         self._fetch = fetch
         self._address = address
         self._loop = asyncio.get_running_loop()
@@ -171,10 +171,10 @@ class FetchedRanges:
             return asking.result(_PATIENCE)
         except ArchiveError as error:
             # Neither its words nor its cause: both have the address.
-            raise failure(error.why) from None
+            raise read_error(error.why) from None
         except (TimeoutError, concurrent.futures.CancelledError):
             asking.cancel()
-            raise failure("the server does not answer in time") from None
+            raise read_error("the server does not answer in time") from None
         finally:
             self._under_way.discard(asking)
 
@@ -188,4 +188,4 @@ class FetchedRanges:
                     octets += piece
                     if len(octets) > end - start:
                         break
-            return checked(reply.status, reply.headers, bytes(octets), start, end)
+            return checked_range(reply.status, reply.headers, bytes(octets), start, end)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
 from archives.errors import Misbehaved
-from archives.warc.captures import Opening, RecordLocation, RecordReader, from_disk
+from archives.warc.captures import FileOpener, RecordLocation, RecordReader, open_local
 from archives.warc.files import Damaged
 from archives.warc.http import HttpHead
 
@@ -21,7 +21,7 @@ _NOW: Final = getattr(os, "RWF_NOWAIT", None)
 """Linux reads what the page cache has, and refuses to wait for a disk (preadv2(2))."""
 
 
-def at_hand(file: str, offset: int, length: int) -> bytes | None:
+def cached_bytes(file: str, offset: int, length: int) -> bytes | None:
     """Return the octets; None where they are not all in memory, or nobody can tell.
 
     Whoever gets None reads the file in a thread, and learns there what is the matter with it.
@@ -64,7 +64,7 @@ class UnreadableRecord(Misbehaved):
         self.reason = why
 
 
-class Originals(Protocol):
+class OriginalFinder(Protocol):
     """Finds the record whose payload a revisit repeats."""
 
     async def original_of(
@@ -73,7 +73,7 @@ class Originals(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class ArchivedResponse:
     """An archived answer. Either it is *whole*, or `chunks` reads it, or nobody wants it."""
 
     head: HttpHead
@@ -106,9 +106,9 @@ class Replayer:
     def __init__(
         self,
         archive: str,
-        originals: Originals,
+        originals: OriginalFinder,
         threads: Executor,
-        opening: Opening = from_disk,
+        opening: FileOpener = open_local,
     ) -> None:
         """Read files through *opening*, which is called in *threads* and so may wait."""
         self._archive = archive
@@ -116,7 +116,7 @@ class Replayer:
         self._threads = threads
         self._opening = opening
 
-    async def open(self, place: RecordLocation, *, body: bool = True) -> Archived:
+    async def open(self, place: RecordLocation, *, body: bool = True) -> ArchivedResponse:
         """Return what was archived at *place*; without *body*, its head. Raises Unreadable."""
         opened = await self._opened(place, body=body)
         if opened.revisit is None:
@@ -132,16 +132,16 @@ class Replayer:
             raise UnreadableRecord(self._archive, original, "a revisit of a revisit")
         return self._archived(place, replace(repeated, head=opened.revisit.over(repeated.head)))
 
-    def _archived(self, place: RecordLocation, opened: "_Opened") -> Archived:
+    def _archived(self, place: RecordLocation, opened: "_Opened") -> ArchivedResponse:
         reading = None
         if opened.reading is not None:
             reading = _Chunks(opened.reading, lambda read: self._in_thread(place, read))
         head, size, whole = opened.head, opened.size, opened.whole
-        return Archived(head, place.url, place.stamp, size, whole, reading)
+        return ArchivedResponse(head, place.url, place.stamp, size, whole, reading)
 
     async def _opened(self, place: RecordLocation, *, body: bool) -> "_Opened":
-        if self._opening is from_disk and 0 < place.length <= _LITTLE:
-            octets = at_hand(place.file, place.offset, place.length)
+        if self._opening is open_local and 0 < place.length <= _LITTLE:
+            octets = cached_bytes(place.file, place.offset, place.length)
             if octets is not None:
                 with self._translated(place):
                     return _opened(place, octets, body=body)
@@ -206,7 +206,7 @@ def _opened(
     octets: bytes | None = None,
     *,
     body: bool,
-    opening: Opening = from_disk,
+    opening: FileOpener = open_local,
 ) -> _Opened:
     reading = RecordReader(place, octets, opening)
     keeps_open = False

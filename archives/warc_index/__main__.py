@@ -7,7 +7,7 @@ from pathlib import Path
 
 from archives.warc_index.building import NotWritable, index_collection
 from archives.warc_index.database import ForeignIndex, IndexInUse, NewerIndex
-from archives.warc_index.model import RemoteFiles, is_elsewhere
+from archives.warc_index.model import RemoteFiles, is_remote_path
 from archives.warc_index.s3 import S3NotInstalled
 
 _NICENESS = 10
@@ -20,7 +20,7 @@ def main(path: str, index: str) -> int:
         # A service may be kept from it (systemd: SystemCallFilter=~@resources).
         os.nice(_NICENESS)
     try:
-        place = RemoteFiles(path, Path(index)) if is_elsewhere(path) else Path(path)
+        place = RemoteFiles(path, Path(index)) if is_remote_path(path) else Path(path)
         summary = index_collection(place, Path(index))
     except IndexInUse:
         return 0

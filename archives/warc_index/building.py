@@ -13,11 +13,17 @@ from typing import Final
 
 from archives.warc.captures import Capture
 from archives.warc.files import Damage
-from archives.warc_index.cdx import CdxLine, captures_beside
-from archives.warc_index.database import alone, is_damage, open_writer, set_aside
-from archives.warc_index.files import MOST_FILES, CaptureBatch, Failed, Files, OnDisk
+from archives.warc_index.cdx import CdxLine, read_cdx_file
+from archives.warc_index.database import exclusive_lock, is_damage, open_writer, rename_damaged
+from archives.warc_index.files import (
+    MAX_FILES,
+    CaptureBatch,
+    FileStore,
+    FolderStore,
+    ScanFailure,
+)
 from archives.warc_index.model import (
-    FileSeen,
+    FileInfo,
     IndexProgress,
     IndexSummary,
     LocalFiles,
@@ -25,11 +31,11 @@ from archives.warc_index.model import (
 )
 from archives.warc_index.s3 import S3Bucket
 from archives.warc_index.writing import (
-    Filling,
     IndexJob,
     IndexPart,
     IndexPlan,
     IndexWriter,
+    PartFiller,
     plan,
 )
 
@@ -40,7 +46,7 @@ _EMPTIED: Final = (
     "nothing is there any more, so the index is left as it is: is it mounted? "
     "If everything was removed on purpose, use --read-all"
 )
-Watch = Callable[[IndexProgress], None]
+OnProgress = Callable[[IndexProgress], None]
 
 
 class NotWritable(Exception):
@@ -51,7 +57,7 @@ def index_collection(
     path: Path | RemoteFiles,
     index: Path | None = None,
     workers: int = 1,
-    progress: Watch = lambda _: None,
+    progress: OnProgress = lambda _: None,
     *,
     read_all: bool = False,
 ) -> IndexSummary:
@@ -62,15 +68,15 @@ def index_collection(
     is elsewhere also NotInstalled, or ValueError for an address that cannot be listed.
     """
     place = path if isinstance(path, RemoteFiles) else LocalFiles.of(path, index)
-    files = OnDisk(place) if isinstance(place, LocalFiles) else S3Bucket(place.url)
+    files = FolderStore(place) if isinstance(place, LocalFiles) else S3Bucket(place.url)
     _make_room(place.index)
-    with alone(place.index):
+    with exclusive_lock(place.index):
         try:
             return _Run(place, files, workers, progress, read_all=read_all).summary
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise NotWritable(f"{place.index} cannot be written: {error}") from error
-            set_aside(place.index)
+            rename_damaged(place.index)
         run = _Run(place, files, workers, progress, read_all=read_all)
         run.summary.rebuilt = True
         return run.summary
@@ -79,7 +85,7 @@ def index_collection(
 def _make_room(index: Path) -> None:
     try:
         index.parent.mkdir(parents=True, exist_ok=True)
-        with alone(index):
+        with exclusive_lock(index):
             pass
     except OSError as error:
         why = f"{index} cannot be written ({error.strerror}): set index to another place"
@@ -92,9 +98,9 @@ class _Run:
     def __init__(
         self,
         place: LocalFiles | RemoteFiles,
-        files: Files,
+        files: FileStore,
         workers: int,
-        progress: Watch,
+        progress: OnProgress,
         *,
         read_all: bool,
     ) -> None:
@@ -108,11 +114,11 @@ class _Run:
 
     def _do(self, workers: int, *, read_all: bool) -> None:
         writer, summary = self._writer, self.summary
-        writer.bury_unfinished()
+        writer.retire_unfinished()
         listing = self._files.listing(summary.complain)
         self._found = listing.files
         parts = writer.parts()
-        if parts and not (listing.files or listing.missed or read_all):
+        if parts and not (listing.files or listing.unreadable or read_all):
             raise OSError(errno.ENOENT, _EMPTIED)
         todo = plan(listing, parts, self._grew, read_all=read_all)
         self._begin(todo)
@@ -120,9 +126,9 @@ class _Run:
             if todo.read:
                 self._take_list(job, todo.read)
         self._read(list(todo.read.values()), workers)
-        writer.bury(part.id for part in todo.gone)
-        writer.sweep()
-        writer.finish(complete=not listing.missed)
+        writer.retire(part.id for part in todo.gone)
+        writer.delete_retired()
+        writer.finish(complete=not listing.unreadable)
 
     def _begin(self, todo: IndexPlan) -> None:
         summary = self.summary
@@ -136,11 +142,11 @@ class _Run:
 
     def _take_list(self, job: IndexJob, needed: dict[str, IndexJob]) -> None:
         """Take from a CDX file what it tells of files that are *needed*, and cross them off."""
-        claims = Claims(job.file, needed, self._found)
-        filling = Filling(self._writer, self.summary, via=job.file.path)
+        claims = CdxClaims(job.file, needed, self._found)
+        filling = PartFiller(self._writer, self.summary, via=job.file.path)
         own = filling.part(job.file)
         try:
-            for item in captures_beside(self._files.open(job.file.path), job.file.path):
+            for item in read_cdx_file(self._files.open(job.file.path), job.file.path):
                 found = claims.checked(item)
                 if isinstance(found, Damage):
                     filling.complain(own, job.file.path, found.offset, found.why)
@@ -160,13 +166,13 @@ class _Run:
         self._tell(0)
 
     def _read(self, jobs: list[IndexJob], workers: int) -> None:
-        fillings: dict[str, Filling] = {}
+        fillings: dict[str, PartFiller] = {}
         under_way: dict[str, int] = {}
         for job, news in self._files.read(jobs, workers):
             path = job.file.path
             if path not in fillings:
                 head = self._head(path, _HEAD)
-                fillings[path] = Filling(self._writer, self.summary, head=head)
+                fillings[path] = PartFiller(self._writer, self.summary, head=head)
             filling = fillings[path]
             if isinstance(news, CaptureBatch):
                 under_way[path] = self._fill(filling, job, news) or under_way.get(path, 0)
@@ -176,14 +182,14 @@ class _Run:
                 under_way.pop(path, None)
             self._tell(sum(under_way.values()))
 
-    def _fill(self, filling: Filling, job: IndexJob, batch: CaptureBatch) -> int:
+    def _fill(self, filling: PartFiller, job: IndexJob, batch: CaptureBatch) -> int:
         part = filling.part(job.file, batch.member)
         filling.add(part, batch.captures)
         for damage in batch.damages:
             filling.complain(part, job.file.path, damage.offset, damage.why)
         return batch.captures[-1].offset - job.start if batch.captures else 0
 
-    def _finish(self, filling: Filling, job: IndexJob, news: Failed | None) -> None:
+    def _finish(self, filling: PartFiller, job: IndexJob, news: ScanFailure | None) -> None:
         if news is not None:
             filling.give_up(job.replaces)
             self.summary.complain(job.file.path, job.start, news.why)
@@ -194,7 +200,7 @@ class _Run:
         self._done += 1
         self.summary.octets += job.file.size - job.start
 
-    def _grew(self, file: FileSeen, part: IndexPart) -> bool:
+    def _grew(self, file: FileInfo, part: IndexPart) -> bool:
         """Whether it is longer than it was, and begins as it did."""
         if file.size <= part.size or not part.upto:
             return False
@@ -227,23 +233,23 @@ class UntrustedCdx(Exception):
         self.at = at
 
 
-class Claims:
+class CdxClaims:
     """What one CDX file tells, checked against the files that are there."""
 
     def __init__(
-        self, listing: FileSeen, needed: Mapping[str, IndexJob], found: Mapping[str, FileSeen]
+        self, listing: FileInfo, needed: Mapping[str, IndexJob], found: Mapping[str, FileInfo]
     ) -> None:
         self.taken: set[str] = set()
         """Paths of the files it spoke for."""
         self._listing = listing
         self._needed = needed
         self._unknown: set[str] = set()
-        self._by_name: dict[str, list[FileSeen]] = {}
+        self._by_name: dict[str, list[FileInfo]] = {}
         for file in found.values():
             if file.kind == "warc":
                 self._by_name.setdefault(file.path.rpartition("/")[2], []).append(file)
 
-    def checked(self, item: CdxLine | Damage) -> tuple[FileSeen, Capture] | Damage | None:
+    def checked(self, item: CdxLine | Damage) -> tuple[FileInfo, Capture] | Damage | None:
         """Return a capture and its file; which file is missing; None if it is not needed.
 
         Raises Unsound.
@@ -277,38 +283,38 @@ def index_inventory(address: RemoteFiles, inventory: Path) -> IndexSummary:
     Raises OSError, NotWritable, Occupied, Newer or Foreign, as `index_collection` does.
     """
     found = inventory.stat()
-    listing = FileSeen(inventory.name, "cdx", found.st_size, found.st_mtime_ns)
+    listing = FileInfo(inventory.name, "cdx", found.st_size, found.st_mtime_ns)
     address.index.parent.mkdir(parents=True, exist_ok=True)
-    with alone(address.index):
+    with exclusive_lock(address.index):
         try:
             return _indexed(address.index, inventory, listing)
         except sqlite3.Error as error:
             if not is_damage(error):
                 why = f"{address.index} cannot be written: {error}"
                 raise NotWritable(why) from error
-            set_aside(address.index)
+            rename_damaged(address.index)
         summary = _indexed(address.index, inventory, listing)
         summary.rebuilt = True
         return summary
 
 
-def _indexed(index: Path, inventory: Path, listing: FileSeen) -> IndexSummary:
+def _indexed(index: Path, inventory: Path, listing: FileInfo) -> IndexSummary:
     summary = IndexSummary()
     connection, summary.rebuilt = open_writer(index)
     with closing(connection):
         writer = IndexWriter(connection)
-        writer.bury_unfinished()
+        writer.retire_unfinished()
         parts = writer.parts()
         if _is_current(parts, listing):
             summary.files = summary.unchanged = sum(part.path != listing.path for part in parts)
         else:
             _fill(writer, summary, inventory, listing, parts)
-        writer.sweep()
+        writer.delete_retired()
         writer.finish(complete=True)
     return summary
 
 
-def _is_current(parts: Iterable[IndexPart], listing: FileSeen) -> bool:
+def _is_current(parts: Iterable[IndexPart], listing: FileInfo) -> bool:
     known = [part for part in parts if part.path == listing.path]
     return any((part.size, part.mtime) == (listing.size, listing.mtime) for part in known)
 
@@ -317,23 +323,23 @@ def _fill(
     writer: IndexWriter,
     summary: IndexSummary,
     inventory: Path,
-    listing: FileSeen,
+    listing: FileInfo,
     parts: Iterable[IndexPart],
 ) -> None:
     """Take all of it, instead of what was taken before."""
-    filling = Filling(writer, summary, via=listing.path)
+    filling = PartFiller(writer, summary, via=listing.path)
     own = filling.part(listing)
     names: set[str] = set()
-    for item in captures_beside(inventory.open("rb"), listing.path):
+    for item in read_cdx_file(inventory.open("rb"), listing.path):
         if isinstance(item, Damage):
             filling.complain(own, listing.path, item.offset, item.why)
             continue
-        if len(names) >= MOST_FILES and item.name not in names:
-            why = f"left out: the collection has more than {MOST_FILES} files"
+        if len(names) >= MAX_FILES and item.name not in names:
+            why = f"left out: the collection has more than {MAX_FILES} files"
             filling.complain(own, listing.path, item.at, why)
             continue
         names.add(item.name)
-        file = FileSeen(item.name, "warc", 0, listing.mtime)
+        file = FileInfo(item.name, "warc", 0, listing.mtime)
         filling.add(filling.part(file), [item.capture])
     filling.publish(tuple(part.id for part in parts))
     summary.files = summary.from_cdx = len(names)

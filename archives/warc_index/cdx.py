@@ -27,7 +27,7 @@ from archives.source import Fetcher, Reply, Request
 from archives.surt import surt
 from archives.warc.captures import Capture
 from archives.warc.files import Damage
-from archives.warc_index.model import IndexRow, Key, is_page, remoteness, same_second
+from archives.warc_index.model import IndexRow, Key, best_of_second, distance_from, is_page
 
 _LONGEST: Final = 64 * 1024
 _RATIO: Final = 200
@@ -62,7 +62,7 @@ class CdxLine(NamedTuple):
     at: int
 
 
-def captures_beside(opened: BinaryIO, name: str) -> Iterator[CdxLine | Damage]:
+def read_cdx_file(opened: BinaryIO, name: str) -> Iterator[CdxLine | Damage]:
     """Read a CDX or CDXJ file line by line, and close it. Raises OSError."""
     with opened as file:
         if not name.lower().endswith(".gz"):
@@ -90,7 +90,7 @@ def _lines(file: BinaryIO, packed: BinaryIO | None) -> Iterator[CdxLine | Damage
         if text.startswith(_HEADERS):
             legend = tuple(text.split()[1:])
         elif text.strip() and not text.startswith(_DIRECTIVES):
-            yield from named_in(text, legend, at)
+            yield from read_cdx_line(text, legend, at)
         at += len(line)
 
 
@@ -104,7 +104,7 @@ def _skipped(file: BinaryIO) -> int:
     return length
 
 
-def named_in(line: str, legend: tuple[str, ...], at: int) -> Iterator[CdxLine | Damage]:
+def read_cdx_line(line: str, legend: tuple[str, ...], at: int) -> Iterator[CdxLine | Damage]:
     """Yield what one line tells: a capture, nothing, or that it cannot be read."""
     try:
         fields = _fields(line, legend)
@@ -190,7 +190,7 @@ class CdxServerIndex:
         """Return the capture nearest to *at* (None: the newest); None if there is none."""
         return (await self._looked(url, at)).best
 
-    async def placed(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
+    async def nearest_with_neighbours(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
         """Return the nearest, then the first, those before and after it, and the last."""
         look = await self._looked(url, at)
         rows = (look.best, look.first, look.before, look.after, look.last)
@@ -199,7 +199,7 @@ class CdxServerIndex:
     async def at(self, url: str, stamp: str) -> IndexRow | None:
         """Return the capture with exactly these digits, the very URL before its variants."""
         rows = await self._kept(url, lambda row: row.stamp == stamp)
-        return same_second(rows, url.partition("#")[0])
+        return best_of_second(rows, url.partition("#")[0])
 
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
@@ -213,7 +213,7 @@ class CdxServerIndex:
                 return found
         return None if digest is None else await self._payload(url, "", digest)
 
-    async def listed(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
+    async def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Yield every capture in batches, oldest first."""
         batch: list[IndexRow] = []
         async with aclosing(self._rows(url.partition("#")[0])) as rows:
@@ -227,7 +227,7 @@ class CdxServerIndex:
         if batch:
             yield batch
 
-    async def ranged(
+    async def captures_between(
         self, lower: str, upper: str, after: Key | None = None
     ) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Raise: a CDX server is asked for URLs, and whoever wants ranges can ask it itself."""
@@ -244,20 +244,22 @@ class CdxServerIndex:
                 and digest in (None, row.digest)
             ),
         )
-        return same_second(rows, url)
+        return best_of_second(rows, url)
 
     async def _kept(self, url: str, wanted: Callable[[IndexRow], bool]) -> list[IndexRow]:
         """Return the first of those *wanted*: no more than anybody would weigh."""
         kept: list[IndexRow] = []
-        async with aclosing(self.listed(url)) as batches:
+        async with aclosing(self.captures_of(url)) as batches:
             async for rows in batches:
                 kept += [row for row in rows if wanted(row)][: _BATCH - len(kept)]
         return kept
 
     async def _looked(self, url: str, at: Moment | None) -> "_Look":
         page = url.partition("#")[0]
-        look = _Look(_lateness(page) if at is None else remoteness(page, at), newest=at is None)
-        async with aclosing(self.listed(url)) as batches:
+        look = _Look(
+            _lateness(page) if at is None else distance_from(page, at), newest=at is None
+        )
+        async with aclosing(self.captures_of(url)) as batches:
             async for rows in batches:
                 for row in rows:
                     look.take(row)
@@ -311,7 +313,7 @@ class CdxServerIndex:
     def _read(self, asked: str, line: str) -> Iterator[IndexRow]:
         if not line.strip():
             return
-        for item in named_in(line, (), 0):
+        for item in read_cdx_line(line, (), 0):
             if not isinstance(item, CdxLine):
                 raise Misbehaved(self.id, asked, f"its index tells {item.why}")
             name, c = item.name, item.capture

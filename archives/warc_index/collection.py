@@ -26,7 +26,7 @@ from archives.warc_index.database import (
     IndexInUse,
     NewerIndex,
     OutdatedIndex,
-    alone,
+    exclusive_lock,
 )
 from archives.warc_index.files import files_in
 from archives.warc_index.lookup import BATCH, Lookup
@@ -105,9 +105,14 @@ class Collection:
         """Return the capture with exactly these digits, the very URL before its variants."""
         return await self._one(url, lambda lookup: lookup.at(_page(url), stamp))
 
-    async def placed(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
+    async def nearest_with_neighbours(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
         """Return the nearest, then the first, those before and after it, and the last."""
-        return await self._one(url, lambda lookup: lookup.placed(_page(url), at) or None) or ()
+        return (
+            await self._one(
+                url, lambda lookup: lookup.nearest_with_neighbours(_page(url), at) or None
+            )
+            or ()
+        )
 
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
@@ -120,25 +125,27 @@ class Collection:
             url, lambda lookup: lookup.original_of(_page(url), digest, refers_to)
         )
 
-    async def listed(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
+    async def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Yield every capture in batches, oldest first."""
         page = _page(url)
         after: Key | None = None
-        while rows := await self._ask(url, partial(self._lookup.listed, page, after)):
+        while rows := await self._ask(url, partial(self._lookup.captures_of, page, after)):
             yield rows
             after = rows[-1].key
             if len(rows) < BATCH:
                 break
         await self._end_of_list(url)
 
-    async def ranged(
+    async def captures_between(
         self, lower: str, upper: str, after: Key | None = None
     ) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Yield what lies from SURT *lower* to before *upper*, in order of SURT and time.
 
         *after* is the `key` of the last row somebody has already.
         """
-        while rows := await self._ask(lower, partial(self._lookup.ranged, lower, upper, after)):
+        while rows := await self._ask(
+            lower, partial(self._lookup.captures_between, lower, upper, after)
+        ):
             yield rows
             after = rows[-1].key
             if len(rows) < BATCH:
@@ -218,7 +225,7 @@ Child = Callable[[LocalFiles], Awaitable[tuple[int, str]]]
 """Indexes a collection; returns the exit code, and what was complained about."""
 
 
-async def index_apart(place: LocalFiles) -> tuple[int, str]:
+async def index_in_subprocess(place: LocalFiles) -> tuple[int, str]:
     """Index in a process of its own, which ends with us."""
     command = ("-m", "archives.warc_index", str(place.path), str(place.index))
     process = await asyncio.create_subprocess_exec(
@@ -245,7 +252,7 @@ class IndexUpdater:
         place: LocalFiles,
         tell: Callable[[str], None],
         *,
-        child: Child = index_apart,
+        child: Child = index_in_subprocess,
         pause: Pause = asyncio.sleep,
         every: float = PAUSE,
     ) -> None:
@@ -272,7 +279,7 @@ class IndexUpdater:
     def _is_keeper(self, held: ExitStack) -> bool:
         try:
             self._place.index.parent.mkdir(parents=True, exist_ok=True)
-            held.enter_context(alone(self._place.index, "keeper"))
+            held.enter_context(exclusive_lock(self._place.index, "keeper"))
         except IndexInUse:
             return False
         except OSError as error:

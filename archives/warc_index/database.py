@@ -82,11 +82,11 @@ def open_writer(path: Path) -> tuple[sqlite3.Connection, bool]:
     try:
         return _writer(path), False
     except (OutdatedIndex, TornIndex):
-        set_aside(path)
+        rename_damaged(path)
     except sqlite3.Error as error:
         if not is_damage(error):
             raise
-        set_aside(path)
+        rename_damaged(path)
     return _writer(path), True
 
 
@@ -110,7 +110,7 @@ def is_damage(error: BaseException) -> bool:
     return isinstance(error, sqlite3.Error) and _code(error) in _DAMAGE
 
 
-def set_aside(path: Path) -> None:
+def rename_damaged(path: Path) -> None:
     """Rename the file and its companions; the last one set aside gives way."""
     for part in ("", *_COMPANIONS):
         with suppress(FileNotFoundError):
@@ -120,7 +120,7 @@ def set_aside(path: Path) -> None:
 
 
 @contextmanager
-def alone(path: Path, purpose: str = "lock") -> Iterator[None]:
+def exclusive_lock(path: Path, purpose: str = "lock") -> Iterator[None]:
     """Be the only process that does this. Raises Occupied, or OSError.
 
     The lock is the kernel's: it ends with the process, however that ends.

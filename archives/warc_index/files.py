@@ -23,11 +23,11 @@ from typing import BinaryIO, Final, NamedTuple, Protocol
 import msgspec
 
 from archives.warc.captures import Capture, captures_in
-from archives.warc.files import Damage, parts_of
-from archives.warc_index.model import FileSeen, FolderContents, Kind, LocalFiles
+from archives.warc.files import Damage, wacz_members
+from archives.warc_index.model import FileInfo, FolderContents, Kind, LocalFiles
 from archives.warc_index.writing import IndexJob
 
-MOST_FILES: Final = 1_000_000
+MAX_FILES: Final = 1_000_000
 _DEEPEST: Final = 16
 _KINDS: Final[dict[str, Kind]] = {
     ".warc": "warc",
@@ -40,31 +40,31 @@ _KINDS: Final[dict[str, Kind]] = {
     ".cdx.gz": "cdx",
     ".cdxj.gz": "cdx",
 }
-Tell = Callable[[str, int, str], None]
+Complain = Callable[[str, int, str], None]
 """Takes a complaint: file, offset, why."""
 
 
-def files_in(place: LocalFiles, tell: Tell) -> FolderContents:
+def files_in(place: LocalFiles, tell: Complain) -> FolderContents:
     """Return the files of a collection. Raises OSError if it is not there."""
     if place.is_file:
         entry = place.root / place.path.name
         found = entry.stat()
         kind = kind_of(entry.name) or "warc"
-        file = FileSeen(entry.name, kind, found.st_size, found.st_mtime_ns)
+        file = FileInfo(entry.name, kind, found.st_size, found.st_mtime_ns)
         return FolderContents({file.path: file}, ())
     # It may be a mount that is not there: that is no empty collection, so it raises.
     os.scandir(place.root).close()
-    seen: dict[str, FileSeen] = {}
-    missed: list[str] = []
+    seen: dict[str, FileInfo] = {}
+    unreadable: list[str] = []
     for each in _walked(place.root, "", os.path.realpath(place.root), tell, 0):
         if isinstance(each, str):
-            missed.append(each)
-        elif len(seen) < MOST_FILES:
+            unreadable.append(each)
+        elif len(seen) < MAX_FILES:
             seen[each.path] = each
         else:
-            tell(each.path, 0, f"left out: the collection has more than {MOST_FILES} files")
+            tell(each.path, 0, f"left out: the collection has more than {MAX_FILES} files")
             break
-    return FolderContents(seen, tuple(missed))
+    return FolderContents(seen, tuple(unreadable))
 
 
 def kind_of(name: str) -> Kind | None:
@@ -74,8 +74,8 @@ def kind_of(name: str) -> Kind | None:
 
 
 def _walked(
-    folder: Path, prefix: str, home: str, tell: Tell, depth: int
-) -> Iterator[FileSeen | str]:
+    folder: Path, prefix: str, home: str, tell: Complain, depth: int
+) -> Iterator[FileInfo | str]:
     """Yield files, and the paths of what could not be looked at."""
     try:
         with os.scandir(folder) as listing:
@@ -98,8 +98,8 @@ def _walked(
 
 
 def _file(
-    entry: "os.DirEntry[str]", path: str, kind: Kind, home: str, tell: Tell
-) -> Iterator[FileSeen | str]:
+    entry: "os.DirEntry[str]", path: str, kind: Kind, home: str, tell: Complain
+) -> Iterator[FileInfo | str]:
     if not path.isprintable():
         tell(ascii(path), 0, "left out: its name cannot be written")
         return
@@ -113,7 +113,7 @@ def _file(
         yield path
         return
     if entry.is_file():
-        yield FileSeen(path, kind, found.st_size, found.st_mtime_ns)
+        yield FileInfo(path, kind, found.st_size, found.st_mtime_ns)
 
 
 _SCANNING_BATCH: Final = 500
@@ -136,18 +136,18 @@ class CaptureBatch(NamedTuple):
     damages: list[Damage]
 
 
-def batches_in(task: ScanTask) -> Iterator[CaptureBatch]:
+def scan_path(task: ScanTask) -> Iterator[CaptureBatch]:
     """Read a file to its end. Raises OSError."""
     with Path(task.path).open("rb") as file:
-        yield from batches_of(file, task.kind, task.start)
+        yield from scan_file(file, task.kind, task.start)
 
 
-def batches_of(file: BinaryIO, kind: Kind, start: int) -> Iterator[CaptureBatch]:
+def scan_file(file: BinaryIO, kind: Kind, start: int) -> Iterator[CaptureBatch]:
     """Read an open file to its end. Raises OSError."""
     if kind == "warc":
         yield from _batches("", captures_in(file, start))
         return
-    for region in parts_of(file):
+    for region in wacz_members(file):
         if isinstance(region, Damage):
             yield CaptureBatch("", [], [region])
         else:
@@ -186,35 +186,35 @@ _BATCH: Final = msgspec.msgpack.Decoder(CaptureBatch)
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
-class Failed(NamedTuple):
+class ScanFailure(NamedTuple):
     """A file was not read to its end."""
 
     why: str
 
 
-News = tuple[IndexJob, CaptureBatch | Failed | None]
+ScanEvent = tuple[IndexJob, CaptureBatch | ScanFailure | None]
 """What came of a job: some of it, a failure, or None at its end."""
 
 
-def read_files(jobs: Sequence[IndexJob], root: str, workers: int) -> Iterator[News]:
+def read_files(jobs: Sequence[IndexJob], root: str, workers: int) -> Iterator[ScanEvent]:
     """Read every file; what comes of several at once is mixed."""
     if workers <= 1 or len(jobs) <= 1:
         return _read_here(jobs, root)
     return _read_apart(list(reversed(jobs)), root, min(workers, len(jobs)))
 
 
-def _read_here(jobs: Sequence[IndexJob], root: str) -> Iterator[News]:
+def _read_here(jobs: Sequence[IndexJob], root: str) -> Iterator[ScanEvent]:
     for job in jobs:
         try:
-            for batch in batches_in(_task(job, root)):
+            for batch in scan_path(_task(job, root)):
                 yield job, batch
         except OSError as error:
-            yield job, Failed(f"cannot be read: {error.strerror}")
+            yield job, ScanFailure(f"cannot be read: {error.strerror}")
         else:
             yield job, None
 
 
-def _read_apart(waiting: list[IndexJob], root: str, count: int) -> Iterator[News]:
+def _read_apart(waiting: list[IndexJob], root: str, count: int) -> Iterator[ScanEvent]:
     with _crew() as crew:
         while waiting or crew:
             while waiting and len(crew) < count:
@@ -255,14 +255,14 @@ class _Worker:
         except (BrokenPipeError, ConnectionResetError):
             return  # it died, which `news` tells next
 
-    def news(self) -> News:
+    def news(self) -> ScanEvent:
         assert self._job is not None  # noqa: S101 -- only who has a job is waited for
         try:
             message = self.connection.recv_bytes()
         except (EOFError, OSError):
             self.is_dead = True
             code = self._process.wait()
-            return self._job, Failed(f"the process that read it ended with {code}")
+            return self._job, ScanFailure(f"the process that read it ended with {code}")
         return self._job, _understood(message)
 
     def end(self) -> None:
@@ -285,12 +285,12 @@ def _crew() -> Iterator[dict["Connection[bytes, bytes]", _Worker]]:
             worker.end()
 
 
-def _understood(message: bytes) -> CaptureBatch | Failed | None:
+def _understood(message: bytes) -> CaptureBatch | ScanFailure | None:
     match _MESSAGE.decode(message):
         case None:
             return None
         case str(why):
-            return Failed(why)
+            return ScanFailure(why)
         case _:
             return _BATCH.decode(message)
 
@@ -299,10 +299,10 @@ def _task(job: IndexJob, root: str) -> ScanTask:
     return ScanTask(os.path.join(root, job.file.path), job.file.kind, job.start)  # noqa: PTH118
 
 
-class Files(Protocol):
+class FileStore(Protocol):
     """What can be listed and read. Each raises OSError where it cannot."""
 
-    def listing(self, tell: Tell) -> FolderContents:
+    def listing(self, tell: Complain) -> FolderContents:
         """Return what there is; *tell* takes complaints."""
         ...
 
@@ -310,24 +310,24 @@ class Files(Protocol):
         """Open one file."""
         ...
 
-    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[News]:
+    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[ScanEvent]:
         """Read files to their end."""
         ...
 
 
-class OnDisk:
+class FolderStore:
     """Files in a folder, or a single one."""
 
     def __init__(self, place: LocalFiles) -> None:
         self._place = place
 
-    def listing(self, tell: Tell) -> FolderContents:
+    def listing(self, tell: Complain) -> FolderContents:
         return files_in(self._place, tell)
 
     def open(self, path: str) -> BinaryIO:
         return (self._place.root / path).open("rb")
 
-    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[News]:
+    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[ScanEvent]:
         return read_files(jobs, str(self._place.root), workers)
 
 
@@ -344,7 +344,7 @@ def serve(connection: "Connection[bytes, bytes]") -> None:
         except EOFError:
             return
         try:
-            for batch in batches_in(task):
+            for batch in scan_path(task):
                 connection.send_bytes(_encode(batch))
         except OSError as error:
             if isinstance(error, BrokenPipeError | ConnectionResetError):

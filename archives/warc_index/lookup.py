@@ -20,11 +20,11 @@ from archives.warc_index.database import open_reader
 from archives.warc_index.model import (
     IndexRow,
     Key,
+    best_of_second,
     is_page,
     nearest_row,
     newest_row,
     pivot,
-    same_second,
 )
 
 BATCH: Final = 1000
@@ -134,9 +134,9 @@ class Lookup:
     def at(self, url: str, stamp: str) -> IndexRow | None:
         """Return the capture with exactly these digits."""
         rows = self._rows(_EXACT, surt(url), stamp, stamp + "\0", _FAR)
-        return same_second(rows, url)
+        return best_of_second(rows, url)
 
-    def placed(self, url: str, at: Moment | None) -> list[IndexRow]:
+    def nearest_with_neighbours(self, url: str, at: Moment | None) -> list[IndexRow]:
         """Return the nearest, then the first, those before and after it, and the last.
 
         Nothing where there is none. Of the others one may be missing, or the nearest itself.
@@ -175,12 +175,12 @@ class Lookup:
             return None
         return self._payload(url, "", _BEHIND_DIGITS, digest)
 
-    def listed(self, url: str, after: Key | None) -> list[IndexRow]:
+    def captures_of(self, url: str, after: Key | None) -> list[IndexRow]:
         """Return the first captures behind *after*, oldest first."""
         _, stamp, part, offset = after or ("", "", 0, 0)
         return self._rows(_PAGE, surt(url), stamp, part, offset, BATCH)
 
-    def ranged(self, lower: str, upper: str, after: Key | None) -> list[IndexRow]:
+    def captures_between(self, lower: str, upper: str, after: Key | None) -> list[IndexRow]:
         """Return the first captures behind *after* whose SURTs lie from *lower* to *upper*."""
         return self._rows(_RANGE, *(after or (lower, "", 0, 0)), upper, BATCH)
 
@@ -201,7 +201,7 @@ class Lookup:
     def _payload(self, url: str, first: str, end: str, digest: str | None) -> IndexRow | None:
         rows = self._rows(_EXACT, surt(url), first, end, _FAR)
         wanted = [row for row in rows if row.mime != _REVISIT and digest in (None, row.digest)]
-        return same_second(wanted, url)
+        return best_of_second(wanted, url)
 
     def _rows(self, query: str, *values: str | int) -> list[IndexRow]:
         with closing(self._connection().execute(query, values)) as rows:

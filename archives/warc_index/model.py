@@ -42,11 +42,11 @@ class IndexRow(NamedTuple):
 class CaptureIndex(Protocol):
     """What can be asked of a collection. Each raises ArchiveError where it cannot tell."""
 
-    async def placed(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
+    async def nearest_with_neighbours(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
         """Return the nearest, then the first, those before and after it, and the last."""
         ...
 
-    def listed(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
+    def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Yield every capture in batches, oldest first."""
         ...
 
@@ -96,7 +96,7 @@ class RemoteFiles:
         return f"timegate index {self.url} --index {self.index}"
 
 
-def is_elsewhere(path: str) -> bool:
+def is_remote_path(path: str) -> bool:
     """Whether *path* is the address of files on another machine."""
     return path.lower().startswith(("s3://", "http://", "https://"))
 
@@ -104,7 +104,7 @@ def is_elsewhere(path: str) -> bool:
 Kind = Literal["warc", "wacz", "cdx"]
 
 
-class FileSeen(NamedTuple):
+class FileInfo(NamedTuple):
     """One file as the walk saw it."""
 
     path: str
@@ -118,17 +118,17 @@ class FileSeen(NamedTuple):
 class FolderContents(NamedTuple):
     """What a walk found."""
 
-    files: dict[str, FileSeen]
+    files: dict[str, FileInfo]
     """By path."""
-    missed: tuple[str, ...]
+    unreadable: tuple[str, ...]
     """Folders and files that could not be looked at: nobody knows whether they are gone."""
 
-    def has_missed(self, path: str) -> bool:
+    def is_unreadable(self, path: str) -> bool:
         """Whether *path* is among them, or in one of them."""
-        return any(not each or f"{path}/".startswith(f"{each}/") for each in self.missed)
+        return any(not each or f"{path}/".startswith(f"{each}/") for each in self.unreadable)
 
 
-MOST_SHOWN: Final = 20
+MAX_SHOWN: Final = 20
 """Complaints that are kept in words; the others are counted."""
 
 
@@ -177,14 +177,14 @@ class IndexSummary:
     def complain(self, file: str, offset: int, why: str) -> None:
         """Count a complaint, and keep its words if there are not too many already."""
         self.complaints += 1
-        if len(self.shown) < MOST_SHOWN:
+        if len(self.shown) < MAX_SHOWN:
             self.shown.append(FileProblem(file, offset, why))
 
 
 _SECOND: Final = 1_000_000_000
 _FINEST: Final = 9
 """Digits of a fraction that are counted; a WARC-Date has no more (WARC 1.1, 5.4)."""
-Remoteness = tuple[int, bool, int, bool, bool, str, str]
+Distance = tuple[int, bool, int, bool, bool, str, str]
 
 
 def nanoseconds(digits: str) -> int:
@@ -209,7 +209,7 @@ def pivot(at: Moment) -> str:
 
 def nearest_row(rows: Iterable[IndexRow], url: str, at: Moment) -> IndexRow | None:
     """Return the best of *rows*."""
-    return min(rows, key=remoteness(url, at), default=None)
+    return min(rows, key=distance_from(url, at), default=None)
 
 
 def newest_row(rows: Iterable[IndexRow], url: str) -> IndexRow | None:
@@ -217,17 +217,17 @@ def newest_row(rows: Iterable[IndexRow], url: str) -> IndexRow | None:
     return max(rows, key=lambda row: (row.stamp, row.url == url, is_page(row)), default=None)
 
 
-def same_second(rows: Iterable[IndexRow], url: str) -> IndexRow | None:
+def best_of_second(rows: Iterable[IndexRow], url: str) -> IndexRow | None:
     """Return the best of captures that are all of the time asked for."""
     return max(rows, key=lambda row: (row.url == url, is_page(row)), default=None)
 
 
-def remoteness(url: str, at: Moment) -> Callable[[IndexRow], Remoteness]:
+def distance_from(url: str, at: Moment) -> Callable[[IndexRow], Distance]:
     """Return what measures how far a row is from what was asked: the least is the best."""
     first, last, instant = _bounds(at)
     digits = at.digits
 
-    def measure(row: IndexRow) -> Remoteness:
+    def measure(row: IndexRow) -> Distance:
         stamp = row.stamp
         captured = nanoseconds(stamp)
         inside = stamp.startswith(digits)

@@ -13,16 +13,16 @@ from hashlib import blake2b
 from typing import BinaryIO, Final
 from urllib.parse import urlsplit
 
-from archives.warc.remote import Piece, checked, failure, open_remote, plain_path
+from archives.warc.remote import Piece, checked_range, open_remote, read_error, safe_path
 from archives.warc_index.files import (
-    MOST_FILES,
-    Failed,
-    News,
-    Tell,
-    batches_of,
+    MAX_FILES,
+    Complain,
+    ScanEvent,
+    ScanFailure,
     kind_of,
+    scan_file,
 )
-from archives.warc_index.model import FileSeen, FolderContents
+from archives.warc_index.model import FileInfo, FolderContents
 from archives.warc_index.writing import IndexJob
 
 try:
@@ -74,51 +74,51 @@ class S3Bucket:
             retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=_TIMEOUT)},
         )
 
-    def listing(self, tell: Tell) -> FolderContents:
+    def listing(self, tell: Complain) -> FolderContents:
         """Return the WARCs and WACZs there; CDX files are left to who lies beside them."""
-        seen: dict[str, FileSeen] = {}
+        seen: dict[str, FileInfo] = {}
         try:
             for objects in obstore.list(self._store):
                 for each in objects:
                     kind = kind_of(each["path"])
                     if kind in (None, "cdx"):
                         continue
-                    if len(seen) >= MOST_FILES:
-                        tell(each["path"], 0, f"left out: more than {MOST_FILES} files")
+                    if len(seen) >= MAX_FILES:
+                        tell(each["path"], 0, f"left out: more than {MAX_FILES} files")
                         return FolderContents(seen, ())
                     time = _state(each["last_modified"], each["e_tag"])
-                    seen[each["path"]] = FileSeen(each["path"], kind, each["size"], time)
+                    seen[each["path"]] = FileInfo(each["path"], kind, each["size"], time)
         except (BaseError, OSError) as error:
-            raise failure(_told(error)) from error
+            raise read_error(_told(error)) from error
         return FolderContents(seen, ())
 
     def address(self, path: str) -> str:
         """Return a signed address of one file: a secret for as long as it is valid."""
         try:
-            return obstore.sign(self._store, "GET", plain_path(path), _VALID)
+            return obstore.sign(self._store, "GET", safe_path(path), _VALID)
         except (BaseError, OSError) as error:
-            raise failure(_told(error)) from error
+            raise read_error(_told(error)) from error
 
     async def address_async(self, path: str) -> str:
         """Return the same without making the loop wait for credentials."""
         try:
-            return await obstore.sign_async(self._store, "GET", plain_path(path), _VALID)
+            return await obstore.sign_async(self._store, "GET", safe_path(path), _VALID)
         except (BaseError, OSError) as error:
-            raise failure(_told(error)) from error
+            raise read_error(_told(error)) from error
 
     def open(self, path: str) -> BinaryIO:
         return open_remote(self, path, ahead=_AHEAD)
 
-    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[News]:
+    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[ScanEvent]:
         """Read one file after another: what is waited for is the network."""
         del workers
         for job in jobs:
             try:
                 with self.open(job.file.path) as file:
-                    for batch in batches_of(file, job.file.kind, job.start):
+                    for batch in scan_file(file, job.file.kind, job.start):
                         yield job, batch
             except OSError as error:
-                yield job, Failed(f"cannot be read: {error.strerror}")
+                yield job, ScanFailure(f"cannot be read: {error.strerror}")
             else:
                 yield job, None
 
@@ -132,7 +132,7 @@ class S3Bucket:
         try:
             return self._range(name, start, end)
         except (http.client.HTTPException, ConnectionError, TimeoutError) as error:
-            raise failure(f"the server does not answer: {type(error).__name__}") from None
+            raise read_error(f"the server does not answer: {type(error).__name__}") from None
 
     def _range(self, name: str, start: int, end: int) -> Piece:
         parts = urlsplit(self.address(name))
@@ -144,7 +144,7 @@ class S3Bucket:
             reply = connection.getresponse()
             octets = reply.read(end - start + 1) if reply.status == 206 else b""
             told = {key.lower(): value for key, value in reply.getheaders()}
-            return checked(reply.status, told, octets, start, end)
+            return checked_range(reply.status, told, octets, start, end)
         finally:
             connection.close()
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from archives.warc.captures import Capture
 from archives.warc_index.database import BUILDING, DEAD, LIVE
-from archives.warc_index.model import FileSeen, FolderContents, IndexSummary
+from archives.warc_index.model import FileInfo, FolderContents, IndexSummary
 
 _ENOUGH: Final = 1_000_000
 """Rows that wait before they go over: some 200 MB of temporary files, twice while sorted."""
@@ -44,7 +44,7 @@ class IndexPart(NamedTuple):
     """The CDX file that told of it; empty where the file itself was read."""
 
 
-class Filled(NamedTuple):
+class FilledPart(NamedTuple):
     """A part that is ready to be seen."""
 
     id: int
@@ -56,9 +56,9 @@ class Filled(NamedTuple):
 class _Publication(NamedTuple):
     """What is to be seen, and no more to be seen, as soon as the rows have gone over."""
 
-    filled: Sequence[Filled]
+    filled: Sequence[FilledPart]
     replaced: tuple[int, ...]
-    grown: FileSeen | None
+    grown: FileInfo | None
 
 
 class IndexWriter:
@@ -82,7 +82,7 @@ class IndexWriter:
         with closing(self._connection.execute(query)) as rows:
             return [IndexPart._make(row) for row in rows]
 
-    def begin(self, file: FileSeen, member: str, head: bytes, via: str) -> int:
+    def begin(self, file: FileInfo, member: str, head: bytes, via: str) -> int:
         """Begin a part that nobody sees yet; return its number."""
         values = (file.path, member, file.size, file.mtime, 0, head, via, BUILDING)
         with closing(
@@ -110,7 +110,10 @@ class IndexWriter:
             self.flush()
 
     def publish(
-        self, filled: Sequence[Filled], replaced: Iterable[int], grown: FileSeen | None = None
+        self,
+        filled: Sequence[FilledPart],
+        replaced: Iterable[int],
+        grown: FileInfo | None = None,
     ) -> None:
         """Make parts visible, and those they replace invisible, at once: with the next `flush`.
 
@@ -126,16 +129,16 @@ class IndexWriter:
                 self._publish(*publication)
         self._publications.clear()
 
-    def bury(self, parts: Iterable[int]) -> None:
+    def retire(self, parts: Iterable[int]) -> None:
         """Make parts invisible; `sweep` takes their rows away."""
         with self.transaction():
-            self._bury(parts)
+            self._retire(parts)
 
-    def bury_unfinished(self) -> None:
+    def retire_unfinished(self) -> None:
         """Give up what a run that was ended in the middle left behind."""
         self._connection.execute(f"UPDATE part SET state = {DEAD} WHERE state = {BUILDING}")  # noqa: S608
 
-    def sweep(self) -> None:
+    def delete_retired(self) -> None:
         """Remove the rows of parts that nobody sees, a slice at a time."""
         self.flush()
         with closing(self._connection.execute("SELECT id FROM part WHERE state = 2")) as rows:
@@ -144,7 +147,7 @@ class IndexWriter:
             return
         place: tuple[str, str, int, int] | None = ("", "", 0, 0)
         while place is not None:
-            place = self._sweep_slice(place)
+            place = self._delete_slice(place)
         with self.transaction():
             self._connection.executemany(
                 "DELETE FROM part WHERE id = ?", [(number,) for number in dead]
@@ -182,27 +185,27 @@ class IndexWriter:
         self._rows = 0
 
     def _publish(
-        self, filled: Sequence[Filled], replaced: tuple[int, ...], grown: FileSeen | None
+        self, filled: Sequence[FilledPart], replaced: tuple[int, ...], grown: FileInfo | None
     ) -> None:
         self._connection.executemany(
             f"UPDATE part SET state = {LIVE}, upto = ?, captures = ?, complaints = ? "  # noqa: S608
             "WHERE id = ?",
             [(part.upto, part.captures, part.complaints, part.id) for part in filled],
         )
-        self._bury(replaced)
+        self._retire(replaced)
         if grown is not None:
             self._connection.execute(
                 "UPDATE part SET size = ?, mtime = ? WHERE path = ? AND state = 1",
                 (grown.size, grown.mtime, grown.path),
             )
 
-    def _bury(self, parts: Iterable[int]) -> None:
+    def _retire(self, parts: Iterable[int]) -> None:
         self._connection.executemany(
             f"UPDATE part SET state = {DEAD} WHERE id = ?",  # noqa: S608 -- a constant of ours
             [(part,) for part in parts],
         )
 
-    def _sweep_slice(
+    def _delete_slice(
         self, after: tuple[str, str, int, int]
     ) -> tuple[str, str, int, int] | None:
         query = (
@@ -227,7 +230,7 @@ _FILLING_ENOUGH: Final = 10_000
 """Rows held before they are written; some 5 MB. Sorted runs of that length go in quickly."""
 
 
-class Filling:
+class PartFiller:
     """The parts of one file, or of all the files that one CDX file tells of."""
 
     def __init__(
@@ -243,7 +246,7 @@ class Filling:
         self._complaints: dict[int, int] = {}
         self._rows: list[tuple[int, Capture]] = []
 
-    def part(self, file: FileSeen, member: str = "") -> int:
+    def part(self, file: FileInfo, member: str = "") -> int:
         """Return the part for *member* of *file*, begun if there is none yet."""
         part = self._parts.get((file.path, member))
         if part is None:
@@ -270,12 +273,12 @@ class Filling:
         self._summary.complain(file, offset, why)
 
     def publish(
-        self, replaced: tuple[int, ...], grown: FileSeen | None = None, upto: int = 0
+        self, replaced: tuple[int, ...], grown: FileInfo | None = None, upto: int = 0
     ) -> None:
         """Let all of it be seen, instead of the parts it replaces."""
         self._write()
         filled = [
-            Filled(part, max(self._upto[part], upto), captures, self._complaints[part])
+            FilledPart(part, max(self._upto[part], upto), captures, self._complaints[part])
             for part, captures in self._captures.items()
         ]
         self._writer.publish(filled, replaced, grown)
@@ -283,7 +286,7 @@ class Filling:
     def give_up(self, replaced: tuple[int, ...]) -> None:
         """Let none of it be seen, nor what it was to replace: that file is no more."""
         self._rows.clear()
-        self._writer.bury((*self._captures, *replaced))
+        self._writer.retire((*self._captures, *replaced))
         self._summary.captures -= sum(self._captures.values())
 
     def _write(self) -> None:
@@ -295,7 +298,7 @@ class Filling:
 class IndexJob(NamedTuple):
     """A file to read, from where, and which parts that makes obsolete."""
 
-    file: FileSeen
+    file: FileInfo
     start: int = 0
     replaces: tuple[int, ...] = ()
 
@@ -311,12 +314,12 @@ class IndexPlan(NamedTuple):
     unchanged: int
 
 
-Grew = Callable[[FileSeen, IndexPart], bool]
+HasGrown = Callable[[FileInfo, IndexPart], bool]
 """Whether a file that is longer than it was still begins with the same octets."""
 
 
 def plan(
-    listing: FolderContents, parts: Iterable[IndexPart], grew: Grew, *, read_all: bool
+    listing: FolderContents, parts: Iterable[IndexPart], grew: HasGrown, *, read_all: bool
 ) -> IndexPlan:
     """Compare what is there with what is known; *read_all*: believe neither."""
     found = listing.files
@@ -343,23 +346,23 @@ def plan(
         [
             part
             for path, parts in known.items()
-            if path not in found and not listing.has_missed(path)
+            if path not in found and not listing.is_unreadable(path)
             for part in parts
         ],
         len(files) - len(read),
     )
 
 
-def _is_current(file: FileSeen, parts: list[IndexPart]) -> bool:
+def _is_current(file: FileInfo, parts: list[IndexPart]) -> bool:
     return bool(parts) and all((p.size, p.mtime) == (file.size, file.mtime) for p in parts)
 
 
-def _stands(file: FileSeen, parts: list[IndexPart], fresh: set[str]) -> bool:
+def _stands(file: FileInfo, parts: list[IndexPart], fresh: set[str]) -> bool:
     """Whether its parts still tell the truth; those of a CDX file while that is the same."""
     return _is_current(file, parts) and all(not p.via or p.via in fresh for p in parts)
 
 
-def _job(file: FileSeen, parts: list[IndexPart], grew: Grew) -> IndexJob:
+def _job(file: FileInfo, parts: list[IndexPart], grew: HasGrown) -> IndexJob:
     whole = parts and file.kind == "warc" and not any(part.via for part in parts)
     if whole and grew(file, parts[0]):
         return IndexJob(file, start=max(part.upto for part in parts))

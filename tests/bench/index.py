@@ -24,8 +24,8 @@ from archives.surt import surt
 from archives.warc.captures import Capture
 from archives.warc_index.collection import Collection
 from archives.warc_index.database import open_writer
-from archives.warc_index.model import FileSeen, LocalFiles
-from archives.warc_index.writing import Filled, IndexWriter
+from archives.warc_index.model import FileInfo, LocalFiles
+from archives.warc_index.writing import FilledPart, IndexWriter
 
 SMALL = 10_000
 LARGE = 10_000_000
@@ -80,11 +80,11 @@ def build(folder: Path, count: int) -> int:
     connection, _ = open_writer(index)
     with closing(connection):
         writer = IndexWriter(connection)
-        part = writer.begin(FileSeen("some.warc.gz", "warc", 10**15, 0), "", b"", "")
+        part = writer.begin(FileInfo("some.warc.gz", "warc", 10**15, 0), "", b"", "")
         rows = ((part, row) for row in captures(count))
         while batch := list(islice(rows, 50_000)):
             writer.add(batch)
-        writer.publish([Filled(part, 0, count, 0)], ())
+        writer.publish([FilledPart(part, 0, count, 0)], ())
         writer.finish(complete=True)
     return index.stat().st_size
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from archives.warc_index.building import NotWritable, index_collection, index_inventory
 from archives.warc_index.database import ForeignIndex, IndexInUse, NewerIndex
 from archives.warc_index.model import IndexProgress as Reached
-from archives.warc_index.model import IndexSummary, RemoteFiles, is_elsewhere
+from archives.warc_index.model import IndexSummary, RemoteFiles, is_remote_path
 from archives.warc_index.s3 import S3NotInstalled
 from timegate.text import escaped
 
@@ -94,7 +94,7 @@ def index_command(  # noqa: PLR0913 -- one parameter for each option
 
 
 def _place(path: str, index: Path | None) -> Path | RemoteFiles:
-    if not is_elsewhere(path):
+    if not is_remote_path(path):
         if not Path(path).exists():
             raise click.UsageError(f"there is no {path}")
         return Path(path)

@@ -86,8 +86,8 @@ class CollectionCdx:
 
     def _rows(self, asked: CdxQuery) -> AsyncGenerator[Sequence[IndexRow], None]:
         if asked.match == "exact":
-            return self._shelf.listed(asked.url)
-        return self._shelf.ranged(*key_range(asked.url, asked.match))
+            return self._shelf.captures_of(asked.url)
+        return self._shelf.captures_between(*key_range(asked.url, asked.match))
 
     def _filed(self, row: IndexRow) -> Filed:
         uri = address(self._base_url, self._shelf.id, row.stamp, row.url)

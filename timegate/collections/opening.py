@@ -15,14 +15,13 @@ from archives.adapters.warc import WarcArchive
 from archives.model import ArchiveEntry, ReplayForm
 from archives.registry import DEFAULT_LIMITS, Registry
 from archives.source import Fetcher, Source
-from archives.warc.captures import Opening, from_disk
+from archives.warc.captures import FileOpener, open_local
 from archives.warc.captures import RecordLocation as Record
-from archives.warc.remote import Address as FileAddress
-from archives.warc.remote import FetchedRanges, open_remote, plain_path
+from archives.warc.remote import FileAddress, HttpRanges, open_remote, safe_path
 from archives.warc.replay import Replayer
 from archives.warc_index.cdx import CdxServerIndex
 from archives.warc_index.collection import Collection, IndexUpdater
-from archives.warc_index.model import LocalFiles, RemoteFiles, is_elsewhere
+from archives.warc_index.model import LocalFiles, RemoteFiles, is_remote_path
 from archives.warc_index.s3 import S3Bucket, S3NotInstalled
 from timegate.collections.replay import LocalFetcher
 from timegate.collections.site import Collections, OpenCollection
@@ -118,10 +117,10 @@ async def _readers() -> AsyncIterator[ThreadPoolExecutor]:
 
 def _shelf(entry: ArchiveEntry, fetchers: Mapping[str, Fetcher]) -> Collection | CdxServerIndex:
     path = str(entry.path)
-    if entry.cdx is not None and is_elsewhere(entry.cdx):
+    if entry.cdx is not None and is_remote_path(entry.cdx):
         return CdxServerIndex(entry.id, entry.cdx, path, fetchers[entry.id])
     index = _index(entry)
-    if not is_elsewhere(path):
+    if not is_remote_path(path):
         return Collection(entry.id, Path(path), index)
     if index is None:
         raise BadConfig(f"{entry.origin}: index: is needed where the files are elsewhere")
@@ -157,7 +156,7 @@ async def _fetchers(
 
 
 def _is_remote(entry: ArchiveEntry) -> bool:
-    return any(is_elsewhere(address) for address in (entry.path, entry.cdx) if address)
+    return any(is_remote_path(address) for address in (entry.path, entry.cdx) if address)
 
 
 async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
@@ -177,8 +176,8 @@ async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
         entry,
         timegate=None,
         timemaps={},
-        cdx=entry.cdx if entry.cdx and is_elsewhere(entry.cdx) else None,
-        replay=files if is_elsewhere(files) else None,
+        cdx=entry.cdx if entry.cdx and is_remote_path(entry.cdx) else None,
+        replay=files if is_remote_path(files) else None,
         raw=None,
         hosts=(),
         limits=limits,
@@ -187,12 +186,12 @@ async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
 
 def _opening(
     entry: ArchiveEntry, fetchers: Mapping[str, Fetcher], stack: AsyncExitStack
-) -> Opening:
+) -> FileOpener:
     """Return what opens the files of *entry*, until *stack* ends."""
     root = str(entry.path).rstrip("/")
-    if not is_elsewhere(root):
-        return from_disk
-    ranges = FetchedRanges(fetchers[entry.id], _addresses(root))
+    if not is_remote_path(root):
+        return open_local
+    ranges = HttpRanges(fetchers[entry.id], _addresses(root))
     stack.callback(ranges.close)
 
     def opening(record: Record) -> BinaryIO:
@@ -207,6 +206,6 @@ def _addresses(root: str) -> FileAddress:
         return S3Bucket(root).address_async
 
     async def below(path: str) -> str:
-        return f"{root}/{quote(plain_path(path))}"
+        return f"{root}/{quote(safe_path(path))}"
 
     return below

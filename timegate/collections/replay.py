@@ -22,7 +22,7 @@ from archives.model import Closest
 from archives.moment import Moment
 from archives.source import Request
 from archives.uri import check_text
-from archives.warc.replay import Archived, Replayer, UnreadableRecord
+from archives.warc.replay import ArchivedResponse, Replayer, UnreadableRecord
 from archives.warc_index.model import IndexRow
 from timegate.collections.access import CollectionAccess, address, memento_of
 from timegate.endpoints.targets import identifier_in
@@ -127,7 +127,9 @@ class CollectionReplay:
             return await _part(call, archived, {**headers, **_tagged(etag)}, etag)
         return await _all(call, status, archived, headers)
 
-    def _headers(self, asked: ReplayPath, row: IndexRow, archived: Archived) -> dict[str, str]:
+    def _headers(
+        self, asked: ReplayPath, row: IndexRow, archived: ArchivedResponse
+    ) -> dict[str, str]:
         status, fields = archived.head.status or _OK, archived.head.headers
         about = described(status, fields)
         headers = {
@@ -165,7 +167,7 @@ class CollectionReplay:
 
 
 async def _part(
-    call: ClientRequest, archived: Archived, headers: dict[str, str], etag: str | None
+    call: ClientRequest, archived: ArchivedResponse, headers: dict[str, str], etag: str | None
 ) -> Response | StreamingResponse:
     """Answer with the range that is asked for, or with all."""
     size = archived.size
@@ -187,7 +189,7 @@ async def _part(
 
 
 async def _all(
-    call: ClientRequest, status: int, archived: Archived, headers: dict[str, str]
+    call: ClientRequest, status: int, archived: ArchivedResponse, headers: dict[str, str]
 ) -> Response | StreamingResponse:
     if archived.whole is not None and call.method != "HEAD":
         return Response(status, headers, archived.whole, _KEEP)

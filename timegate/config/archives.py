@@ -17,7 +17,7 @@ from archives.registry import (
     from_memgator,
     load_known,
 )
-from archives.warc_index.model import is_elsewhere
+from archives.warc_index.model import is_remote_path
 from timegate.access.networks import Networks
 from timegate.config.schema import BadConfig, File, bad
 from timegate.config.secrets import Secret, read_secret
@@ -165,7 +165,7 @@ def _located(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
     if not entry.kind.is_local or entry.path is None:
         return entry
     index = entry.index and str(folder / Path(entry.index).expanduser())
-    if is_elsewhere(entry.path):
+    if is_remote_path(entry.path):
         if index is None and entry.cdx is None:
             raise BadConfig(f"{entry.origin}: index: is needed where the files are elsewhere")
         return replace(entry, index=index)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archives.warc.captures import Capture, captures_in
-from archives.warc.files import Damage, WaczMember, parts_in, parts_of
+from archives.warc.files import Damage, WaczMember, iter_wacz_members, wacz_members
 from tests.warcs import gzipped, response, wacz
 
 WARC = gzipped(response())
@@ -26,7 +26,7 @@ SOUND = wacz(
 
 
 def parts(octets: bytes) -> list[WaczMember | Damage]:
-    return list(parts_in(io.BytesIO(octets)))
+    return list(iter_wacz_members(io.BytesIO(octets)))
 
 
 def why(octets: bytes) -> str:
@@ -40,7 +40,7 @@ def test_the_warcs_are_found_where_they_lie(tmp_path: Path) -> None:
     path.write_bytes(SOUND)
 
     with path.open("rb") as file:
-        one, two = parts_of(file)
+        one, two = wacz_members(file)
 
     assert isinstance(one, WaczMember)
     assert isinstance(two, WaczMember)
@@ -180,7 +180,7 @@ def test_damages_are_counted(tmp_path: Path) -> None:
     path.write_bytes(wacz({f"../{number}.warc": b"" for number in range(1200)}))
 
     with path.open("rb") as file:
-        assert len(parts_of(file)) == 1000
+        assert len(wacz_members(file)) == 1000
 
 
 @given(st.integers(0, len(SOUND)), st.binary(max_size=30), st.integers(0, 30))

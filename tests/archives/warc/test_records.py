@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from archives.warc.files import WINDOW, Damage, Damaged
-from archives.warc.records import MOST_DAMAGES, Record, open_record, records_in
+from archives.warc.records import MAX_DAMAGES, Record, open_record, records_in
 from tests.warcs import (
     PAGE,
     answer,
@@ -313,11 +313,11 @@ def test_a_torn_tail_does_not_hide_what_was_appended_to_it() -> None:
 
 
 def test_a_file_that_is_wrong_from_end_to_end_is_given_up() -> None:
-    octets = _lying("ten") * (MOST_DAMAGES + 5)
+    octets = _lying("ten") * (MAX_DAMAGES + 5)
 
     found = found_in(octets)
 
-    assert len(found) == MOST_DAMAGES + 1
+    assert len(found) == MAX_DAMAGES + 1
     assert "not read any further" in str(found[-1])
 
 

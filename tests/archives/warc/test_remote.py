@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.warc.remote import Piece, checked, failure, open_remote, plain_path
+from archives.warc.remote import Piece, checked_range, open_remote, read_error, safe_path
 
 WHOLE = bytes(range(256)) * 40
 
@@ -23,7 +23,7 @@ class Kept:
         assert name == "some.warc.gz"
         self.asked.append((start, end))
         if start >= len(self.octets):
-            raise failure("it is shorter than the index says")
+            raise read_error("it is shorter than the index says")
         return Piece(self.octets[start:end], len(self.octets), self.version)
 
 
@@ -72,13 +72,13 @@ TEN = bytes(10)
 
 
 def test_the_range_that_was_asked_for_is_taken() -> None:
-    assert checked(206, RANGE, TEN, 10, 20) == Piece(TEN, 100, '"a"')
+    assert checked_range(206, RANGE, TEN, 10, 20) == Piece(TEN, 100, '"a"')
 
 
 def test_the_last_range_may_be_shorter() -> None:
     headers = {"content-range": "bytes 90-99/100", "last-modified": "then"}
 
-    assert checked(206, headers, TEN, 90, 200) == Piece(TEN, 100, "then")
+    assert checked_range(206, headers, TEN, 90, 200) == Piece(TEN, 100, "then")
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_any_other_answer_is_an_error(
     status: int, headers: dict[str, str], octets: bytes, why: str
 ) -> None:
     with pytest.raises(OSError, match=why):
-        checked(status, headers, octets, 10, 20)
+        checked_range(status, headers, octets, 10, 20)
 
 
 @given(st.text(max_size=40), st.binary(max_size=30))
 def test_whatever_the_server_says_is_right_or_an_error(told: str, octets: bytes) -> None:
     try:
-        piece = checked(206, {"content-range": told}, octets, 0, 20)
+        piece = checked_range(206, {"content-range": told}, octets, 0, 20)
     except OSError:
         return
 
@@ -121,7 +121,7 @@ def test_whatever_the_server_says_is_right_or_an_error(told: str, octets: bytes)
 )
 def test_a_name_that_leads_elsewhere_is_not_asked_for(path: str) -> None:
     with pytest.raises(OSError, match="leads elsewhere"):
-        plain_path(path)
+        safe_path(path)
 
 
 def test_no_path_of_this_disk_is_opened(tmp_path: Path) -> None:

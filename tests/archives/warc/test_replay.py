@@ -12,8 +12,8 @@ from threading import Event
 
 import pytest
 
-from archives.warc.captures import Sum, read_digest
-from archives.warc.replay import SMALL, Archived, Replayer, UnreadableRecord
+from archives.warc.captures import DigestCheck, read_digest
+from archives.warc.replay import SMALL, ArchivedResponse, Replayer, UnreadableRecord
 from archives.warc_index.model import IndexRow
 from tests import warcs
 from tests.timegate.collections.sample_collections import FakeShelf, shelf_of
@@ -36,14 +36,14 @@ def replaying(shelf: FakeShelf) -> Iterator[Replayer]:
 @asynccontextmanager
 async def opened(
     shelf: FakeShelf, row: int = 0, *, body: bool = True
-) -> AsyncIterator[Archived]:
+) -> AsyncIterator[ArchivedResponse]:
     with replaying(shelf) as replayer:
         archived = await replayer.open(shelf.rows[row], body=body)
         yield archived
         await archived.close()
 
 
-async def read(archived: Archived, start: int = 0, end: int | None = None) -> bytes:
+async def read(archived: ArchivedResponse, start: int = 0, end: int | None = None) -> bytes:
     return b"".join([piece async for piece in archived.chunks(start, end)])
 
 
@@ -278,6 +278,6 @@ def test_a_digest_is_read_in_every_notation(text: str) -> None:
     stated = read_digest(text)
 
     assert stated is not None
-    added = Sum(stated)
+    added = DigestCheck(stated)
     added.add(b"x")
     assert added.holds()

@@ -10,8 +10,8 @@ from archives.surt import surt
 from archives.warc.captures import Capture
 from archives.warc_index.database import open_writer
 from archives.warc_index.lookup import Lookup
-from archives.warc_index.model import FileSeen, IndexRow, LocalFiles
-from archives.warc_index.writing import Filled, IndexWriter
+from archives.warc_index.model import FileInfo, IndexRow, LocalFiles
+from archives.warc_index.writing import FilledPart, IndexWriter
 from tests import warcs
 
 LONG_AGO = 1_600_000_000_000_000_000
@@ -50,7 +50,7 @@ def rows_of(path: Path, index: Path | None = None) -> list[IndexRow]:
     lookup = Lookup(place.index, place.root, 5.0)
     with closing(lookup):
         rows: list[IndexRow] = []
-        while more := lookup.ranged("", "\U0010ffff", rows[-1].key if rows else None):
+        while more := lookup.captures_between("", "\U0010ffff", rows[-1].key if rows else None):
             rows += more
     return sorted(row._replace(part=0) for row in rows)
 
@@ -78,7 +78,7 @@ def an_index(folder: Path, captures: Iterable[Capture], *, complete: bool = True
     connection, _ = open_writer(index)
     with closing(connection):
         writer = IndexWriter(connection)
-        part = writer.begin(FileSeen("some.warc.gz", "warc", 10**9, LONG_AGO), "", b"", "")
+        part = writer.begin(FileInfo("some.warc.gz", "warc", 10**9, LONG_AGO), "", b"", "")
         writer.add((part, capture) for capture in captures)
-        writer.publish([Filled(part, 0, 0, 0)], ())
+        writer.publish([FilledPart(part, 0, 0, 0)], ())
         writer.finish(complete=complete)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from archives.warc_index.building import NotWritable, index_collection
-from archives.warc_index.database import ForeignIndex, IndexInUse, NewerIndex, alone
+from archives.warc_index.database import ForeignIndex, IndexInUse, NewerIndex, exclusive_lock
 from archives.warc_index.lookup import Lookup
-from archives.warc_index.model import MOST_SHOWN, IndexProgress, LocalFiles
+from archives.warc_index.model import MAX_SHOWN, IndexProgress, LocalFiles
 from tests import warcs
 from tests.archives.warc_index.folders import (
     LONG_AGO,
@@ -183,13 +183,13 @@ def test_what_cannot_be_used_is_told_with_its_place_and_the_rest_is_used(
 
 
 def test_complaints_are_counted_and_only_some_of_them_kept(tmp_path: Path) -> None:
-    for number in range(MOST_SHOWN + 5):
+    for number in range(MAX_SHOWN + 5):
         put(tmp_path, f"{number}.warc", b"no WARC at all")
 
     summary = index_collection(tmp_path)
 
-    assert summary.complaints >= MOST_SHOWN + 5
-    assert len(summary.shown) == MOST_SHOWN
+    assert summary.complaints >= MAX_SHOWN + 5
+    assert len(summary.shown) == MAX_SHOWN
 
 
 def test_progress_ends_where_everything_is_done(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_progress_ends_where_everything_is_done(tmp_path: Path) -> None:
 def test_only_one_builds_at_a_time(tmp_path: Path) -> None:
     index = tmp_path / "index.sqlite"
 
-    with alone(index), pytest.raises(IndexInUse):
+    with exclusive_lock(index), pytest.raises(IndexInUse):
         index_collection(tmp_path, index)
 
 

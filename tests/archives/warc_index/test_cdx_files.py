@@ -9,7 +9,7 @@ import pytest
 from archives.warc.captures import Capture
 from archives.warc.files import Damage
 from archives.warc_index.building import index_collection
-from archives.warc_index.cdx import CdxLine, captures_beside
+from archives.warc_index.cdx import CdxLine, read_cdx_file
 from tests.archives.warc_index.folders import LONG_AGO, a_warc, put, rows_of, stamps_of
 
 PAGE = "http://example.com/"
@@ -35,7 +35,7 @@ def cdxj(**changed: object) -> str:
 def read(folder: Path, text: str, name: str = "x.cdxj") -> list[CdxLine | Damage]:
     octets = text.encode()
     path = put(folder, name, gzip.compress(octets) if name.endswith(".gz") else octets)
-    return list(captures_beside(path.open("rb"), path.name))
+    return list(read_cdx_file(path.open("rb"), path.name))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_bomb_is_given_up(tmp_path: Path) -> None:
 def test_a_torn_gzip_gives_what_is_there(tmp_path: Path) -> None:
     path = put(tmp_path, "x.cdx.gz", gzip.compress(f"{ELEVEN}\n".encode() * 1000)[:-9])
 
-    found = list(captures_beside(path.open("rb"), path.name))
+    found = list(read_cdx_file(path.open("rb"), path.name))
 
     assert isinstance(found[0], CdxLine)
     assert isinstance(found[-1], Damage)

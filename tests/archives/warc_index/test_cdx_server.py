@@ -70,10 +70,10 @@ async def test_it_finds_what_our_own_index_finds(captures: list[Capture], time: 
     with TemporaryDirectory() as name:
         an_index(Path(name), captures)
         with Collection("mine", Path(name)) as ours:
-            expected = await ours.placed(URL, at)
+            expected = await ours.nearest_with_neighbours(URL, at)
             newest = await ours.nearest(URL, None)
 
-    found = await theirs.placed(URL, at)
+    found = await theirs.nearest_with_neighbours(URL, at)
     last = await theirs.nearest(URL, None)
 
     assert [row.stamp for row in found[:1]] == [row.stamp for row in expected[:1]]
@@ -135,4 +135,4 @@ async def test_no_name_leads_out_of_the_collection(name: str) -> None:
 
 async def test_ranges_are_for_the_server_itself() -> None:
     with pytest.raises(Unreachable, match="ask its CDX server"):
-        await anext(served([]).ranged("a", "b"))
+        await anext(served([]).captures_between("a", "b"))

@@ -17,7 +17,7 @@ from archives.moment import Moment
 from archives.warc.captures import Capture
 from archives.warc_index.building import index_collection
 from archives.warc_index.collection import Collection
-from archives.warc_index.model import IndexRow, LocalFiles, remoteness
+from archives.warc_index.model import IndexRow, LocalFiles, distance_from
 from tests import warcs
 from tests.archives.warc_index.folders import a_capture, a_warc, an_index, put, responses
 from tests.clock import Clock
@@ -39,7 +39,7 @@ async def found(folder: Path, url: str, at: str | None) -> tuple[str, str] | Non
 
 async def listed(folder: Path, url: str) -> list[IndexRow]:
     async with Collection("own", folder) as collection:
-        return [row async for batch in collection.listed(url) for row in batch]
+        return [row async for batch in collection.captures_of(url) for row in batch]
 
 
 # The nearest
@@ -144,7 +144,7 @@ def test_looking_beside_the_instant_finds_what_looking_everywhere_finds(
         row = asyncio.run(_nearest(Path(folder), url, at))
         everything = asyncio.run(listed(Path(folder), url))
 
-    measure = remoteness(url, at)
+    measure = distance_from(url, at)
     assert row is not None
     # Of one instant that is written in two ways, either will do.
     assert measure(row)[:5] == min(map(measure, everything))[:5]
@@ -211,11 +211,15 @@ async def test_a_range_of_keys_is_listed_and_can_be_gone_on_with(tmp_path: Path)
 
     async with Collection("own", tmp_path) as collection:
         whole = [
-            r async for rows in collection.ranged("com,example)", "com,example*") for r in rows
+            r
+            async for rows in collection.captures_between("com,example)", "com,example*")
+            for r in rows
         ]
         rest = [
             row
-            async for rows in collection.ranged("com,example)", "com,example*", whole[0].key)
+            async for rows in collection.captures_between(
+                "com,example)", "com,example*", whole[0].key
+            )
             for row in rows
         ]
 
@@ -249,7 +253,7 @@ async def test_a_list_of_an_unfinished_index_does_not_end_as_if_it_were_whole(
 
     async def read() -> None:
         async with Collection("own", tmp_path) as collection:
-            async for batch in collection.listed(PAGE):
+            async for batch in collection.captures_of(PAGE):
                 batches.append(batch)  # noqa: PERF401 -- what came before the error counts
 
     with pytest.raises(Unreachable, match="not complete"):

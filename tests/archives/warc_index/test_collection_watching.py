@@ -5,8 +5,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from archives.warc_index.collection import Collection, IndexUpdater, index_apart
-from archives.warc_index.database import alone
+from archives.warc_index.collection import Collection, IndexUpdater, index_in_subprocess
+from archives.warc_index.database import exclusive_lock
 from archives.warc_index.model import LocalFiles
 from tests.archives.warc_index.folders import a_warc, put
 
@@ -133,7 +133,7 @@ async def test_a_child_that_was_killed_is_started_again(tmp_path: Path) -> None:
 async def test_of_several_keepers_one_keeps_until_it_ends(tmp_path: Path) -> None:
     index = LocalFiles.of(tmp_path).index
     index.parent.mkdir()
-    other = alone(index, "keeper")
+    other = exclusive_lock(index, "keeper")
     other.__enter__()
     story = Story(tmp_path, nothing, nothing, lambda: other.__exit__(None, None, None))
 
@@ -158,7 +158,7 @@ async def test_the_child_indexes_for_real(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     put(tmp_path, "b.warc.gz", b"rubbish")
 
-    code, told = await index_apart(LocalFiles.of(tmp_path))
+    code, told = await index_in_subprocess(LocalFiles.of(tmp_path))
 
     assert code == 1
     assert told.startswith("b.warc.gz@0: ")
@@ -171,7 +171,7 @@ async def test_a_child_that_is_no_longer_wanted_is_ended(tmp_path: Path) -> None
 
     async def index() -> None:
         started.set()
-        await index_apart(LocalFiles.of(tmp_path))
+        await index_in_subprocess(LocalFiles.of(tmp_path))
 
     async with asyncio.TaskGroup() as group:
         task = group.create_task(index())

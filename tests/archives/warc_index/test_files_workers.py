@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from archives.warc_index.files import CaptureBatch, Failed, read_files
-from archives.warc_index.model import FileSeen
+from archives.warc_index.files import CaptureBatch, ScanFailure, read_files
+from archives.warc_index.model import FileInfo
 from archives.warc_index.writing import IndexJob
 from tests.archives.warc_index.folders import a_warc
 
@@ -15,7 +15,7 @@ PAGE = "http://example.com/"
 
 
 def job(path: Path) -> IndexJob:
-    return IndexJob(FileSeen(path.name, "warc", path.stat().st_size, 0))
+    return IndexJob(FileInfo(path.name, "warc", path.stat().st_size, 0))
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -37,8 +37,8 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, workers: int) -> Non
 
     news = list(read_files(jobs, str(tmp_path), workers))
 
-    failed = [(done.file.path, what) for done, what in news if isinstance(what, Failed)]
-    assert failed == [("1.warc.gz", Failed("cannot be read: No such file or directory"))]
+    failed = [(done.file.path, what) for done, what in news if isinstance(what, ScanFailure)]
+    assert failed == [("1.warc.gz", ScanFailure("cannot be read: No such file or directory"))]
     assert sum(what is None for _, what in news) == 2
 
 
@@ -52,12 +52,12 @@ def test_a_process_that_dies_costs_its_file_only(tmp_path: Path) -> None:
         a_warc(tmp_path, name, (PAGE, "20200101000000"))
     # A named pipe keeps its reader waiting until that is killed, however slow we are.
     os.mkfifo(tmp_path / "1.warc.gz")
-    jobs = [IndexJob(FileSeen(f"{n}.warc.gz", "warc", 1, 0)) for n in range(4)]
+    jobs = [IndexJob(FileInfo(f"{n}.warc.gz", "warc", 1, 0)) for n in range(4)]
 
     ended: list[str] = []
     failed: list[tuple[str, str]] = []
     for done, what in read_files(jobs, str(tmp_path), 2):
-        if isinstance(what, Failed):
+        if isinstance(what, ScanFailure):
             failed.append((done.file.path, what.why))
         elif what is None:
             ended.append(done.file.path)

@@ -34,9 +34,9 @@ def test_the_neighbours_of_the_nearest_are_those_of_the_whole_list(
         folder = Path(name)
         an_index(folder, [a_capture(u, s, offset) for offset, (u, s) in enumerate(captures)])
         with closing(lookup_of(folder)) as lookup:
-            stamps = [row.stamp for row in lookup.listed(PAGE, None)]
+            stamps = [row.stamp for row in lookup.captures_of(PAGE, None)]
             for at in map(Moment, instants):
-                rows = lookup.placed(PAGE, at)
+                rows = lookup.nearest_with_neighbours(PAGE, at)
                 nearest = lookup.nearest(PAGE, at)
                 assert rows[:1] == ([] if nearest is None else [nearest])
                 before = [stamp for stamp in stamps if nearest and stamp < nearest.stamp]
@@ -49,10 +49,12 @@ def test_rows_that_another_process_publishes_are_seen_at_once(tmp_path: Path) ->
     a_warc(tmp_path, "one.warc.gz", (PAGE, "20130101000000"))
     index_collection(tmp_path)
     with closing(lookup_of(tmp_path)) as lookup:
-        before = [lookup.placed(PAGE, Moment("2014"))[0].stamp for _ in range(5)]
+        before = [
+            lookup.nearest_with_neighbours(PAGE, Moment("2014"))[0].stamp for _ in range(5)
+        ]
         a_warc(tmp_path, "two.warc.gz", (PAGE, "20140101000000"))
         index_collection(tmp_path)
-        after = lookup.placed(PAGE, Moment("2014"))[0].stamp
+        after = lookup.nearest_with_neighbours(PAGE, Moment("2014"))[0].stamp
 
     assert before == ["20130101000000"] * 5
     assert after == "20140101000000"

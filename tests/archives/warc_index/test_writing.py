@@ -12,8 +12,8 @@ import pytest
 
 from archives.warc_index.database import open_writer
 from archives.warc_index.lookup import Lookup
-from archives.warc_index.model import FileSeen
-from archives.warc_index.writing import Filled, IndexWriter
+from archives.warc_index.model import FileInfo
+from archives.warc_index.writing import FilledPart, IndexWriter
 from tests.archives.warc_index.folders import a_capture, stored_rows
 
 ROOT = Path(__file__).parents[3]
@@ -27,12 +27,12 @@ def writing(index: Path, enough: int = 1000) -> Iterator[IndexWriter]:
 
 
 def begun(writer: IndexWriter, name: str) -> int:
-    return writer.begin(FileSeen(name, "warc", 100, 1), "", b"", "")
+    return writer.begin(FileInfo(name, "warc", 100, 1), "", b"", "")
 
 
 def seen_in(index: Path) -> list[str]:
     with closing(Lookup(index, index.parent, 5.0)) as lookup:
-        return [row.name for row in lookup.ranged("", "\U0010ffff", None)]
+        return [row.name for row in lookup.captures_between("", "\U0010ffff", None)]
 
 
 def test_what_is_published_is_seen_with_the_next_flush(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_what_is_published_is_seen_with_the_next_flush(tmp_path: Path) -> None:
     with writing(index) as writer:
         part = begun(writer, "a.warc")
         writer.add([(part, a_capture("http://a.example/", "20200101000000"))])
-        writer.publish([Filled(part, 0, 1, 0)], ())
+        writer.publish([FilledPart(part, 0, 1, 0)], ())
         before = seen_in(index)
         writer.flush()
 
@@ -55,7 +55,7 @@ def test_where_there_are_enough_rows_they_go_over_by_themselves(tmp_path: Path) 
     with writing(index, enough=2) as writer:
         first, second = begun(writer, "a.warc"), begun(writer, "b.warc")
         writer.add([(first, a_capture("http://a.example/", "20200101000000"))])
-        writer.publish([Filled(first, 0, 1, 0)], ())
+        writer.publish([FilledPart(first, 0, 1, 0)], ())
         writer.add([(second, a_capture("http://b.example/", "20200101000000"))])
 
         # Rows of the second are there, but it was not read to its end.
@@ -74,11 +74,11 @@ def test_what_is_replaced_goes_in_the_moment_its_successor_comes(
             replaced = [part.id for part in writer.parts()]
             part = begun(writer, "a.warc")
             writer.add([(part, a_capture("http://a.example/", "20200101000000"))])
-            writer.publish([Filled(part, 0, 1, 0)], replaced)
+            writer.publish([FilledPart(part, 0, 1, 0)], replaced)
             writer.flush()
 
             assert seen_in(index) == ["a.warc"]
-        writer.sweep()
+        writer.delete_retired()
         writer.finish(complete=True)
 
     assert stored_rows(index) == 1
@@ -89,11 +89,11 @@ def test_whoever_ends_without_flushing_leaves_nothing_that_is_seen(tmp_path: Pat
     with writing(index) as writer:
         part = begun(writer, "a.warc")
         writer.add([(part, a_capture("http://a.example/", "20200101000000"))])
-        writer.publish([Filled(part, 0, 1, 0)], ())
+        writer.publish([FilledPart(part, 0, 1, 0)], ())
 
     with writing(index) as writer:
-        writer.bury_unfinished()
-        writer.sweep()
+        writer.retire_unfinished()
+        writer.delete_retired()
 
         assert writer.parts() == []
 
@@ -108,7 +108,7 @@ from pathlib import Path
 from archives.warc_index.database import open_writer
 from tests.archives.warc_index.folders import a_capture
 from tests.archives.warc_index.test_writing import begun
-from archives.warc_index.writing import Filled, IndexWriter
+from archives.warc_index.writing import FilledPart, IndexWriter
 
 connection, _ = open_writer(Path(sys.argv[1]))
 with closing(connection):
@@ -118,7 +118,7 @@ with closing(connection):
         part = begun(writer, f"{number}.warc")
         urls = [f"http://a.example/{i}" for i in range(10)]
         writer.add((part, a_capture(url, "20200101000000", number)) for url in urls)
-        writer.publish([Filled(part, 0, 10, 0)], ())
+        writer.publish([FilledPart(part, 0, 10, 0)], ())
 """
 
 
@@ -143,7 +143,7 @@ def test_killed_while_rows_go_over_files_are_seen_whole_or_not_at_all(tmp_path: 
         assert rows_seen(index) % 10 == 0
 
     with writing(index) as writer:
-        writer.bury_unfinished()
-        writer.sweep()
+        writer.retire_unfinished()
+        writer.delete_retired()
 
     assert stored_rows(index) == rows_seen(index) > 600

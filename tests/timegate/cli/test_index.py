@@ -5,7 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from archives.warc_index.database import alone
+from archives.warc_index.database import exclusive_lock
 from archives.warc_index.model import LocalFiles
 from tests.archives.warc_index.folders import a_warc, put, stamps_of
 from timegate.cli.index import index_command
@@ -78,7 +78,7 @@ def test_a_second_builder_is_told_of_the_first(tmp_path: Path) -> None:
     place = LocalFiles.of(tmp_path).index
     place.parent.mkdir()
 
-    with alone(place):
+    with exclusive_lock(place):
         result = index(tmp_path)
 
     assert result.exit_code == 2

@@ -56,7 +56,7 @@ class FakeShelf:
     async def at(self, url: str, stamp: str) -> IndexRow | None:
         return next((row for row in self._of(url) if row.stamp == stamp), None)
 
-    async def placed(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
+    async def nearest_with_neighbours(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
         found = await self.nearest(url, at)
         if found is None:
             return ()
@@ -65,12 +65,14 @@ class FakeShelf:
         after = [row for row in rows if row.stamp > found.stamp]
         return [found, *rows[:1], *before[-1:], *after[:1], *rows[-1:]]
 
-    async def listed(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
+    async def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
         self.lists += 1
         for row in sorted(self._of(url), key=lambda row: row.stamp):
             yield [row]
 
-    async def ranged(self, lower: str, upper: str) -> AsyncGenerator[Sequence[IndexRow], None]:
+    async def captures_between(
+        self, lower: str, upper: str
+    ) -> AsyncGenerator[Sequence[IndexRow], None]:
         rows = sorted(self.rows, key=lambda row: (row.surt, row.stamp))
         yield [row for row in rows if lower <= row.surt < upper]
 
