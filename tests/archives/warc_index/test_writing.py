@@ -113,7 +113,7 @@ from archives.warc_index.writing import FilledPart, IndexWriter
 connection, _ = open_writer(Path(sys.argv[1]))
 with closing(connection):
     writer = IndexWriter(connection, enough=35)
-    writer.bury_unfinished()
+    writer.retire_unfinished()
     for number in count():
         part = begun(writer, f"{number}.warc")
         urls = [f"http://a.example/{i}" for i in range(10)]
