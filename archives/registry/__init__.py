@@ -1,14 +1,22 @@
-"""What is known of each web archive: one TOML file each in `archives/known`, and users' own.
+"""The registry of web archives: the TOML files in `archives/known`, and the operator's own.
 
-Everything that differs between archives and is no code stands in those files.
+All differences between archives that are data and not code are in those files. A list of
+archives can also be read from, and written as, MemGator's ``archives.json``, which holds less
+than an `ArchiveEntry`: id, name, TimeGate, TimeMap, a probability, and whether to ignore the
+archive. Probabilities are validated and dropped; archives are not ranked by them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
+
+import msgspec
 
 from archives.model import ArchiveEntry, Relocation
 from archives.registry.entry import (
@@ -22,23 +30,49 @@ from archives.registry.entry import (
     origin_of,
     read_entry,
 )
-from archives.registry.memgator import from_memgator, to_memgator
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "BadEntry",
+    "Origin",
+    "Registry",
+    "bare_host",
+    "canary_from",
+    "endpoints",
+    "entry_from",
+    "from_memgator",
+    "load_file",
+    "load_known",
+    "read_entry",
+    "to_memgator",
+]
 
 Origin = tuple[str, str, int]
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _MOST_LABELS: Final = 127
-"""RFC 1035 2.3.4: 255 octets. Longer names are not looked up, so that look-ups stay cheap."""
+"""RFC 1035 2.3.4: 255 octets. Longer names are not looked up, to bound the cost."""
+_MEMGATOR_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "id": (str,),
+    "name": (str,),
+    "timegate": (str,),
+    "timemap": (str,),
+    "probability": (int, float),
+    "ignore": (bool,),
+}
+# A possible archive-id of a PWID: a domain of one label or more.
+_PWID_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+_MEMGATOR_KEYS: Final = ("id", "timegate", "timemap")
 
 
 class Registry:
-    """An immutable set of archives. Raises BadEntry where two claim the same name."""
+    """An immutable set of archives. Raises BadEntry if two of them claim the same name."""
 
     __slots__ = ("_by_host", "_by_id", "_by_pwid", "_relocations")
 
     def __init__(self, entries: Iterable[ArchiveEntry], *, shared_hosts: bool = False) -> None:
-        """*shared_hosts* lets archives live at one host, told apart by port or path.
+        """With *shared_hosts*, several archives may have one host and differ by port or path.
 
-        Operators do that; a link to such a host is read as one into the first of them.
+        Operators configure that; a link to such a host is read as one into the first of them.
         """
         by_id: dict[str, ArchiveEntry] = {}
         by_pwid: dict[str, ArchiveEntry] = {}
@@ -69,7 +103,7 @@ class Registry:
 
     @property
     def used(self) -> tuple[ArchiveEntry, ...]:
-        """Those that are asked unless configured otherwise."""
+        """The archives that are queried unless configured otherwise."""
         return tuple(entry for entry in self._by_id.values() if entry.use)
 
     def by_id(self, archive: str) -> ArchiveEntry | None:
@@ -77,17 +111,17 @@ class Registry:
         return self._by_id.get(archive)
 
     def by_pwid(self, archive_id: str) -> ArchiveEntry | None:
-        """Return the archive that a PWID's archive-id means."""
+        """Return the archive with this archive-id in PWIDs."""
         return _longest(self._by_pwid, archive_id.lower())
 
     def by_host(self, host: str) -> ArchiveEntry | None:
-        """Return the archive that serves, or once served, this host; a port does not matter."""
+        """Return the archive that serves, or once served, this host; any port is ignored."""
         return _longest(self._by_host, bare_host(host))
 
     def relocated(self, url: str) -> str | None:
-        """Return where a link that died with its host lives on; None if it did not move.
+        """Return the new address of a link whose host is defunct; None if there is none.
 
-        Only dated links move: what follows the dead prefix must be a stamp.
+        Only links with a time are relocated: a stamp must follow the dead prefix.
         """
         try:
             split = urlsplit(url)
@@ -104,16 +138,16 @@ class Registry:
         return None
 
     def egress(self, entry: ArchiveEntry) -> frozenset[Origin]:
-        """Return scheme, host and port of every server that asking *entry* may touch.
+        """Return scheme, host and port of every server that queries to *entry* may reach.
 
-        Its endpoints; and its other hosts, to which archives redirect, on the usual ports of
-        the schemes that the endpoints use.
+        These are its endpoints; and its other hosts, to which archives redirect, on the default
+        ports of the schemes that the endpoints use.
         """
-        asked = {origin_of(address) for _, address in endpoints(entry)}
-        elsewhere = set(entry.hosts) - {host for _, host, _ in asked}
-        schemes = {scheme for scheme, _, _ in asked}
+        origins = {origin_of(address) for _, address in endpoints(entry)}
+        elsewhere = set(entry.hosts) - {host for _, host, _ in origins}
+        schemes = {scheme for scheme, _, _ in origins}
         return frozenset(
-            asked
+            origins
             | {(each, host, _DEFAULT_PORTS[each]) for each in schemes for host in elsewhere}
         )
 
@@ -134,7 +168,7 @@ def _claim(
         if other is not entry:
             why = f"{name!r} already belongs to {other.id} ({other.origin or 'no file'})"
             if key == "hosts":
-                why += f'; an archive that lives there says hosted_by = "{other.id}"'
+                why += f'; an archive at the same host needs hosted_by = "{other.id}"'
             raise BadEntry(entry.origin or entry.id, key, why)
 
 
@@ -144,7 +178,7 @@ def _longest(index: Mapping[str, ArchiveEntry], name: str) -> ArchiveEntry | Non
 
 
 def _suffixes(name: str) -> Iterator[str]:
-    """Yield *name*, then *name* with ever fewer labels: a.b.c, b.c, c."""
+    """Yield *name*, then *name* without its first label, and so on: a.b.c, b.c, c."""
     if name.count(".") > _MOST_LABELS:
         return
     while name:
@@ -152,26 +186,9 @@ def _suffixes(name: str) -> Iterator[str]:
         name = name.partition(".")[2]
 
 
-__all__ = [
-    "DEFAULT_LIMITS",
-    "BadEntry",
-    "Origin",
-    "Registry",
-    "bare_host",
-    "canary_from",
-    "endpoints",
-    "entry_from",
-    "from_memgator",
-    "load_file",
-    "load_known",
-    "read_entry",
-    "to_memgator",
-]
-
-
 @cache
 def load_known() -> Registry:
-    """Read every archive that ships with the package, once."""
+    """Return the archives that ship with the package; they are read once."""
     folder = files("archives") / "known"
     names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".toml"))
     return Registry(
@@ -182,3 +199,95 @@ def load_known() -> Registry:
         )
         for name in names
     )
+
+
+def from_memgator(text: str, origin: str) -> tuple[ArchiveEntry, ...]:
+    """Read ``archives.json``; errors name *origin*, the index of the archive and the key."""
+    try:
+        listed: object = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise BadEntry(origin, "", f"is not JSON: {error}") from None
+    if not isinstance(listed, list):
+        raise BadEntry(origin, "", "is not an array of archives")
+    entries = [_memgator_entry(each, origin, f"[{index}]") for index, each in enumerate(listed)]
+    _check_unique_ids(entries, origin)
+    return _with_shorter_pwids(entries)
+
+
+def to_memgator(entries: Iterable[ArchiveEntry]) -> str:
+    """Write ``archives.json``: the entries with a TimeGate and a TimeMap in link format."""
+    rows = [
+        {
+            "id": entry.id,
+            "name": entry.name,
+            "timegate": entry.timegate,
+            "timemap": entry.timemaps["link"],
+            "probability": 1,
+            "ignore": not entry.use,
+        }
+        for entry in entries
+        if entry.timegate is not None and "link" in entry.timemaps
+    ]
+    return msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n"
+
+
+def _memgator_entry(row: object, origin: str, place: str) -> ArchiveEntry:
+    if not isinstance(row, dict):
+        raise BadEntry(origin, place, "is not an object")
+    for key, why in _memgator_errors(row):
+        raise BadEntry(origin, f"{place}.{key}", why)
+    ignored = row.get("ignore", False)
+    table = {
+        "id": row["id"].lower(),
+        "name": row.get("name") or row["id"],
+        "kind": "memento",
+        "use": not ignored,
+        "because": "set to ignore" if ignored else "listed",
+        "pwid": [row["id"].lower()] if _PWID_NAME.fullmatch(row["id"].lower()) else [],
+        "timegate": row["timegate"],
+        "timemap": row["timemap"],
+    }
+    try:
+        return entry_from(table, origin)
+    except BadEntry as error:
+        key = "timemap" if error.key == "timemaps.link" else error.key
+        raise BadEntry(origin, f"{place}.{key}", error.why) from None
+
+
+def _memgator_errors(row: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for key in _MEMGATOR_KEYS:
+        if not row.get(key):
+            yield key, "is missing"
+    for key, value in row.items():
+        types = _MEMGATOR_TYPES.get(key)
+        if types is None:
+            yield key, f"no such key; allowed: {', '.join(_MEMGATOR_TYPES)}"
+        elif not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            expected = " or ".join(each.__name__ for each in types)
+            yield key, f"expected {expected}, got {type(value).__name__}"
+
+
+def _check_unique_ids(entries: Sequence[ArchiveEntry], origin: str) -> None:
+    first: dict[str, int] = {}
+    for index, entry in enumerate(entries):
+        if first.setdefault(entry.id, index) != index:
+            why = f"{entry.id!r} is also the id of [{first[entry.id]}]"
+            raise BadEntry(origin, f"[{index}].id", why)
+
+
+def _with_shorter_pwids(entries: Sequence[ArchiveEntry]) -> tuple[ArchiveEntry, ...]:
+    """Add ``archive.org`` as archive-id of ``web.archive.org``, unless it is ambiguous."""
+    claims = Counter(name for entry in entries for name in {entry.id, *_shorter(entry.id)})
+    return tuple(
+        replace(
+            entry,
+            pwid=(*entry.pwid, *(name for name in _shorter(entry.id) if claims[name] == 1)),
+        )
+        for entry in entries
+    )
+
+
+def _shorter(name: str) -> list[str]:
+    """Return *name* without its first labels, down to two labels."""
+    labels = name.split(".")
+    return [".".join(labels[index:]) for index in range(1, len(labels) - 1)]

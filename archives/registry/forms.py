@@ -6,7 +6,7 @@
 segment is text around at most one field; whatever follows ``{uri}`` belongs to the target.
 
     {time}         a stamp: 1 to 17 digits, a dashed date, ``*``; a modifier may follow
-    {time:codec}   a time in another notation, see `archives.links.stamps`
+    {time:codec}   a time in another notation, see `archives.replay_links.fields`
     {mod}          the modifier behind a stamp; {mod:raw} the word ``raw`` that acts as one
     {coll}         the name of a collection; {coll:gov} the word ``gov`` that is one
     {id}           the archive's own name of a copy; {id:####-####} with letters or digits so

@@ -11,9 +11,8 @@ from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
 from archives.registry import Registry, bare_host
 from archives.registry.forms import LinkKind
+from archives.replay_links.fields import repaired_target, stamp_moment
 from archives.replay_links.matching import LinkParts, Match, forms_of, matched
-from archives.replay_links.stamps import settled
-from archives.replay_links.target import mended
 
 __all__ = ["LinkKind", "ReplayLink", "read_link"]
 
@@ -99,11 +98,11 @@ def _complain_of_the_beginning(url: str, diagnosis: Diagnosis) -> None:
 
 def _link(kind: LinkKind, archive: str, match: Match, diagnosis: Diagnosis) -> ReplayLink:
     stamp = match.stamp
-    uri = None if match.uri is None else mended(match.uri, match.uri_at, diagnosis)
+    uri = None if match.uri is None else repaired_target(match.uri, match.uri_at, diagnosis)
     if stamp is None:
         time = None
     else:
-        time = settled(stamp, match.stamp_at, diagnosis)
+        time = stamp_moment(stamp, match.stamp_at, diagnosis)
         kind = stamp.kind if stamp.kind and kind == "memento" else kind
     return ReplayLink(
         kind=kind,

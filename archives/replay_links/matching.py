@@ -10,11 +10,12 @@ from typing import Final
 
 from archives.model import ArchiveEntry
 from archives.registry.forms import LinkForm, Segment, compiled
-from archives.replay_links.stamps import Stamp, read_stamp
-from archives.replay_links.target import (
+from archives.replay_links.fields import (
+    Stamp,
     decoded,
     is_encoded,
-    plausible,
+    is_target,
+    read_stamp,
     without_viewer,
     without_words,
 )
@@ -75,7 +76,7 @@ def matched(form: LinkForm, address: LinkParts) -> Match | None:
         rest = address.text[at : address.path_end]
         return found if rest in ("", "/") else None
     found.uri, found.uri_at = _shaped(form.target, address.text[at:]), at
-    return found if plausible(found.uri, bare=form.anchored) else None
+    return found if is_target(found.uri, bare=form.anchored) else None
 
 
 def _segments(form: LinkForm, address: LinkParts, found: Match) -> int | None:
@@ -182,7 +183,7 @@ def _target(segment: Segment, value: str, at: int, found: Match) -> bool:
         raw = raw.partition("&")[0]
     shaped = _shaped(segment.shape, raw)
     found.uri, found.uri_at = decoded(shaped), at + len(value) - len(raw)
-    return plausible(found.uri, bare=True)
+    return is_target(found.uri, bare=True)
 
 
 def _shaped(shape: str, text: str) -> str:

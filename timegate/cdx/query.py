@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
-from archives.replay_links.stamps import Stamp, settled
+from archives.replay_links.fields import Stamp, stamp_moment
 from timegate.cdx.formats import FIELDS, NAMES, UNKNOWN, Capture
 from timegate.cdx.pattern import Pattern
 from timegate.resolution.preferences import BadPreference
@@ -249,7 +249,7 @@ def moment_of(name: str, digits: str) -> Moment | None:
         return None
     try:
         stamp = Stamp(digits, _digits({name: [digits]}, name))
-        return settled(stamp, 0, Diagnosis())
+        return stamp_moment(stamp, 0, Diagnosis())
     except Malformed as complaint:
         raise BadPreference(name, f"a time that exists: {complaint.why}") from complaint
 

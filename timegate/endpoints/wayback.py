@@ -16,7 +16,7 @@ from aiohttp import web
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
 from archives.registry import Registry
-from archives.replay_links.stamps import Stamp, read_stamp, settled
+from archives.replay_links.fields import Stamp, read_stamp, stamp_moment
 from archives.uri import check_text
 from timegate.cdx import UNKNOWN, Parameters, moment_of, parameters_in, timestamp
 from timegate.endpoints.resolve import MOST_BYTES, MOST_LINES
@@ -89,7 +89,7 @@ class Web:
 def _dated(stamp: Stamp, whole: str, target: str) -> Query:
     diagnosis = Diagnosis()
     try:
-        at = settled(stamp, 0, diagnosis)
+        at = stamp_moment(stamp, 0, diagnosis)
     except Malformed as complaint:
         raise EarlyResponse(unreadable(complaint, whole)) from complaint
     query = _query(target, at, diagnosis)

@@ -12,7 +12,7 @@ from typing import Final
 from archives.diagnostics import Diagnosis, Malformed, first_fault
 from archives.moment import Moment
 from archives.registry import Registry
-from archives.replay_links.target import decoded, is_encoded
+from archives.replay_links.fields import decoded, is_encoded
 from timegate.identifiers.model import UNRESERVED, IdentifierKind, ParsedIdentifier
 from timegate.identifiers.pwid.parts import (
     PRECISIONS,
