@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
-from timegate.batch.item import Item, ReferencePlace, TextSpan
+from timegate.batch.model import Item, ReferencePlace, TextSpan
 from timegate.batch.wikitext import IsArchiveLink
 
 _START: Final = compiled(r"^[ \t]{0,64}@([A-Za-z]{1,64})[ \t\r\n]{0,64}[{(]", re.MULTILINE)

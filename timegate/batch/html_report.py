@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
-from timegate.batch.result import ItemResult
+from timegate.batch.model import ItemResult
 from timegate.text import counted, masked
 
 _EDGES: Final = (

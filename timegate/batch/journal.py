@@ -13,8 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from timegate.batch.item import Item
-from timegate.batch.result import ItemResult, from_line, to_line
+from timegate.batch.model import Item, ItemResult, from_line, to_line
 
 _KIND: Final = "timegate batch 1"
 _ABSENT: Final = -1

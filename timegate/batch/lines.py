@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import BinaryIO, Final, NamedTuple
 
-from timegate.batch.item import BadInput, Item
+from timegate.batch.model import BadInput, Item
 
 _NAMES: Final = ("identifier", "url", "uri", "link", "href", "id")
 _DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed", "issued")

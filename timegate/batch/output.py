@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,8 +21,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from archives.moment import Moment
 from timegate.batch.journal import Journal
-from timegate.batch.result import ItemResult
+from timegate.batch.model import ItemResult, ReferencePlace, TextSpan
 
 COLUMNS: Final = (
     "input",
@@ -132,6 +134,111 @@ class OrderedRows:
             self._next += 1
             if result is not None:
                 yield result
+
+
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+_DAY_FIRST: Final = re.compile(r"[0-9]{1,2} ([A-Za-z]{3,9}) [0-9]{4}")
+_MONTH_FIRST: Final = re.compile(r"([A-Za-z]{3,9}) [0-9]{1,2}, [0-9]{4}")
+# What would end a link, a parameter, a template, a field or a comment.
+_UNSAFE: Final = frozenset(" |[]{}<>\"'\\^`")
+
+
+class Edit(NamedTuple):
+    """What takes the place of a span."""
+
+    span: TextSpan
+    text: str
+
+
+def edited(document: str, edits: Iterable[Edit]) -> Iterator[bytes]:
+    """Yield *document* in pieces, with *edits* made; they come in order and do not overlap."""
+    at = 0
+    for (start, end), text in edits:
+        yield document[at:start].encode(errors="surrogateescape")
+        yield text.encode()
+        at = end
+    yield document[at:].encode(errors="surrogateescape")
+
+
+def edits(
+    document: str,
+    places: Iterable[ReferencePlace],
+    result_of: Callable[[int], ItemResult | None],
+) -> Iterator[Edit]:
+    """Yield the changes to *document*, in order."""
+    changes = [
+        edit
+        for place in places
+        if (result := result_of(place.item.position)) is not None
+        for edit in _changes(document, place, result)
+    ]
+    # Equal places keep their order: the link, then its date.
+    changes.sort(key=lambda edit: edit.span)
+    end = 0
+    for edit in changes:
+        # A template inside the link of another: the outer one is not a link at all.
+        if edit.span.start >= end:
+            yield edit
+            end = edit.span.end
+
+
+def _changes(document: str, place: ReferencePlace, result: ItemResult) -> Iterator[Edit]:
+    link = _safe(str((result.memento or {}).get("uri") or ""))
+    if place.link is None or link is None or not _is_better(result):
+        return
+    yield Edit(place.link, f"{place.before_link}{link}")
+    captured = str((result.memento or {}).get("datetime") or "")
+    if place.date is not None and len(captured) >= 10:
+        written = document[place.date.start : place.date.end]
+        yield Edit(place.date, f"{place.before_date}{_dated(captured[:10], written)}")
+
+
+def _is_better(result: ItemResult) -> bool:
+    status = (result.memento or {}).get("status")
+    # A copy of an error or of a redirect is a copy, and no use to a reader.
+    return result.code == 0 and status in (None, 200) and not _is_the_same(result)
+
+
+def _is_the_same(result: ItemResult) -> bool:
+    """Whether the reference named this copy: there is nothing to improve."""
+    named = (result.report or {}).get("archive")
+    return (
+        result.outcome == "exact"
+        and isinstance(named, dict)
+        and named.get("value") in ("same", "alias")
+    )
+
+
+def _safe(uri: str) -> str | None:
+    """Return *uri* so that it ends nothing but itself; None for what is no link."""
+    if not uri.lower().startswith(("http://", "https://")):
+        return None
+    return "".join(
+        "".join(f"%{octet:02X}" for octet in c.encode(errors="replace"))
+        if c in _UNSAFE or not c.isascii() or not c.isprintable()
+        else c
+        for c in uri
+    )
+
+
+def _dated(day: str, written: str) -> str:
+    """Write *day* (ISO 8601) in the manner of *written*."""
+    moment = Moment(day.replace("-", ""))
+    year, month, date = moment.digits[:4], int(moment.digits[4:6]), int(moment.digits[6:8])
+    if day_first := _DAY_FIRST.fullmatch(written.strip()):
+        return f"{date} {_month(month, day_first[1])} {year}"
+    if month_first := _MONTH_FIRST.fullmatch(written.strip()):
+        return f"{_month(month, month_first[1])} {date}, {year}"
+    return day
+
+
+def _month(number: int, like: str) -> str:
+    name = _MONTHS[number - 1]
+    # May is short for May.
+    return name[:3] if len(like) == 3 and like.lower() != "may" else name
 
 
 _EVERY: Final = 10.0

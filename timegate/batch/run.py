@@ -11,10 +11,19 @@ from typing import Final, NamedTuple
 from archives.errors import Queued, Refused, Resting
 from archives.model import ArchiveEntry, Rate
 from archives.registry import Registry
-from timegate.batch.item import Item, ReadTime, candidates
 from timegate.batch.journal import Journal
-from timegate.batch.result import ItemResult, Json, better, broken, found, refused
-from timegate.batch.rewriting import trusted
+from timegate.batch.model import (
+    Item,
+    ItemResult,
+    Json,
+    ReadTime,
+    better,
+    broken,
+    candidates,
+    found,
+    refused,
+    trusted,
+)
 from timegate.observability.logs import Unforeseen
 from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.verdict import Verdict, verdict

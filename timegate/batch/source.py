@@ -12,11 +12,11 @@ from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.batch.bibtex import read_bibtex
-from timegate.batch.item import BadInput, Item, ReferencePlace, is_reference, read_document
 from timegate.batch.lines import Columns, read_json, read_jsonl, read_plain, read_table
+from timegate.batch.model import BadInput, Item, ReferencePlace, is_reference
 from timegate.batch.wikitext import read_wikitext
-from timegate.citations.markup import page_text, small, tag_from, with_signs
 from timegate.identifiers import KINDS, parse
+from timegate.text.html import page_text, small, tag_from, with_signs
 
 InputFormat = Literal["lines", "csv", "json", "jsonl", "bibtex", "wikitext", "html"]
 
@@ -156,6 +156,7 @@ def _references(attributes: Mapping[str, str]) -> Iterator[str]:
 
 
 _BUFFER: Final = 1 << 16
+MOST_OCTETS: Final = 64 * 1024 * 1024
 _REWRITTEN: Final = {"wikitext": read_wikitext, "bibtex": read_bibtex}
 _WHOLE: Final = {"json": read_json, "html": read_html}
 _COUNTS: Final[Mapping[InputFormat, str]] = {
@@ -263,3 +264,11 @@ def _beginning(stream: BinaryIO) -> bytes:
     beginning = stream.read(_BUFFER)
     stream.seek(0)
     return beginning
+
+
+def read_document(stream: BinaryIO, most: int = MOST_OCTETS) -> str:
+    """Return the whole of *stream*. Raises BadInput where it is too large."""
+    octets = stream.read(most + 1)
+    if len(octets) > most:
+        raise BadInput(f"more than {most >> 20} MB; split the file")
+    return octets.decode(errors="surrogateescape")

@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
-from timegate.batch.item import Item, ReferencePlace, TextSpan
-from timegate.citations.markup import with_signs
+from timegate.batch.model import Item, ReferencePlace, TextSpan
+from timegate.text.html import with_signs
 
 _DATE: Final = compiled(
     r"([0-9]{1,2})(?:\.|er|º)?\s{1,3}(?:de\s|di\s)?([^\W\d_]{3,10})\.?\s{1,3}(?:de\s|del\s)?([0-9]{4})"

@@ -14,12 +14,10 @@ from typing import BinaryIO, Final, get_args
 import click
 
 from timegate.batch.html_report import Statistics, as_html
-from timegate.batch.item import BadInput, edited
 from timegate.batch.journal import BadJournal, Journal
 from timegate.batch.lines import Columns
-from timegate.batch.output import FORMS, OrderedRows, in_words
-from timegate.batch.result import preferences_digest
-from timegate.batch.rewriting import edits
+from timegate.batch.model import BadInput, preferences_digest
+from timegate.batch.output import FORMS, OrderedRows, edited, edits, in_words
 from timegate.batch.run import estimate
 from timegate.batch.source import InputFormat, ListSource
 from timegate.cli.list_run import ListJob, rates_in, run_list

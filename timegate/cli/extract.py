@@ -12,9 +12,9 @@ from typing import Final
 
 import click
 
-from timegate.batch.item import BadInput, Item
 from timegate.batch.journal import BadJournal, Journal
 from timegate.batch.lines import Columns
+from timegate.batch.model import BadInput, Item
 from timegate.batch.output import shown
 from timegate.batch.source import ListSource
 from timegate.cli.list_run import ListJob, run_list

@@ -8,8 +8,8 @@ from typing import Final
 
 from archives.model import Rate
 from timegate.app import askable, running
-from timegate.batch.item import Item
 from timegate.batch.journal import Journal
+from timegate.batch.model import Item
 from timegate.batch.output import shown
 from timegate.batch.run import (
     ArchiveQueue,

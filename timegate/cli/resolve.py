@@ -15,8 +15,7 @@ from archives.diagnostics import Malformed
 from archives.moment import Moment
 from archives.registry import Registry
 from timegate.app import App, running
-from timegate.batch.result import code_of
-from timegate.batch.rewriting import trusted
+from timegate.batch.model import code_of, trusted
 from timegate.citations import FORMS, Copy, Form, reference
 from timegate.cli.batch import BatchOptions, batch_options
 from timegate.cli.list_run import BASE_URL

@@ -20,7 +20,7 @@ from archives.diagnostics import Malformed
 from archives.evidence import WEB
 from archives.model import Closest
 from archives.registry import Registry
-from timegate.citations.names import cited
+from timegate.citations import cited
 from timegate.endpoints.targets import identifier_in, weight
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
@@ -105,7 +105,7 @@ class Thttp:
             query = query_for(reading, self._registry)
         except NotNegotiable as error:
             raise EarlyResponse(problem(404, error.code, str(error))) from error
-        resolution = await self._answers.resolve(query, preferences)
+        resolution = await self._answers.resolve(query, preferences, call.context)
         if wanted in _REDIRECTS:
             answer = self._answers.redirect(resolution, applied, vary=VARY)
             found = answer.status == 302

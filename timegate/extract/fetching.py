@@ -20,9 +20,9 @@ from archives.negotiation import downgrades
 from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
-from timegate.batch.result import ItemResult
-from timegate.citations.markup import title_in
+from timegate.batch.model import ItemResult
 from timegate.responses.archived_headers import is_clean
+from timegate.text.html import title_in
 from timegate.verdict import raw_address
 
 

@@ -8,8 +8,7 @@ from typing import Final, NamedTuple, ParamSpec, TypeVar
 from archives.errors import ArchiveError, Refused, Resting
 from archives.registry import Registry
 from archives.source import Fetcher
-from timegate.batch.item import Item
-from timegate.batch.result import ItemResult
+from timegate.batch.model import Item, ItemResult
 from timegate.extract.fetching import LARGEST_COPY, FoundCopy, archived_fields, fetched, held_by
 from timegate.extract.warc_file import WarcFile
 

@@ -16,7 +16,7 @@ from typing import Final, Self
 from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
-from timegate.batch.result import ItemResult
+from timegate.batch.model import ItemResult
 from timegate.extract.fetching import Fetched, Fields, FoundCopy, told_type
 from timegate.text import masked
 from timegate.verdict import header_safe

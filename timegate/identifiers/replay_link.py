@@ -14,7 +14,7 @@ from archives.registry import Registry
 from archives.replay_links import ReplayLink, read_link
 from archives.uri import read_uri
 from timegate.identifiers.model import CanonicalEquality, IdentifierKind, ParsedIdentifier
-from timegate.identifiers.pwid.parts import Pwid
+from timegate.identifiers.pwid import Pwid
 
 _RAW: Final = ("id_", "raw", "part")
 _LISTS: Final = {

@@ -12,7 +12,7 @@ from archives.evidence import WEB
 from archives.formats.httpdate import http_date
 from archives.model import Closest, Memento, Relation
 from archives.registry import Registry
-from timegate.citations.names import pwid_of
+from timegate.citations import pwid_of
 from timegate.resolution.model import Resolution
 from timegate.verdict import header_safe
 

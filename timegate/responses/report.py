@@ -8,7 +8,7 @@ from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.nearest import second_of
 from archives.registry import Registry
-from timegate.citations.names import cited
+from timegate.citations import cited
 from timegate.resolution.model import Attempt, Resolution
 from timegate.text import masked
 from timegate.verdict import Member, Verdict, header_safe, in_words, raw_address

@@ -1,7 +1,6 @@
 """Results made by hand."""
 
-from timegate.batch.item import Item
-from timegate.batch.result import Code, ItemResult
+from timegate.batch.model import Code, Item, ItemResult
 
 FOUND = "https://web.archive.org/web/20130204000000/http://www.dr.dk/"
 

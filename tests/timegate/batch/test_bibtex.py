@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timegate.batch.bibtex import read_bibtex
-from timegate.batch.item import ReferencePlace
+from timegate.batch.model import ReferencePlace
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/a_b"
 

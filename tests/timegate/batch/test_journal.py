@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.timegate.batch.results import a_result
-from timegate.batch.item import Item
 from timegate.batch.journal import BadJournal, Journal
-from timegate.batch.result import Code, ItemResult
+from timegate.batch.model import Code, Item, ItemResult
 
 
 def test_results_come_back_in_the_order_of_the_list(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from timegate.batch.item import BadInput, Item
 from timegate.batch.lines import Columns, read_table
+from timegate.batch.model import BadInput, Item
 
 
 def read(text: str, columns: Columns | None = None) -> list[Item]:

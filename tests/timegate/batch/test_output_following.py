@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.timegate.batch.results import a_result
 from timegate.batch.journal import Journal
+from timegate.batch.model import ItemResult
 from timegate.batch.output import OrderedRows
-from timegate.batch.result import ItemResult
 
 
 def row(result: ItemResult) -> bytes:

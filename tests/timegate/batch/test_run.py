@@ -14,9 +14,8 @@ from archives.moment import Moment
 from archives.source import Request
 from tests.clock import in_virtual_time
 from tests.timegate.resolution.resolutions import REGISTRY, absent, failed, found, memento
-from timegate.batch.item import Item
 from timegate.batch.journal import BadJournal, Journal
-from timegate.batch.result import ItemResult, Json
+from timegate.batch.model import Item, ItemResult, Json
 from timegate.batch.run import ArchiveQueue, BatchEnvironment, BatchRun, Resolve, Waits, aside
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.text.times import read_time

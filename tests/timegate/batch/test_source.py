@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from archives.registry import load_known
-from timegate.batch.item import BadInput, read_document
 from timegate.batch.lines import Columns
-from timegate.batch.source import InputFormat, ListSource
+from timegate.batch.model import BadInput
+from timegate.batch.source import InputFormat, ListSource, read_document
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
 

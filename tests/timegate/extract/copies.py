@@ -1,8 +1,7 @@
 """Copies, and results that found them, made by hand."""
 
 from archives.moment import Moment
-from timegate.batch.item import Item
-from timegate.batch.result import Code, ItemResult
+from timegate.batch.model import Code, Item, ItemResult
 from timegate.extract.fetching import FoundCopy
 
 PAGE = "http://a.example/"

@@ -1,7 +1,6 @@
 from archives.moment import Moment
 from tests.timegate.extract.copies import COPY, a_result
-from timegate.batch.item import Item
-from timegate.batch.result import refused
+from timegate.batch.model import Item, refused
 from timegate.extract.fetching import held_by
 
 

@@ -13,7 +13,7 @@ from archives.registry import load_known
 from archives.warc.captures import captures_in
 from tests.fakes import Canned, FakeFetcher
 from tests.timegate.extract.copies import DATED, PAGE, RAW, URI, a_result
-from timegate.batch.result import ItemResult
+from timegate.batch.model import ItemResult
 from timegate.extract.run import ArchiveWaits, Extracted, Extraction, FailedArchives
 from timegate.extract.warc_file import WarcFile
 

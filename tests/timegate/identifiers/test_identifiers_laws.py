@@ -17,7 +17,7 @@ from timegate.identifiers import parse, parse_wrapped
 from timegate.identifiers.duri import Duri, read_common_duri, read_duri
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.identifiers.pdi import Pdi
-from timegate.identifiers.pwid.parts import PRECISIONS, Pwid
+from timegate.identifiers.pwid import PRECISIONS, Pwid
 from timegate.identifiers.pwid.urn import read_common_urn, read_pwid_urn
 from timegate.identifiers.replay_link import ReplayUrl
 

@@ -14,7 +14,7 @@ from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links.fields import decoded, is_encoded
 from timegate.identifiers.model import UNRESERVED, IdentifierKind, ParsedIdentifier
-from timegate.identifiers.pwid.parts import (
+from timegate.identifiers.pwid import (
     PRECISIONS,
     Pwid,
     is_domain,

@@ -18,7 +18,7 @@ from archives.regex_compat import compiled
 from archives.registry import Registry
 from archives.uri import check_text, lone_percent
 from timegate.identifiers.model import IdentifierKind, ParsedIdentifier
-from timegate.identifiers.pwid.parts import (
+from timegate.identifiers.pwid import (
     PRECISIONS,
     Pwid,
     is_domain,

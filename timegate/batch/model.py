@@ -1,14 +1,20 @@
-"""What became of one item: found how well, absent, unknown, refused."""
+"""Items of a list and their results: what a reference asks for, and how well it was met."""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Final, Literal, NamedTuple
 
-from timegate.batch.item import Item
-from timegate.resolution.model import Preferences, Resolution
-from timegate.resolution.preferences import satisfies
-from timegate.verdict import Verdict
+from archives.diagnostics import Diagnosis, Malformed
+from archives.model import ArchiveEntry, Closest
+from archives.moment import Moment
+from archives.registry import Registry
+from archives.replay_links import read_link
+from timegate.identifiers import parse
+from timegate.resolution.model import Attempt, Preferences, Query, Resolution
+from timegate.resolution.query import NotNegotiable, query_for
+from timegate.verdict import Verdict, satisfies
 
 Json = dict[str, object]
 Code = Literal[0, 1, 2, 3, 4]
@@ -17,6 +23,113 @@ _PRECISE: Final = ("exact", "within")
 _IN_TIME: Final = ("exact", "within", "latest")
 _SAME_PAGE: Final = ("same", "normalized")
 _ALL_OF_IT: Final = ("as-requested", "upgraded")
+
+
+class BadInput(ValueError):
+    """A list that cannot be read; says where, and what was expected."""
+
+
+class Item(NamedTuple):
+    """One reference, as it stands in the list."""
+
+    position: int
+    """Counted from 0, over the items of the list."""
+    text: str
+    """What a person would recognise it by."""
+    references: tuple[str, ...]
+    """Identifiers, the one that says most first; the first that can be asked for counts."""
+    dates: tuple[str, ...] = ()
+    """Times as written, in order of preference, for a reference that has none of its own."""
+    trouble: str = ""
+    """Why it cannot be asked for as it is written; empty where it can be tried."""
+
+    @property
+    def key(self) -> int:
+        """Return 64 bits that another item, or the same at another place, does not have."""
+        told = json.dumps([self.position, self.text, self.references, self.dates])
+        return int.from_bytes(blake2b(told.encode(), digest_size=8).digest())
+
+
+class TextSpan(NamedTuple):
+    """A piece of a document, in characters."""
+
+    start: int
+    end: int
+
+
+class ReferencePlace(NamedTuple):
+    """One reference in a document."""
+
+    item: Item
+    link: TextSpan | None
+    """The archive link that may be replaced; None where there is none."""
+    date: TextSpan | None = None
+    """The date of the archive link, where one stands beside it."""
+    before_link: str = ""
+    """What comes before a link that was not there."""
+    before_date: str = ""
+
+
+ReadTime = Callable[[str], Moment | None]
+
+
+class Candidate(NamedTuple):
+    """One question that an item may mean."""
+
+    query: Query
+    date: str | None
+    """The date of the list that it uses; None where the reference has its own, or none."""
+
+
+def candidates(item: Item, registry: Registry, read_time: ReadTime) -> list[Candidate]:
+    """Return the questions *item* may mean, the preferred first.
+
+    Raises ValueError where it means none: it cannot be read, or none of its dates can.
+    """
+    query = _query(item, registry)
+    if query.at is not None or not item.dates:
+        return [Candidate(query, None)]
+    return list(_dated(query, item, read_time))
+
+
+def _query(item: Item, registry: Registry) -> Query:
+    """Return what the first usable reference asks; short links into archive.today are not."""
+    if item.trouble:
+        raise ValueError(item.trouble)
+    complaint: ValueError = ValueError("no reference")
+    for number, text in enumerate(item.references):
+        try:
+            return query_for(parse(text, registry), registry)
+        except (Malformed, NotNegotiable) as error:
+            complaint = error if number == 0 else complaint
+    raise complaint
+
+
+def _dated(query: Query, item: Item, read_time: ReadTime) -> Iterator[Candidate]:
+    seen: set[Moment | None] = set()
+    complaints: list[ValueError] = []
+    for date in item.dates:
+        try:
+            at = read_time(date)
+        except ValueError as error:
+            complaints.append(error)
+            continue
+        if at not in seen:
+            seen.add(at)
+            # The name of the undated URL would no longer be the name of what is asked.
+            yield Candidate(replace(query, at=at, identifier=None), date)
+    if not seen:
+        raise complaints[0]
+
+
+def is_reference(text: str, registry: Registry) -> bool:
+    """Whether *text* is beyond doubt an identifier or URL: a title like Node.js is not."""
+    try:
+        reading = parse(text, registry)
+    except Malformed:
+        return False
+    guessed = "scheme-assumed" in {note.token for note in reading.diagnostics}
+    return reading.kind.is_reference and not guessed
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +289,44 @@ def from_line(line: bytes) -> ItemResult:
         )
     except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError("not a line of a journal") from error
+
+
+def trusted(resolution: Resolution, registry: Registry) -> Resolution:
+    """Return *resolution* with the best of the copies that its policy allows."""
+    preferences = resolution.preferences
+    if resolution.best is None or (preferences.archives is None and not preferences.exclude):
+        return resolution
+    copies = [
+        attempt
+        for attempt in (resolution.best, *resolution.alternatives)
+        if _is_allowed(attempt, preferences, registry)
+    ]
+    best = copies[0] if copies else None
+    return replace(resolution, best=best, alternatives=tuple(copies[1:]))
+
+
+def _is_allowed(attempt: Attempt, preferences: Preferences, registry: Registry) -> bool:
+    if not isinstance(attempt.outcome, Closest):
+        return False
+    holder = _holder(attempt.outcome.memento.uri, registry)
+    if holder is None or _is_at_home(attempt.archive, holder, registry):
+        return True
+    chosen = preferences.archives is None or holder.id in preferences.archives
+    return chosen and holder.id not in preferences.exclude
+
+
+def _holder(uri: str, registry: Registry) -> ArchiveEntry | None:
+    """Return the archive that *uri* leads into; None where nobody knows."""
+    try:
+        return registry.by_id(read_link(uri, registry, Diagnosis()).archive or "")
+    except Malformed:
+        return None
+
+
+def _is_at_home(archive: str, holder: ArchiveEntry, registry: Registry) -> bool:
+    """Whether *holder* is *archive* itself; at a shared host a link names the first of them."""
+    entry = registry.by_id(archive)
+    return entry is not None and not set(entry.hosts).isdisjoint(holder.hosts)
 
 
 def preferences_digest(preferences: Preferences) -> str:

@@ -16,9 +16,8 @@ from tests.timegate.resolution.resolutions import (
     found,
     memento,
 )
-from timegate.batch.item import Item
-from timegate.batch.result import better, code_of, from_line, to_line
-from timegate.batch.result import found as found_by
+from timegate.batch.model import Item, better, code_of, from_line, to_line
+from timegate.batch.model import found as found_by
 from timegate.resolution.model import Attempt, Preferences, Resolution
 from timegate.verdict import verdict
 

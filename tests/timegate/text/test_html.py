@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.citations.markup import title_in
+from timegate.text.html import title_in
 
 HTML = "text/html"
 

@@ -4,7 +4,7 @@ import pytest
 
 from archives.registry import load_known
 from tests.timegate.resolution.resolutions import asking, found, memento
-from timegate.batch.rewriting import trusted
+from timegate.batch.model import trusted
 from timegate.resolution.model import Preferences, Resolution
 
 TODAY = "https://archive.today/20160122112029/http://www.dr.dk/"

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from tests.timegate.batch.results import FOUND, a_result
 from timegate.batch.bibtex import read_bibtex
-from timegate.batch.item import edited
-from timegate.batch.result import ItemResult
-from timegate.batch.rewriting import edits
+from timegate.batch.model import ItemResult
+from timegate.batch.output import edited, edits
 from timegate.batch.wikitext import read_wikitext
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
