@@ -1,6 +1,6 @@
-"""Small WARC, ARC and WACZ files of every kind that archives hold, made as octets.
+"""Small WARC, ARC and WACZ files of every kind, as bytes.
 
-Written by hand and not by a library, so that they can be wrong on purpose.
+They are written without a library, so that they can be wrong on purpose.
 """
 
 import base64
@@ -17,11 +17,11 @@ BROTLI = b"\x0b\x07\x80brotli, brotli\n\x03"
 
 
 def digest(payload: bytes) -> str:
-    made = hashlib.sha1(payload, usedforsecurity=False).digest()
-    return "sha1:" + base64.b32encode(made).decode()
+    octets = hashlib.sha1(payload, usedforsecurity=False).digest()
+    return "sha1:" + base64.b32encode(octets).decode()
 
 
-def record(  # noqa: PLR0913 - as many as a head has lines
+def record(  # noqa: PLR0913 - one parameter per line of the head
     block: bytes,
     kind: str = "response",
     url: str | None = "http://example.com/",
@@ -32,7 +32,7 @@ def record(  # noqa: PLR0913 - as many as a head has lines
     version: str = "1.0",
     **fields: str,
 ) -> bytes:
-    """Write a record; *fields* as ``payload_digest`` for WARC-Payload-Digest."""
+    """Return a record; *fields* are named like ``payload_digest`` for WARC-Payload-Digest."""
     lines = [f"WARC/{version}", f"WARC-Type: {kind}"]
     lines += [f"WARC-Target-URI: {url}"] if url is not None else []
     lines += [f"WARC-Date: {date}"] if date is not None else []
@@ -50,7 +50,7 @@ def _spelled(name: str) -> str:
 def answer(
     payload: bytes = PAGE, status: str = "200 OK", mime: str = "text/html", **fields: str
 ) -> bytes:
-    """Write an HTTP answer; *fields* as ``transfer_encoding``."""
+    """Return an HTTP response; *fields* are named like ``transfer_encoding``."""
     head = [f"HTTP/1.1 {status}", f"Content-Type: {mime}"]
     head += [f"{name.replace('_', '-').title()}: {value}" for name, value in fields.items()]
     return "\r\n".join([*head, "", ""]).encode() + payload
@@ -58,11 +58,11 @@ def answer(
 
 def chunked(payload: bytes, size: int = 100) -> bytes:
     chunks = (payload[at : at + size] for at in range(0, len(payload), size))
-    return b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in chunks) + b"0\r\n\r\n"
+    return b"".join(b"%x\r\n%s\r\n" % (len(data), data) for data in chunks) + b"0\r\n\r\n"
 
 
 def response(url: str = "http://example.com/", date: str = DAY, payload: bytes = PAGE) -> bytes:
-    """Write the usual record: a page, with its digest."""
+    """Return the usual response record: a page, with its payload digest."""
     return record(answer(payload), url=url, date=date, payload_digest=digest(payload))
 
 
@@ -108,12 +108,12 @@ def plain(*records: bytes) -> bytes:
 
 
 def gzipped(*records: bytes) -> bytes:
-    """Every record a gzip member of its own, as it should be."""
-    return b"".join(gzip.compress(each, mtime=0) for each in records)
+    """Return each record as its own gzip member, as the standard recommends."""
+    return b"".join(gzip.compress(data, mtime=0) for data in records)
 
 
 def wacz(files: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
-    """Write a ZIP file whose entries carry a fixed date."""
+    """Return a ZIP file whose entries have a fixed date."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", compression) as archive:
         for name, octets in files.items():
@@ -124,7 +124,7 @@ def wacz(files: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> byte
 
 
 def every_kind() -> dict[str, list[bytes]]:
-    """The records of sound WARC files, by what is special about them."""
+    """Return the records of intact WARC files, by their peculiarity."""
     coded = gzip.compress(PAGE, mtime=0)
     return {
         "usual": [warcinfo(), response(), request()],
@@ -178,7 +178,7 @@ def every_kind() -> dict[str, list[bytes]]:
 
 
 def every_arc() -> dict[str, list[bytes]]:
-    """The records of sound ARC files."""
+    """Return the records of intact ARC files."""
     return {
         "usual": [arc_header(), arc_record(), arc_record("http://example.com/b")],
         "a blank in the URL": [arc_header(), arc_record("http://example.com/a b")],

@@ -1,1 +1,1 @@
-"""Files of the archived web on our own disks: WARC, ARC and WACZ, read within bounds."""
+"""Reading WARC, ARC and WACZ files, local or remote, within limits."""

@@ -1,7 +1,8 @@
-"""The captures in a file: what cdxj-indexer would list, with every damage told.
+"""Captures in WARC files: listed for an index, and opened again for replay.
 
-Which records count, and what is said of each, is cdxj-indexer's and so pywb's choice, since
-both may be pointed at the same files.
+Listing picks the same records and fields as cdxj-indexer, and so pywb, since all may be used on
+the same files. A record that is opened for replay is checked against its index row, its length
+and its digests while it is read (R-29). Functions that read files block, so run in threads.
 """
 
 import hashlib
@@ -14,44 +15,44 @@ from typing import BinaryIO, Final, NamedTuple, Protocol
 
 from archives.regex_compat import compiled
 from archives.surt import surt
-from archives.warc.files import Damage, Damaged
-from archives.warc.http import READ_SIZE, Block, HttpHead, payload_of, read_http
+from archives.warc.files import READ_SIZE, Damage, Damaged
+from archives.warc.http import Block, HttpHead, payload_of, read_http
 from archives.warc.records import Record, open_record, records_in
 
 _CAPTURES: Final = frozenset({"response", "revisit", "resource", "metadata"})
 _HTTP_KINDS: Final = ("response", "revisit")
 _HTTP_SCHEMES: Final = ("http:", "https:")
-# Notes of a crawler on its own work, not of the web: outlinks, fetch times.
-_NOTES: Final = "application/warc-fields"
+# Notes of a crawler about its own work: outlinks, fetch times.
+_CRAWLER_NOTES: Final = "application/warc-fields"
 REVISIT: Final = "warc/revisit"
 _MIME: Final = compiled(r"[!-:<-~]{1,255}")
 _DIGEST: Final = compiled(r"(?:sha1:)?+([!-~]{1,200})", re.IGNORECASE)
 
 
 class Capture(NamedTuple):
-    """One capture: the page, the time, and where in its file the record lies."""
+    """One capture: the URL, the time, and the position of its record in the file."""
 
     surt: str
     stamp: str
-    """UTC digits as far as the WARC-Date goes, 14 to 23 of them (T-9)."""
+    """UTC digits as precise as the WARC-Date, 14 to 23 of them (T-9)."""
     url: str
-    """The target as the record writes it, without angle brackets and fragment."""
+    """The record's target URI, without angle brackets and fragment."""
     mime: str | None
-    """Of the archived answer; ``warc/revisit`` for a record that refers to another."""
+    """Media type of the archived response; ``warc/revisit`` for a revisit record."""
     status: int | None
-    """None for what was no HTTP answer (resource records)."""
+    """None if the record holds no HTTP response (resource records)."""
     digest: str | None
-    """Of the payload: base32 SHA-1 as CDX files write it, others with their ``name:``."""
+    """Payload digest: base32 SHA-1 as in CDX files, others with their ``name:``."""
     offset: int
-    """Where the record begins, in octets of the file as it is stored."""
+    """Where the record begins in the stored file."""
     length: int
-    """Of the record as it is stored: compressed where the file is."""
+    """Stored length of the record, compressed if the file is."""
 
 
 def captures_in(
     file: BinaryIO, start: int = 0, end: int | None = None
 ) -> Iterator[Capture | Damage]:
-    """Yield the captures of the region in the order of the file, and what is damaged."""
+    """Yield the captures and the damages from *start* to *end*, in the order of the file."""
     for record in records_in(file, start, end):
         if isinstance(record, Damage):
             yield record
@@ -62,17 +63,17 @@ def captures_in(
 def _is_capture(record: Record) -> bool:
     kind = record.kind
     if kind in ("resource", "metadata"):
-        return record.headers.get("content-type") != _NOTES
+        return record.headers.get("content-type") != _CRAWLER_NOTES
     return kind in _CAPTURES
 
 
 def _captured(record: Record) -> Capture | Damage | None:
-    """Return None where the record is damaged: then whoever reads the file says so."""
+    """Return the capture; None if the record is damaged, which `records_in` reports."""
     url, stamp = record.url, record.stamp
     if url is None:
-        return Damage(record.offset, "a WARC-Target-URI that cannot be used")
+        return Damage(record.offset, "invalid WARC-Target-URI")
     if stamp is None:
-        return Damage(record.offset, "a WARC-Date that is no time")
+        return Damage(record.offset, "invalid WARC-Date")
     try:
         head = _http_head(record, url)
         digest = _digest(record)
@@ -85,8 +86,8 @@ def _captured(record: Record) -> Capture | Damage | None:
 
 
 def _http_head(record: Record, url: str) -> HttpHead | None:
-    has_one = record.kind in _HTTP_KINDS and url[:6].lower().startswith(_HTTP_SCHEMES)
-    return read_http(record.block) if has_one else None
+    has_head = record.kind in _HTTP_KINDS and url[:6].lower().startswith(_HTTP_SCHEMES)
+    return read_http(record.block) if has_head else None
 
 
 def _mime(record: Record, head: HttpHead | None) -> str | None:
@@ -101,18 +102,18 @@ def _mime(record: Record, head: HttpHead | None) -> str | None:
 
 
 def _digest(record: Record) -> str | None:
-    """Return the payload's digest as it is stated, or else made of the octets that are left.
+    """Return the payload digest that the record states, or else compute it.
 
-    Those of a chunked payload with its chunks: as cdxj-indexer and most crawlers do it.
+    The computed digest includes chunk sizes, as that of cdxj-indexer and most crawlers does.
     """
     if stated := _DIGEST.fullmatch(record.headers.get("warc-payload-digest") or ""):
         return stated[1]
     if record.kind == "revisit":
         return None
-    made = hashlib.sha1(usedforsecurity=False)
+    hasher = hashlib.sha1(usedforsecurity=False)
     while octets := record.block.read(READ_SIZE):
-        made.update(octets)
-    return b32encode(made.digest()).decode()
+        hasher.update(octets)
+    return b32encode(hasher.digest()).decode()
 
 
 _SIZES: Final = {"sha1": 20, "sha256": 32, "sha512": 64, "md5": 16}
@@ -121,7 +122,7 @@ _ALGORITHMS: Final = {name: name for name in _SIZES} | {
     "sha-256": "sha256",
     "sha-512": "sha512",
 }
-# Python's own digits to the base 32 are 0 to 9 and a to v: its b32decode takes 30 times longer.
+# int() reads base 32 with the digits 0-9 and a-v: b32decode takes 30 times longer.
 _AS_DIGITS: Final = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHIJKLMNOPQRSTUV", "="
 )
@@ -129,14 +130,14 @@ _BASE32: Final = re.compile(r"[A-Za-z2-7]{1,110}={0,6}")
 
 
 class Digest(NamedTuple):
-    """A stated digest whose algorithm is known."""
+    """A stated digest with a known algorithm."""
 
     algorithm: str
     octets: bytes
 
 
 class DigestCheck:
-    """Adds up octets, and tells whether they have the digest that was stated."""
+    """Hashes bytes and compares them with the stated digest."""
 
     __slots__ = ("_hasher", "_stated")
 
@@ -145,16 +146,16 @@ class DigestCheck:
         self._stated = stated.octets
 
     def add(self, octets: bytes) -> None:
-        """Go on with *octets*."""
+        """Hash *octets* too."""
         self._hasher.update(octets)
 
-    def holds(self) -> bool:
-        """Whether what came is what was stated."""
+    def matches(self) -> bool:
+        """Whether the bytes so far have the stated digest."""
         return self._hasher.digest() == self._stated
 
 
 def read_digest(text: str | None) -> Digest | None:
-    """Return what a digest field states; None where there is none that could be checked."""
+    """Parse a digest field; None if there is none, or none that can be checked."""
     name, colon, value = (text or "").strip().partition(":")
     algorithm = _ALGORITHMS.get(name.lower())
     if algorithm is None or not colon:
@@ -164,7 +165,7 @@ def read_digest(text: str | None) -> Digest | None:
 
 
 def _octets(value: str, size: int) -> bytes | None:
-    """Read Base32 (Heritrix, wget, warcio) or hexadecimal (Browsertrix: sha256, 64 digits)."""
+    """Decode Base32 (Heritrix, wget, warcio) or hex (Browsertrix: sha256, 64 digits)."""
     if len(value) == 2 * size:
         try:
             return bytes.fromhex(value)
@@ -173,7 +174,7 @@ def _octets(value: str, size: int) -> bytes | None:
     if not _BASE32.fullmatch(value):
         return None
     digits = value.upper().translate(_AS_DIGITS)
-    # RFC 4648 6: what five bits to a digit leave over at the end is zero.
+    # RFC 4648 6: with five bits per digit, the unused bits at the end are zero.
     left_over = 5 * len(digits) - 8 * size
     if not 0 <= left_over < 5:
         return None
@@ -185,7 +186,7 @@ _UNTYPED: Final = "application/octet-stream"
 
 
 class RecordLocation(Protocol):
-    """Where a capture lies, as an index knows it."""
+    """Where the record of a capture is, according to an index."""
 
     @property
     def url(self) -> str: ...
@@ -207,32 +208,32 @@ FileOpener = Callable[[RecordLocation], BinaryIO]
 """Opens the file of a capture. Raises OSError."""
 
 
-def open_local(place: RecordLocation) -> BinaryIO:
-    """Open a file by its name on our disk, never as anything that could be an address (R32)."""
-    return open(place.file, "rb")  # noqa: PTH123 -- Path takes longer
+def open_local(location: RecordLocation) -> BinaryIO:
+    """Open a file on the local disk; its name is never treated as a URL (R-32)."""
+    return open(location.file, "rb")  # noqa: PTH123 -- Path takes longer
 
 
 class RecordReader:
-    """An open record. `read` gives its payload, transfer coding removed.
+    """An open record. `read` returns its payload with transfer coding removed.
 
-    Raises Damaged where the file is not what the index or the record says, at the latest
-    instead of the empty piece that would be the end.
+    Raises Damaged if the file does not match the index or the record's own statements, at the
+    latest where `read` would return the empty bytes that mean the end.
     """
 
     def __init__(
         self,
-        place: RecordLocation,
+        location: RecordLocation,
         octets: bytes | None = None,
-        opening: FileOpener = open_local,
+        opener: FileOpener = open_local,
     ) -> None:
-        """Read *octets*, the record as it is stored, or else from the file."""
-        self._file: BinaryIO = opening(place) if octets is None else BytesIO(octets)
-        offset = place.offset if octets is None else 0
+        """Read from *octets*, the stored record, or else open the file."""
+        self._file: BinaryIO = opener(location) if octets is None else BytesIO(octets)
+        offset = location.offset if octets is None else 0
         self._busy = Lock()
-        self._unwanted = False
+        self._closing = False
         try:
-            self.record: Final = open_record(self._file, offset, place.length or None)
-            _check_identity(self.record, place)
+            self.record: Final = open_record(self._file, offset, location.length or None)
+            _check_identity(self.record, location)
             self._begin(self.record)
         except BaseException:
             self._file.close()
@@ -241,110 +242,111 @@ class RecordReader:
     def _begin(self, record: Record) -> None:
         has_http = record.kind in _HTTP_KINDS
         block_digest = read_digest(record.headers.get("warc-block-digest"))
-        # A revisit states the payload of another record.
-        of_another = block_digest is not None or record.kind == "revisit"
-        stated = None if of_another else read_digest(record.headers.get("warc-payload-digest"))
-        self._summing = _Summing(record.block)
+        # The payload digest of a revisit is that of another record.
+        has_payload_digest = block_digest is None and record.kind != "revisit"
+        payload_digest = record.headers.get("warc-payload-digest")
+        stated = read_digest(payload_digest) if has_payload_digest else None
+        self._digesting = _DigestingSource(record.block)
         if block_digest is not None:
-            self._summing.begin(block_digest)
-            block = self._summing.block()
-            self.own_head = read_http(block) if has_http else None
+            self._digesting.start(block_digest)
+            block = self._digesting.block()
+            self.response_head = read_http(block) if has_http else None
         else:
-            self.own_head = read_http(record.block) if has_http else None
-            self._summing.begin(stated)
-            block = self._summing.block()
+            self.response_head = read_http(record.block) if has_http else None
+            self._digesting.start(stated)
+            block = self._digesting.block()
         self.stored = block.left
-        """Octets of the payload, with their transfer coding."""
-        self._payload = payload_of(block, self.own_head)
+        """Bytes of the payload, transfer coding included."""
+        self._payload = payload_of(block, self.response_head)
         self._block = block
-        self._decoded = (
+        self._decoded_check = (
             None if stated is None or self._payload is block else DigestCheck(stated)
         )
         self.size = block.left if self._payload is block else None
-        """Octets that `read` will give; None where only reading can tell."""
+        """Bytes that `read` will return in total; None if only reading can tell."""
 
     @property
     def head(self) -> HttpHead:
-        """The archived head; for what was no HTTP answer, one that says as much."""
-        if self.own_head is not None:
-            return self.own_head
+        """The archived HTTP head; a made-up 200 if the record holds no HTTP response."""
+        if self.response_head is not None:
+            return self.response_head
         kind = self.record.headers.get("content-type") or _UNTYPED
         return HttpHead(_OK, "OK", (("Content-Type", kind),))
 
-    def read(self, most: int) -> bytes:
-        """Return some octets; none only at the end, when everything was seen to be right."""
+    def read(self, limit: int) -> bytes:
+        """Return up to *limit* bytes, and none only at the end, when all checks have passed."""
         try:
             with self._busy:
-                return self._read(most)
+                return self._read(limit)
         finally:
-            if self._unwanted:
+            if self._closing:
                 self.close()
 
     def close(self) -> None:
-        """Let go of the file: now, or when the thread that reads from it is done."""
-        self._unwanted = True
+        """Close the file: now, or when the thread that reads from it is done."""
+        self._closing = True
         if self._busy.acquire(blocking=False):
             try:
                 self._file.close()
             finally:
                 self._busy.release()
 
-    def _read(self, most: int) -> bytes:
-        piece = self._payload.read(most)
-        if self._decoded is not None:
-            self._decoded.add(piece)
+    def _read(self, limit: int) -> bytes:
+        piece = self._payload.read(limit)
+        if self._decoded_check is not None:
+            self._decoded_check.add(piece)
         if not piece:
             self._block.finish()
             self._verify()
         return piece
 
     def _verify(self) -> None:
-        if self._summing.holds():
+        if self._digesting.matches():
             return
-        # The payload has no transfer coding (WARC 1.1, 6.3.2); but wget, wpull, warcio and
-        # Heritrix with HTTP/1.1 have hashed it with the chunk sizes in it (warcio issue 74,
-        # wpull 424, heritrix3 769). Both are in millions of files, so either will do.
-        if self._decoded is None or not self._decoded.holds():
-            raise Damaged(self.record.offset, "its octets do not have the digest it states")
+        # A payload excludes transfer coding (WARC 1.1, 6.3.2), but wget, wpull, warcio and
+        # Heritrix with HTTP/1.1 have hashed it with chunk sizes included (warcio issue 74,
+        # wpull 424, heritrix3 769). Both are in millions of files, so either is accepted.
+        if self._decoded_check is None or not self._decoded_check.matches():
+            raise Damaged(self.record.offset, "the data does not match the stated digest")
 
 
-class _Summing:
-    """What is left of a block, added up while it is read (a `Source`)."""
+class _DigestingSource:
+    """A `ByteSource` over the rest of a block that hashes what is read."""
 
     def __init__(self, block: Block) -> None:
         self.offset = self.position = block.offset
         self._block = block
-        self._sum: DigestCheck | None = None
+        self._check: DigestCheck | None = None
 
-    def begin(self, stated: Digest | None) -> None:
-        """Add up from here on."""
-        self._sum = None if stated is None else DigestCheck(stated)
+    def start(self, stated: Digest | None) -> None:
+        """Hash from here on."""
+        self._check = None if stated is None else DigestCheck(stated)
 
     def block(self) -> Block:
-        """Return the block again, to be read through here."""
+        """Return the rest of the block, to be read through this source."""
         return Block(self, b"", 0, self._block.left)
 
-    def holds(self) -> bool:
-        """Whether the digest is right; what states none is."""
-        return self._sum is None or self._sum.holds()
+    def matches(self) -> bool:
+        """Whether the digest is right, or none is stated."""
+        return self._check is None or self._check.matches()
 
-    def read(self, most: int) -> bytes:
-        octets = self._block.read(most)
-        if self._sum is not None:
-            self._sum.add(octets)
+    def read(self, limit: int) -> bytes:
+        octets = self._block.read(limit)
+        if self._check is not None:
+            self._check.add(octets)
         return octets
 
-    def skip(self, most: int) -> int:
-        """Read without looking: digests are over everything."""
-        return len(self.read(most))
+    def skip(self, limit: int) -> int:
+        """Read and discard: digests cover all bytes."""
+        return len(self.read(limit))
 
-    def close(self, rest: bytes) -> None:  # noqa: ARG002 -- the block sees to its own end
+    def close(self, rest: bytes) -> None:  # noqa: ARG002 -- the block checks its own end
         self._block.finish()
 
 
-def _check_identity(record: Record, place: RecordLocation) -> None:
-    # A CDX file knows whole seconds, the record perhaps more.
-    same_time = (record.stamp or "").startswith(place.stamp)
-    if record.url != place.url or not same_time:
-        why = f"not the record of {place.url} that the index says: has the file changed?"
-        raise Damaged(place.offset, why)
+def _check_identity(record: Record, location: RecordLocation) -> None:
+    # A CDX file has whole seconds, the record perhaps fractions.
+    same_time = (record.stamp or "").startswith(location.stamp)
+    if record.url != location.url or not same_time:
+        why = f"this is not the record of {location.url} in the index: has the file changed?"
+        raise Damaged(location.offset, why)

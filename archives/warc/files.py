@@ -1,7 +1,7 @@
-"""A file as it lies on the disk, read in pieces; and what is raised where it is damaged.
+"""Stored bytes of WARC files: plain, gzip members, and WARCs inside a WACZ (ZIP) file.
 
-Nothing in a file is believed: whatever is read here was written by somebody else, perhaps to
-hurt us. So every reader counts, and what it holds at a time does not grow with the file.
+Files are untrusted input, perhaps hostile. So every reader has limits, and the memory it needs
+does not grow with the file.
 """
 
 import re
@@ -11,23 +11,24 @@ from typing import BinaryIO, Final, NamedTuple, Protocol
 
 try:
     from isal import isal_zlib as deflate
-except ImportError:  # pragma: no cover - the same thing, at less than half the speed
+except ImportError:  # pragma: no cover - the same API, at less than half the speed
     import zlib as deflate  # type: ignore[no-redef]
 
 PIECE: Final = 16 * 1024
+READ_SIZE: Final = 64 * 1024
 WINDOW: Final = 64 * 1024
 _NOT_NEWLINE: Final = re.compile(rb"[^\r\n]")
 
 
 class Damage(NamedTuple):
-    """Something in a file that cannot be used; reading goes on behind it."""
+    """A damaged place in a file; reading continues after it."""
 
     offset: int
     why: str
 
 
 class Damaged(Exception):
-    """What stands at *offset* cannot be used; the file was read as far as *reached*."""
+    """Raised for damage at *offset*; *reached* is how far the file had been read."""
 
     def __init__(self, offset: int, why: str, reached: int | None = None) -> None:
         super().__init__(f"at {offset}: {why}")
@@ -36,54 +37,54 @@ class Damaged(Exception):
         self.reached = offset + 1 if reached is None else max(reached, offset + 1)
 
     def again(self) -> "Damaged":
-        """Return another of the same: one that was raised holds on to all that saw it."""
+        """Return a copy: an exception that was raised keeps its traceback's frames alive."""
         return Damaged(self.offset, self.why, self.reached)
 
 
 class ByteSource(Protocol):
-    """Octets one after another, wherever they come from."""
+    """A sequential reader of one record's bytes."""
 
     offset: int
-    """Where they begin in the file."""
+    """Where the record begins in the file."""
     position: int
-    """How far the file has been used up."""
+    """How far the file has been consumed."""
 
-    def read(self, most: int) -> bytes:
-        """Return some octets, no more than *most*, none only at the end."""
+    def read(self, limit: int) -> bytes:
+        """Return up to *limit* bytes, and none only at the end."""
         ...
 
     def skip(self, octets: int) -> int:
-        """Leave out octets without reading them; return how many."""
+        """Skip bytes without reading them; return how many were skipped."""
         ...
 
     def close(self, rest: bytes) -> None:
-        """See what stands behind the record, *rest* first; raise Damaged if it may not."""
+        """Check what follows the record; *rest* was read already. Raises Damaged."""
         ...
 
 
 class FileSection:
-    """The part of a file from *start* to *end*, from which any piece can be had."""
+    """The part of a file from *start* to *end*, with random access."""
 
     def __init__(self, file: BinaryIO, start: int = 0, end: int | None = None) -> None:
         size = file.seek(0, 2)
         self.start = max(start, 0)
         self.end = size if end is None else min(end, size)
         self.inflated = 0
-        """How many octets came out of its gzip members so far, useful or not."""
+        """Total of bytes inflated from its gzip members so far, useful or not."""
         self._file = file
         self._window = b""
         self._base = 0
 
-    def piece(self, at: int, most: int = PIECE) -> bytes:
-        """Return what stands at *at*, at least one octet before the end."""
+    def piece(self, at: int, limit: int = PIECE) -> bytes:
+        """Return up to *limit* bytes at *at*, at least one before the end."""
         within = at - self._base
         if not 0 <= within < len(self._window):
             self._move_to(at)
             within = 0
-        return self._window[within : within + most]
+        return self._window[within : within + limit]
 
-    def beginning(self, at: int, octets: int) -> bytes:
-        """Return what stands at *at*, so many *octets*; fewer only at the end."""
+    def read_at(self, at: int, octets: int) -> bytes:
+        """Return exactly *octets* bytes at *at*, and fewer only at the end."""
         piece = self.piece(at, octets)
         if len(piece) < octets and self._base < at:
             self._move_to(at)
@@ -95,13 +96,13 @@ class FileSection:
         self._window = self._file.read(max(min(WINDOW, self.end - at), 0))
         self._base = at
 
-    def peek(self, at: int, most: int) -> bytes:
-        """Return what stands far from where is being read."""
+    def peek(self, at: int, limit: int) -> bytes:
+        """Return up to *limit* bytes at *at* without moving the window that is being read."""
         self._file.seek(at)
-        return self._file.read(max(min(most, self.end - at), 0))
+        return self._file.read(max(min(limit, self.end - at), 0))
 
     def skip_newlines(self, at: int) -> int:
-        """Return where the first octet from *at* on stands that ends no line."""
+        """Return the position of the first byte from *at* on that is not a newline."""
         while piece := self.piece(at):
             if other := _NOT_NEWLINE.search(piece):
                 return at + other.start()
@@ -110,14 +111,14 @@ class FileSection:
 
 
 class Plain:
-    """What is stored as it is."""
+    """A record that is stored uncompressed."""
 
     def __init__(self, stored: FileSection, offset: int) -> None:
         self.offset = self.position = offset
         self._stored = stored
 
-    def read(self, most: int) -> bytes:
-        piece = self._stored.piece(self.position, most)
+    def read(self, limit: int) -> bytes:
+        piece = self._stored.piece(self.position, limit)
         self.position += len(piece)
         return piece
 
@@ -126,27 +127,26 @@ class Plain:
         return octets
 
     def close(self, rest: bytes) -> None:
-        """Give back what was read too much: it belongs to the next record."""
+        """Give back the bytes that were read too far: they belong to the next record."""
         self.position -= len(rest)
 
 
 _DEFLATE_ERROR: Final[type[Exception]] = deflate.error  # type: ignore[assignment]
 MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 31
-"""The number by which zlib knows gzip with the largest window."""
+"""zlib's `wbits` for gzip with the largest window."""
 
-# Text shrinks tenfold, long lists fiftyfold; deflate cannot do better than 1032 times, and
-# only for what is always the same. One megabyte may shrink as it likes: empty pictures do.
+# Text compresses tenfold, long lists fiftyfold; deflate cannot exceed 1032 times, which it
+# reaches only for one repeated byte. The first megabyte has no limit: blank images need that.
 MAX_RATIO: Final = 200
-_FREE: Final = 1024 * 1024
-_AT_ONCE: Final = 64 * 1024
+_FREE_IN_MEMBER: Final = 1024 * 1024
 _FREE_IN_FILE: Final = 64 * 1024 * 1024
 
-_SEVERAL: Final = (
-    "several records in one gzip member, where none can be opened alone: "
-    "`warcio recompress` writes a file with one member a record"
+_SEVERAL_RECORDS: Final = (
+    "several records in one gzip member, so that none can be opened by itself: "
+    "`warcio recompress` writes a file with one member per record"
 )
-_MORE: Final = "more in the gzip member than Content-Length says"
+_MORE_THAN_STATED: Final = "the gzip member holds more than Content-Length says"
 
 
 class GzipMember:
@@ -158,10 +158,10 @@ class GzipMember:
         self._inflated = 0
         self._inflater = deflate.decompressobj(_GZIP)
 
-    def read(self, most: int) -> bytes:
+    def read(self, limit: int) -> bytes:
         while not self._inflater.eof:
             piece = self._stored.piece(self.position)
-            octets = self._inflate(piece, most)
+            octets = self._inflate(piece, limit)
             self.position += len(piece) - self._left_over()
             if octets:
                 self._count(len(octets))
@@ -174,39 +174,40 @@ class GzipMember:
         inflater = self._inflater
         return len(inflater.unused_data if inflater.eof else inflater.unconsumed_tail)
 
-    def skip(self, octets: int) -> int:  # noqa: ARG002 - only by inflating is the end found
+    def skip(self, octets: int) -> int:  # noqa: ARG002 - only inflating finds the end
         return 0
 
     def close(self, rest: bytes) -> None:
-        """Read to the end of the member, where its checksum is; nothing but newlines may be."""
-        while rest or (rest := self.read(_AT_ONCE)):
+        """Read to the checksum at the member's end; only newlines may precede it."""
+        while rest or (rest := self.read(READ_SIZE)):
             if other := rest.lstrip(b"\r\n"):
-                why = _SEVERAL if other.startswith(b"WARC/") else _MORE
+                is_record = other.startswith(b"WARC/")
+                why = _SEVERAL_RECORDS if is_record else _MORE_THAN_STATED
                 raise Damaged(self.offset, why, self.position)
             rest = b""
 
-    def _inflate(self, piece: bytes, most: int) -> bytes:
+    def _inflate(self, piece: bytes, limit: int) -> bytes:
         try:
-            return self._inflater.decompress(piece, most)
+            return self._inflater.decompress(piece, limit)
         except _DEFLATE_ERROR as error:
-            why = f"no proper gzip: {error}"
+            why = f"invalid gzip: {error}"
             raise Damaged(self.offset, why, self.position) from None
 
     def _count(self, octets: int) -> None:
         stored = self._stored
         self._inflated += octets
         stored.inflated += octets
-        if self._inflated > _FREE + MAX_RATIO * (self.position - self.offset) or (
+        if self._inflated > _FREE_IN_MEMBER + MAX_RATIO * (self.position - self.offset) or (
             stored.inflated > _FREE_IN_FILE + MAX_RATIO * (self.position - stored.start)
         ):
-            why = f"a gzip member that grows more than {MAX_RATIO} times when inflated"
+            why = f"the gzip member inflates to more than {MAX_RATIO} times its size"
             raise Damaged(self.offset, why, self.position)
 
 
 SUFFIXES: Final = (".warc", ".warc.gz", ".arc", ".arc.gz")
-_MOST_DIRECTORY: Final = 1024 * 1024
-"""Octets of the directory: ten thousand files."""
-_MOST_DAMAGES: Final = 1000
+_MAX_DIRECTORY: Final = 1024 * 1024
+"""Bytes of the ZIP directory: some ten thousand files."""
+_MAX_WACZ_DAMAGES: Final = 1000
 
 # APPNOTE.TXT 6.3.10: sections 4.3.16, 4.3.15, 4.3.14, 4.3.12 and 4.3.7.
 _END: Final = struct.Struct("<4s8xIIH")
@@ -220,7 +221,7 @@ _ENCRYPTED: Final = 1
 
 
 class WaczMember(NamedTuple):
-    """A WARC inside: its name there, and the octets of the ZIP file that it takes."""
+    """A WARC inside a WACZ: its name, and where its bytes begin and end in the ZIP file."""
 
     name: str
     start: int
@@ -237,25 +238,25 @@ class _Entry(NamedTuple):
 
 
 class _Unusable(Exception):
-    """Why the ZIP file, or something in it, cannot be used."""
+    """Raised with the reason why the ZIP file, or a file in it, cannot be used."""
 
 
 def wacz_members(file: BinaryIO) -> list[WaczMember | Damage]:
-    """Return the WARCs in an open WACZ in the order in which they lie there."""
+    """Return the WARCs in an open WACZ by position, and its damages up to a limit."""
     return list(_bounded(iter_wacz_members(file)))
 
 
-def _bounded(found: Iterator[WaczMember | Damage]) -> Iterator[WaczMember | Damage]:
+def _bounded(items: Iterator[WaczMember | Damage]) -> Iterator[WaczMember | Damage]:
     damages = 0
-    for each in found:
-        yield each
-        damages += isinstance(each, Damage)
-        if damages >= _MOST_DAMAGES:
+    for item in items:
+        yield item
+        damages += isinstance(item, Damage)
+        if damages >= _MAX_WACZ_DAMAGES:
             return
 
 
 def iter_wacz_members(file: BinaryIO) -> Iterator[WaczMember | Damage]:
-    """Yield the WARCs in an open WACZ, and what in it cannot be used."""
+    """Yield the WARCs in an open WACZ by position, and a damage for each unusable one."""
     size = file.seek(0, 2)
     try:
         start, length = _directory(file, size)
@@ -263,18 +264,18 @@ def iter_wacz_members(file: BinaryIO) -> Iterator[WaczMember | Damage]:
         yield Damage(0, str(why))
         return
     entries = _entries(_at(file, start, length))
-    taken = 0
+    previous_end = 0
     for entry in sorted(entries, key=lambda entry: entry.offset):
         if not entry.name.lower().endswith(tuple(suffix.encode() for suffix in SUFFIXES)):
             continue
         try:
-            part = _part(file, entry, taken, start)
+            member = _member(file, entry, previous_end, start)
         except _Unusable as why:
             name = entry.name[-80:].decode("utf-8", "replace")
             yield Damage(entry.offset, f"{name!r} in the ZIP file: {why}")
         else:
-            taken = part.end
-            yield part
+            previous_end = member.end
+            yield member
 
 
 def _at(file: BinaryIO, start: int, length: int) -> bytes:
@@ -283,19 +284,19 @@ def _at(file: BinaryIO, start: int, length: int) -> bytes:
 
 
 def _directory(file: BinaryIO, size: int) -> tuple[int, int]:
-    """Return where the directory is and how long."""
+    """Return the start and the length of the central directory."""
     base = max(size - _END.size - _LONGEST_COMMENT, 0)
     tail = _at(file, base, size - base)
     found = tail.rfind(b"PK\x05\x06")
     if found < 0 or found + _END.size > len(tail):
-        raise _Unusable("no ZIP file, or one without its end")
+        raise _Unusable("not a ZIP file, or its end is missing")
     _, length, start, _ = _END.unpack_from(tail, found)
     if _SEE_EXTRA in (start, length):
         start, length = _directory_64(file, base + found)
-    if length > _MOST_DIRECTORY:
-        raise _Unusable(f"a directory of more than {_MOST_DIRECTORY} octets")
+    if length > _MAX_DIRECTORY:
+        raise _Unusable(f"the ZIP directory has more than {_MAX_DIRECTORY} octets")
     if start + length > size:
-        raise _Unusable("a directory outside of the file")
+        raise _Unusable("the ZIP directory lies outside the file")
     return start, length
 
 
@@ -307,7 +308,7 @@ def _directory_64(file: BinaryIO, end: int) -> tuple[int, int]:
         if len(record) == _END_64.size and record.startswith(b"PK\x06\x06"):
             _, length, start = _END_64.unpack(record)
             return start, length
-    raise _Unusable("no directory where the end of the ZIP file says")
+    raise _Unusable("no ZIP directory where the end of the ZIP file says")
 
 
 def _entries(directory: bytes) -> Iterator[_Entry]:
@@ -322,7 +323,7 @@ def _entries(directory: bytes) -> Iterator[_Entry]:
 
 
 def _widened(numbers: tuple[int, int, int], extra: bytes) -> list[int]:
-    """Replace the numbers that did not fit by those of the ZIP64 field (4.5.3)."""
+    """Replace numbers that do not fit 32 bits by those of the ZIP64 field (4.5.3)."""
     wide = _extra_64(extra)
     return [next(wide, number) if number == _SEE_EXTRA else number for number in numbers]
 
@@ -333,33 +334,34 @@ def _extra_64(extra: bytes) -> Iterator[int]:
         kind, length = struct.unpack_from("<HH", extra, at)
         if kind == 1:
             field = extra[at + 4 : at + 4 + length]
-            return (each for (each,) in struct.iter_unpack("<Q", field[: len(field) // 8 * 8]))
+            whole = field[: len(field) // 8 * 8]
+            return (number for (number,) in struct.iter_unpack("<Q", whole))
         at += 4 + length
     return iter(())
 
 
-def _part(file: BinaryIO, entry: _Entry, taken: int, directory: int) -> WaczMember:
+def _member(file: BinaryIO, entry: _Entry, previous_end: int, directory: int) -> WaczMember:
     name = _safe_name(entry.name)
     if entry.flags & _ENCRYPTED:
-        raise _Unusable("encrypted")
+        raise _Unusable("it is encrypted")
     if entry.method or entry.stored != entry.size:
-        raise _Unusable("compressed by ZIP; WACZ stores WARCs as they are")
+        raise _Unusable("compressed by ZIP; a WACZ must store WARCs uncompressed")
     local = _at(file, entry.offset, _LOCAL.size) if entry.offset < directory else b""
     if len(local) < _LOCAL.size or not local.startswith(b"PK\x03\x04"):
-        raise _Unusable("not where the directory says")
+        raise _Unusable("it is not where the ZIP directory says")
     _, name_length, extra_length = _LOCAL.unpack(local)
     start = entry.offset + _LOCAL.size + name_length + extra_length
-    if start < taken:
-        raise _Unusable("shares its octets with another file")
+    if start < previous_end:
+        raise _Unusable("it overlaps another file")
     if start + entry.size > directory:
-        raise _Unusable("longer than the ZIP file has room for")
+        raise _Unusable("it is longer than the ZIP file has room for")
     return WaczMember(name, start, start + entry.size)
 
 
 def _safe_name(octets: bytes) -> str:
-    """Return a name that could be shown, or used as a path below a folder, without harm."""
+    """Return the name if it can be displayed, and used as a path below a folder, safely."""
     name = octets.decode("utf-8", "replace")
     parts = name.split("/")
     if not name.isprintable() or "\\" in name or {"", ".", ".."}.intersection(parts):
-        raise _Unusable("a name that leads elsewhere")
+        raise _Unusable("its name is not a plain relative path")
     return name

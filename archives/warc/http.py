@@ -1,34 +1,34 @@
-"""The HTTP answer inside a record: its head, and its payload freed from chunks.
+"""Heads and blocks of records, and the HTTP response inside a block.
 
-Content codings (gzip, br) are left as they are: they belong to what was archived.
+Chunked transfer coding is removed from payloads. Content codings (gzip, br) are kept: they are
+part of what was archived.
 """
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
 from archives.regex_compat import compiled
-from archives.warc.files import ByteSource, Damaged
+from archives.warc.files import READ_SIZE, ByteSource, Damaged
 
-READ_SIZE: Final = 64 * 1024
 MAX_HEAD_SIZE: Final = 64 * 1024
 MAX_HEAD_LINES: Final = 256
 
-# Lines that end in LF alone are met in real files, and blank ones that hold a space.
+# Real files have lines that end in LF alone, and blank lines that hold a space.
 _BLANK_LINE: Final = compiled(rb"\n[ \t\r]*+\n")
 _FOLDED: Final = compiled(r"\n[ \t]")
 _FOLD: Final = compiled(r"\r?+\n[ \t]++")
-# One call for all lines: heads are half of the work of an index.
+# One call for all lines: reading heads is half of the work of indexing.
 _FIELD: Final = compiled(r"\n([^: \t\r\n]++)[ \t]*+:[ \t]*+([^\n]*+)")
 
 Fields = tuple[tuple[str, str], ...]
 
 
 class Oversized(Exception):
-    """More head than anybody needs."""
+    """A head with more bytes or lines than the limits allow."""
 
 
 def head_end(octets: bytes, start: int = 0, stop: int | None = None) -> int | None:
-    """Return where the head between *start* and *stop* ends, None where it goes on."""
+    """Return where the head that begins at *start* ends; None if not before *stop*."""
     stop = len(octets) if stop is None else stop
     if found := _BLANK_LINE.search(octets, start, min(stop, start + MAX_HEAD_SIZE)):
         end = found.end()
@@ -40,16 +40,16 @@ def head_end(octets: bytes, start: int = 0, stop: int | None = None) -> int | No
     return None
 
 
-def text_of(head: bytes) -> str:
-    """Read octets as UTF-8, or else as Latin-1, which anything is."""
+def decode_text(head: bytes) -> str:
+    """Decode as UTF-8, or else as Latin-1, which accepts any bytes."""
     try:
         return head.decode()
     except UnicodeDecodeError:
         return head.decode("latin-1")
 
 
-def fields_of(head: bytes) -> tuple[str, Fields]:
-    """Return the first line and the fields behind it; a line without a colon is none."""
+def parse_fields(head: bytes) -> tuple[str, Fields]:
+    """Return the first line and the fields after it; lines without a colon are ignored."""
     text = _unfolded(head)
     return _first_line(text), tuple(
         [(name, value.rstrip()) for name, value in _FIELD.findall(text)]
@@ -57,7 +57,7 @@ def fields_of(head: bytes) -> tuple[str, Fields]:
 
 
 def _unfolded(head: bytes) -> str:
-    text = text_of(head)
+    text = decode_text(head)
     return _FOLD.sub(" ", text) if _FOLDED.search(text) else text
 
 
@@ -66,7 +66,7 @@ def _first_line(text: str) -> str:
 
 
 class Headers:
-    """The fields of a head by name, whatever the case; the first where there are several."""
+    """The fields of a head by case-insensitive name; the first of several wins."""
 
     __slots__ = ("_values",)
 
@@ -77,7 +77,7 @@ class Headers:
 
     @classmethod
     def read(cls, head: bytes) -> tuple[str, "Headers"]:
-        """Return the first line of *head*, and the fields behind it."""
+        """Return the first line of *head*, and the fields after it."""
         text = _unfolded(head)
         return _first_line(text), cls(_FIELD.findall(text))
 
@@ -86,22 +86,22 @@ class Headers:
 
 
 _STATUS_LINE: Final = compiled(r"[^ \t]++[ \t]++([0-9]{3})(?![0-9])[ \t]*+(.*+)")
-# Not all say HTTP: radio stations answer ICY 200 OK.
-_ANSWER: Final = compiled(rb"HTTP/|[A-Z]{3,8}+(?:/[0-9.]{1,8}+)?+[ \t][0-9]{3}[ \r\n]")
+# Not all begin with HTTP: radio stations answer "ICY 200 OK".
+_RESPONSE_START: Final = compiled(rb"HTTP/|[A-Z]{3,8}+(?:/[0-9.]{1,8}+)?+[ \t][0-9]{3}[ \r\n]")
 _CHUNK_SIZE: Final = compiled(rb"([0-9A-Fa-f]{1,8}+)[ \t]*+(?:;[^\r\n]*+)?+\r\n")
-_LONGEST_SIZE: Final = 64
+_MAX_SIZE_LINE: Final = 64
 
 
 class HttpHead(NamedTuple):
-    """What stands before the payload."""
+    """Status line and header fields of an archived HTTP response."""
 
     status: int | None
-    """None where the first line tells none."""
+    """None if the first line has no status."""
     reason: str
     headers: Fields
 
     def get(self, name: str) -> str | None:
-        """Return the first field of that name, which is given in lower case."""
+        """Return the first field called *name*, which must be in lower case."""
         for key, value in self.headers:
             if key.lower() == name:
                 return value
@@ -109,29 +109,29 @@ class HttpHead(NamedTuple):
 
 
 class Payload(Protocol):
-    """Something to read octets from."""
+    """A readable sequence of bytes."""
 
     @property
     def size(self) -> int | None:
-        """How many are left; None where only reading can tell."""
+        """Bytes left to read; None if only reading can tell."""
         ...
 
-    def read(self, most: int) -> bytes:
-        """Return some octets, no more than *most*, none only at the end."""
+    def read(self, limit: int) -> bytes:
+        """Return up to *limit* bytes, and none only at the end."""
         ...
 
 
 class Block:
-    """A reader that knows how many octets are left.
+    """The block of a record: a reader that knows how many bytes are left.
 
-    Whoever reads the last octet, or calls `finish`, learns whether the record was whole:
-    `Damaged` is raised where it was not, also for a wrong checksum behind the last octet.
+    Reading the last byte, or calling `finish`, raises `Damaged` if the record is incomplete or
+    a checksum after the last byte is wrong.
     """
 
     __slots__ = ("_at", "_damage", "_open", "_pending", "_source", "left", "offset")
 
     def __init__(self, source: ByteSource, pending: bytes, at: int, length: int) -> None:
-        """Read *length* octets: those of *pending* from *at* on, then those of *source*."""
+        """Read *length* bytes: those of *pending* from *at* on, then those of *source*."""
         self.offset = source.offset
         self.left = length
         self._source = source
@@ -146,19 +146,19 @@ class Block:
 
     @property
     def broken(self) -> bool:
-        """Whether it was found to be damaged."""
+        """Whether reading it has found damage."""
         return self._damage is not None
 
-    def read(self, most: int) -> bytes:
-        """Return some octets, no more than *most*, none only at the end."""
+    def read(self, limit: int) -> bytes:
+        """Return up to *limit* bytes, and none only at the end."""
         if self._damage:
             raise self._damage.again()
-        most = min(most, self.left)
-        if most <= 0:
+        limit = min(limit, self.left)
+        if limit <= 0:
             return b""
         if self._at >= len(self._pending):
             self._fetch()
-        octets = self._pending[self._at : self._at + most]
+        octets = self._pending[self._at : self._at + limit]
         self._at += len(octets)
         self.left -= len(octets)
         if not self.left:
@@ -166,7 +166,7 @@ class Block:
         return octets
 
     def read_head(self) -> bytes:
-        """Return the lines up to a blank one, or to the end; raise `Oversized`."""
+        """Return the lines up to a blank one, or to the end. Raises `Oversized`."""
         while not self._damage:
             stop = min(len(self._pending), self._at + self.left)
             end = head_end(self._pending, self._at, stop)
@@ -177,16 +177,16 @@ class Block:
             self._fetch()
         raise self._damage.again()
 
-    def upcoming(self, least: int, most: int) -> bytes:
-        """Return what comes next without reading it, *least* octets unless fewer are left."""
+    def peek(self, least: int, limit: int) -> bytes:
+        """Return the next *least* to *limit* bytes, or all that are left, unconsumed."""
         if self._damage:
             raise self._damage.again()
         while len(self._pending) - self._at < min(least, self.left):
             self._fetch()
-        return self._pending[self._at : self._at + min(self.left, most)]
+        return self._pending[self._at : self._at + min(self.left, limit)]
 
     def finish(self) -> None:
-        """Read on to the end of the record."""
+        """Read to the end of the record."""
         if self._damage:
             raise self._damage.again()
         ahead = len(self._pending) - self._at
@@ -225,16 +225,16 @@ class Block:
 
 
 def read_http(block: Block) -> HttpHead | None:
-    """Return the head at the start of *block* and leave the payload; None if there is none.
+    """Read the HTTP head at the start of *block*; None if there is none.
 
-    Some crawlers stored answers without their head; then the whole block is the payload.
+    Some crawlers stored responses without their head; then the whole block is the payload.
     """
-    if not _ANSWER.match(block.upcoming(32, 32)):
+    if not _RESPONSE_START.match(block.peek(32, 32)):
         return None
     try:
-        first, headers = fields_of(block.read_head())
+        first, headers = parse_fields(block.read_head())
     except Oversized as oversized:
-        raise Damaged(block.offset, f"the archived answer has {oversized}") from None
+        raise Damaged(block.offset, f"the archived response has {oversized}") from None
     status = _STATUS_LINE.fullmatch(first)
     return (
         HttpHead(int(status[1]), status[2], headers) if status else HttpHead(None, "", headers)
@@ -242,17 +242,17 @@ def read_http(block: Block) -> HttpHead | None:
 
 
 def payload_of(block: Block, head: HttpHead | None) -> Payload:
-    """Return the payload behind *head*, without chunked transfer coding."""
+    """Return the payload after *head*, without chunked transfer coding."""
     coding = head.get("transfer-encoding") if head else None
     chunked = coding is not None and coding.lower() == "chunked"
     return Unchunked(block) if chunked else block
 
 
 class Unchunked:
-    """The data of chunks (RFC 9112 7.1), or from where there are none, all that is left.
+    """Payload with its chunks decoded (RFC 9112 7.1); unchanged from where no chunk begins.
 
-    Crawlers that undo the coding often keep the field, so what says it is chunked and is not
-    must be taken as it is; warcio and pywb do the same.
+    Crawlers that undo the coding often keep the header field, so a payload that is not chunked
+    despite the field is read as it is, as warcio and pywb do.
     """
 
     __slots__ = ("_block", "_chunk")
@@ -266,15 +266,15 @@ class Unchunked:
     def size(self) -> None:
         return None
 
-    def read(self, most: int) -> bytes:
-        octets = self._block.read(min(most, self._chunk))
+    def read(self, limit: int) -> bytes:
+        octets = self._block.read(min(limit, self._chunk))
         self._chunk -= len(octets)
         if not self._chunk and octets:
             self._end_chunk()
         return octets
 
     def _begin_chunk(self) -> None:
-        line = self._block.upcoming(_LONGEST_SIZE, _LONGEST_SIZE)
+        line = self._block.peek(_MAX_SIZE_LINE, _MAX_SIZE_LINE)
         if size := _CHUNK_SIZE.match(line):
             self._block.read(size.end())
             self._chunk = min(int(size[1], 16), self._block.left)
@@ -284,6 +284,6 @@ class Unchunked:
             self._block.finish()
 
     def _end_chunk(self) -> None:
-        if self._block.upcoming(2, 2) == b"\r\n":
+        if self._block.peek(2, 2) == b"\r\n":
             self._block.read(2)
         self._begin_chunk()

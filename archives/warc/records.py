@@ -1,8 +1,7 @@
-"""Records of WARC and ARC files, plain or gzip, one after another or one by its offset.
+"""Records of WARC and ARC files, plain or gzip, in sequence or by offset.
 
-The one thing to know: a file is not believed. A record counts as whole only once its end has
-been seen, and what is damaged is told with its offset, after which reading goes on at the
-next record that can be found.
+Files are not trusted: a record counts as whole only once its end has been read. A damage is
+reported with its offset, and reading continues at the next record that can be found.
 """
 
 import re
@@ -15,6 +14,7 @@ from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.warc.files import (
     MAGIC,
+    READ_SIZE,
     WINDOW,
     ByteSource,
     Damage,
@@ -23,9 +23,9 @@ from archives.warc.files import (
     GzipMember,
     Plain,
 )
-from archives.warc.http import READ_SIZE, Block, Fields, Headers, Oversized, head_end, text_of
+from archives.warc.http import Block, Fields, Headers, Oversized, decode_text, head_end
 
-_BEHIND_URL: Final = compiled(
+_AFTER_URL: Final = compiled(
     rb"[0-9A-Fa-f.:]{1,45}+ [0-9]{4,14}+ [^ \r\n]{1,255}+ [0-9]{1,19}+"
 )
 _SCHEME: Final = compiled(rb"[A-Za-z][A-Za-z0-9+.-]*+:")
@@ -33,14 +33,14 @@ MAX_LINE: Final = 16 * 1024
 
 
 def arc_fields(line: bytes) -> Fields | None:
-    """Return what *line* says in the words of WARC, or None if it begins no ARC record.
+    """Return the ARC header *line* as WARC fields, or None if it begins no ARC record.
 
-    Some URLs hold blanks, so the other four fields are counted from the end of the line.
+    Some URLs contain spaces, so the other four fields are counted from the end of the line.
     """
     parts = line.rstrip(b"\r\n").rsplit(b" ", 4)
-    if not _SCHEME.match(parts[0]) or not _BEHIND_URL.fullmatch(b" ".join(parts[1:])):
+    if not _SCHEME.match(parts[0]) or not _AFTER_URL.fullmatch(b" ".join(parts[1:])):
         return None
-    url, address, date, mime, length = map(text_of, parts)
+    url, address, date, mime, length = map(decode_text, parts)
     return (
         ("WARC-Type", "warcinfo" if url.startswith("filedesc:") else "response"),
         ("WARC-Target-URI", url),
@@ -51,41 +51,41 @@ def arc_fields(line: bytes) -> Fields | None:
     )
 
 
-# Each begins with letters that are fast to look for.
-_GZIP: Final = compiled(rb"\x1f\x8b\x08[\x00-\x1f]")
-_WARC: Final = compiled(rb"\nWARC/[01]\.")
-_ARC: Final = compiled(
+# Each begins with a literal, which is fast to search for.
+_GZIP_START: Final = compiled(rb"\x1f\x8b\x08[\x00-\x1f]")
+_WARC_START: Final = compiled(rb"\nWARC/[01]\.")
+_ARC_START: Final = compiled(
     rb"\n(?:https?+|ftp|dns):[^ \r\n]{1,4000}+ [0-9A-Fa-f.:]{1,45}+ [0-9]{14} "
     rb"[^ \r\n]{1,200}+ [0-9]{1,19}+\r?+\n"
 )
-_BEGINNINGS: Final = (_GZIP, _WARC, _ARC)
-_LONGEST: Final = 4400
-"""More than any of these can match."""
+_RECORD_STARTS: Final = (_GZIP_START, _WARC_START, _ARC_START)
+_MAX_MATCH: Final = 4400
+"""Bytes; more than any of these can match."""
 MAX_TRIALS: Final = 1000
-"""Members tried in vain. By chance what they begin with occurs once in 128 MB."""
+"""Failed attempts to read a gzip member. Its first bytes occur by chance once in 128 MB."""
 
 
 class RecordSearch:
-    """Finds records in a file by what the records before it looked like."""
+    """Finds the next record after a damage, by the format of the records before it."""
 
     def __init__(self, stored: FileSection) -> None:
         self._stored = stored
-        self._beginnings: tuple[re.Pattern[bytes], ...] = _BEGINNINGS
+        self._starts: tuple[re.Pattern[bytes], ...] = _RECORD_STARTS
         self.trials = 0
         self._known = False
-        # Going back to search inside what was read already is paid from this, lest members
-        # that claim each other's octets make reading quadratic.
+        # Bytes that may be searched again after they were read. Without this limit, members
+        # that overlap each other would make reading quadratic.
         self._credit = stored.end - stored.start
 
-    def seen(self, version: str, *, compressed: bool) -> None:
-        """Learn from a record what the others will look like."""
+    def learn_format(self, version: str, *, compressed: bool) -> None:
+        """Take the format of the first record for that of all others."""
         if not self._known:
-            plain = _ARC if version == "arc" else _WARC
-            self._beginnings = (_GZIP,) if compressed else (plain,)
+            plain = _ARC_START if version == "arc" else _WARC_START
+            self._starts = (_GZIP_START,) if compressed else (plain,)
             self._known = True
 
-    def behind(self, damaged: Damaged) -> int | None:
-        """Return where the next record begins, None if there is none or it was given up."""
+    def next_after(self, damaged: Damaged) -> int | None:
+        """Return where the next record begins; None if there is none, or the search gave up."""
         at = damaged.offset + 1
         if (again := damaged.reached - at) > self._credit:
             at, again = damaged.reached, 0
@@ -99,23 +99,23 @@ class RecordSearch:
     def _next(self, at: int) -> int | None:
         at -= 1  # the newline before
         while len(octets := self._stored.peek(at, WINDOW)) > 1:
-            if places := list(self._places(octets)):
-                return at + min(places)
-            at += len(octets) - (_LONGEST if len(octets) == WINDOW else 0)
+            if positions := list(self._positions(octets)):
+                return at + min(positions)
+            at += len(octets) - (_MAX_MATCH if len(octets) == WINDOW else 0)
         return None
 
-    def _places(self, octets: bytes) -> Iterator[int]:
-        for beginning in self._beginnings:
-            # The octet before is only there to be a newline.
-            if found := beginning.search(octets, int(beginning is _GZIP)):
-                yield found.start() + (beginning is not _GZIP)
+    def _positions(self, octets: bytes) -> Iterator[int]:
+        for start_pattern in self._starts:
+            # The first byte is only there to match a newline before the record.
+            if found := start_pattern.search(octets, int(start_pattern is _GZIP_START)):
+                yield found.start() + (start_pattern is not _GZIP_START)
 
     def _begins_record(self, at: int) -> bool:
-        if not self._stored.beginning(at, 2).startswith(b"\x1f\x8b"):
+        if not self._stored.read_at(at, 2).startswith(b"\x1f\x8b"):
             return True
         self.trials += 1
         try:
-            octets = GzipMember(self._stored, at).read(_LONGEST)
+            octets = GzipMember(self._stored, at).read(_MAX_MATCH)
         except Damaged:
             return False
         line = octets.partition(b"\n")[0]
@@ -126,38 +126,38 @@ _DATE: Final = compiled(
     r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:T([0-9]{2}):([0-9]{2})"
     r"(?::([0-9]{2})(?:\.([0-9]++))?+)?+)?+)?+)?+(?:Z|\+00:00)?+"
 )
-_USUAL: Final = compiled(
+_USUAL_DATE: Final = compiled(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])Z"
 )
-_DIGITS: Final = compiled(r"[0-9]{4,14}+")
-_EARLIEST: Final = "00000101000000"
-_LONGEST_STAMP: Final = 23
+_ARC_DATE: Final = compiled(r"[0-9]{4,14}+")
+_EARLIEST_DIGITS: Final = "00000101000000"
+_MAX_STAMP: Final = 23
 _UNPRINTABLE: Final = compiled(r"[\x00-\x1f\x7f]")
 
 
 def stamp_of(date: str | None) -> str | None:
     """Return the digits of a WARC-Date or of an ARC date, 14 to 23 of them, or None.
 
-    WARC 1.1 allows dates as coarse as a year and nine digits of fraction (T-9). Fractions are
-    kept; what is coarser than a second becomes its first second, since indexes hold nothing
-    shorter than fourteen digits.
+    WARC 1.1 allows dates as coarse as a year, and nine digits of fraction (T-9). Fractions are
+    kept. A date coarser than a second becomes its first second, since index rows need at least
+    fourteen digits.
     """
-    if usual := _USUAL.fullmatch(date or ""):
+    if usual := _USUAL_DATE.fullmatch(date or ""):
         day, hour, minute, second = usual.groups()
         digits_of_day = _day(day)
         return digits_of_day and f"{digits_of_day}{hour}{minute}{second}"
     if found := _DATE.fullmatch(date or ""):
         digits = "".join(part for part in found.groups() if part)
-    elif _DIGITS.fullmatch(date or ""):
+    elif _ARC_DATE.fullmatch(date or ""):
         digits = date or ""
     else:
         return None
-    return _checked(digits[:_LONGEST_STAMP])
+    return _checked(digits[:_MAX_STAMP])
 
 
 @lru_cache(maxsize=64)
 def _day(day: str) -> str | None:
-    """Return the digits of a day: nearly all records of a file are of the same few."""
+    """Return the digits of a valid day; cached, since most records of a file share few days."""
     digits = day.replace("-", "")
     return digits if _checked(digits) else None
 
@@ -167,30 +167,30 @@ def _checked(digits: str) -> str | None:
         Moment(digits)
     except Malformed:
         return None
-    return digits + _EARLIEST[len(digits) :]
+    return digits + _EARLIEST_DIGITS[len(digits) :]
 
 
 def url_of(target: str | None) -> str | None:
-    """Return the URL in a WARC-Target-URI, or None where no line of an index could hold it."""
+    """Return the URL in a WARC-Target-URI, or None if an index line could not hold it."""
     if not target or _UNPRINTABLE.search(target):
         return None
     if target[0] == "<" and target[-1] == ">":
         target = target[1:-1]  # wget 1.14 to 1.19 wrote <http://example.com/>
-    # warcio does the same with blanks, which would end the URL in a CDX line.
+    # warcio also encodes spaces, which would end the URL in a CDX line.
     return target.partition("#")[0].replace(" ", "%20") or None
 
 
 MAX_DAMAGES: Final = 1000
-"""After so many a file is given up: it was made, or went, wrong from end to end."""
+"""After so many damages the rest of a file is not read."""
 MAX_RECORD_SIZE: Final = 4 * 1024**3
-"""Of one record."""
+"""Bytes of one record's block."""
 _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 _VERSION: Final = compiled(r"WARC/[01]\.[0-9]{1,3}")
 _COUNT: Final = compiled(r"[0-9]{1,19}")
 
 
 class Record:
-    """One record: its head, and its block to be read."""
+    """One record: its parsed head, and its block to be read."""
 
     __slots__ = ("_source", "block", "headers", "kind", "offset", "version")
 
@@ -199,7 +199,7 @@ class Record:
     ) -> None:
         self.offset = source.offset
         self.version = version
-        """``1.0``; ``arc`` for what stands in an ARC file."""
+        """``1.0`` or ``1.1``; ``arc`` for a record of an ARC file."""
         self.headers = headers
         self.kind = (headers.get("warc-type") or "").lower()
         self.block = block
@@ -207,12 +207,12 @@ class Record:
 
     @property
     def url(self) -> str | None:
-        """The target, without angle brackets and fragment; None where none can be used."""
+        """The target URI without angle brackets and fragment; None if it cannot be used."""
         return url_of(self.headers.get("warc-target-uri"))
 
     @property
     def stamp(self) -> str | None:
-        """14 to 23 digits of UTC; None where the date is none."""
+        """The date as 14 to 23 digits of UTC; None if it is invalid."""
         return stamp_of(self.headers.get("warc-date"))
 
     @property
@@ -222,33 +222,33 @@ class Record:
 
     @property
     def broken(self) -> bool:
-        """Whether reading came upon damage in the record as it is stored."""
+        """Whether reading has found damage in the stored record."""
         return self.block.broken
 
     @property
     def length(self) -> int:
-        """As it is stored, compressed where the file is; reads on to the end to know."""
+        """Stored (perhaps compressed) length; reads to the end of the record to find it."""
         self.block.finish()
         return self._source.position - self.offset
 
 
 def open_record(file: BinaryIO, offset: int, length: int | None = None) -> Record:
-    """Return the record at *offset*; *length*, where known, keeps reading inside it."""
+    """Return the record at *offset*; reading stays within *length* if that is known."""
     if offset < 0:
-        raise Damaged(offset, "no such place")
+        raise Damaged(offset, "the offset is negative")
     stored = FileSection(file, offset, None if length is None else offset + length)
     if offset >= stored.end:
-        raise Damaged(offset, "the file ends before")
+        raise Damaged(offset, "the file ends before this offset")
     return _open(stored, offset)
 
 
 def records_in(
     file: BinaryIO, start: int = 0, end: int | None = None
 ) -> Iterator[Record | Damage]:
-    """Yield the records of the region, and damages where they lie between.
+    """Yield the records from *start* to *end*, and the damages between them.
 
-    A record can be read until the next one is asked for. Damage inside it is raised to whoever
-    reads its block, and then told here.
+    A record is readable until the next one is requested. Damage inside a record is raised when
+    its block is read, and then also yielded here.
     """
     stored = FileSection(file, start, end)
     search = RecordSearch(stored)
@@ -260,7 +260,7 @@ def records_in(
             yield from _whole_records(stored, search, at)
         except Damaged as damaged:
             yield Damage(damaged.offset, damaged.why)
-            found = search.behind(damaged)
+            found = search.next_after(damaged)
         else:
             return
         if found is None:
@@ -268,19 +268,19 @@ def records_in(
                 return
             break
         at = found
-    yield Damage(at, "too much is damaged: not read any further")
+    yield Damage(at, "too many damages: the rest of the file is not read")
 
 
 def _whole_records(stored: FileSection, search: RecordSearch, at: int) -> Iterator[Record]:
     while (at := stored.skip_newlines(at)) < stored.end:
         record = _open(stored, at)
-        search.seen(record.version, compressed=record.compressed)
+        search.learn_format(record.version, compressed=record.compressed)
         yield record
         at += record.length
 
 
 def _open(stored: FileSection, offset: int) -> Record:
-    first = stored.beginning(offset, len(_ZSTANDARD))
+    first = stored.read_at(offset, len(_ZSTANDARD))
     if first == _ZSTANDARD:
         raise Damaged(offset, "compressed with Zstandard, which is not supported: use gzip")
     source = GzipMember(stored, offset) if first.startswith(MAGIC) else Plain(stored, offset)
@@ -293,7 +293,7 @@ def _open(stored: FileSection, offset: int) -> Record:
 
 
 def _head(source: ByteSource) -> tuple[bytes, int]:
-    """Return the first octets of a record, and where in them its head ends."""
+    """Return the first bytes of a record, and where in them its head ends."""
     octets = b""
     while more := source.read(READ_SIZE):
         octets += more
@@ -303,7 +303,7 @@ def _head(source: ByteSource) -> tuple[bytes, int]:
             raise Damaged(source.offset, str(oversized), source.position) from None
         if end is not None:
             return octets, end
-    raise Damaged(source.offset, "ends within the head of a record", source.position)
+    raise Damaged(source.offset, "the data ends within the head of a record", source.position)
 
 
 def _line_end(octets: bytes) -> int | None:
@@ -318,7 +318,7 @@ def _parsed(head: bytes, offset: int) -> tuple[str, Headers]:
         first, headers = Headers.read(head)
         if _VERSION.fullmatch(first):
             return first[5:], headers
-        raise Damaged(offset, f"no version of WARC that is known: {first[:20]!r}")
+        raise Damaged(offset, f"unknown WARC version: {first[:20]!r}")
     if (arc := arc_fields(head)) is None:
         raise Damaged(offset, "neither WARC nor ARC")
     return "arc", Headers(arc)
@@ -327,7 +327,7 @@ def _parsed(head: bytes, offset: int) -> tuple[str, Headers]:
 def _content_length(headers: Headers, offset: int) -> int:
     stated = headers.get("content-length") or ""
     if not _COUNT.fullmatch(stated):
-        raise Damaged(offset, f"no Content-Length: {stated[:20]!r}")
+        raise Damaged(offset, f"no valid Content-Length: {stated[:20]!r}")
     length = int(stated)
     if length > MAX_RECORD_SIZE:
         raise Damaged(offset, f"a record of {length} octets, more than {MAX_RECORD_SIZE}")
@@ -335,14 +335,14 @@ def _content_length(headers: Headers, offset: int) -> int:
 
 
 def _check_end(stored: FileSection, offset: int, end: int) -> None:
-    """Raise where a record that is not compressed cannot end at *end*.
+    """Raise Damaged if an uncompressed record cannot end at *end*.
 
-    Before anybody reads it: heads that all claim the rest of the file for themselves would
-    make reading quadratic.
+    This is checked before the block is read: heads that all claim the rest of the file would
+    otherwise make reading quadratic.
     """
     if end > stored.end:
         raise Damaged(offset, f"the record ends {end - stored.end} octets early")
     behind = stored.peek(end, 5)
-    # A file may be cut off between the CR and the LF, and the record before is whole.
+    # A file may be truncated between CR and LF after a complete record.
     if behind not in {b"", b"\r"} and not behind.startswith((b"\r\n", b"\n", b"WARC/")):
         raise Damaged(offset, "the record does not end where Content-Length says")

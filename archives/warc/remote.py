@@ -1,8 +1,8 @@
-"""A file that lies on another machine, read by ranges as if it lay here.
+"""A file on another machine, read by HTTP ranges as if it were local.
 
-What a server says is compared, range by range, with what was asked and with what it said
-before: one that ignores ranges, cuts them short, or puts another file in the place of the
-first is an error, never other octets. Everything is raised as OSError, as from a disk.
+Each response is compared with the requested range and with the responses before it. A server
+that ignores ranges, truncates them, or replaces the file meanwhile causes an error, never wrong
+bytes. All errors are OSError, like those of a disk.
 """
 
 import asyncio
@@ -18,69 +18,69 @@ from archives.source import Fetcher, Request
 
 _RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _AHEAD: Final = 1024 * 1024
-"""Octets of one request while a long record is read; also what is held of it."""
+"""Bytes per request while a long record is read, and the size of its buffer."""
 _PARTIAL: Final = 206
-_TOLD: Final = {
+_STATUS_ERRORS: Final = {
     200: "the server ignores ranges",
-    401: "the server wants credentials",
-    403: "the server refuses",
+    401: "the server requires credentials",
+    403: "the server refuses access",
     404: "there is no such file",
-    416: "it is shorter than the index says",
+    416: "the file is shorter than the index says",
 }
 
 
 class Piece(NamedTuple):
-    """Some octets of a file, how many it has in all, and which state of it they are from."""
+    """Some bytes of a file, with the file's size and version."""
 
     octets: bytes
     total: int
     version: str
-    """ETag, or else Last-Modified; empty where the server tells neither."""
+    """ETag, or else Last-Modified; empty if the server sends neither."""
 
 
 class RangeReader(Protocol):
-    """Where ranges come from. Asked in threads, not in the loop."""
+    """Reads ranges of files. It blocks, so call it in threads, not in the event loop."""
 
     def get(self, name: str, start: int, end: int) -> Piece:
-        """Return what stands from *start* to before *end*, or to the end. Raises OSError."""
+        """Return the bytes from *start* to before *end*, or to the end. Raises OSError."""
         ...
 
 
 def read_error(why: str) -> OSError:
-    """Return what is raised where a file elsewhere cannot be read."""
+    """Return the error for a remote file that cannot be read."""
     return OSError(errno.EIO, why)
 
 
 def safe_path(path: str) -> str:
-    """Return *path* if it leads to a file below where it begins, and nowhere else."""
+    """Return *path* if it is a plain relative path; raise OSError otherwise."""
     if not path.isprintable() or {"", ".", ".."}.intersection(path.split("/")):
-        raise read_error("its name leads elsewhere")
+        raise read_error("its name is not a plain relative path")
     return path
 
 
 def checked_range(
     status: int, headers: Mapping[str, str], octets: bytes, start: int, end: int
 ) -> Piece:
-    """Return *octets* if the answer is the range that was asked for; names in lower case."""
+    """Return *octets* if the response is the requested range; header names in lower case."""
     if status != _PARTIAL:
-        raise read_error(_TOLD.get(status, f"the server answers {status}"))
+        raise read_error(_STATUS_ERRORS.get(status, f"the server answers {status}"))
     if headers.get("content-encoding", "identity") != "identity":
-        # Offsets would be those of something that was packed on the way.
-        raise read_error("the server packs what it was asked to send as it is")
-    told = _RANGE.fullmatch(headers.get("content-range", ""))
-    if told is None:
+        # Offsets would count compressed bytes.
+        raise read_error("the server compresses the file although that was refused")
+    content_range = _RANGE.fullmatch(headers.get("content-range", ""))
+    if content_range is None:
         raise read_error("the server does not say which range it sends")
-    first, last, total = map(int, told.groups())
+    first, last, total = map(int, content_range.groups())
     if first != start or last + 1 != min(end, total):
-        raise read_error("the server sends another range than was asked for")
+        raise read_error("the server sends another range than requested")
     if len(octets) != last + 1 - first:
-        raise read_error("the server breaks off in the middle")
+        raise read_error("the server sends more or fewer bytes than it says")
     version = headers.get("etag") or headers.get("last-modified") or ""
     return Piece(octets, total, version)
 
 
 class RemoteFile(io.RawIOBase):
-    """The file *name* from its start to *end*; to its own end where that is None."""
+    """The remote file *name* up to *end*; up to its own end if that is None."""
 
     def __init__(self, ranges: RangeReader, name: str, end: int | None = None) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class RemoteFile(io.RawIOBase):
         return offset
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill *buffer* with one request, or up to the end."""
+        """Fill *buffer* with one request, or up to the end of the file."""
         end = min(self._at + len(buffer), self._known_end())
         if end <= self._at:
             return 0
@@ -126,7 +126,7 @@ class RemoteFile(io.RawIOBase):
         piece = self._ranges.get(self._file, start, end)
         seen = (piece.total, piece.version)
         if self._seen not in (None, seen):
-            raise read_error("the file was changed while it was read")
+            raise read_error("the file changed while it was read")
         self._seen = seen
         return piece
 
@@ -134,49 +134,49 @@ class RemoteFile(io.RawIOBase):
 def open_remote(
     ranges: RangeReader, name: str, end: int | None = None, ahead: int = _AHEAD
 ) -> io.BufferedReader:
-    """Open a file elsewhere; *ahead* octets are asked for at a time, none behind *end*."""
+    """Open a remote file; each request reads *ahead* bytes, and none after *end*."""
     return io.BufferedReader(RemoteFile(ranges, name, end), ahead)
 
 
-_PATIENCE: Final = 60.0
+_TIMEOUT: Final = 60.0
 """Seconds for one range of at most a megabyte."""
 
 FileAddress = Callable[[str], Awaitable[str]]
-"""Returns where a file of the collection can be had right now. Raises OSError."""
+"""Returns the current URL of a file of the collection. Raises OSError."""
 
 
 class HttpRanges:
-    """`Ranges` of the files of one collection. Make it in the loop that is to ask."""
+    """`RangeReader` for one collection's files over HTTP. Create it in the event loop."""
 
     def __init__(self, fetch: Fetcher, address: FileAddress) -> None:
         self._fetch = fetch
         self._address = address
         self._loop = asyncio.get_running_loop()
-        self._under_way: set[concurrent.futures.Future[Piece]] = set()
+        self._pending: set[concurrent.futures.Future[Piece]] = set()
         self._closed = False
 
     def close(self) -> None:
-        """Call off what threads wait for, so that nobody has to wait for the threads."""
+        """Cancel the requests that threads wait for, so that the threads end."""
         self._closed = True
-        for asking in tuple(self._under_way):
-            asking.cancel()
+        for request in tuple(self._pending):
+            request.cancel()
 
     def get(self, name: str, start: int, end: int) -> Piece:
-        """See `Ranges`; never to be called in the loop itself, which would wait for itself."""
-        asking = asyncio.run_coroutine_threadsafe(self._get(name, start, end), self._loop)
-        self._under_way.add(asking)
+        """See `RangeReader`; a call from the event loop itself would block forever."""
+        request = asyncio.run_coroutine_threadsafe(self._get(name, start, end), self._loop)
+        self._pending.add(request)
         if self._closed:
-            asking.cancel()
+            request.cancel()
         try:
-            return asking.result(_PATIENCE)
+            return request.result(_TIMEOUT)
         except ArchiveError as error:
-            # Neither its words nor its cause: both have the address.
+            # Neither its text nor its cause: both contain the URL, which may be signed.
             raise read_error(error.why) from None
         except (TimeoutError, concurrent.futures.CancelledError):
-            asking.cancel()
+            request.cancel()
             raise read_error("the server does not answer in time") from None
         finally:
-            self._under_way.discard(asking)
+            self._pending.discard(request)
 
     async def _get(self, name: str, start: int, end: int) -> Piece:
         headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}

@@ -1,7 +1,7 @@
-"""From a row of an index to the archived answer it stands for.
+"""Replay: from the location of a record to the archived response.
 
-What is small is read whole and checked before the first octet goes out; what is large is
-checked while it goes out, and ends abnormally where it is not what it says (R29).
+A small record is read whole and checked before its first byte is sent. A large one is checked
+while it is sent, and the response is aborted if a check fails (R-29).
 """
 
 import asyncio
@@ -17,16 +17,16 @@ from archives.warc.captures import FileOpener, RecordLocation, RecordReader, ope
 from archives.warc.files import Damaged
 from archives.warc.http import HttpHead
 
-_NOW: Final = getattr(os, "RWF_NOWAIT", None)
-"""Linux reads what the page cache has, and refuses to wait for a disk (preadv2(2))."""
+_NO_WAIT: Final = getattr(os, "RWF_NOWAIT", None)
+"""Makes Linux read from the page cache only, without waiting for a disk (preadv2(2))."""
 
 
 def cached_bytes(file: str, offset: int, length: int) -> bytes | None:
-    """Return the octets; None where they are not all in memory, or nobody can tell.
+    """Return bytes of a file if all are in the page cache, or else None.
 
-    Whoever gets None reads the file in a thread, and learns there what is the matter with it.
+    Errors are None too: the caller then reads the file in a thread, where they are raised.
     """
-    if _NOW is None:
+    if _NO_WAIT is None:
         return None
     octets = bytearray(length)
     try:
@@ -34,7 +34,7 @@ def cached_bytes(file: str, offset: int, length: int) -> bytes | None:
     except OSError:
         return None
     try:
-        read = os.preadv(descriptor, [octets], offset, _NOW)
+        read = os.preadv(descriptor, [octets], offset, _NO_WAIT)
     except OSError:
         return None
     finally:
@@ -43,29 +43,30 @@ def cached_bytes(file: str, offset: int, length: int) -> bytes | None:
 
 
 SMALL: Final = 1024**2
+"""Bytes of a payload that is read whole."""
 _PIECE: Final = 64 * 1024
-_LITTLE: Final = 32 * 1024
-"""Octets as stored. What is no larger, and in memory, takes less time than a thread does."""
+_TINY: Final = 32 * 1024
+"""Stored bytes. A record up to this size that is in memory is read faster than in a thread."""
 _NOT_MODIFIED: Final = 304
 _OK: Final = 200
 _NO_BODY: Final = frozenset({*range(100, 200), 204, _NOT_MODIFIED})
-"""Statuses behind which nothing can stand (RFC 9112 6.3)."""
+"""Statuses of responses that have no body (RFC 9112 6.3)."""
 
 T = TypeVar("T")
 
 
 class UnreadableRecord(Misbehaved):
-    """A record that cannot be replayed; *name* is the file's, without its folder."""
+    """A record that cannot be replayed; `name` is the file name without its folder."""
 
-    def __init__(self, archive: str, place: RecordLocation, why: str) -> None:
-        super().__init__(archive, place.url, f"{place.name} at {place.offset}: {why}")
-        self.name = place.name
-        self.offset = place.offset
+    def __init__(self, archive: str, location: RecordLocation, why: str) -> None:
+        super().__init__(archive, location.url, f"{location.name} at {location.offset}: {why}")
+        self.name = location.name
+        self.offset = location.offset
         self.reason = why
 
 
 class OriginalFinder(Protocol):
-    """Finds the record whose payload a revisit repeats."""
+    """Finds the original record that a revisit refers to."""
 
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
@@ -74,30 +75,30 @@ class OriginalFinder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ArchivedResponse:
-    """An archived answer. Either it is *whole*, or `chunks` reads it, or nobody wants it."""
+    """An archived response. Its body is *whole*, or read by `chunks`, or was not requested."""
 
     head: HttpHead
     url: str
     stamp: str
     size: int | None
-    """Octets of the body; None where only reading can tell."""
+    """Bytes of the body; None if only reading can tell."""
     whole: bytes | None = None
-    reading: "_Chunks | None" = None
+    reader: "_Chunks | None" = None
 
     def chunks(self, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
-        """Yield the body from *start* to before *end*, and let go of the file.
+        """Yield the body from *start* to before *end*, then close the file.
 
-        Raises Unreadable. A part that stops before the end is not checked: the digest is one
-        of the whole.
+        Raises UnreadableRecord. A part that stops before the end is not checked: the digest
+        covers the whole payload.
         """
-        if self.reading is None:
-            return _sliced(self.whole or b"", start, end)
-        return self.reading.part(start, end)
+        if self.reader is None:
+            return _slice(self.whole or b"", start, end)
+        return self.reader.part(start, end)
 
     async def close(self) -> None:
-        """Let go of the file, if nobody reads it."""
-        if self.reading is not None:
-            await self.reading.close()
+        """Close the file of a body that is not read."""
+        if self.reader is not None:
+            await self.reader.close()
 
 
 class Replayer:
@@ -108,167 +109,171 @@ class Replayer:
         archive: str,
         originals: OriginalFinder,
         threads: Executor,
-        opening: FileOpener = open_local,
+        opener: FileOpener = open_local,
     ) -> None:
-        """Read files through *opening*, which is called in *threads* and so may wait."""
+        """Open files with *opener*, which is called in *threads* and so may block."""
         self._archive = archive
         self._originals = originals
         self._threads = threads
-        self._opening = opening
+        self._opener = opener
 
-    async def open(self, place: RecordLocation, *, body: bool = True) -> ArchivedResponse:
-        """Return what was archived at *place*; without *body*, its head. Raises Unreadable."""
-        opened = await self._opened(place, body=body)
-        if opened.revisit is None:
-            return self._archived(place, opened)
+    async def open(self, location: RecordLocation, *, body: bool = True) -> ArchivedResponse:
+        """Return the response at *location*; without *body*, only its head.
+
+        Raises UnreadableRecord.
+        """
+        record = await self._open(location, body=body)
+        if record.revisit is None:
+            return self._response(location, record)
         original = await self._originals.original_of(
-            place.url, place.digest, opened.revisit.refers_to
+            location.url, location.digest, record.revisit.refers_to
         )
         if original is None:
             why = "the original of this revisit is not in the collection"
-            raise UnreadableRecord(self._archive, place, why)
-        repeated = await self._opened(original, body=body)
+            raise UnreadableRecord(self._archive, location, why)
+        repeated = await self._open(original, body=body)
         if repeated.revisit is not None:
-            raise UnreadableRecord(self._archive, original, "a revisit of a revisit")
-        return self._archived(place, replace(repeated, head=opened.revisit.over(repeated.head)))
+            raise UnreadableRecord(self._archive, original, "it is a revisit of a revisit")
+        head = record.revisit.head_over(repeated.head)
+        return self._response(location, replace(repeated, head=head))
 
-    def _archived(self, place: RecordLocation, opened: "_Opened") -> ArchivedResponse:
-        reading = None
-        if opened.reading is not None:
-            reading = _Chunks(opened.reading, lambda read: self._in_thread(place, read))
-        head, size, whole = opened.head, opened.size, opened.whole
-        return ArchivedResponse(head, place.url, place.stamp, size, whole, reading)
+    def _response(self, location: RecordLocation, record: "_OpenRecord") -> ArchivedResponse:
+        reader = None
+        if record.reader is not None:
+            reader = _Chunks(record.reader, lambda read: self._in_thread(location, read))
+        head, size, whole = record.head, record.size, record.whole
+        return ArchivedResponse(head, location.url, location.stamp, size, whole, reader)
 
-    async def _opened(self, place: RecordLocation, *, body: bool) -> "_Opened":
-        if self._opening is open_local and 0 < place.length <= _LITTLE:
-            octets = cached_bytes(place.file, place.offset, place.length)
+    async def _open(self, location: RecordLocation, *, body: bool) -> "_OpenRecord":
+        if self._opener is open_local and 0 < location.length <= _TINY:
+            octets = cached_bytes(location.file, location.offset, location.length)
             if octets is not None:
-                with self._translated(place):
-                    return _opened(place, octets, body=body)
+                with self._translated_errors(location):
+                    return _open(location, octets, body=body)
         return await self._in_thread(
-            place, lambda: _opened(place, body=body, opening=self._opening), _let_go
+            location, lambda: _open(location, body=body, opener=self._opener), _close_unused
         )
 
     @contextmanager
-    def _translated(self, place: RecordLocation) -> Iterator[None]:
+    def _translated_errors(self, location: RecordLocation) -> Iterator[None]:
         try:
             yield
         except Damaged as damaged:
-            raise UnreadableRecord(self._archive, place, damaged.why) from damaged
+            raise UnreadableRecord(self._archive, location, damaged.why) from damaged
         except OSError as error:
             why = f"the file cannot be read: {error.strerror}"
-            raise UnreadableRecord(self._archive, place, why) from error
+            raise UnreadableRecord(self._archive, location, why) from error
 
     async def _in_thread(
         self,
-        place: RecordLocation,
+        location: RecordLocation,
         work: Callable[[], T],
         undo: Callable[["Future[T]"], None] = lambda _: None,
     ) -> T:
-        doing = self._threads.submit(work)
+        future = self._threads.submit(work)
         try:
-            with self._translated(place):
-                return await asyncio.wrap_future(doing)
+            with self._translated_errors(location):
+                return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
-            # The thread goes on, and nobody is there any more to take what it brings.
-            doing.add_done_callback(undo)
+            # The thread continues, and its result must be released.
+            future.add_done_callback(undo)
             raise
 
 
 @dataclass(frozen=True, slots=True)
 class _Revisit:
-    """A record that has its payload elsewhere."""
+    """A revisit record: its payload is in another record."""
 
-    own_head: HttpHead | None
+    response_head: HttpHead | None
     refers_to: tuple[str, str] | None
 
-    def over(self, head: HttpHead) -> HttpHead:
-        """Return the head of this visit; that of the original where this one has none.
+    def head_over(self, head: HttpHead) -> HttpHead:
+        """Return the head of this visit, or that of the original if this visit has none.
 
-        A 304 answered the crawler's question, not that of whoever visits now.
+        A 304 answered the crawler's conditional request, not that of the current client.
         """
-        if self.own_head is None or self.own_head.status == _NOT_MODIFIED:
+        if self.response_head is None or self.response_head.status == _NOT_MODIFIED:
             return head
-        return self.own_head
+        return self.response_head
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _OpenRecord:
     head: HttpHead
     size: int | None = None
     whole: bytes | None = None
-    reading: RecordReader | None = None
+    reader: RecordReader | None = None
     revisit: _Revisit | None = None
 
 
-def _opened(
-    place: RecordLocation,
+def _open(
+    location: RecordLocation,
     octets: bytes | None = None,
     *,
     body: bool,
-    opening: FileOpener = open_local,
-) -> _Opened:
-    reading = RecordReader(place, octets, opening)
+    opener: FileOpener = open_local,
+) -> _OpenRecord:
+    reader = RecordReader(location, octets, opener)
     keeps_open = False
     try:
-        if reading.record.kind == "revisit":
-            return _Opened(reading.head, revisit=_revisit(reading))
-        if (reading.head.status or _OK) in _NO_BODY:
-            return _Opened(reading.head, 0, b"")
+        if reader.record.kind == "revisit":
+            return _OpenRecord(reader.head, revisit=_revisit(reader))
+        if (reader.head.status or _OK) in _NO_BODY:
+            return _OpenRecord(reader.head, 0, b"")
         if not body:
-            return _Opened(reading.head, reading.size)
-        if reading.stored <= SMALL:
-            whole = _read_whole(reading)
-            return _Opened(reading.head, len(whole), whole)
+            return _OpenRecord(reader.head, reader.size)
+        if reader.stored <= SMALL:
+            whole = _read_whole(reader)
+            return _OpenRecord(reader.head, len(whole), whole)
         keeps_open = True
-        return _Opened(reading.head, reading.size, reading=reading)
+        return _OpenRecord(reader.head, reader.size, reader=reader)
     finally:
         if not keeps_open:
-            reading.close()
+            reader.close()
 
 
-def _let_go(opening: "Future[_Opened]") -> None:
-    if opening.cancelled() or opening.exception() is not None:
+def _close_unused(future: "Future[_OpenRecord]") -> None:
+    if future.cancelled() or future.exception() is not None:
         return
-    reading = opening.result().reading
-    if reading is not None:
-        reading.close()
+    reader = future.result().reader
+    if reader is not None:
+        reader.close()
 
 
-def _revisit(reading: RecordReader) -> _Revisit:
-    headers = reading.record.headers
+def _revisit(reader: RecordReader) -> _Revisit:
+    headers = reader.record.headers
     url = headers.get("warc-refers-to-target-uri")
     date = headers.get("warc-refers-to-date")
-    return _Revisit(reading.own_head, (url, date) if url and date else None)
+    return _Revisit(reader.response_head, (url, date) if url and date else None)
 
 
-def _read_whole(reading: RecordReader) -> bytes:
-    return b"".join(iter(lambda: reading.read(_PIECE), b""))
+def _read_whole(reader: RecordReader) -> bytes:
+    return b"".join(iter(lambda: reader.read(_PIECE), b""))
 
 
 class _Chunks:
-    """The body of a large record, a piece at a time."""
+    """The body of a large record, read piece by piece."""
 
     def __init__(
         self,
-        reading: RecordReader,
+        reader: RecordReader,
         in_thread: Callable[[Callable[[], bytes]], Awaitable[bytes]],
     ) -> None:
-        self._reading = reading
+        self._reader = reader
         self._in_thread = in_thread
 
     async def part(self, start: int, end: int | None) -> AsyncGenerator[bytes, None]:
-        """Yield what lies between.
+        """Yield the body from *start* to before *end*.
 
-        A piece waits until the next one was read: with a length that was promised and is
-        reached, nobody would notice that the end is an error.
+        Each piece is held back until the next one was read: once all bytes of Content-Length
+        are sent, a client could not notice that the check at the end failed.
         """
-        if end is not None and end == self._reading.size:
+        if end is not None and end == self._reader.size:
             end = None
         at, waiting = 0, b""
         try:
             while end is None or at < end:
-                piece = await self._in_thread(lambda: self._reading.read(_PIECE))
+                piece = await self._in_thread(lambda: self._reader.read(_PIECE))
                 if waiting:
                     yield waiting
                 if not piece:
@@ -277,11 +282,11 @@ class _Chunks:
                 at += len(piece)
             yield waiting
         finally:
-            self._reading.close()
+            self._reader.close()
 
     async def close(self) -> None:
-        self._reading.close()
+        self._reader.close()
 
 
-async def _sliced(whole: bytes, start: int, end: int | None) -> AsyncGenerator[bytes, None]:
+async def _slice(whole: bytes, start: int, end: int | None) -> AsyncGenerator[bytes, None]:
     yield whole[start:end]

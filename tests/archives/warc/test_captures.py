@@ -1,4 +1,4 @@
-"""What is found in sound files is what cdxj-indexer finds; what is said of others is here."""
+"""Captures of intact files are those that cdxj-indexer lists; damages are reported."""
 
 import io
 import json
@@ -39,7 +39,7 @@ def capture(octets: bytes) -> Capture:
 def row_of(found: Capture | Damage) -> Row:
     assert isinstance(found, Capture), found
     status = None if found.status is None else str(found.status)
-    # cdxj-indexer cuts the fraction of a second off, which we keep (T-9).
+    # cdxj-indexer drops the fraction of a second, which we keep (T-9).
     stamp = found.stamp[:14]
     return (
         *(found.surt, stamp, found.url, found.mime),
@@ -59,11 +59,11 @@ def sound_files() -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
-    """Let the real cdxj-indexer read all the files; return its rows for each."""
+    """Return the rows of the real cdxj-indexer for each file."""
     folder = tmp_path_factory.mktemp("warcs")
     for name, octets in sound_files().items():
         (folder / name).write_bytes(octets)
-    # A process of its own: it leaves temporary files open.
+    # In a subprocess, since it leaves temporary files open.
     command = [sys.executable, "-c", "from cdxj_indexer.main import main; main()", str(folder)]
     run = subprocess.run(command, capture_output=True, check=True, text=True)  # noqa: S603
     rows: dict[str, list[Row]] = {name: [] for name in sound_files()}
@@ -90,7 +90,7 @@ def test_captures_are_those_of_cdxj_indexer(name: str, theirs: dict[str, list[Ro
     assert ours[-1][0] == "com,example)/last"
 
 
-def test_a_capture_tells_all_an_index_needs() -> None:
+def test_a_capture_has_all_fields_of_an_index_row() -> None:
     octets = gzipped(response("http://www.example.com/A?b=1"))
 
     found = capture(octets)
@@ -123,7 +123,7 @@ def test_a_capture_tells_all_an_index_needs() -> None:
         ("2020", "20200101000000"),
     ],
 )
-def test_a_date_is_kept_as_fine_as_it_is(date: str, stamp: str) -> None:
+def test_the_precision_of_a_date_is_kept(date: str, stamp: str) -> None:
     found = capture(plain(record(answer(), date=date, version="1.1")))
 
     assert found.stamp == stamp
@@ -145,13 +145,13 @@ def test_a_date_is_kept_as_fine_as_it_is(date: str, stamp: str) -> None:
         "٢٠٢٠-02-20T20:20:20Z",
     ],
 )
-def test_a_date_that_is_none_is_told_with_its_offset(date: str | None) -> None:
+def test_an_invalid_date_is_a_damage_with_its_offset(date: str | None) -> None:
     first = gzipped(response())
     octets = first + gzipped(record(answer(), date=date)) + gzipped(response())
 
     before, damage, after = scanned(octets)
 
-    assert damage == Damage(len(first), "a WARC-Date that is no time")
+    assert damage == Damage(len(first), "invalid WARC-Date")
     assert isinstance(before, Capture)
     assert isinstance(after, Capture)
 
@@ -159,12 +159,12 @@ def test_a_date_that_is_none_is_told_with_its_offset(date: str | None) -> None:
 @pytest.mark.parametrize(
     "url", [None, "", "http://example.com/\0a", "http://e.com/\x1b[2J", "#a"]
 )
-def test_a_url_that_no_index_could_hold_is_told(url: str | None) -> None:
+def test_a_url_that_no_index_can_hold_is_a_damage(url: str | None) -> None:
     octets = plain(record(answer(), url=url), response())
 
     damage, after = scanned(octets)
 
-    assert damage == Damage(0, "a WARC-Target-URI that cannot be used")
+    assert damage == Damage(0, "invalid WARC-Target-URI")
     assert isinstance(after, Capture)
 
 
@@ -174,8 +174,8 @@ def test_a_url_folded_over_lines_holds_no_newline() -> None:
     assert capture(octets).url == "http://example.com/a%20b"
 
 
-def test_a_fragment_is_no_part_of_the_url() -> None:
-    # cdxj-indexer keeps it; but no browser ever asked a server for it.
+def test_the_fragment_of_a_url_is_removed() -> None:
+    # cdxj-indexer keeps it, but browsers never send it to a server.
     assert capture(plain(record(answer(), url="http://e.com/a#b"))).url == "http://e.com/a"
 
 
@@ -186,29 +186,29 @@ def test_a_response_without_an_http_head_has_no_status(block: bytes) -> None:
     assert (found.status, found.mime) == (None, None)
 
 
-def test_any_answer_with_a_status_line_has_a_status() -> None:
+def test_any_response_with_a_status_line_has_a_status() -> None:
     found = capture(plain(record(b"ICY 200 OK\r\nContent-Type: audio/mpeg\r\n\r\nla la")))
 
     assert (found.status, found.mime) == (200, "audio/mpeg")
 
 
-def test_a_flood_of_archived_headers_is_told_and_passed_by() -> None:
+def test_too_many_archived_headers_are_a_damage_and_reading_continues() -> None:
     flood = answer().replace(b"\r\n", b"\r\n" + b"A: b\r\n" * 300, 1)
     octets = gzipped(record(flood), response())
 
     damage, after = scanned(octets)
 
-    assert damage == Damage(0, "the archived answer has a head of more than 256 lines")
+    assert damage == Damage(0, "the archived response has a head of more than 256 lines")
     assert isinstance(after, Capture)
 
 
-def test_an_absurd_digest_is_made_anew() -> None:
+def test_an_absurd_digest_is_computed_again() -> None:
     found = capture(plain(record(answer(), payload_digest="x" * 3000)))
 
     assert found.digest == digest(PAGE).removeprefix("sha1:")
 
 
-def test_only_the_region_asked_for_is_read() -> None:
+def test_only_the_requested_region_is_read() -> None:
     one, two, three = (gzipped(response(f"http://example.com/{n}")) for n in "123")
     file = io.BytesIO(one + two + three)
 
@@ -222,7 +222,7 @@ def test_only_the_region_asked_for_is_read() -> None:
     )
 
 
-def test_nothing_is_said_of_an_end_that_holds_nothing_more() -> None:
+def test_reading_from_the_end_of_a_file_yields_nothing() -> None:
     octets = gzipped(response(date=DAY))
 
     assert list(captures_in(io.BytesIO(octets), len(octets))) == []

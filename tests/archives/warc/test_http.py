@@ -1,4 +1,4 @@
-"""Archived answers read as warcio reads them, and what warcio does not bound."""
+"""Archived responses are read as warcio reads them, but within limits."""
 
 import io
 import random
@@ -25,7 +25,7 @@ def read(block: bytes) -> tuple[HttpHead | None, bytes]:
 
 
 def as_warcio_reads(octets: bytes) -> tuple[str | None, list[tuple[str, str]], bytes]:
-    """Return status, fields and payload, with its content coding."""
+    """Return status, fields and payload, content coding included."""
     found = next(ArchiveIterator(io.BytesIO(octets), arc2warc=True))
     head = found.http_headers
     if head is None:
@@ -37,7 +37,7 @@ def as_warcio_reads(octets: bytes) -> tuple[str | None, list[tuple[str, str]], b
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", [*every_kind(), *(f"ARC, {kind}" for kind in every_arc())])
-def test_answers_are_read_as_warcio_reads_them(name: str, layout: str) -> None:
+def test_responses_are_read_as_warcio_reads_them(name: str, layout: str) -> None:
     records = every_arc()[name[5:]][1:] if name.startswith("ARC, ") else every_kind()[name]
     for each in records:
         octets = LAYOUTS[layout](each)
@@ -55,7 +55,7 @@ def test_answers_are_read_as_warcio_reads_them(name: str, layout: str) -> None:
         assert b"".join(iter(lambda: body.read(99), b"")) == payload  # noqa: B023
 
 
-def test_an_answer_is_read_whole() -> None:
+def test_head_and_payload_of_a_response_are_read() -> None:
     head, payload = read(answer(PAGE, "404 Not Found", x_odd="a:b"))
 
     assert head == HttpHead(404, "Not Found", (("Content-Type", "text/html"), ("X-Odd", "a:b")))
@@ -84,7 +84,7 @@ def test_a_status_line_is_read(line: str, status: int | None, reason: str) -> No
 
 
 @pytest.mark.parametrize("block", [b"", b"<html>", b"HTT", b"Hello 200 times\r\n\r\n"])
-def test_what_has_no_head_is_all_payload(block: bytes) -> None:
+def test_a_block_without_a_head_is_all_payload(block: bytes) -> None:
     assert read(block) == (None, block)
 
 
@@ -105,7 +105,7 @@ def test_what_has_no_head_is_all_payload(block: bytes) -> None:
         (b"-5\r\nhello", b"-5\r\nhello"),
     ],
 )
-def test_chunks_are_undone_where_there_are_some(body: bytes, payload: bytes) -> None:
+def test_chunks_are_decoded_where_there_are_some(body: bytes, payload: bytes) -> None:
     head, found = read(answer(body, transfer_encoding="Chunked"))
 
     assert head is not None
@@ -119,7 +119,7 @@ def test_the_size_of_a_payload_is_known_unless_it_is_chunked() -> None:
     assert payload_of(odd.block, read_http(odd.block)).size is None
 
 
-def test_a_field_is_found_in_any_case() -> None:
+def test_field_names_are_case_insensitive() -> None:
     head, _ = read(b"HTTP/1.1 200 OK\r\nCONTENT-type : text/plain \r\nno field\r\n\r\n")
 
     assert head is not None
@@ -128,20 +128,20 @@ def test_a_field_is_found_in_any_case() -> None:
 
 
 @pytest.mark.parametrize("fields", [b"A: b\r\n" * 257, b"A: " + b"b" * 66_000 + b"\r\n"])
-def test_a_flood_of_fields_is_damage(fields: bytes) -> None:
-    with pytest.raises(Damaged, match="the archived answer has a head of more than"):
+def test_too_many_fields_are_damage(fields: bytes) -> None:
+    with pytest.raises(Damaged, match="the archived response has a head of more than"):
         read(b"HTTP/1.1 200 OK\r\n" + fields + b"\r\n")
 
 
-def test_256_fields_are_no_flood() -> None:
+def test_256_fields_are_allowed() -> None:
     head, _ = read(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 256 + b"\r\n")
 
     assert head is not None
     assert len(head.headers) == 256
 
 
-def test_a_head_may_come_in_many_pieces() -> None:
-    # Noise does not shrink: what is stored is longer than what is read of a file at once.
+def test_a_head_may_be_longer_than_one_read() -> None:
+    # Noise is incompressible: the stored head is longer than one read.
     noise = random.Random(2).randbytes(20_000).hex()  # noqa: S311
     head, payload = read(answer(PAGE, x_noise=noise))
 
@@ -150,14 +150,14 @@ def test_a_head_may_come_in_many_pieces() -> None:
     assert payload == PAGE
 
 
-def test_a_head_in_no_known_coding_is_taken_for_latin_1() -> None:
+def test_a_head_that_is_not_utf_8_is_read_as_latin_1() -> None:
     head, _ = read(b"HTTP/1.1 200 \xe9t\xe9\r\n\r\n")
 
     assert head is not None
     assert head.reason == "été"
 
 
-def test_an_answer_torn_in_its_head_is_damage() -> None:
+def test_a_response_truncated_in_its_head_is_damage() -> None:
     noise = random.Random(2).randbytes(20_000).hex()  # noqa: S311
     octets = gzipped(record(answer(PAGE, x_noise=noise)))[:-5000]
     found = open_record(io.BytesIO(octets), 0)

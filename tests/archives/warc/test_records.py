@@ -1,4 +1,4 @@
-"""Records by sequence and by offset, from files that are sound and from hostile ones."""
+"""Records in sequence and by offset, from intact and from hostile files."""
 
 import gzip
 import io
@@ -28,7 +28,7 @@ Found = tuple[int, str | None] | Damage
 
 
 def found_in(octets: bytes) -> list[Found]:
-    """Return offsets and URLs of whole records, and the damages."""
+    """Return offset and URL of each complete record, and the damages."""
     return [
         each if isinstance(each, Damage) else (each.offset, each.url) for each in whole(octets)
     ]
@@ -41,7 +41,7 @@ def whole(octets: bytes) -> list[Record | Damage]:
             try:
                 each.block.finish()
             except Damaged:
-                continue  # which is told next
+                continue  # the damage is yielded next
         found.append(each)
     return found
 
@@ -50,7 +50,7 @@ def contents(record: Record) -> bytes:
     return b"".join(iter(lambda: record.block.read(7), b""))
 
 
-def test_a_record_tells_its_head() -> None:
+def test_the_head_of_a_record_is_read() -> None:
     octets = gzipped(response("http://example.com/a"))
 
     (found,) = whole(octets)
@@ -77,15 +77,15 @@ def test_a_record_is_opened_by_its_offset(layout: Callable[..., bytes]) -> None:
 
 
 def ends_at(member: bytes, end: int) -> bytes:
-    """Return the gzip *member* so much longer, by the file name it may carry."""
+    """Return the gzip *member* padded to *end* bytes, by the file name in its header."""
     name = b"n" * (end - len(member) - 1)
     return member[:3] + b"\x08" + member[4:10] + name + b"\0" + member[10:]
 
 
 @pytest.mark.parametrize("damage", [False, True])
 @pytest.mark.parametrize("offset", range(WINDOW - 5, WINDOW + 3))
-def test_a_member_is_found_wherever_it_begins(offset: int, *, damage: bool) -> None:
-    """Once in 64 kB, what is read at a time ended behind its first octet."""
+def test_a_member_is_found_at_any_offset(offset: int, *, damage: bool) -> None:
+    """A window of 64 kB may end after the member's first byte."""
     first = ends_at(gzipped(response("http://example.com/first")), offset)
     if damage:
         first = first[:-1] + bytes([first[-1] ^ 1])
@@ -107,12 +107,12 @@ def test_a_record_of_an_arc_file_is_opened_by_its_offset() -> None:
 
 
 @pytest.mark.parametrize("offset", [-1, 1, 5000, 10**18])
-def test_there_is_not_a_record_everywhere(offset: int) -> None:
+def test_an_offset_without_a_record_is_damage(offset: int) -> None:
     with pytest.raises(Damaged):
         open_record(io.BytesIO(gzipped(response())), offset)
 
 
-def test_a_length_that_is_too_short_is_noticed_at_the_latest_at_the_end() -> None:
+def test_a_length_that_is_too_short_is_noticed_at_the_end_at_the_latest() -> None:
     octets = gzipped(response())
     found = open_record(io.BytesIO(octets), 0, len(octets) - 5)
 
@@ -120,11 +120,11 @@ def test_a_length_that_is_too_short_is_noticed_at_the_latest_at_the_end() -> Non
         contents(found)
 
 
-def test_a_wrong_checksum_is_raised_before_the_last_octets_are_given() -> None:
+def test_a_wrong_checksum_is_raised_before_the_last_bytes_are_returned() -> None:
     octets = bytearray(gzipped(response()))
     octets[-6] ^= 1
 
-    with pytest.raises(Damaged, match="no proper gzip"):
+    with pytest.raises(Damaged, match="invalid gzip"):
         contents(open_record(io.BytesIO(bytes(octets)), 0))
 
 
@@ -147,7 +147,7 @@ def test_a_record_may_be_larger_than_any_buffer(
     assert (first, last) == ("http://example.com/", LAST)
 
 
-def test_damage_is_raised_however_often_one_reads() -> None:
+def test_damage_is_raised_again_on_every_read() -> None:
     found = open_record(io.BytesIO(gzipped(response(payload=NOISE))[:-100]), 0)
 
     for read in (found.block.finish, lambda: found.block.read(9), found.block.read_head):
@@ -156,14 +156,14 @@ def test_damage_is_raised_however_often_one_reads() -> None:
     assert found.broken
 
 
-def test_a_search_that_finds_nothing_for_long_is_given_up() -> None:
+def test_a_search_gives_up_after_too_many_attempts() -> None:
     first, last = found_in(b"\x1f\x8b\x08\0" * 2000)
 
-    assert "no proper gzip" in str(first)
-    assert "not read any further" in str(last)
+    assert "invalid gzip" in str(first)
+    assert "the rest of the file is not read" in str(last)
 
 
-def test_chance_beginnings_are_passed_by() -> None:
+def test_bytes_that_only_look_like_a_gzip_member_are_skipped() -> None:
     octets = gzipped(response()) + b"\x1f\x8b\x08\0 no gzip " * 9 + gzipped(response(LAST))
 
     first, damage, last = found_in(octets)
@@ -205,22 +205,22 @@ HOSTILE = {
         "a head of more than 256 lines",
     ),
     "long line, gzip": (gzipped(LONG_LINE), "a head of more than 65536 octets"),
-    "bomb": (gzipped(record(bytes(30_000_000))), "grows more than 200 times"),
+    "bomb": (gzipped(record(bytes(30_000_000))), "inflates to more than 200 times"),
     "too long, gzip": (gzipped(_lying("9999")), "octets early"),
-    "too short, gzip": (gzipped(_lying("50")), "more in the gzip member"),
+    "too short, gzip": (gzipped(_lying("50")), "the gzip member holds more"),
     "two records in a member": (gzipped(response() + response()), "warcio recompress"),
-    "negative, gzip": (gzipped(_lying("-1")), "no Content-Length: '-1'"),
+    "negative, gzip": (gzipped(_lying("-1")), "no valid Content-Length: '-1'"),
     "huge, gzip": (gzipped(_lying("99999999999")), "a record of 99999999999 octets"),
-    "enormous, gzip": (gzipped(_lying("9" * 5000)), "no Content-Length"),
-    "no number, gzip": (gzipped(_lying("ten")), "no Content-Length: 'ten'"),
-    "other digits, gzip": (gzipped(_lying("١٢")), "no Content-Length"),
+    "enormous, gzip": (gzipped(_lying("9" * 5000)), "no valid Content-Length"),
+    "no number, gzip": (gzipped(_lying("ten")), "no valid Content-Length: 'ten'"),
+    "other digits, gzip": (gzipped(_lying("١٢")), "no valid Content-Length"),
     "no length, gzip": (
         gzipped(response().replace(b"Content-Length", b"X")),
-        "no Content-Length",
+        "no valid Content-Length",
     ),
     "head cut off, gzip": (gzipped(response()[:60]), "ends within the head"),
     "no WARC in gzip": (gzipped(PAGE), "neither WARC nor ARC"),
-    "WARC 2": (gzipped(record(answer(), version="2.0")), "no version of WARC that is known"),
+    "WARC 2": (gzipped(record(answer(), version="2.0")), "unknown WARC version"),
     "garbage, gzip": (NOISE, "neither WARC nor ARC"),
     "an empty member": (gzipped(b""), "ends within the head"),
     "zstandard": (b"\x28\xb5\x2f\xfd" + NOISE, "Zstandard"),
@@ -231,9 +231,9 @@ HOSTILE_PLAIN = {
     "too long": (_lying("600"), "does not end where Content-Length says"),
     "far too long": (_lying("99999"), "octets early"),
     "too short": (_lying("50"), "does not end where Content-Length says"),
-    "negative": (_lying("-1"), "no Content-Length: '-1'"),
+    "negative": (_lying("-1"), "no valid Content-Length: '-1'"),
     "huge": (_lying("99999999999"), "a record of 99999999999 octets"),
-    "no number": (_lying("ten"), "no Content-Length: 'ten'"),
+    "no number": (_lying("ten"), "no valid Content-Length: 'ten'"),
     "torn": (_torn(response()), "does not end where Content-Length says"),
     "garbage": (b"garbage " * 10 + b"\r\n\r\n", "neither WARC nor ARC"),
     "garbage on a line without end": (b"x" * 40_000 + b"\r\n", "neither WARC nor ARC"),
@@ -242,7 +242,7 @@ HOSTILE_PLAIN = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_damage_in_a_compressed_file_is_told_and_the_rest_is_found(kind: str) -> None:
+def test_damage_in_a_compressed_file_is_reported_and_the_rest_is_found(kind: str) -> None:
     bad, why = HOSTILE[kind]
     before = gzipped(response())
 
@@ -256,7 +256,7 @@ def test_damage_in_a_compressed_file_is_told_and_the_rest_is_found(kind: str) ->
 
 
 @pytest.mark.parametrize("kind", HOSTILE_PLAIN)
-def test_damage_in_a_plain_file_is_told_and_the_rest_is_found(kind: str) -> None:
+def test_damage_in_a_plain_file_is_reported_and_the_rest_is_found(kind: str) -> None:
     bad, why = HOSTILE_PLAIN[kind]
     before = response()
 
@@ -270,7 +270,7 @@ def test_damage_in_a_plain_file_is_told_and_the_rest_is_found(kind: str) -> None
 
 
 @pytest.mark.parametrize("length", ["-1", "abc", "99999", "5"])
-def test_damage_in_an_arc_file_is_told_and_the_rest_is_found(length: str) -> None:
+def test_damage_in_an_arc_file_is_reported_and_the_rest_is_found(length: str) -> None:
     before = arc_header()
     bad = arc_line("http://example.com/", length) + answer() + b"\n"
 
@@ -301,8 +301,8 @@ def test_a_file_without_a_usable_record_is_one_damage(octets: bytes, why: str) -
     assert why in damage.why
 
 
-def test_a_torn_tail_does_not_hide_what_was_appended_to_it() -> None:
-    # M8: of three records appended behind a torn member, warcio reads none.
+def test_a_truncated_member_does_not_hide_records_appended_after_it() -> None:
+    # warcio reads none of three records appended after a truncated member (M-8).
     torn = gzipped(response(payload=NOISE))[:-1000]
     octets = torn + gzipped(response("http://a.example/"), response("http://b.example/"))
 
@@ -312,17 +312,17 @@ def test_a_torn_tail_does_not_hide_what_was_appended_to_it() -> None:
     assert [each[1] for each in rest] == ["http://a.example/", "http://b.example/"]
 
 
-def test_a_file_that_is_wrong_from_end_to_end_is_given_up() -> None:
+def test_a_file_with_too_many_damages_is_not_read_to_its_end() -> None:
     octets = _lying("ten") * (MAX_DAMAGES + 5)
 
     found = found_in(octets)
 
     assert len(found) == MAX_DAMAGES + 1
-    assert "not read any further" in str(found[-1])
+    assert "the rest of the file is not read" in str(found[-1])
 
 
 def _one_in_another(depth: int) -> bytes:
-    """Return members each of which claims, as stored data, all those behind it."""
+    """Return members each of which contains, as stored data, all those after it."""
     inner = b""
     for _ in range(depth):
         head = record(inner or b"x")
@@ -351,7 +351,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_no_file_takes_more_than_its_share_of_memory(kind: str) -> None:
+def test_memory_does_not_grow_with_the_file(kind: str) -> None:
     file = io.BytesIO(BOMBS[kind]())
     tracemalloc.start()
 

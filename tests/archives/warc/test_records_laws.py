@@ -1,4 +1,4 @@
-"""Laws that hold for all octets, found by trying to break them."""
+"""Property tests: what holds for reading any bytes."""
 
 import gzip
 import io
@@ -56,7 +56,7 @@ FRAGMENTS = st.sampled_from(
 
 
 def read(found: Record) -> bytes | None:
-    """Return the payload, or None where the record turns out to be damaged."""
+    """Return the payload, or None if the record is damaged."""
     try:
         payload = payload_of(found.block, read_http(found.block))
         return b"".join(iter(lambda: payload.read(100), b""))
@@ -65,7 +65,7 @@ def read(found: Record) -> bytes | None:
 
 
 @given(st.lists(st.one_of(st.binary(max_size=40), FRAGMENTS), max_size=8).map(b"".join))
-def test_any_octets_are_records_and_damages_in_order(octets: bytes) -> None:
+def test_any_bytes_yield_records_and_damages_in_order(octets: bytes) -> None:
     offsets = [
         each.offset
         for each in records_in(io.BytesIO(octets))
@@ -77,7 +77,7 @@ def test_any_octets_are_records_and_damages_in_order(octets: bytes) -> None:
 
 
 @given(st.lists(st.one_of(st.binary(max_size=40), FRAGMENTS), max_size=8).map(b"".join))
-def test_what_is_listed_opens_by_its_offset_and_length(octets: bytes) -> None:
+def test_every_listed_capture_can_be_opened_by_offset_and_length(octets: bytes) -> None:
     file = io.BytesIO(octets)
     captures = [each for each in captures_in(file) if isinstance(each, Capture)]
 
@@ -93,7 +93,7 @@ def test_what_is_listed_opens_by_its_offset_and_length(octets: bytes) -> None:
     st.sampled_from(list(FILES)),
     st.integers(0, len(b"".join(SOUND))),
 )
-def test_of_a_file_cut_anywhere_the_whole_records_are_found(kind: str, cut: int) -> None:
+def test_a_truncated_file_yields_its_complete_records(kind: str, cut: int) -> None:
     layout, records = FILES[kind]
     octets = layout(*records)
     cut = min(cut, len(octets))
@@ -108,9 +108,9 @@ def test_of_a_file_cut_anywhere_the_whole_records_are_found(kind: str, cut: int)
 def _whole_before(
     cut: int, layout: Callable[..., bytes], records: list[bytes]
 ) -> tuple[list[int], int]:
-    """Return where records begin that are whole before *cut*, and whether one is torn.
+    """Return the offsets of records complete before *cut*, and whether one is truncated.
 
-    What is not compressed is whole without the newlines behind it.
+    An uncompressed record is complete without the newlines after it.
     """
     at = 0
     whole: list[int] = []
@@ -141,7 +141,7 @@ def _found(octets: bytes) -> list[int | Damage]:
 
 @pytest.mark.parametrize("kind", FILES)
 @given(st.integers(1, 3000))
-def test_how_much_is_read_at_once_changes_nothing(kind: str, step: int) -> None:
+def test_the_read_size_does_not_matter(kind: str, step: int) -> None:
     layout, records = FILES[kind]
     file = io.BytesIO(layout(*records))
 
@@ -155,9 +155,7 @@ def test_how_much_is_read_at_once_changes_nothing(kind: str, step: int) -> None:
 
 
 @given(st.binary(max_size=3000), st.integers(1, 400), st.integers(1, 700))
-def test_chunks_are_put_together_whatever_their_size(
-    payload: bytes, size: int, step: int
-) -> None:
+def test_chunks_of_any_size_are_decoded(payload: bytes, size: int, step: int) -> None:
     block = answer(chunked(payload, size), transfer_encoding="chunked")
     found = open_record(io.BytesIO(gzipped(record(block))), 0)
 
