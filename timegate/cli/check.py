@@ -18,7 +18,7 @@ from archives.moment import Moment
 from timegate.cli.options import archives_option, config_option, loaded
 from timegate.config import Config
 from timegate.conformance.catalogue import VERDICTS, Verdict
-from timegate.conformance.gather import Recognised, recognised, said_to_be
+from timegate.conformance.gather import Recognised, as_declared, recognised
 from timegate.conformance.history import BadHistory, History
 from timegate.conformance.report import (
     CheckResult,
@@ -40,7 +40,13 @@ from timegate.conformance.run import (
     run_live,
     seconds_for,
 )
-from timegate.conformance.session import BadRecording, RecordedRun, Session, begun, read_run
+from timegate.conformance.session import (
+    BadRecording,
+    RecordedRun,
+    Session,
+    open_recording,
+    read_run,
+)
 from timegate.conformance.subject import (
     DEFAULT_SAMPLE,
     ROLES,
@@ -237,7 +243,7 @@ async def job_at(
     """Return what is to be checked at *url*: what it is said to be, or found to be."""
     found: Recognised
     if role is not None:
-        found = said_to_be(role, url, samples)
+        found = as_declared(role, url, samples)
     else:
         settings = UpstreamSettings(
             contact or "no contact given",
@@ -363,7 +369,7 @@ def _checked(asking: _Asking, folder: Path | None) -> tuple[str, list[Report]]:
     now = Moment.of(datetime.now(UTC)).digits
     subjects = tuple(job.subject for job in jobs)
     if folder is not None:
-        now = _from_recording(lambda: begun(folder, RecordedRun(now, subjects))).now
+        now = _from_recording(lambda: open_recording(folder, RecordedRun(now, subjects))).now
     announce(jobs)
     done = CheckProgress(len(jobs))
     reports = asyncio.run(run_live(jobs, asking.settings, now, done, folder))

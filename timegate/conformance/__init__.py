@@ -1,7 +1,7 @@
-"""Whether an archive keeps to RFC 7089, and to what its users rely on besides.
+"""Conformance checks: whether an archive follows RFC 7089 and the practice users rely on.
 
-    subject -> gather (asks, once each, through a `Session`) -> Facts -> checks -> Report
+    Subject -> gather (sends each request once, by a `Session`) -> Facts -> checks -> Report
 
-Only `gather` asks. The checks are pure functions of facts, one for each requirement, so that
-they can be run again from a recording.
+Only `gather` sends requests. The checks are pure functions of the facts, one for each
+requirement, so they can be repeated from a recording.
 """

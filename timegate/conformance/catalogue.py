@@ -1,6 +1,10 @@
-"""What a check finds: right, wrong, does not apply, or nobody can say."""
+"""The catalogue of checks: what a check is, what it can find, and how it reads the facts.
 
-from collections.abc import Callable, Iterable
+A check is a function of `Facts` that returns a `Finding`. The functions at the end select the
+responses that a check needs; they raise `NotApplicable` or `Unanswered` where there are none.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -11,17 +15,17 @@ from timegate.conformance.session import RecordedExchange
 from timegate.conformance.subject import origin_of
 
 Level = Literal["must", "should", "practice"]
-"""What an RFC demands, what it recommends, what users of archives rely on besides."""
+"""Required by an RFC, recommended by an RFC, or established practice that users rely on."""
 Verdict = Literal["pass", "fail", "warn", "skip", "unknown"]
-"""A broken *must* fails; everything else that is broken warns."""
+"""A violated *must* is a failure; any other violation is a warning."""
 VERDICTS: Final[tuple[Verdict, ...]] = ("pass", "fail", "warn", "skip", "unknown")
-_SHOWN: Final = 3
-"""Exchanges in a trace; the others would say the same."""
+_MOST_EVIDENCE: Final = 3
+"""Exchanges in a trace; further ones would only repeat the point."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The verdict, why, and the exchanges that prove it."""
+    """The verdict, the reason for it, and the exchanges that prove it."""
 
     verdict: Verdict
     why: str
@@ -30,54 +34,62 @@ class Finding:
 
 
 class NotApplicable(Exception):
-    """Raised by a check that has nothing to look at: the reason why."""
+    """Raised by a check that does not apply; the message is the reason."""
 
 
 class Unanswered(Exception):
-    """Raised by a check whose question was not answered: unknown is not wrong."""
+    """Raised by a check that lacks a response: the result is unknown, not a failure."""
 
-    def __init__(self, why: str, *said: ParsedResponse) -> None:
+    def __init__(self, why: str, *responses: ParsedResponse) -> None:
         super().__init__(why)
-        self.evidence = tuple(each.exchange for each in said)
+        self.evidence = tuple(response.exchange for response in responses)
 
 
-def passed(why: str, *said: ParsedResponse) -> Finding:
-    """Return that all is well, with what was looked at."""
-    return Finding("pass", why, "", tuple(each.exchange for each in said[:_SHOWN]))
+def passed(why: str, *responses: ParsedResponse) -> Finding:
+    """Return a positive finding with the *responses* that were examined."""
+    return Finding("pass", why, "", _evidence(responses))
 
 
-def broken(why: str, expected: str, *said: ParsedResponse) -> Finding:
-    """Return that something is wrong; how bad that is, the level of the check says."""
-    return Finding("fail", why, expected, tuple(each.exchange for each in said[:_SHOWN]))
+def broken(why: str, expected: str, *responses: ParsedResponse) -> Finding:
+    """Return a violation; the level of the check decides between failure and warning."""
+    return Finding("fail", why, expected, _evidence(responses))
 
 
-def answered(said: ParsedResponse | None, what: str) -> ParsedResponse:
-    """Return *said* if it is an answer. Raises NotApplicable or Unanswered."""
-    if said is None:
-        raise NotApplicable(f"{what} was not asked for")
-    if said.silence:
-        raise Unanswered(said.silence, said)
-    return said
+def _evidence(responses: Sequence[ParsedResponse]) -> tuple[RecordedExchange, ...]:
+    return tuple(response.exchange for response in responses[:_MOST_EVIDENCE])
 
 
-def each(
-    said: Iterable[ParsedResponse | None],
+def require_answer(response: ParsedResponse | None, what: str) -> ParsedResponse:
+    """Return *response* if there is one. Raises NotApplicable or Unanswered."""
+    if response is None:
+        raise NotApplicable(f"{what} was not requested")
+    if response.no_answer:
+        raise Unanswered(response.no_answer, response)
+    return response
+
+
+def judge_each(
+    responses: Iterable[ParsedResponse | None],
     complaint: Callable[[ParsedResponse], str | None],
     expected: str,
 ) -> Finding:
-    """Judge every answer alike; what did not answer is left out, and all of it is unknown."""
-    asked = [one for one in said if one is not None]
-    heard = [one for one in asked if not one.silence]
-    if not asked:
-        raise NotApplicable("there is no such answer")
-    if not heard:
-        raise Unanswered(asked[0].silence, asked[0])
-    wrong = [(one, why) for one in heard if (why := complaint(one))]
+    """Apply *complaint* to every response; those that did not arrive are left out.
+
+    Raises Unanswered if none arrived, NotApplicable if none was requested.
+    """
+    requested = [response for response in responses if response is not None]
+    answered = [response for response in requested if not response.no_answer]
+    if not requested:
+        raise NotApplicable("there is no such response")
+    if not answered:
+        raise Unanswered(requested[0].no_answer, requested[0])
+    wrong = [(response, why) for response in answered if (why := complaint(response))]
     if not wrong:
-        answers = "answer" if len(heard) == 1 else "answers"
-        return passed(f"{len(heard)} {answers} looked at", *heard)
-    reasons = dict.fromkeys(why for _, why in wrong)
-    return broken("; ".join([*reasons][:_SHOWN]), expected, *(one for one, _ in wrong))
+        noun = "response" if len(answered) == 1 else "responses"
+        return passed(f"{len(answered)} {noun} examined", *answered)
+    reasons = [*dict.fromkeys(why for _, why in wrong)]
+    shown = "; ".join(reasons[:_MOST_EVIDENCE])
+    return broken(shown, expected, *(response for response, _ in wrong))
 
 
 Judge = Callable[[Facts], Finding]
@@ -85,20 +97,20 @@ Judge = Callable[[Facts], Finding]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One requirement."""
+    """One requirement and the function that judges it."""
 
     name: str
     rule: str
-    """Its number in our rules; empty where it has none."""
+    """Its number in docs/rules.md; empty where it has none."""
     level: Level
     section: str
-    """Where it is written."""
+    """Where the requirement is written."""
     sentence: str
-    """What has to hold, for people."""
+    """The requirement in one sentence, as users read it."""
     judge: Judge
 
     def __call__(self, facts: Facts) -> Finding:
-        """Judge *facts*; a broken recommendation is a warning."""
+        """Judge *facts*; the violation of a recommendation becomes a warning."""
         try:
             finding = self.judge(facts)
         except NotApplicable as reason:
@@ -111,13 +123,13 @@ class Check:
 
 
 CHECKS: Final[dict[str, Check]] = {}
-"""In the order in which they are reported; `timegate.conformance.checks` fills it."""
+"""By name, in the order of the report; filled by importing `timegate.conformance.checks`."""
 
 
 def check(rule: str, level: Level, section: str) -> Callable[[Judge], Judge]:
-    """Enter a function into `CHECKS` under its own name, explained by its docstring."""
+    """Register a function in `CHECKS` under its name; its docstring becomes the sentence."""
 
-    def entered(judge: Judge) -> Judge:
+    def register(judge: Judge) -> Judge:
         name = getattr(judge, "__name__", "").replace("_", "-")
         if name in CHECKS:
             raise ValueError(f"there are two checks {name!r}")
@@ -125,128 +137,138 @@ def check(rule: str, level: Level, section: str) -> Callable[[Judge], Judge]:
         CHECKS[name] = Check(name, rule, level, section, sentence, judge)
         return judge
 
-    return entered
+    return register
 
 
 _NOT_HELD: Final = (404, 410)
-UNASKED: Final = (206, 304, 416)
-"""Nobody asked for a part, or whether something has changed."""
+UNREQUESTED: Final = (206, 304, 416)
+"""Statuses that answer range or conditional requests, which are never sent here."""
 
 
-def gate_of(facts: Facts) -> GateFacts:
-    """Return the TimeGate."""
+def timegate_facts(facts: Facts) -> GateFacts:
+    """Return what is known of the TimeGate. Raises NotApplicable if none is checked."""
     if facts.gate is None:
         raise NotApplicable("no TimeGate is checked")
     return facts.gate
 
 
-def not_held(said: ParsedResponse) -> bool:
-    """Whether this says that there is no capture."""
-    return said.status in _NOT_HELD and said.datetime is None
+def is_not_held(response: ParsedResponse) -> bool:
+    """Whether the response says that there is no capture."""
+    return response.status in _NOT_HELD and response.datetime is None
 
 
-def heard_of_gate(facts: Facts) -> list[ParsedResponse]:
-    """Return whatever the TimeGate answered about a page that it holds."""
-    gate = gate_of(facts)
-    heard = [said for said in gate.good if not said.silence]
-    if not heard:
-        raise Unanswered(gate.newest.silence, gate.newest)
-    if all(not_held(said) for said in heard):
+def timegate_responses(facts: Facts) -> list[ParsedResponse]:
+    """Return all responses of the TimeGate for a page that the archive holds."""
+    gate = timegate_facts(facts)
+    answered = [response for response in gate.valid if not response.no_answer]
+    if not answered:
+        raise Unanswered(gate.newest.no_answer, gate.newest)
+    held = [response for response in answered if not is_not_held(response)]
+    if not held:
         raise NotApplicable(f"the archive does not hold {facts.sample}")
-    return [said for said in heard if not not_held(said)]
+    return held
 
 
-def gate_answers(facts: Facts) -> list[ParsedResponse]:
-    """Return the answers of a TimeGate that works, about a page it holds."""
-    heard = heard_of_gate(facts)
-    check_works(facts)
-    return [said for said in heard if not said.is_gate]
+def working_timegate_responses(facts: Facts) -> list[ParsedResponse]:
+    """Return the responses of a working TimeGate for a page that the archive holds."""
+    responses = timegate_responses(facts)
+    require_working_timegate(facts)
+    return [response for response in responses if not response.is_plain_page]
 
 
-def check_works(facts: Facts) -> None:
-    """Raise Unanswered where even a good question leads to no memento.
+def require_working_timegate(facts: Facts) -> None:
+    """Raise Unanswered where even a valid request leads to no memento.
 
-    What such a TimeGate says otherwise proves nothing; that it leads nowhere is found by the
-    checks that are named after it.
+    Other responses of such a TimeGate prove nothing. The fault itself is reported by the
+    checks about it, such as `timegate-leads-to-a-memento` and `redirects-end`.
     """
-    gate = gate_of(facts)
-    if gate.early.silence:
-        raise Unanswered(gate.early.silence, gate.early)
-    if not_held(gate.early):
+    gate = timegate_facts(facts)
+    if gate.early.no_answer:
+        raise Unanswered(gate.early.no_answer, gate.early)
+    if is_not_held(gate.early):
         return
-    if leads_nowhere(gate.early) or _lost(facts):
+    if leads_to_no_memento(gate.early) or _ends_elsewhere(facts):
         raise Unanswered("the TimeGate leads to no memento", gate.early)
 
 
-def leads_nowhere(said: ParsedResponse) -> bool:
-    """Whether an answer of a TimeGate neither is a memento nor names one."""
-    if said.datetime is not None:
-        return said.status in UNASKED
-    return said.status not in (200, *REDIRECTS) or said.chosen is None
+def leads_to_no_memento(response: ParsedResponse) -> bool:
+    """Whether a response of a TimeGate neither is a memento nor names one."""
+    if response.datetime is not None:
+        return response.status in UNREQUESTED
+    return response.status not in (200, *REDIRECTS) or response.chosen is None
 
 
-def _lost(facts: Facts) -> bool:
-    """Whether following the TimeGate ended anywhere but at a memento of the archive."""
+def _ends_elsewhere(facts: Facts) -> bool:
+    """Whether the redirects of the TimeGate ended outside the archive's mementos."""
     route = facts.route
     if route is None or not route.stopped:
         return False
-    return not (route.stopped.startswith("leaves") and is_home(facts, route.end.location))
+    return not (
+        route.stopped.startswith("leaves") and is_memento_host(facts, route.end.location)
+    )
 
 
-def is_home(facts: Facts, uri: str | None) -> bool:
-    """Whether *uri* is where the archive, or an aggregator's TimeMap, says mementos are."""
+def is_memento_host(facts: Facts, uri: str | None) -> bool:
+    """Whether *uri* is on a host of the mementos in the TimeMap or in the TimeGate's links."""
     linked = [] if facts.gate is None else facts.gate.early.mementos
-    homes = {*(origin_of(u) for _, u in facts.captures), *(origin_of(m.uri) for m in linked)}
-    return origin_of(uri or "") in homes - {""}
+    listed = [uri for _, uri in facts.captures]
+    origins = {origin_of(each) for each in (*listed, *(link.uri for link in linked))}
+    return origin_of(uri or "") in origins - {""}
 
 
-def check_held(facts: Facts) -> None:
-    """Raise NotApplicable where the archive does not hold the page."""
-    gate_answers(facts)
+def require_held(facts: Facts) -> None:
+    """Raise NotApplicable where the archive does not hold the page, Unanswered as above."""
+    working_timegate_responses(facts)
 
 
 def answered_timemap(facts: Facts) -> TimeMapFacts:
-    """Return the TimeMap, answered, whatever it is."""
+    """Return the TimeMap if there was a response, whatever its content."""
     if facts.timemap is None:
         raise NotApplicable("no TimeMap is known")
     first = facts.timemap.first
-    if first.silence:
-        raise Unanswered(first.silence, first.said)
-    if not_held(first.said):
+    if first.no_answer:
+        raise Unanswered(first.no_answer, first.response)
+    if is_not_held(first.response):
         raise NotApplicable(f"the archive lists nothing for {facts.sample}")
     return facts.timemap
 
 
-def timemap_of(facts: Facts) -> TimeMapFacts:
-    """Return the TimeMap, answered and a list."""
+def readable_timemap(facts: Facts) -> TimeMapFacts:
+    """Return the TimeMap if it is a list in link-format."""
     timemap = answered_timemap(facts)
     if not timemap.first.is_list:
-        raise Unanswered("the TimeMap is no link-format", timemap.first.said)
+        raise Unanswered("the TimeMap is not in link-format", timemap.first.response)
     return timemap
 
 
-def documents(facts: Facts) -> list[ParsedTimeMap]:
+def readable_pages(facts: Facts) -> list[ParsedTimeMap]:
     """Return the pages of the TimeMap that can be read."""
-    return [page for page in timemap_of(facts).documents if not page.silence and page.is_list]
+    return [
+        page
+        for page in readable_timemap(facts).all_pages
+        if not page.no_answer and page.is_list
+    ]
 
 
-def replays_of(facts: Facts) -> list[ReplayFacts]:
-    """Return the mementos that were asked for."""
+def requested_replays(facts: Facts) -> list[ReplayFacts]:
+    """Return the mementos that were requested."""
     if not facts.replays:
         if facts.gate is not None:
-            gate_answers(facts)
+            working_timegate_responses(facts)
             chosen = facts.gate.early.chosen
             if chosen and not facts.subject.owns(chosen):
-                raise NotApplicable("its mementos are kept by others, who are not asked here")
-        raise NotApplicable("no memento was found to ask for")
+                raise NotApplicable(
+                    "its mementos are on other hosts, which are not checked here"
+                )
+        raise NotApplicable("no memento was found to request")
     return list(facts.replays)
 
 
-def mementos(facts: Facts) -> list[ParsedResponse]:
-    """Return the answers that are mementos: those with Memento-Datetime."""
-    ends = [replay.end for replay in replays_of(facts)]
-    if all(end.silence for end in ends):
-        raise Unanswered(ends[0].silence, ends[0])
+def reached_mementos(facts: Facts) -> list[ParsedResponse]:
+    """Return the responses that are mementos: those with Memento-Datetime."""
+    ends = [replay.end for replay in requested_replays(facts)]
+    if all(end.no_answer for end in ends):
+        raise Unanswered(ends[0].no_answer, ends[0])
     found = [end for end in ends if end.datetime is not None]
     if not found:
         raise Unanswered("no memento was reached", *ends)

@@ -1,10 +1,10 @@
-"""All that was found out about one archive with one page: what the checks are functions of.
+"""Everything that was gathered about one archive with one page: the input of the checks.
 
-None means that it was not asked, because it does not apply; an answer that did not come is a
-`ParsedResponse` with a `silence`.
+None means that a request does not apply and was not sent; a response that did not arrive is a
+`ParsedResponse` with a reason in `no_answer`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,77 +15,79 @@ from timegate.conformance.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class GateFacts:
-    """What the TimeGate said, by what it was asked for."""
+    """The responses of the TimeGate, by the kind of request."""
 
     newest: ParsedResponse
     """Without Accept-Datetime."""
     early: ParsedResponse
-    """A time between two mementos, nearer to the earlier one."""
+    """For a time between two mementos, nearer to the earlier one."""
     late: ParsedResponse | None = None
-    """The same, nearer to the later one; None where no two are known."""
+    """The same, nearer to the later one; None unless two mementos are known."""
     exact: ParsedResponse | None = None
-    """The very second of a memento."""
+    """For the exact second of a memento."""
     before: ParsedResponse | None = None
+    """For a time before the first memento."""
     after: ParsedResponse | None = None
+    """For a time after the last memento."""
     again: ParsedResponse | None = None
-    """`early` once more."""
+    """The request of `early`, repeated."""
     head: ParsedResponse | None = None
-    """`early` with HEAD."""
-    bad: Mapping[str, ParsedResponse] = field(default_factory=dict)
-    """Dates that are none, by what is wrong with them."""
+    """The request of `early`, with HEAD."""
+    bad_dates: Mapping[str, ParsedResponse] = field(default_factory=dict)
+    """For an invalid Accept-Datetime, by what is wrong with it."""
     unknown: ParsedResponse | None = None
-    """A page that nobody can have captured."""
+    """For a page that cannot have been captured."""
     preflight: ParsedResponse | None = None
-    later: tuple[ParsedResponse, ...] = ()
-    """`early` twice more, where an answer said that it is not whole."""
+    repeats: tuple[ParsedResponse, ...] = ()
+    """The request of `early` twice more, where a response declared itself incomplete."""
 
     @property
-    def good(self) -> list[ParsedResponse]:
-        """The answers to questions with nothing wrong in them, about the sample."""
-        asked = (self.newest, self.early, self.late, self.exact, self.before, self.after)
-        return [said for said in asked if said is not None]
+    def valid(self) -> list[ParsedResponse]:
+        """The responses to valid requests for the sample."""
+        responses = (self.newest, self.early, self.late, self.exact, self.before, self.after)
+        return [response for response in responses if response is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class TimeMapFacts:
-    """What the TimeMap said."""
+    """The responses of the TimeMap."""
 
     first: ParsedTimeMap
     pages: tuple[ParsedTimeMap, ...] = ()
-    """The other pages, as far as they were followed."""
-    cut: str = ""
-    """Why the pages were not followed to their end."""
+    """The other pages, as far as they were requested."""
+    stopped: str = ""
+    """Why the pages were not followed to the end; empty if they were."""
     head: ParsedResponse | None = None
     negotiated: ParsedTimeMap | None = None
-    """The same with Accept-Datetime."""
+    """The first page, requested with Accept-Datetime."""
     json: ParsedResponse | None = None
     cdxj: ParsedResponse | None = None
     unknown: ParsedResponse | None = None
 
     @property
-    def documents(self) -> tuple[ParsedTimeMap, ...]:
+    def all_pages(self) -> tuple[ParsedTimeMap, ...]:
         return (self.first, *self.pages)
 
     @property
     def captures(self) -> list[Capture]:
-        """All that is listed, oldest first."""
-        return in_time([each for page in self.documents for each in page.captures])
+        """All listed captures, oldest first."""
+        return in_time([capture for page in self.all_pages for capture in page.captures])
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayFacts:
-    """What one memento said, and how it was reached."""
+    """The responses for one memento, and the redirects that led to it."""
 
     uri: str
     hops: tuple[ParsedResponse, ...]
-    """Everything from the first request on; the last is the memento, if one was reached."""
+    """All responses from the first request on; the last is the memento, if one was reached."""
     stopped: str = ""
-    """Why there was no further hop: a circle, too many, another host; empty at an end."""
+    """Why a redirect was not followed: a loop, too many, another host; empty at the end."""
     head: ParsedResponse | None = None
     negotiated: ParsedResponse | None = None
     raw: ParsedResponse | None = None
     made_up: ParsedResponse | None = None
-    """The same page at a second for which there is no memento."""
+    """The same page, requested at a second for which there is no memento."""
 
     @property
     def end(self) -> ParsedResponse:
@@ -94,26 +96,26 @@ class ReplayFacts:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of one subject with one sample."""
+    """What is known of one subject with one sample page."""
 
     subject: Subject
     sample: str
     now: str
-    """The second the run began: nothing can have been captured later."""
+    """When the run began, in 14 digits: nothing can have been captured later."""
     gate: GateFacts | None = None
     timemap: TimeMapFacts | None = None
     route: ReplayFacts | None = None
-    """From the TimeGate to the memento, hop by hop."""
+    """From the TimeGate to the memento, redirect by redirect."""
     replays: tuple[ReplayFacts, ...] = ()
-    """Mementos that were asked for by their address; the chosen one first."""
+    """Mementos that were requested by their address; the chosen one first."""
     original: ParsedResponse | None = None
-    everything: tuple[ParsedResponse, ...] = ()
-    """Every exchange, for what concerns all of them."""
+    responses: tuple[ParsedResponse, ...] = ()
+    """Every response, for the checks that concern all of them."""
 
     @cached_property
     def captures(self) -> list[Capture]:
-        """What the TimeMap lists, oldest first; nothing where it is not whole."""
-        if self.timemap is None or any(page.silence for page in self.timemap.documents):
+        """What the TimeMap lists, oldest first; empty if a page of it is missing."""
+        if self.timemap is None or any(page.no_answer for page in self.timemap.all_pages):
             return []
         return self.timemap.captures
 
@@ -121,20 +123,15 @@ class Facts:
     def _stamps(self) -> dict[str, str]:
         return {uri: stamp for stamp, uri in self.captures}
 
-    def listed(self, uri: str | None) -> str | None:
-        """Return when the TimeMap says that *uri* was captured; None if it lists no such."""
+    def listed_stamp(self, uri: str | None) -> str | None:
+        """Return the capture time of *uri* in the TimeMap; None if it is not listed."""
         return None if uri is None else self._stamps.get(uri)
 
-    def picked(self, said: ParsedResponse) -> str | None:
-        """Return the stamp of what a TimeGate chose; None where that cannot be told.
+    def chosen_stamp(self, response: ParsedResponse) -> str | None:
+        """Return the capture time of the memento that a TimeGate chose; None if unknown.
 
-        The TimeMap's word counts before that of the answer under test.
+        The TimeMap takes precedence over the response under test.
         """
-        uri = said.chosen
+        uri = response.chosen
         address = address_of(uri) if uri else None
-        return self.listed(uri) or (address and address.stamp[:14]) or said.stamp
-
-    @property
-    def reached(self) -> Iterator[ParsedResponse]:
-        """The mementos that were reached, with what they said."""
-        return (replay.end for replay in self.replays)
+        return self.listed_stamp(uri) or (address and address.stamp[:14]) or response.stamp

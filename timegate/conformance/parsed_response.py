@@ -1,4 +1,4 @@
-"""An answer as RFC 7089 reads it: parsed once, here, so that checks only compare values."""
+"""Responses and TimeMaps parsed in the terms of RFC 7089, so that checks compare values."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _ORDER: Final = ("first", "prev", "next", "last")
 
 
 class MementoLink(NamedTuple):
-    """A link to a memento, with its date as it is written and as it is read."""
+    """A link to a memento, with its date as written and as parsed."""
 
     uri: str
     date: str
@@ -29,7 +29,7 @@ class MementoLink(NamedTuple):
 
 @dataclass(frozen=True)
 class ParsedResponse:
-    """What one exchange says in terms of Memento."""
+    """One exchange in the terms of Memento."""
 
     exchange: RecordedExchange
 
@@ -39,23 +39,23 @@ class ParsedResponse:
 
     @property
     def status(self) -> int:
-        """The status; 0 where nothing arrived."""
+        """The status; 0 if no response arrived."""
         return self.exchange.status or 0
 
     @property
-    def silence(self) -> str:
-        """Why this is no answer; empty if it is one. Unknown is neither right nor wrong."""
+    def no_answer(self) -> str:
+        """Why there is no usable response; empty if there is one."""
         exchange = self.exchange
         refused = exchange.trouble is not None and exchange.trouble.kind == "refused"
         if exchange.status is None or refused:
-            return exchange.trouble.why if exchange.trouble else "no answer"
+            return exchange.trouble.why if exchange.trouble else "no response"
         if exchange.status >= 500 and self.datetime is None:
-            return f"answers {exchange.status}, an error of its own"
+            return f"answers {exchange.status}, a server error"
         return ""
 
     @property
-    def is_gate(self) -> bool:
-        """Whether this is a page with nothing of Memento: a bot gate, an error page."""
+    def is_plain_page(self) -> bool:
+        """Whether this is a page without any Memento header: a bot challenge, an error page."""
         memento = self.datetime is not None or self.negotiates or self.links
         return self.status == 200 and not memento
 
@@ -65,15 +65,15 @@ class ParsedResponse:
 
     @property
     def is_partial(self) -> bool:
-        """Whether it says itself that not every archive behind it answered (X-3).
+        """Whether an aggregator declares that not every archive behind it answered (X-3).
 
-        The next answer to the same question may be another one, and both are right.
+        The next response to the same request may differ, and both are correct.
         """
         members = (self.field("memento-precision") or "").split(",")
         return any(member.strip().startswith("sources=partial") for member in members)
 
     @property
-    def asked(self) -> str | None:
+    def accept_datetime(self) -> str | None:
         """The Accept-Datetime that was sent."""
         return self.exchange.request.headers.get("accept-datetime")
 
@@ -98,7 +98,7 @@ class ParsedResponse:
 
     @property
     def stamp(self) -> str | None:
-        """Memento-Datetime as digits; None where it is missing or no date."""
+        """Memento-Datetime as digits; None if it is missing or invalid."""
         return stamp_of(self.datetime)
 
     @property
@@ -106,21 +106,21 @@ class ParsedResponse:
         return self.statement.location
 
     @property
-    def redirects(self) -> bool:
-        """Whether it leads on: a redirect that is not itself a capture (M-21)."""
+    def is_redirect(self) -> bool:
+        """Whether this is a redirect that is not itself a capture (M-21)."""
         return self.status in REDIRECTS and self.datetime is None
 
     @property
     def chosen(self) -> str | None:
-        """The address of the memento that a TimeGate chose, in whichever style it says it."""
+        """The address of the memento that a TimeGate chose, by redirect or Content-Location."""
         if self.status in REDIRECTS and self.statement.content_location is None:
             return self.location
         return self.statement.content_location or self.statement.linked_address
 
     def targets(self, relation: str) -> list[str]:
-        """Return where the links with *relation* lead, in order, repetitions included.
+        """Return the targets of the links with *relation*, in order, repetitions included.
 
-        A link about something else (anchor) is not meant (L-2).
+        Links with another context (anchor) are left out (L-2).
         """
         mine = (link for link in self.links if link.anchor in (None, self.url))
         found = (resolved(link.target, self.url) for link in mine if relation in link.rels)
@@ -133,19 +133,19 @@ class ParsedResponse:
 
 
 class _Head(NamedTuple):
-    """The part of a `Reply` that a `Statement` looks at."""
+    """The part of a `Reply` that `Statement` reads."""
 
     url: str
     status: int
     headers: dict[str, str]
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Nobody reads the body of a head."""
+        """Not available: a `Statement` needs no body."""
         raise NotImplementedError
 
 
 def memento_links(links: tuple[Link, ...], base: str) -> Iterator[MementoLink]:
-    """Yield what *links* say about mementos."""
+    """Yield those of *links* that lead to mementos."""
     for link in links:
         uri = resolved(link.target, base)
         if "memento" in link.rels and uri is not None:
@@ -169,7 +169,7 @@ Capture = tuple[str, str]
 # RFC 8288 3 with the line breaks that RFC 7089 5 allows between and inside links.
 _GAP: Final = rb"[ \t\r\n]*+"
 _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
-# RFC 6690 2: link-format takes type=application/link-format, which RFC 8288 does not.
+# RFC 6690 2: link-format allows type=application/link-format, which RFC 8288 does not.
 _VALUE_TOKEN: Final = rb"[!#$%&'()*+./:=?@^_`{|}~0-9A-Za-z\[\]-]++"
 _QUOTED: Final = rb'"[^"\\]*+(?:\\[\x00-\xff][^"\\]*+)*+"'
 _LINK: Final = compiled(
@@ -193,7 +193,7 @@ _LINK: Final = compiled(
 
 
 def first_violation(body: bytes) -> int | None:
-    """Return where *body* leaves the grammar of link-format; None if it never does."""
+    """Return the offset where *body* violates the grammar of link-format; None if nowhere."""
     at = 0
     while match := _LINK.match(body, at):
         at = match.end()
@@ -209,19 +209,19 @@ def first_violation(body: bytes) -> int | None:
 class ParsedTimeMap:
     """One TimeMap document in link-format."""
 
-    said: ParsedResponse
+    response: ParsedResponse
 
     @cached_property
     def _read(self) -> tuple[tuple[Link, ...], int]:
         reader = LinkReader()
-        links = [*reader.feed(self.said.exchange.body), *reader.close()]
+        links = [*reader.feed(self.response.exchange.body), *reader.close()]
         return tuple(links), reader.skipped
 
     @property
-    def silence(self) -> str:
-        """Why nothing can be said about it; empty if something can."""
-        trouble = self.said.exchange.trouble
-        return self.said.silence or (trouble.why if trouble else "")
+    def no_answer(self) -> str:
+        """Why there is no usable document; empty if there is one."""
+        trouble = self.response.exchange.trouble
+        return self.response.no_answer or (trouble.why if trouble else "")
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -230,26 +230,26 @@ class ParsedTimeMap:
     @cached_property
     def mementos(self) -> tuple[MementoLink, ...]:
         """The mementos in the order of the document."""
-        return tuple(memento_links(self.links, self.said.url))
+        return tuple(memento_links(self.links, self.response.url))
 
     @cached_property
     def captures(self) -> tuple[Capture, ...]:
-        """Stamp and address of those with a date, in the order of the document."""
+        """Capture time and address of the dated mementos, in the order of the document."""
         return tuple((link.stamp, link.uri) for link in self.mementos if link.stamp)
 
     @property
     def violation(self) -> int | None:
-        """Where the document leaves the grammar."""
-        return first_violation(self.said.exchange.body)
+        """The offset where the document violates the grammar."""
+        return first_violation(self.response.exchange.body)
 
     @property
     def is_list(self) -> bool:
-        """Whether this is link-format at all."""
-        return self.said.status == 200 and any(link.rels for link in self.links)
+        """Whether this is link-format."""
+        return self.response.status == 200 and any(link.rels for link in self.links)
 
     def targets(self, relation: str) -> list[str]:
-        """Return where the links with *relation* lead."""
-        found = (resolved(link.target, self.said.url) for link in self.links_with(relation))
+        """Return the targets of the links with *relation*."""
+        found = (resolved(link.target, self.response.url) for link in self.links_with(relation))
         return [target for target in found if target]
 
     def links_with(self, relation: str) -> list[Link]:
@@ -257,9 +257,9 @@ class ParsedTimeMap:
 
     @property
     def pages(self) -> list[str]:
-        """The other pages it names; its own JSON and CDXJ forms are no pages."""
+        """The other pages that it links; its JSON and CDXJ forms are not pages."""
         named = [
-            resolved(link.target, self.said.url)
+            resolved(link.target, self.response.url)
             for link in self.links_with("timemap")
             if "self" not in link.rels
             and link.params.get("type", LINK_FORMAT).startswith(LINK_FORMAT)
@@ -268,18 +268,18 @@ class ParsedTimeMap:
 
     @property
     def bounds(self) -> tuple[str | None, str | None]:
-        """From and until of the whole document, as it states them about itself."""
+        """From and until of the document, from its link to itself."""
         itself = next(iter(self.links_with("self")), None)
         params = {} if itself is None else itself.params
         return stamp_of(params.get("from")), stamp_of(params.get("until"))
 
 
-def captures_in(said: ParsedResponse) -> tuple[Capture, ...]:
-    """Read a TimeMap in any form (JSON, CDXJ). Raises Malformed where it is no list."""
-    decoder = decoder_for(said.exchange.body, said.url)
-    rows = [*decoder.feed(said.exchange.body), *decoder.close()]
+def captures_in(response: ParsedResponse) -> tuple[Capture, ...]:
+    """Read a TimeMap in any format (JSON, CDXJ). Raises Malformed if it is not a list."""
+    decoder = decoder_for(response.exchange.body, response.url)
+    rows = [*decoder.feed(response.exchange.body), *decoder.close()]
     if not decoder.complete:
-        raise Malformed("incomplete", decoder.shortfall, len(said.exchange.body))
+        raise Malformed("incomplete", decoder.shortfall, len(response.exchange.body))
     return tuple((row.stamp[:14], row.uri or "") for row in rows)
 
 

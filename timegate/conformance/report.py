@@ -1,4 +1,7 @@
-"""What a run found, as values: results by check, counts, and the code to exit with."""
+"""The report of a run, its exit code, and its text, JSON and JUnit forms.
+
+What an archive sent is escaped and shortened before it is printed.
+"""
 
 import json
 from collections import Counter
@@ -17,7 +20,7 @@ from timegate.text import escaped
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one check found with one page."""
+    """The finding of one check with one sample page."""
 
     check: Check
     sample: str
@@ -31,7 +34,7 @@ class Report:
     subject: Subject
     results: tuple[CheckResult, ...]
     requests: int
-    """How many questions it took, those answered from a recording included."""
+    """Number of requests, including those answered from a recording."""
 
     @property
     def counts(self) -> Counter[Verdict]:
@@ -39,7 +42,7 @@ class Report:
 
     @property
     def unanswered(self) -> bool:
-        """Whether some MUST could not be judged because the archive did not answer."""
+        """Whether a MUST could not be judged because the archive did not answer."""
         musts = (result for result in self.results if result.check.level == "must")
         return any(result.finding.verdict == "unknown" for result in musts)
 
@@ -52,11 +55,11 @@ class Report:
 
 def judged(facts: Facts) -> tuple[CheckResult, ...]:
     """Run every check on *facts*."""
-    return tuple(CheckResult(each, facts.sample, each(facts)) for each in CHECKS.values())
+    return tuple(CheckResult(check, facts.sample, check(facts)) for check in CHECKS.values())
 
 
 def exit_code(reports: Sequence[Report], *, strict: bool) -> int:
-    """0: every MUST holds. 1: one does not (*strict*: also a SHOULD). 4: one is unknown."""
+    """0: every MUST holds. 1: one is violated (*strict*: also a SHOULD). 4: one is unknown."""
     findings = [result for report in reports for result in report.results]
     failed = any(result.finding.verdict == "fail" for result in findings)
     slack = any(r.finding.verdict == "warn" and r.check.level == "should" for r in findings)
@@ -65,26 +68,26 @@ def exit_code(reports: Sequence[Report], *, strict: bool) -> int:
     return 4 if any(report.unanswered for report in reports) else 0
 
 
-_SHOWN: Final = (
+_SHOWN_HEADERS: Final = (
     *("location", "content-location", "memento-datetime", "vary", "link", "content-type"),
     *("access-control-allow-origin", "access-control-allow-headers", "retry-after"),
 )
-_LONGEST: Final = 600
-"""A Link header of a paging TimeMap may be as long as a page of this report."""
+_LONGEST_TEXT: Final = 600
+"""Characters; the Link header of a paged TimeMap may be as long as this report."""
 
 
-def sent(exchange: RecordedExchange) -> Iterator[str]:
-    """Yield the lines that went out."""
+def request_lines(exchange: RecordedExchange) -> Iterator[str]:
+    """Yield the method, the address and the header fields of the request."""
     yield f"{exchange.request.method} {printable(exchange.request.url)}"
     for name, value in exchange.request.headers.items():
         yield f"{name.title()}: {printable(value)}"
 
 
-def got(exchange: RecordedExchange) -> Iterator[str]:
-    """Yield the lines that came back, as far as Memento looks at them."""
+def response_lines(exchange: RecordedExchange) -> Iterator[str]:
+    """Yield the status and the header fields of the response that concern Memento."""
     if exchange.status is not None:
         yield str(exchange.status)
-    for name in _SHOWN:
+    for name in _SHOWN_HEADERS:
         if name in exchange.headers:
             yield f"{name.title()}: {printable(exchange.headers[name])}"
     if exchange.trouble is not None:
@@ -92,8 +95,8 @@ def got(exchange: RecordedExchange) -> Iterator[str]:
 
 
 def printable(text: str) -> str:
-    """Return *text* with what a terminal or XML would act upon written out, within bounds."""
-    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    """Return *text*, shortened, with what terminals or XML would interpret escaped."""
+    shown = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
     return escaped(shown)
 
 
@@ -101,13 +104,13 @@ _WRONG: Final = ("fail", "warn")
 
 
 def summary(report: Report) -> str:
-    """Count the verdicts in one line."""
+    """Return the number of each verdict in one line."""
     counts = ", ".join(f"{report.counts[v]} {v}" for v in VERDICTS if report.counts[v])
     return f"{report.subject.id}: {counts} ({report.requests} requests)"
 
 
 def lines(report: Report, *, verbose: bool) -> Iterator[str]:
-    """Write *report*; *verbose*: also what does not apply."""
+    """Yield *report* as text; *verbose*: with the checks that do not apply."""
     subject = report.subject
     yield f"{subject.id}: {subject.role} {subject.url}"
     for sample in subject.samples:
@@ -128,25 +131,25 @@ def _result(result: CheckResult) -> Iterator[str]:
 
 
 def trace(result: CheckResult) -> Iterator[str]:
-    """Yield what was sent, got and expected."""
+    """Yield the exchanges behind a finding, and what was expected."""
     for exchange in result.finding.evidence:
-        yield from (f"> {line}" for line in sent(exchange))
-        yield from (f"< {line}" for line in got(exchange))
+        yield from (f"> {line}" for line in request_lines(exchange))
+        yield from (f"< {line}" for line in response_lines(exchange))
     if result.finding.expected:
         yield f"expected: {printable(result.finding.expected)}"
 
 
 def as_json(reports: Sequence[Report], now: str, code: int) -> str:
-    """Write *reports* as one JSON object."""
+    """Return *reports* as one JSON object."""
     document = {
         "checked": now,
         "exit_code": code,
-        "archives": [_report(report) for report in reports],
+        "archives": [_report_json(report) for report in reports],
     }
     return json.dumps(document, indent=1)
 
 
-def _report(report: Report) -> dict[str, object]:
+def _report_json(report: Report) -> dict[str, object]:
     subject = report.subject
     return {
         "id": subject.id,
@@ -156,11 +159,11 @@ def _report(report: Report) -> dict[str, object]:
         "samples": list(subject.samples),
         "requests": report.requests,
         "counts": dict(report.counts),
-        "results": [_json_result(result) for result in report.results],
+        "results": [_result_json(result) for result in report.results],
     }
 
 
-def _json_result(result: CheckResult) -> dict[str, object]:
+def _result_json(result: CheckResult) -> dict[str, object]:
     check, finding = result.check, result.finding
     return {
         "check": check.name,
@@ -172,11 +175,11 @@ def _json_result(result: CheckResult) -> dict[str, object]:
         "verdict": finding.verdict,
         "why": finding.why,
         "expected": finding.expected or None,
-        "trace": [_exchange(exchange) for exchange in finding.evidence],
+        "trace": [_exchange_json(exchange) for exchange in finding.evidence],
     }
 
 
-def _exchange(exchange: RecordedExchange) -> dict[str, object]:
+def _exchange_json(exchange: RecordedExchange) -> dict[str, object]:
     request, trouble = exchange.request, exchange.trouble
     return {
         "method": request.method,
@@ -190,7 +193,7 @@ def _exchange(exchange: RecordedExchange) -> dict[str, object]:
 
 
 def as_junit(reports: Sequence[Report], *, strict: bool) -> bytes:
-    """Write *reports* as one XML document."""
+    """Return *reports* as JUnit XML for build servers."""
     root = Element("testsuites", name="timegate check")
     for report in reports:
         for sample in report.subject.samples:
@@ -227,17 +230,14 @@ def _case(report: Report, result: CheckResult, *, strict: bool) -> Element:
     why = printable(finding.why)
     if _fails(result, strict=strict):
         failure = SubElement(case, "failure", type=check.level, message=why)
-        failure.text = _trace(result)
+        failure.text = _failure_text(result)
     elif finding.verdict in ("skip", "unknown"):
         SubElement(case, "skipped", message=f"{finding.verdict}: {why}")
     elif finding.verdict == "warn":
-        SubElement(case, "system-out").text = f"warning: {why}\n{_trace(result)}"
+        SubElement(case, "system-out").text = f"warning: {why}\n{_failure_text(result)}"
     return case
 
 
-def _trace(result: CheckResult) -> str:
-    lines = [f"{result.check.sentence} ({result.check.rule} {result.check.section})"]
-    for exchange in result.finding.evidence:
-        lines += [f"> {line}" for line in sent(exchange)]
-        lines += [f"< {line}" for line in got(exchange)]
-    return "\n".join([*lines, f"expected: {printable(result.finding.expected)}"])
+def _failure_text(result: CheckResult) -> str:
+    requirement = f"{result.check.sentence} ({result.check.rule} {result.check.section})"
+    return "\n".join([requirement, *trace(result)])

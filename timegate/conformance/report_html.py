@@ -1,7 +1,7 @@
-"""One page that needs nothing else: archives by checks, the trace behind each cell.
+"""The report as one HTML page: a matrix of archives and checks, with the trace of each cell.
 
-No scripts, no foreign fonts, nothing loaded. Verdicts are words and not only colours; every
-word that an archive sent is escaped.
+The page has no scripts and loads nothing. Verdicts are words, not only colours; everything that
+an archive sent is escaped.
 """
 
 from collections.abc import Iterator, Sequence
@@ -66,8 +66,8 @@ _SIGNS: Final[dict[Verdict, str]] = {
 }
 _MEANINGS: Final[dict[Verdict, str]] = {
     "pass": "holds",
-    "fail": "a MUST is broken",
-    "warn": "a SHOULD or a practice is broken",
+    "fail": "a MUST is violated",
+    "warn": "a SHOULD or a common practice is violated",
     "skip": "does not apply",
     "unknown": "the archive did not answer",
 }
@@ -75,7 +75,7 @@ _OPEN: Final = ("fail", "warn")
 
 
 def as_html(reports: Sequence[Report], now: str) -> str:
-    """Write *reports* as one HTML document."""
+    """Return *reports* as one HTML document."""
     when = f"{now[:4]}-{now[4:6]}-{now[6:8]} {now[8:10]}:{now[10:12]} UTC"
     heads = "".join(_head(number, report) for number, report in enumerate(reports))
     rows = "\n".join(_row(check, reports) for check in CHECKS.values())
@@ -86,7 +86,7 @@ def as_html(reports: Sequence[Report], now: str) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>{STYLE}</style></head>
 <body><h1>Conformance to RFC 7089</h1>
-<p>Checked {when}. Each cell leads to what was sent, got and expected.</p>
+<p>Checked {when}. Each cell links to what was sent, received and expected.</p>
 <p class="dim">{legend}</p>
 <div class="matrix" role="region" aria-label="Archives by checks" tabindex="0">
 <table>
@@ -104,13 +104,13 @@ def _badge(verdict: Verdict, text: str) -> str:
 
 
 def _counts(report: Report, shown: Sequence[Verdict] = VERDICTS) -> str:
-    told = [(verdict, report.counts[verdict]) for verdict in shown if report.counts[verdict]]
-    return " ".join(_badge(verdict, f"{count} {verdict}") for verdict, count in told)
+    counts = [(verdict, report.counts[verdict]) for verdict in shown if report.counts[verdict]]
+    return " ".join(_badge(verdict, f"{count} {verdict}") for verdict, count in counts)
 
 
 def _head(number: int, report: Report) -> str:
     name = escape(printable(report.subject.id))
-    wrong = _counts(report, ("fail", "warn", "unknown")) or _badge("pass", "all right")
+    wrong = _counts(report, ("fail", "warn", "unknown")) or _badge("pass", "no violations")
     return f'<th scope="col"><a href="#a{number}">{name}</a><br><small>{wrong}</small></th>'
 
 
@@ -128,7 +128,7 @@ def _cell(number: int, result: CheckResult) -> str:
 
 
 def _section(number: int, report: Report) -> str:
-    """Write all that was found about one archive, what is wrong first and open."""
+    """Return the results of one archive, violations first and unfolded."""
     subject = report.subject
     order: Sequence[Verdict] = ("fail", "warn", "unknown", "pass", "skip")
     results = [report.worst(check) for check in CHECKS.values()]
@@ -146,11 +146,11 @@ def _found(number: int, result: CheckResult) -> str:
     summary = f"{_badge(finding.verdict, finding.verdict)} {escape(check.sentence)}"
     return (
         f'<details id="a{number}-{check.name}"{opened}><summary>{summary}</summary>'
-        f"<pre>{escape(chr(10).join(_trace(result)))}</pre></details>"
+        f"<pre>{escape(chr(10).join(_details(result)))}</pre></details>"
     )
 
 
-def _trace(result: CheckResult) -> Iterator[str]:
+def _details(result: CheckResult) -> Iterator[str]:
     check = result.check
     yield " ".join(filter(None, (f"{check.name}:", check.level, check.rule, check.section)))
     yield f"{printable(result.finding.why)} (with {printable(result.sample)})"

@@ -1,4 +1,4 @@
-"""A whole run: many archives side by side, each asked in its own time, results as they come."""
+"""A run: many archives at the same time, each within its rate limit; and its cost."""
 
 import asyncio
 import time
@@ -14,96 +14,97 @@ from archives.moment import Moment
 from archives.source import Fetcher, Purpose
 from timegate.conformance.gather import gather
 from timegate.conformance.report import CheckResult, Report, judged
-from timegate.conformance.session import Session, Tape, read_tape
+from timegate.conformance.session import RecordingWriter, Session, read_recording
 from timegate.conformance.subject import DEFAULT_SAMPLE, Subject, subject_of
 from timegate.upstream.rate_limit import LocalRateLimiter, RateLimiter
 from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
 
 AT_ONCE: Final = 16
-"""Archives that are checked side by side."""
+"""Archives that are checked at the same time."""
 PATIENCE: Final = 300.0
-"""Seconds that a question waits for its turn: nobody is in a hurry here."""
+"""Seconds that a request may wait for the rate limit; a check is in no hurry."""
 
-Done = Callable[[Report], None]
+OnReport = Callable[[Report], None]
 
 
-class Punch:
-    """A ledger that remembers when the last request left: waiting is no latency."""
+class TimedRateLimiter:
+    """A rate limiter that notes when the last request was sent: waiting is not latency."""
 
-    def __init__(self, ledger: RateLimiter, clock: Callable[[], float]) -> None:
-        self._ledger = ledger
+    def __init__(self, limiter: RateLimiter, clock: Callable[[], float]) -> None:
+        self._limiter = limiter
         self._clock = clock
         self.sent = clock()
 
     async def outlook(self, purpose: Purpose, ahead: int) -> float:
-        return await self._ledger.outlook(purpose, ahead)
+        return await self._limiter.outlook(purpose, ahead)
 
     async def take(self, purpose: Purpose) -> float:
-        wait = await self._ledger.take(purpose)
+        wait = await self._limiter.take(purpose)
         if wait == 0:
             self.sent = self._clock()
         return wait
 
     async def rest(self, seconds: float) -> None:
-        await self._ledger.rest(seconds)
+        await self._limiter.rest(seconds)
 
     async def resting(self) -> float:
-        return await self._ledger.resting()
+        return await self._limiter.resting()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckJob:
-    """One archive to check, and how it is asked."""
+    """One archive to check, with the registry entry that says how to query it."""
 
     subject: Subject
     entry: ArchiveEntry
 
 
-async def run_live(  # noqa: PLR0913, PLR0917 -- what is asked, how, and who hears of it
+async def run_live(  # noqa: PLR0913, PLR0917 -- all are needed by one caller
     jobs: Collection[CheckJob],
     settings: UpstreamSettings,
     now: str,
-    done: Done,
+    on_report: OnReport,
     folder: Path | None = None,
     shared: Callable[[ArchiveEntry], RateLimiter] | None = None,
 ) -> list[Report]:
-    """Check *jobs*, telling *done* of each; with *folder*, record, and go on where it ended.
+    """Check *jobs* and pass each report to *on_report*; with *folder*, record and resume.
 
-    *shared* gives the ledgers of a server, so that the sum keeps to each archive's limit.
+    *shared* returns the rate limiters of a server, so that both together keep the limits.
     """
     clock = time.monotonic
-    punches: dict[str, Punch] = {}
+    limiters: dict[str, TimedRateLimiter] = {}
 
-    def ledger(entry: ArchiveEntry) -> Punch:
-        kept = LocalRateLimiter(entry.limits, clock) if shared is None else shared(entry)
-        punches[entry.id] = Punch(kept, clock)
-        return punches[entry.id]
+    def limiter_for(entry: ArchiveEntry) -> TimedRateLimiter:
+        limiter = LocalRateLimiter(entry.limits, clock) if shared is None else shared(entry)
+        limiters[entry.id] = TimedRateLimiter(limiter, clock)
+        return limiters[entry.id]
 
     entries = [job.entry for job in jobs]
-    around = UpstreamEnvironment(clock=clock, ledger=ledger)
-    with ExitStack() as tapes:
+    around = UpstreamEnvironment(clock=clock, ledger=limiter_for)
+    with ExitStack() as writers:
         async with open_fetchers(entries, settings, around) as fetchers:
             sessions = {
-                job.subject.id: _session(job, fetchers, punches, tapes, folder) for job in jobs
+                job.subject.id: _session(job, fetchers, limiters, writers, folder)
+                for job in jobs
             }
-            return await _all([job.subject for job in jobs], sessions, now, done)
+            return await _check_all([job.subject for job in jobs], sessions, now, on_report)
 
 
 def _session(
     job: CheckJob,
     fetchers: Mapping[str, Fetcher],
-    punches: Mapping[str, Punch],
-    tapes: ExitStack,
+    limiters: Mapping[str, TimedRateLimiter],
+    writers: ExitStack,
     folder: Path | None,
 ) -> Session:
     name = job.subject.id
     if folder is None:
         session = Session(fetchers[job.entry.id])
     else:
-        known = read_tape(folder, name, failed=False)
-        tape = tapes.enter_context(Tape(folder, name))
-        session = Session(fetchers[job.entry.id], known, tape)
-    session.stopwatch = punches.get(job.entry.hosted_by or job.entry.id)
+        known = read_recording(folder, name, failed=False)
+        writer = writers.enter_context(RecordingWriter(folder, name))
+        session = Session(fetchers[job.entry.id], known, writer)
+    session.stopwatch = limiters.get(job.entry.hosted_by or job.entry.id)
     return session
 
 
@@ -112,60 +113,62 @@ async def check_entry(
     settings: UpstreamSettings,
     shared: Callable[[ArchiveEntry], RateLimiter],
 ) -> tuple[Report, str]:
-    """Check one archive for a server, with its ledgers; returns also when, in 14 digits.
+    """Check one archive with the *shared* rate limiters of a server.
 
-    Raises ValueError where there is no TimeGate to ask.
+    Returns the report, and when the run began in 14 digits. Raises ValueError if the archive
+    has no TimeGate.
     """
     subject = subject_of(entry, (DEFAULT_SAMPLE,))
     if subject is None:
         raise ValueError(f"{entry.id} has no TimeGate that could be checked")
     now = Moment.of(datetime.now(UTC)).digits
     patient = replace(settings, patience=PATIENCE)
-    [report] = await run_live([CheckJob(subject, entry)], patient, now, _unheard, shared=shared)
+    [report] = await run_live([CheckJob(subject, entry)], patient, now, _ignore, shared=shared)
     return report, now
 
 
-def _unheard(_: Report) -> None:
-    """Tell nobody."""
+def _ignore(_: Report) -> None:
+    """Do nothing with a report."""
 
 
 async def run_again(
-    subjects: Sequence[Subject], now: str, done: Done, folder: Path
+    subjects: Sequence[Subject], now: str, on_report: OnReport, folder: Path
 ) -> list[Report]:
-    """Judge what was recorded in *folder*; nobody is asked."""
+    """Judge the recording in *folder* without sending requests."""
     sessions = {
-        each.id: Session(None, read_tape(folder, each.id, failed=True)) for each in subjects
+        each.id: Session(None, read_recording(folder, each.id, failed=True))
+        for each in subjects
     }
-    return await _all(subjects, sessions, now, done)
+    return await _check_all(subjects, sessions, now, on_report)
 
 
-async def _all(
-    subjects: Sequence[Subject], sessions: Mapping[str, Session], now: str, done: Done
+async def _check_all(
+    subjects: Sequence[Subject], sessions: Mapping[str, Session], now: str, on_report: OnReport
 ) -> list[Report]:
     slots = asyncio.Semaphore(AT_ONCE)
 
-    async def one(subject: Subject) -> Report:
+    async def check(subject: Subject) -> Report:
         async with slots:
             report = await check_subject(subject, sessions[subject.id], now)
-        done(report)
+        on_report(report)
         return report
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(subject)) for subject in subjects]
+        tasks = [group.create_task(check(subject)) for subject in subjects]
     return [task.result() for task in tasks]
 
 
 async def check_subject(subject: Subject, session: Session, now: str) -> Report:
-    """Find out about *subject* with each of its pages, and judge."""
+    """Gather facts about *subject* with each of its sample pages, and judge them."""
     results: list[CheckResult] = []
     for sample in subject.samples:
         results += judged(await gather(subject, sample, session, now))
-    return Report(subject, tuple(results), len(session.asked))
+    return Report(subject, tuple(results), len(session.exchanges))
 
 
 @dataclass(frozen=True, slots=True)
 class RequestEstimate:
-    """How many questions a sample costs, pages of a TimeMap and redirects left out."""
+    """Number of requests, not counting further pages of a TimeMap and redirects."""
 
     memento: int
     index: int
@@ -177,7 +180,7 @@ _SINGLE: Final = RequestEstimate(memento=3, index=0)
 
 
 def estimated(subject: Subject) -> RequestEstimate:
-    """Return at most how many questions checking *subject* takes, pages left out."""
+    """Return how many requests checking *subject* takes at most."""
     if subject.role == "timegate":
         more = len(subject.samples) - 1
         return RequestEstimate(
@@ -188,7 +191,7 @@ def estimated(subject: Subject) -> RequestEstimate:
 
 
 def seconds_for(subject: Subject, limits: Limits) -> float:
-    """Return how long politeness makes checking *subject* take, answers themselves left out."""
+    """Return the seconds that checking *subject* takes because of the rate limits alone."""
     cost = estimated(subject)
     return _at_rate(cost.memento, limits.memento) + _at_rate(cost.index, limits.index)
 

@@ -1,7 +1,11 @@
-"""Asks one archive each thing once, and remembers.
+"""The exchanges with one archive: each request is sent once, and can be recorded and replayed.
 
-A check that wants to know what another has asked already gets the same answer. An archive that
-did not answer several times in a row is left alone: the rest is then unknown, not failed.
+Checks that need the same response share it. After several requests in a row without a response
+no more are sent to an archive: what is missing is then unknown, not failed.
+
+A recording is a folder: ``run.json`` says what was checked and when, ``{archive}.jsonl`` has
+one exchange a line. Each line is written at once and flushed, so a killed run loses nothing
+that was received; a line that was cut off is ignored when the file is read.
 """
 
 import time
@@ -24,7 +28,7 @@ Kind = Literal["unreachable", "refused", "resting", "misbehaved", "not-asked"]
 
 @dataclass(frozen=True, slots=True)
 class ExchangeTrouble:
-    """Why there is no answer, or only a part of one."""
+    """Why there is no response, or only a part of one."""
 
     kind: Kind
     why: str
@@ -32,36 +36,36 @@ class ExchangeTrouble:
 
 @dataclass(frozen=True, slots=True)
 class RecordedExchange:
-    """One request and its whole answer, the body within bounds."""
+    """One request and its response, with a body of limited length."""
 
     request: Request
     status: int | None = None
-    """None if no answer arrived."""
+    """None if no response arrived."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Names in lower case."""
     body: bytes = b""
     trouble: ExchangeTrouble | None = None
     seconds: float = 0.0
-    """From the request to the head of the answer."""
+    """From sending the request to receiving the header of the response."""
 
     @property
     def url(self) -> str:
-        """What was asked."""
+        """The address that was requested."""
         return self.request.url
 
 
 Key = tuple[str, str, tuple[tuple[str, str], ...], int]
 
 
-def key_of(request: Request, turn: int) -> Key:
-    """Return what makes a question the same as another; *turn* tells repetitions apart."""
-    return request.method, request.url, tuple(sorted(request.headers.items())), turn
+def key_of(request: Request, repeat: int) -> Key:
+    """Return the identity of a request; *repeat* distinguishes intended repetitions."""
+    return request.method, request.url, tuple(sorted(request.headers.items())), repeat
 
 
 MOST_OCTETS: Final = 8 * 1024**2
-"""Of a list: some 60 000 mementos. What is longer is cut, which the checks are told."""
+"""Length of a list that is read, some 60 000 mementos; the rest is cut off as a trouble."""
 GIVEN_UP_AFTER: Final = 3
-"""Silences in a row."""
+"""Requests in a row without a response."""
 _KINDS: Final[tuple[tuple[type[ArchiveError], Kind], ...]] = (
     (Unreachable, "unreachable"),
     (Refused, "refused"),
@@ -71,13 +75,13 @@ _KINDS: Final[tuple[tuple[type[ArchiveError], Kind], ...]] = (
 
 
 class Recorder(Protocol):
-    """Keeps an exchange at once, so that nothing is lost whatever happens next."""
+    """Stores each exchange immediately, so that none is lost if the run is killed."""
 
-    def __call__(self, exchange: RecordedExchange, turn: int) -> None: ...
+    def __call__(self, exchange: RecordedExchange, repeat: int) -> None: ...
 
 
 class Stopwatch(Protocol):
-    """Tells when the last request left, politeness behind it."""
+    """Knows when the last request was sent, after waiting for the rate limit."""
 
     @property
     def sent(self) -> float: ...
@@ -93,35 +97,37 @@ class Session:
         record: Recorder | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """*fetch* None: nothing is asked, only what is *known* can be told."""
+        """Without *fetch* nothing is sent: only *known* exchanges are returned."""
         self._fetch = fetch
         self._known = dict(known or {})
         self._record = record
         self._clock = clock
-        self._silences = 0
+        self._unanswered_in_a_row = 0
         self.stopwatch: Stopwatch | None = None
-        self.asked: dict[Key, RecordedExchange] = {}
-        """What this run has asked for, in order."""
+        self.exchanges: dict[Key, RecordedExchange] = {}
+        """The exchanges of this run, in order."""
 
-    async def get(self, request: Request, turn: int = 0) -> RecordedExchange:
-        """Return the exchange for *request*; another *turn* is the same question once more."""
-        key = key_of(request, turn)
-        if key not in self.asked:
-            self.asked[key] = self._known.get(key) or await self._ask(request, turn)
-        return self.asked[key]
+    async def get(self, request: Request, repeat: int = 0) -> RecordedExchange:
+        """Return the exchange for *request*; a new *repeat* number sends it once more."""
+        key = key_of(request, repeat)
+        if key not in self.exchanges:
+            self.exchanges[key] = self._known.get(key) or await self._ask(request, repeat)
+        return self.exchanges[key]
 
-    async def _ask(self, request: Request, turn: int) -> RecordedExchange:
+    async def _ask(self, request: Request, repeat: int) -> RecordedExchange:
         if self._fetch is None:
             return RecordedExchange(
                 request, trouble=ExchangeTrouble("not-asked", "not in the recording")
             )
-        if self._silences >= GIVEN_UP_AFTER:
-            why = f"not asked: {self._silences} times in a row it did not answer"
+        if self._unanswered_in_a_row >= GIVEN_UP_AFTER:
+            why = f"not requested: no response {self._unanswered_in_a_row} times in a row"
             return RecordedExchange(request, trouble=ExchangeTrouble("not-asked", why))
         exchange = await self._sent(self._fetch, request)
-        self._silences = self._silences + 1 if _is_silence(exchange) else 0
+        self._unanswered_in_a_row = (
+            self._unanswered_in_a_row + 1 if _is_unanswered(exchange) else 0
+        )
         if self._record is not None:
-            self._record(exchange, turn)
+            self._record(exchange, repeat)
         return exchange
 
     async def _sent(self, fetch: Fetcher, request: Request) -> RecordedExchange:
@@ -138,12 +144,12 @@ class Session:
             return RecordedExchange(request, status, {}, b"", trouble, self._since(began))
 
     def _since(self, began: float) -> float:
-        """Return the seconds since the request left; waiting out of politeness is ours."""
+        """Return the seconds since the request was sent; waiting for the rate limit is ours."""
         sent = began if self.stopwatch is None else max(began, self.stopwatch.sent)
         return self._clock() - sent
 
 
-def _is_silence(exchange: RecordedExchange) -> bool:
+def _is_unanswered(exchange: RecordedExchange) -> bool:
     trouble = exchange.trouble
     return exchange.status is None and trouble is not None and trouble.kind == "unreachable"
 
@@ -153,7 +159,7 @@ def _kind_of(error: ArchiveError) -> Kind:
 
 
 async def _body_of(reply: Reply, request: Request) -> tuple[bytes, ExchangeTrouble | None]:
-    """Read a list up to the limit; the bytes of mementos and errors would prove nothing."""
+    """Read a list up to the limit; bodies of mementos and errors are not needed."""
     if request.purpose == "memento" or request.method == "HEAD" or reply.status != 200:
         return b"", None
     body = bytearray()
@@ -161,7 +167,7 @@ async def _body_of(reply: Reply, request: Request) -> tuple[bytes, ExchangeTroub
         async for piece in reply.chunks():
             body += piece
             if len(body) > MOST_OCTETS:
-                why = f"longer than {MOST_OCTETS:,} octets, which is as far as we read"
+                why = f"longer than {MOST_OCTETS:,} octets, the most that is read"
                 return bytes(body[:MOST_OCTETS]), ExchangeTrouble("not-asked", why)
     except ArchiveError as error:
         return bytes(body), ExchangeTrouble(_kind_of(error), error.why)
@@ -173,12 +179,12 @@ _RUN: Final = "run.json"
 
 
 class BadRecording(ValueError):
-    """A folder that is no recording; says which file and why."""
+    """The folder is not a recording; names the file and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """What was checked, and when."""
+    """The subjects of a recorded run, and when it began."""
 
     now: str
     subjects: tuple[Subject, ...]
@@ -186,13 +192,13 @@ class RecordedRun:
 
 
 class _Line(msgspec.Struct, omit_defaults=True):
-    """One exchange as it is written."""
+    """One exchange as it is stored."""
 
     method: str
     url: str
     purpose: Purpose
     sent: dict[str, str]
-    turn: int = 0
+    repeat: int = msgspec.field(default=0, name="turn")
     status: int | None = None
     headers: dict[str, str] = {}
     body: bytes = b""
@@ -201,13 +207,13 @@ class _Line(msgspec.Struct, omit_defaults=True):
 
 
 def write_run(folder: Path, run: RecordedRun) -> None:
-    """Begin a recording in *folder*, which is made where there is none."""
+    """Start a recording in *folder*, which is created if necessary."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _RUN).write_bytes(msgspec.json.format(msgspec.json.encode(run)))
 
 
 def read_run(folder: Path) -> RecordedRun:
-    """Return what was checked. Raises BadRecording."""
+    """Return what was checked and when. Raises BadRecording."""
     try:
         run = msgspec.json.decode((folder / _RUN).read_bytes(), type=RecordedRun)
     except (OSError, msgspec.MsgspecError) as error:
@@ -217,8 +223,8 @@ def read_run(folder: Path) -> RecordedRun:
     return run
 
 
-def begun(folder: Path, run: RecordedRun) -> RecordedRun:
-    """Begin a recording, or go on with one of the same archives, as of when that began.
+def open_recording(folder: Path, run: RecordedRun) -> RecordedRun:
+    """Start a recording, or resume one of the same subjects and return that one.
 
     Raises BadRecording.
     """
@@ -231,19 +237,19 @@ def begun(folder: Path, run: RecordedRun) -> RecordedRun:
     return earlier
 
 
-class Tape(AbstractContextManager["Tape"]):
-    """Writes the exchanges with one archive."""
+class RecordingWriter(AbstractContextManager["RecordingWriter"]):
+    """Appends the exchanges with one archive to its file."""
 
     def __init__(self, folder: Path, archive: str) -> None:
         path = _path(folder, archive)
         self._file = path.open("ab")
-        # A line that a kill cut in two must not swallow the first new one.
+        # The last line may have been cut off: it must not join the first new one.
         if self._file.tell():
             self._file.write(b"\n")
 
-    def __call__(self, exchange: RecordedExchange, turn: int) -> None:
-        """Write one exchange, whole and at once."""
-        self._file.write(msgspec.json.encode(_line(exchange, turn)) + b"\n")
+    def __call__(self, exchange: RecordedExchange, repeat: int) -> None:
+        """Write one exchange and flush."""
+        self._file.write(msgspec.json.encode(_line(exchange, repeat)) + b"\n")
         self._file.flush()
 
     def __exit__(
@@ -255,10 +261,10 @@ class Tape(AbstractContextManager["Tape"]):
         self._file.close()
 
 
-def read_tape(folder: Path, archive: str, *, failed: bool) -> dict[Key, RecordedExchange]:
-    """Return what was recorded of *archive*; *failed*: also what did not answer.
+def read_recording(folder: Path, archive: str, *, failed: bool) -> dict[Key, RecordedExchange]:
+    """Return the exchanges recorded for *archive*; *failed*: also those without a response.
 
-    The last one counts where a question was recorded twice.
+    Of repeated recordings of one request the last counts.
     """
     path = _path(folder, archive)
     if not path.exists():
@@ -274,28 +280,28 @@ def _exchanges(lines: Sequence[bytes]) -> Iterator[tuple[Key, RecordedExchange]]
         try:
             read = msgspec.json.decode(line, type=_Line)
         except msgspec.MsgspecError:
-            continue  # Cut off by whatever ended that run.
+            continue  # Cut off when that run was killed.
         method = cast('Literal["GET", "HEAD"]', read.method)
         request = Request(method, read.url, read.purpose, read.sent)
         headers: Mapping[str, str] = read.headers
         yield (
-            key_of(request, read.turn),
+            key_of(request, read.repeat),
             RecordedExchange(
                 request, read.status, headers, read.body, read.trouble, read.seconds
             ),
         )
 
 
-def _line(exchange: RecordedExchange, turn: int) -> _Line:
+def _line(exchange: RecordedExchange, repeat: int) -> _Line:
     request = exchange.request
-    # Header fields that are no UTF-8 came as lone surrogates, which JSON cannot hold.
+    # Header bytes that are not UTF-8 are lone surrogates here, which JSON cannot hold.
     headers = {name: _storable(value) for name, value in exchange.headers.items()}
     return _Line(
         request.method,
         _storable(request.url),
         request.purpose,
         dict(request.headers),
-        turn,
+        repeat,
         exchange.status,
         headers,
         exchange.body,

@@ -1,4 +1,4 @@
-"""What is checked: an archive or one of its addresses, and with which pages it is tried."""
+"""The subject of a check: an archive or one of its addresses, with sample pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,37 +12,37 @@ from timegate.config import HOME_LIMITS, is_public
 Role = Literal["timegate", "timemap", "memento", "original"]
 ROLES: Final[tuple[Role, ...]] = ("timegate", "timemap", "memento", "original")
 DEFAULT_SAMPLE: Final = "http://example.com/"
-"""Held by nearly every archive that is asked for it: IANA keeps the page since 1999."""
+"""Held by nearly every archive: IANA has served this page since 1999."""
 NEVER_CAPTURED: Final = "http://never-captured.invalid/"
-"""RFC 2606: no such host can ever have been crawled."""
+"""A host that cannot have been crawled (RFC 2606)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One archive under test, as a value that a recording can hold."""
+    """One archive under test; part of a recording."""
 
     id: str
     name: str
     role: Role
     url: str
-    """The TimeGate's prefix, or the very TimeMap, memento or original."""
+    """The prefix of the TimeGate, or the address of a TimeMap, memento or original."""
     samples: tuple[str, ...] = (DEFAULT_SAMPLE,)
     timemaps: Mapping[str, str] = field(default_factory=dict)
-    """Prefix by format, where they are known beforehand."""
+    """Prefixes by format, where the registry has them."""
     raw: str | None = None
-    """Template of the unaltered bytes."""
+    """Address template of the unaltered bytes."""
     selection: Selection = "nearest"
     origins: tuple[str, ...] = ()
-    """``host:port`` that may be asked, the default port left out."""
+    """``host:port`` that requests may be sent to, without default ports."""
 
     def owns(self, url: str) -> bool:
-        """Whether *url* is an address of this archive, and as safe as the one given."""
+        """Whether *url* is on a host of this archive, and https if the subject is."""
         plain = url.startswith("http:") and self.url.startswith("https:")
         return origin_of(url) in self.origins and not plain
 
 
 def subject_of(entry: ArchiveEntry, samples: tuple[str, ...]) -> Subject | None:
-    """Return the subject that an entry of the registry is; None where it has no TimeGate."""
+    """Return the subject for an entry of the registry; None if it has no TimeGate."""
     if entry.timegate is None:
         return None
     urls = (entry.timegate, *entry.timemaps.values(), entry.replay, entry.raw)
@@ -63,7 +63,7 @@ def subject_of(entry: ArchiveEntry, samples: tuple[str, ...]) -> Subject | None:
 
 
 def origin_of(url: str) -> str:
-    """Return host and port of an http(s) address, the default port left out; else nothing."""
+    """Return host and port of an http(s) URL, without a default port; empty for others."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -76,7 +76,7 @@ def origin_of(url: str) -> str:
 
 
 def embedded(url: str) -> tuple[str, str] | None:
-    """Cut the address of a TimeGate, TimeMap or memento into its prefix and its original."""
+    """Split the address of a TimeGate, TimeMap or memento into prefix and original."""
     start = url.find("://")
     at = min(
         (i for s in ("http://", "https://") if (i := url.find(s, start + 3)) > 0), default=0
@@ -85,9 +85,9 @@ def embedded(url: str) -> tuple[str, str] | None:
 
 
 def entry_for(url: str, also: Sequence[str]) -> ArchiveEntry:
-    """Return an entry for *url*: its host may be asked, and those of *also*.
+    """Return an entry that allows requests to the host of *url* and the hosts of *also*.
 
-    Raises ValueError for what is no http(s) URL.
+    Raises ValueError if one of them is not an http(s) URL.
     """
     prefix = (embedded(url) or (url, ""))[0]
     table = {"id": _name(prefix), "kind": "memento", "timegate": prefix}
@@ -103,12 +103,12 @@ def entry_for(url: str, also: Sequence[str]) -> ArchiveEntry:
 
 
 def _name(prefix: str) -> str:
-    """Make an id of an address: it names the file of a recording."""
+    """Derive an id from an address; it is also the file name in a recording."""
     words = prefix.partition("://")[2].strip("/").lower().encode("ascii", "replace").decode()
     return "".join(c if c.isalnum() or c == "." else "-" for c in words) or "given"
 
 
 def is_foreign(entry: ArchiveEntry) -> bool:
-    """Whether somebody else runs it; hosts of the command line may have ports."""
+    """Whether it is a public archive; hosts from the command line may have ports."""
     bare = tuple(h.partition(":")[0] if h.count(":") == 1 else h for h in entry.hosts)
     return is_public(replace(entry, hosts=bare))

@@ -19,7 +19,7 @@ from archives.errors import ArchiveError
 from archives.model import ArchiveEntry
 from archives.registry import Registry
 from timegate.conformance.checks import CHECKS
-from timegate.conformance.history import BadHistory, History, Past, Turn, secret_at
+from timegate.conformance.history import BadHistory, CheckLock, CheckRecord, History, secret_at
 from timegate.conformance.report import Report
 from timegate.responses.model import EarlyResponse, Response
 from timegate.responses.problems import problem
@@ -67,10 +67,10 @@ class CheckView(NamedTuple):
 
 
 def check_view(
-    pasts: Sequence[Past], running: str | None, failed: str, token: str | None
+    pasts: Sequence[CheckRecord], running: str | None, failed: str, token: str | None
 ) -> CheckView:
     """Return what is to be said of *pasts*, oldest first."""
-    before: list[Past | None] = [None, *pasts]
+    before: list[CheckRecord | None] = [None, *pasts]
     rows = [_row(past, earlier) for past, earlier in zip(pasts, before, strict=False)]
     last = pasts[-1] if pasts else None
     complaints = _complaints(last) if last else ()
@@ -78,7 +78,7 @@ def check_view(
     return CheckView(tuple(reversed(rows)), complaints, samples, running, failed, token)
 
 
-def _row(past: Past, earlier: Past | None) -> PastCheck:
+def _row(past: CheckRecord, earlier: CheckRecord | None) -> PastCheck:
     stamp = past.checked
     when = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[8:10]}:{stamp[10:12]} UTC"
     counts = ", ".join(f"{count} {verdict}" for verdict, count in past.counts.items() if count)
@@ -87,13 +87,13 @@ def _row(past: Past, earlier: Past | None) -> PastCheck:
     )
 
 
-def _tone(past: Past) -> Tone:
+def _tone(past: CheckRecord) -> Tone:
     if past.counts.get("fail"):
         return "poor"
     return "fair" if past.wrong else "good"
 
 
-def _changed(past: Past, earlier: Past) -> str:
+def _changed(past: CheckRecord, earlier: CheckRecord) -> str:
     """Tell what broke and what was mended; what could not be judged is neither."""
     now, then = _broken(past), _broken(earlier)
     unknown = {wrong.check for wrong in past.wrong} - now
@@ -102,11 +102,11 @@ def _changed(past: Past, earlier: Past) -> str:
     return ", ".join(told)
 
 
-def _broken(past: Past) -> set[str]:
+def _broken(past: CheckRecord) -> set[str]:
     return {wrong.check for wrong in past.wrong if wrong.verdict in ("fail", "warn")}
 
 
-def _complaints(past: Past) -> tuple[FailedCheck, ...]:
+def _complaints(past: CheckRecord) -> tuple[FailedCheck, ...]:
     found = []
     for wrong in past.wrong:
         check = CHECKS.get(wrong.check)
@@ -135,7 +135,7 @@ class ArchiveChecks:
     ) -> None:
         """Show what is kept; without *run*, nothing more."""
         self._history = History(file)
-        self._turn = Turn(file.with_name(f"{file.name}.running"))
+        self._lock = CheckLock(file.with_name(f"{file.name}.running"))
         self._secret_file = file.with_name(f"{file.name}.key")
         self._registry = registry
         parts = urlsplit(base_url)
@@ -169,7 +169,7 @@ class ArchiveChecks:
         except (BadHistory, OSError) as error:
             pasts, failed = (), f"the history cannot be read: {error}"
         token = self._token(entry.id) if self._may_run(entry) else None
-        return check_view(pasts, self._turn.holder(), failed, token)
+        return check_view(pasts, self._lock.holder(), failed, token)
 
     def _may_run(self, entry: ArchiveEntry) -> bool:
         return self._run is not None and entry.use and entry.timegate is not None
@@ -183,7 +183,7 @@ class ArchiveChecks:
             entry = await self._asked(request)
         except EarlyResponse as declined:
             return response(declined.answer)
-        if await asyncio.to_thread(self._turn.take, entry.id):
+        if await asyncio.to_thread(self._lock.acquire, entry.id):
             # A loop's own task: the room holds it, and ends it in __aexit__.
             self._task = asyncio.get_running_loop().create_task(self._check(entry))
         page = f"{self._root}/archives/{quote(entry.id, safe='')}#checks"
@@ -217,4 +217,4 @@ class ArchiveChecks:
         except (ArchiveError, BadHistory, OSError) as error:
             self._failed[entry.id] = f"the last check ended early: {error}"
         finally:
-            self._turn.give_back()
+            self._lock.release()

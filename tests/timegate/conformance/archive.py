@@ -1,4 +1,4 @@
-"""The misbehaving archive as these tests use it: quick about its faults, or in a thread."""
+"""The misbehaving archive with quick faults, in this event loop or in a thread."""
 
 import asyncio
 import threading
@@ -38,7 +38,7 @@ async def an_archive(
 
 @contextmanager
 def running(fault: str = "none", manner: Manner = QUICK) -> Iterator[ThreadedArchive]:
-    """Serve an archive from a thread, for commands that have an event loop of their own."""
+    """Serve an archive from a thread, for commands with their own event loop."""
     archive = ThreadedArchive(EXAMPLE, fault, manner)
     archive.loop = loop = asyncio.new_event_loop()
     ready, over = threading.Event(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""Checks an archive of these tests, with patience that is short where nobody answers."""
+"""Helpers that check an archive of these tests, with short timeouts."""
 
 from dataclasses import replace
 from typing import Final
@@ -19,7 +19,7 @@ IMPATIENT: Final = Timeouts(connect=0.5, tls=0.5, first_byte=0.5, stall=0.5, tot
 def job_for(
     archive: Archive, *, name: str = "mine", samples: tuple[str, ...] = (PAGE,)
 ) -> CheckJob:
-    """Return what is checked about *archive*, as a configuration would know it."""
+    """Return the job to check *archive*, as a configuration would define it."""
     table = {"id": name, "kind": "memento", "timegate": f"{archive.url}/timegate/"}
     entry = replace(entry_from(table, "test"), limits=UNLIMITED)
     subject = subject_of(entry, samples)
@@ -28,7 +28,7 @@ def job_for(
 
 
 def settings_for(archive: Archive) -> UpstreamSettings:
-    """Return how *archive* is asked."""
+    """Return the settings for requests to *archive*."""
     return UpstreamSettings("mailto:test@example.org", IMPATIENT, tls=archive.client_tls())
 
 
@@ -40,11 +40,11 @@ async def checked(archive: Archive, samples: tuple[str, ...] = (PAGE,)) -> Repor
 
 
 def broken(report: Report) -> set[str]:
-    """Return the checks that found something wrong."""
+    """Return the checks that found a violation."""
     wrong = ("fail", "warn")
     return {r.check.name for r in report.results if r.finding.verdict in wrong}
 
 
 def unknown(report: Report) -> set[str]:
-    """Return the checks that could not say."""
+    """Return the checks that could not be judged."""
     return {r.check.name for r in report.results if r.finding.verdict == "unknown"}

@@ -1,4 +1,4 @@
-"""The table: which checks find which fault, and what nobody can say for want of an answer."""
+"""The table of faults: which checks find each, and which are unknown without a response."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -16,7 +16,7 @@ _IMPOSSIBLE: Final = {
     "dates-are-possible",
     "memento-datetime-is-that-of-its-address",
     "timemap-dates-are-those-of-the-addresses",
-    # The dates of its links alone are bent: header, JSON and CDXJ contradict them.
+    # Only the dates of its links are changed: header, JSON and CDXJ contradict them.
     "from-and-until-bound-the-mementos",
     "json-lists-the-same",
     "cdxj-lists-the-same",
@@ -112,7 +112,7 @@ BROKEN: Final[Mapping[str, AbstractSet[str]]] = {
         "scripts-of-other-sites-may-read",
     },
     "no-preflight": {"scripts-of-other-sites-may-ask-for-a-time"},
-    # TimeMaps; what bends bytes bends those of JSON and CDXJ, too
+    # TimeMaps; what changes bytes changes those of JSON and CDXJ, too
     "single-quotes": {_GRAMMAR},
     "no-commas": {_GRAMMAR, "json-lists-the-same"},
     "latin-1": {"timemap-is-utf-8"},
@@ -180,43 +180,43 @@ RIGHT: Final = {
     *("none", "slow", "tls-right", "archived-301", "archived-404", "archived-429"),
     *("rel-reordered", "rel-unquoted", "extra-parameters", "no-final-newline"),
     *("browser-headers", "continue-flood"),
-    # About CDX, which is no part of RFC 7089.
+    # Concerns CDX, which is not part of RFC 7089.
     "resume-ring",
-    # Our client drops a body after HEAD before anybody sees it.
+    # The HTTP client drops a body after HEAD.
     "head-with-body",
 }
-"""Nothing is wrong, or nothing that a check could see."""
+"""Faults that break no rule, or none that a check can see."""
 
-# What is not answered is unknown. It is enough to name one check for each question that hangs:
-# those that need the TimeGate's choice, the lists, the mementos.
+# Without a response the result is unknown. It is enough to name some checks for each part that
+# is missing: the choice of the TimeGate, the lists, the mementos.
 _CHOICE: Final = frozenset({"pick-is-the-closest", "same-question-same-answer"})
 _LISTS: Final = frozenset({"timemap-is-in-order", "pages-end"})
 _MEMENTOS: Final = frozenset({"memento-links-one-original", "memento-does-not-negotiate"})
-_NOTHING_HEARD: Final = _CHOICE | _MEMENTOS
-"""Who has not heard the TimeGate knows of no TimeMap: those checks do not apply."""
+_NO_RESPONSE: Final = _CHOICE | _MEMENTOS
+"""Without a response of the TimeGate no TimeMap is known: checks of it do not apply."""
 
 UNKNOWN: Final[Mapping[str, AbstractSet[str]]] = {
-    **dict.fromkeys(("too-many-seconds", "too-many-date", "too-many-silent"), _NOTHING_HEARD),
-    **dict.fromkeys(("unavailable", "forbidden", "server-error"), _NOTHING_HEARD),
-    **dict.fromkeys(("hang", "close-unanswered", "reset", "drip-head"), _NOTHING_HEARD),
-    **dict.fromkeys(("tls-hung", "close-at-once"), _NOTHING_HEARD),
-    **dict.fromkeys(("tls-expired", "tls-self-signed"), _NOTHING_HEARD),
-    **dict.fromkeys(("tls-wrong-host", "tls-outdated"), _NOTHING_HEARD),
-    **dict.fromkeys(("thousand-headers", "huge-header", "nul-in-header"), _NOTHING_HEARD),
-    "two-lengths": _NOTHING_HEARD,
-    # The TimeGate leads nowhere.
+    **dict.fromkeys(("too-many-seconds", "too-many-date", "too-many-silent"), _NO_RESPONSE),
+    **dict.fromkeys(("unavailable", "forbidden", "server-error"), _NO_RESPONSE),
+    **dict.fromkeys(("hang", "close-unanswered", "reset", "drip-head"), _NO_RESPONSE),
+    **dict.fromkeys(("tls-hung", "close-at-once"), _NO_RESPONSE),
+    **dict.fromkeys(("tls-expired", "tls-self-signed"), _NO_RESPONSE),
+    **dict.fromkeys(("tls-wrong-host", "tls-outdated"), _NO_RESPONSE),
+    **dict.fromkeys(("thousand-headers", "huge-header", "nul-in-header"), _NO_RESPONSE),
+    "two-lengths": _NO_RESPONSE,
+    # The TimeGate leads to no memento.
     **dict.fromkeys(("bot-challenge", "multiple-choices", "redirect-nowhere"), _CHOICE),
     **dict.fromkeys(("loop-self", "loop-pair", "loop-fifty"), _CHOICE),
     **dict.fromkeys(("redirect-metadata", "redirect-file", "redirect-elsewhere"), _CHOICE),
     **dict.fromkeys(("redirect-private", "redirect-downgrade"), _CHOICE),
     **dict.fromkeys(("status-204", "status-205"), _CHOICE),
     **dict.fromkeys(("status-206", "status-304", "status-416"), _CHOICE),
-    # Lists cannot be read.
+    # The lists cannot be read.
     **dict.fromkeys(("gzip-bomb", "gzip-nested", "gzip-members"), _LISTS),
     **dict.fromkeys(("says-gzip", "says-gzip-twice", "says-unknown"), _LISTS),
     **dict.fromkeys(("brotli-bomb", "zstd-bomb", "drip-body"), _LISTS),
     **dict.fromkeys(("truncated-length", "truncated-chunks", "list-page"), _LISTS),
-    # Mementos are no mementos.
+    # The mementos have no Memento-Datetime.
     **dict.fromkeys(("block-page", "datetime-missing"), _MEMENTOS),
 }
 
@@ -224,14 +224,14 @@ MANNERS: Final[Mapping[str, Manner]] = {
     "page-missing": replace(QUICK, timemap="index", page_size=2),
     "no-content-location": replace(QUICK, timegate="200"),
 }
-"""Archives in which a fault can be seen; all others are seen in the usual one."""
+"""Options that make a fault visible; all other faults are visible with the usual ones."""
 
 NEVER_BROKEN: Final = {
-    # What an original says is seen with originals (test_roles), which this archive has none of.
+    # Checks of originals (test_checks_original.py): this archive has none.
     *("original-links-a-timegate", "original-links-a-timemap"),
     "original-is-frozen-if-it-says-so",
-    # They tell, and have nothing to complain about.
+    # These report, and never complain.
     *("latency-is-told", "archived-errors-are-mementos"),
-    # Nobody asks for https on a machine's own address.
+    # A private address need not be https.
     "https-is-spoken",
 }

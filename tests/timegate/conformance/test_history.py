@@ -1,4 +1,4 @@
-"""The history of checks: bounded, whole after a crash, and for several writers."""
+"""The history of checks: limited, complete after a crash, safe for several writers."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,7 +17,7 @@ def an_empty_report(name: str = "a") -> Report:
     return Report(Subject(name, name.title(), "timegate", f"http://{name}.example/"), (), 3)
 
 
-async def test_a_check_is_kept_with_what_was_wrong(tmp_path: Path) -> None:
+async def test_a_record_has_the_violations(tmp_path: Path) -> None:
     history = History(tmp_path / "deep" / "checks.jsonl")
     async with an_archive("vary-missing") as archive:
         report = await checked(archive)
@@ -34,11 +34,11 @@ async def test_a_check_is_kept_with_what_was_wrong(tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_is_kept_before_the_first(tmp_path: Path) -> None:
+def test_there_are_no_records_before_the_first(tmp_path: Path) -> None:
     assert History(tmp_path / "none").read() == {}
 
 
-def test_only_the_last_ones_are_kept(tmp_path: Path) -> None:
+def test_only_the_last_records_are_kept(tmp_path: Path) -> None:
     history = History(tmp_path / "checks.jsonl")
     for number in range(KEPT + 3):
         history.add([an_empty_report()], f"202611160500{number:02}")
@@ -49,7 +49,7 @@ def test_only_the_last_ones_are_kept(tmp_path: Path) -> None:
     assert kept[-1].checked == f"202611160500{KEPT + 2}"
 
 
-def test_of_too_many_archives_the_longest_unchecked_go(tmp_path: Path) -> None:
+def test_of_too_many_archives_the_longest_unchecked_is_dropped(tmp_path: Path) -> None:
     history = History(tmp_path / "checks.jsonl")
     history.add([an_empty_report("old")], "20200101000000")
 
@@ -59,7 +59,7 @@ def test_of_too_many_archives_the_longest_unchecked_go(tmp_path: Path) -> None:
     assert "old" not in history.read()
 
 
-def test_writers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+def test_concurrent_writers_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "checks.jsonl"
 
     with ThreadPoolExecutor(8) as pool:
@@ -68,7 +68,7 @@ def test_writers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     assert len(History(path).read()) == 16
 
 
-def test_nothing_is_left_beside_it(tmp_path: Path) -> None:
+def test_no_temporary_file_is_left(tmp_path: Path) -> None:
     history = History(tmp_path / "checks.jsonl")
 
     history.add([an_empty_report()], NOW)
@@ -89,7 +89,7 @@ def test_another_file_is_not_overwritten(tmp_path: Path) -> None:
     assert path.read_text() == "precious\n"
 
 
-async def test_what_an_archive_sent_is_kept_as_harmless_text(tmp_path: Path) -> None:
+async def test_text_sent_by_an_archive_is_escaped_and_shortened(tmp_path: Path) -> None:
     history = History(tmp_path / "checks.jsonl")
     async with an_archive("vary-missing") as archive:
         report = await checked(archive)

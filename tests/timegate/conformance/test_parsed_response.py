@@ -1,4 +1,4 @@
-"""A TimeMap taken apart, and where it leaves the grammar."""
+"""Parsed TimeMaps, and where they violate the grammar."""
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ def a_listing(body: bytes) -> ParsedTimeMap:
         b"<>",
     ],
 )
-def test_what_rfc_8288_and_rfc_6690_allow_is_no_violation(body: bytes) -> None:
+def test_what_rfc_8288_and_rfc_6690_allow_is_not_a_violation(body: bytes) -> None:
     assert first_violation(body) is None
 
 
@@ -44,7 +44,7 @@ def test_what_rfc_8288_and_rfc_6690_allow_is_no_violation(body: bytes) -> None:
         (b"<!doctype html>", 0),
     ],
 )
-def test_the_place_where_the_grammar_is_left_is_told(body: bytes, at: int) -> None:
+def test_the_offset_of_a_violation_is_found(body: bytes, at: int) -> None:
     found = first_violation(body)
 
     assert found is not None
@@ -58,7 +58,7 @@ def test_the_place_where_the_grammar_is_left_is_told(body: bytes, at: int) -> No
         max_size=5,
     )
 )
-def test_links_that_are_quoted_keep_to_the_grammar(links: list[tuple[str, str]]) -> None:
+def test_quoted_links_follow_the_grammar(links: list[tuple[str, str]]) -> None:
     def quoted(value: str) -> str:
         return value.replace("\\", "\\\\").replace('"', '\\"')
 
@@ -68,7 +68,7 @@ def test_links_that_are_quoted_keep_to_the_grammar(links: list[tuple[str, str]])
     assert len(a_listing(body.encode()).mementos) == len(links)
 
 
-def test_what_it_says_of_itself_and_of_others_is_told_apart() -> None:
+def test_links_to_itself_pages_and_mementos_are_distinguished() -> None:
     listing = a_listing(
         b'<http://example.org/>; rel="original",\n'
         b'<http://archive.example/timemap/link/http://example.org/>; rel="self"; '

@@ -1,4 +1,4 @@
-"""Reports in every form say the same, and nothing that an archive sent can break them."""
+"""Reports as text, JSON, JUnit and HTML; nothing that an archive sends can break them."""
 
 import json
 from xml.etree import ElementTree as ET
@@ -10,7 +10,7 @@ from tests.timegate.conformance.checking import NOW, checked
 from timegate.conformance.catalogue import Finding
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.facts import Facts
-from timegate.conformance.questions import timegate
+from timegate.conformance.probes import memento
 from timegate.conformance.report import CheckResult, Report, as_json, as_junit, exit_code, lines
 from timegate.conformance.report_html import as_html
 from timegate.conformance.session import RecordedExchange
@@ -21,7 +21,7 @@ EVIL = '<script>alert(1)</script>"\x1b[2J\x00&\ud800'
 
 def an_evil_report() -> Report:
     subject = Subject("evil", "Evil", "timegate", "http://evil.example/", (EVIL,))
-    exchange = RecordedExchange(timegate(f"http://evil.example/{EVIL}"), 200, {"link": EVIL})
+    exchange = RecordedExchange(memento(f"http://evil.example/{EVIL}"), 200, {"link": EVIL})
     results = [
         CheckResult(check, EVIL, Finding("fail", EVIL, EVIL, (exchange,)))
         for check in CHECKS.values()
@@ -69,7 +69,7 @@ async def test_json_has_every_result_with_its_trace() -> None:
     assert results["vary-names-accept-datetime"]["trace"][0]["status"] == 302
 
 
-async def test_junit_counts_failures_and_skips_what_is_unknown() -> None:
+async def test_junit_counts_failures_and_skips_unknown_results() -> None:
     suites = ET.fromstring(  # noqa: S314 -- our own
         as_junit([await report_on("vary-missing"), await report_on("forbidden")], strict=False)
     )
@@ -91,7 +91,7 @@ async def test_strict_junit_counts_a_broken_should() -> None:
     assert [f.get("type") for f in strict.iter("failure")] == ["should"]
 
 
-async def test_the_page_is_a_matrix_with_a_trace_behind_each_cell() -> None:
+async def test_the_html_page_is_a_matrix_with_a_trace_for_each_cell() -> None:
     page = as_html([await report_on("none"), await report_on("vary-missing")], NOW)
 
     assert page.count("<tr id=") == len(CHECKS)
@@ -102,7 +102,7 @@ async def test_the_page_is_a_matrix_with_a_trace_behind_each_cell() -> None:
     assert "<script" not in page
 
 
-def test_what_an_archive_sent_breaks_no_report() -> None:
+def test_hostile_text_breaks_no_report() -> None:
     report = an_evil_report()
 
     page = as_html([report], NOW)
@@ -118,7 +118,7 @@ def test_what_an_archive_sent_breaks_no_report() -> None:
     json.loads(as_json([report], NOW, 1))
 
 
-def test_text_hides_what_does_not_apply_unless_asked() -> None:
+def test_text_hides_checks_that_do_not_apply_unless_verbose() -> None:
     subject = Subject("x", "X", "original", "http://x.example/", ("http://x.example/",))
     facts = Facts(subject, "http://x.example/", NOW)
     report = Report(
@@ -133,7 +133,7 @@ def test_text_hides_what_does_not_apply_unless_asked() -> None:
     assert len(full) - len(brief) == report.counts["skip"]
 
 
-def test_every_check_says_what_it_is_about() -> None:
+def test_every_check_has_a_sentence_and_a_section() -> None:
     for check in CHECKS.values():
         assert check.sentence.endswith("."), check.name
         assert check.section, check.name

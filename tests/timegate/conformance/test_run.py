@@ -1,4 +1,4 @@
-"""Many archives side by side, none of them faster than it wants to be asked."""
+"""Runs against many archives at once, each within its rate limit."""
 
 import time
 from contextlib import AsyncExitStack
@@ -20,7 +20,7 @@ LIMITS = Limits(memento=RATE, index=RATE, at_once=2, source="test")
 
 
 def fastest(archive: Archive) -> float:
-    """Return by how many requests the archive was ever asked more than its limits allow."""
+    """Return by how many requests the limits of the archive were exceeded at most."""
     times = [entry.at for entry in archive.journal.entries if isinstance(entry, RequestSeen)]
     allowed = RATE.burst * 2  # One bucket for mementos and one for lists.
     return max(
@@ -31,17 +31,17 @@ def fastest(archive: Archive) -> float:
 
 
 async def test_thirty_archives_are_checked_within_their_limits() -> None:
-    done: list[Report] = []
+    reports_seen: list[Report] = []
     async with AsyncExitStack() as stack:
         archives = [await stack.enter_async_context(an_archive()) for _ in range(30)]
         jobs = [job_for(each, name=f"a{n}") for n, each in enumerate(archives)]
         jobs = [replace(job, entry=replace(job.entry, limits=LIMITS)) for job in jobs]
 
-        reports = await run_live(jobs, settings_for(archives[0]), NOW, done.append)
+        reports = await run_live(jobs, settings_for(archives[0]), NOW, reports_seen.append)
 
         assert all(fastest(archive) <= 1 for archive in archives)
     assert [report.subject.id for report in reports] == [f"a{n}" for n in range(30)]
-    assert {report.subject.id for report in done} == {f"a{n}" for n in range(30)}
+    assert {report.subject.id for report in reports_seen} == {f"a{n}" for n in range(30)}
     assert all(broken(report) == set() for report in reports)
 
 
@@ -55,7 +55,7 @@ async def test_the_estimate_follows_the_limits() -> None:
 
 
 class Counting(LocalRateLimiter):
-    """A ledger that counts what is taken from it."""
+    """A rate limiter that counts the requests it allows."""
 
     taken = 0
 
@@ -65,16 +65,16 @@ class Counting(LocalRateLimiter):
         return wait
 
 
-async def test_a_server_checks_within_the_limits_it_keeps_to_anyway() -> None:
+async def test_a_server_checks_within_its_shared_rate_limits() -> None:
     captures = captures_of("http://example.com/", "2010", "2015")
     async with an_archive(captures=captures) as archive:
         job = job_for(archive)
         settings = replace(settings_for(archive), allow_private=frozenset({"mine"}))
-        ledger = Counting(job.entry.limits, time.monotonic)
+        limiter = Counting(job.entry.limits, time.monotonic)
 
-        report, now = await check_entry(job.entry, settings, lambda _: ledger)
+        report, now = await check_entry(job.entry, settings, lambda _: limiter)
 
-    assert ledger.taken == report.requests == archive.journal.asked_in_all
+    assert limiter.taken == report.requests == archive.journal.asked_in_all
     assert report.counts["fail"] == 0
     assert len(now) == 14
 

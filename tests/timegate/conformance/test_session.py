@@ -1,4 +1,4 @@
-"""Each thing is asked once, and an archive that does not answer is left alone."""
+"""Each request is sent once, and an archive that does not answer gets no more."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,8 +18,8 @@ A = Request("GET", "http://archive.example/a", "index")
 B = Request("GET", "http://archive.example/b", "index", {"accept-datetime": "x"})
 
 
-class Asked:
-    """A `Fetcher` that answers all alike, and counts."""
+class RecordingFetcher:
+    """A `Fetcher` that answers all requests alike, and records them."""
 
     def __init__(self, *pieces: bytes, error: Exception | None = None) -> None:
         self.requests: list[Request] = []
@@ -34,8 +34,8 @@ class Asked:
         yield FakeReply(request.url, 200, {"vary": "x"}, self._pieces, None)
 
 
-async def test_a_question_is_asked_once() -> None:
-    fetch = Asked(b"body")
+async def test_a_request_is_sent_once() -> None:
+    fetch = RecordingFetcher(b"body")
     session = Session(fetch)
 
     first, second = await session.get(A), await session.get(A)
@@ -45,21 +45,21 @@ async def test_a_question_is_asked_once() -> None:
     assert (first.status, first.headers, first.body) == (200, {"vary": "x"}, b"body")
 
 
-async def test_another_turn_is_another_question() -> None:
-    fetch = Asked()
+async def test_a_repeated_request_is_sent_again() -> None:
+    fetch = RecordingFetcher()
     session = Session(fetch)
 
     await session.get(A)
-    await session.get(A, turn=1)
+    await session.get(A, repeat=1)
 
     assert fetch.requests == [A, A]
 
 
-async def test_who_does_not_answer_is_left_alone() -> None:
-    fetch = Asked(error=Unreachable("x", "y", "too slow"))
+async def test_an_archive_that_does_not_answer_gets_no_more_requests() -> None:
+    fetch = RecordingFetcher(error=Unreachable("x", "y", "too slow"))
     session = Session(fetch)
 
-    exchanges = [await session.get(A, turn) for turn in range(10)]
+    exchanges = [await session.get(A, repeat) for repeat in range(10)]
 
     assert len(fetch.requests) == GIVEN_UP_AFTER
     assert exchanges[0].trouble is not None
@@ -69,7 +69,7 @@ async def test_who_does_not_answer_is_left_alone() -> None:
 
 
 async def test_a_refusal_is_kept_with_its_status() -> None:
-    session = Session(Asked(error=Refused("x", "y", 429, 5.0)))
+    session = Session(RecordingFetcher(error=Refused("x", "y", 429, 5.0)))
 
     exchange = await session.get(A)
 
@@ -78,8 +78,8 @@ async def test_a_refusal_is_kept_with_its_status() -> None:
     assert exchange.trouble.kind == "refused"
 
 
-async def test_broken_http_is_told_from_silence() -> None:
-    session = Session(Asked(error=Misbehaved("x", "y", "no HTTP")))
+async def test_broken_http_is_not_taken_for_no_response() -> None:
+    session = Session(RecordingFetcher(error=Misbehaved("x", "y", "no HTTP")))
 
     exchange = await session.get(A)
 
@@ -88,7 +88,7 @@ async def test_broken_http_is_told_from_silence() -> None:
 
 
 async def test_a_body_is_read_no_further_than_the_limit() -> None:
-    session = Session(Asked(*[b"x" * 1024**2] * 20))
+    session = Session(RecordingFetcher(*[b"x" * 1024**2] * 20))
 
     exchange = await session.get(A)
 
@@ -96,15 +96,15 @@ async def test_a_body_is_read_no_further_than_the_limit() -> None:
     assert exchange.trouble is not None
 
 
-async def test_the_bytes_of_mementos_are_not_read() -> None:
-    session = Session(Asked(b"video"))
+async def test_the_bodies_of_mementos_are_not_read() -> None:
+    session = Session(RecordingFetcher(b"video"))
 
     exchange = await session.get(Request("GET", A.url, "memento"))
 
     assert exchange.body == b""
 
 
-async def test_without_a_fetcher_only_what_is_known_is_told() -> None:
+async def test_without_a_fetcher_only_known_exchanges_are_returned() -> None:
     session = Session(None, {key_of(A, 0): RecordedExchange(A, 204)})
 
     assert (await session.get(A)).status == 204

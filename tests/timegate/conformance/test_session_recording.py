@@ -1,4 +1,4 @@
-"""What was recorded can be judged again, and nothing that was recorded is lost."""
+"""Recordings: judged again with the same result, and resumed without loss."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from timegate.conformance.run import run_again, run_live
 from timegate.conformance.session import (
     BadRecording,
     RecordedRun,
+    read_recording,
     read_run,
-    read_tape,
     write_run,
 )
 
@@ -26,7 +26,7 @@ def verdicts(reports: list[Report]) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("fault", ["none", "wrong-closest", "forbidden", "truncated-length"])
-async def test_a_recording_is_judged_as_the_archive_was(fault: str, tmp_path: Path) -> None:
+async def test_a_recording_is_judged_like_the_archive(fault: str, tmp_path: Path) -> None:
     async with an_archive(fault) as archive:
         job = job_for(archive)
         live = await run_live([job], settings_for(archive), NOW, lambda _: None, tmp_path)
@@ -37,32 +37,32 @@ async def test_a_recording_is_judged_as_the_archive_was(fault: str, tmp_path: Pa
     assert again[0].requests == live[0].requests
 
 
-async def test_a_run_goes_on_where_it_was_ended(tmp_path: Path) -> None:
+async def test_a_run_resumes_where_it_was_killed(tmp_path: Path) -> None:
     async with an_archive() as archive:
         job = job_for(archive)
         whole = await run_live([job], settings_for(archive), NOW, lambda _: None, tmp_path)
-        tape = tmp_path / "mine.jsonl"
-        lines = tape.read_bytes().splitlines(keepends=True)
-        tape.write_bytes(b"".join(lines[:10]) + lines[10][:40])
+        writer = tmp_path / "mine.jsonl"
+        lines = writer.read_bytes().splitlines(keepends=True)
+        writer.write_bytes(b"".join(lines[:10]) + lines[10][:40])
         asked = archive.journal.asked_in_all
 
         again = await run_live([job], settings_for(archive), NOW, lambda _: None, tmp_path)
 
         assert archive.journal.asked_in_all - asked == asked - 10
     assert [v[:2] for v in verdicts(again)] == [v[:2] for v in verdicts(whole)]
-    assert len(read_tape(tmp_path, "mine", failed=True)) == asked
+    assert len(read_recording(tmp_path, "mine", failed=True)) == asked
 
 
-async def test_what_did_not_answer_is_asked_again(tmp_path: Path) -> None:
+async def test_requests_without_a_response_are_sent_again(tmp_path: Path) -> None:
     async with an_archive("reset") as archive:
         job = job_for(archive)
         await run_live([job], settings_for(archive), NOW, lambda _: None, tmp_path)
 
-    assert read_tape(tmp_path, "mine", failed=True)
-    assert read_tape(tmp_path, "mine", failed=False) == {}
+    assert read_recording(tmp_path, "mine", failed=True)
+    assert read_recording(tmp_path, "mine", failed=False) == {}
 
 
-async def test_what_was_checked_is_written_down(tmp_path: Path) -> None:
+async def test_the_subjects_of_a_run_are_recorded(tmp_path: Path) -> None:
     async with an_archive() as archive:
         run = RecordedRun(NOW, (job_for(archive).subject,))
 
@@ -74,7 +74,9 @@ async def test_what_was_checked_is_written_down(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [None, "{", '{"now": 1}', '{"now":"1","subjects":[],"format":9}']
 )
-def test_a_folder_that_is_no_recording_is_refused(content: str | None, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_recording_is_rejected(
+    content: str | None, tmp_path: Path
+) -> None:
     if content is not None:
         (tmp_path / "run.json").write_text(content)
 

@@ -18,7 +18,7 @@ from tests.timegate.conformance.archive import an_archive
 from tests.timegate.conformance.checking import NOW, checked
 from tests.timegate.endpoints.served import Seen, Site
 from tests.timegate.pages.served_pages import BROWSER, Html, unasked
-from timegate.conformance.history import History, Turn
+from timegate.conformance.history import CheckLock, History
 from timegate.conformance.report import Report
 from timegate.conformance.subject import Subject
 from timegate.endpoints.operations import Operations
@@ -164,11 +164,11 @@ async def test_another_process_has_the_turn(tmp_path: Path) -> None:
     runs, file = Runs(), tmp_path / "checks.jsonl"
     async with site(file, runs) as served:
         page = await served.ask("/archives/a", BROWSER)
-        elsewhere = Turn(tmp_path / "checks.jsonl.running")
-        assert elsewhere.take("z")
+        elsewhere = CheckLock(tmp_path / "checks.jsonl.running")
+        assert elsewhere.acquire("z")
         await post(served, archive="a", token=token_in(page))
         text = Html((await served.ask("/archives/a", BROWSER)).body.decode()).text
-        elsewhere.give_back()
+        elsewhere.release()
 
     assert runs.asked == []
     assert "z is being checked" in text
@@ -191,7 +191,7 @@ async def test_the_end_of_the_server_ends_a_check(tmp_path: Path) -> None:
         await begun(served)
         await runs.begun.wait()
 
-    assert Turn(tmp_path / "checks.jsonl.running").holder() is None
+    assert CheckLock(tmp_path / "checks.jsonl.running").holder() is None
     assert History(file).read() == {}
 
 

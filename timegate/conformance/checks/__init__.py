@@ -1,4 +1,4 @@
-"""Every check, grouped by what it looks at; importing this fills the catalogue."""
+"""All checks, grouped by subject; importing this package fills the catalogue."""
 
 from timegate.conformance.catalogue import CHECKS
 from timegate.conformance.checks import agreement, http, memento, timegate, timemap

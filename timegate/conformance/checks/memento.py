@@ -1,23 +1,23 @@
 # ruff: noqa: D401 -- a docstring here is the sentence that the user reads
-"""What a memento has, whatever it is a copy of, and how it is reached: RFC 7089 4.2."""
+"""Mementos and the redirects that lead to them: RFC 7089 4.2."""
 
 from archives.evidence import address_of
 from timegate.conformance.catalogue import (
-    UNASKED,
+    UNREQUESTED,
     Finding,
     NotApplicable,
     Unanswered,
-    answered,
     broken,
     check,
-    each,
-    gate_answers,
-    heard_of_gate,
-    is_home,
-    mementos,
-    not_held,
+    is_memento_host,
+    is_not_held,
+    judge_each,
     passed,
-    replays_of,
+    reached_mementos,
+    requested_replays,
+    require_answer,
+    timegate_responses,
+    working_timegate_responses,
 )
 from timegate.conformance.facts import Facts, ReplayFacts
 from timegate.conformance.parsed_response import ParsedResponse
@@ -26,100 +26,112 @@ from timegate.conformance.parsed_response import ParsedResponse
 @check("M-20", "must", "RFC 7089 2.1.1")
 def memento_has_a_datetime(facts: Facts) -> Finding:
     """Every memento has a Memento-Datetime."""
-    # One that could not be followed to its end is another check's business.
-    ends = [replay.end for replay in replays_of(facts) if not replay.stopped]
+    # Redirects that could not be followed are judged by `redirects-end` and others.
+    ends = [replay.end for replay in requested_replays(facts) if not replay.stopped]
     if not ends:
         raise Unanswered("no memento was reached")
 
-    def complaint(said: ParsedResponse) -> str | None:
-        return None if said.datetime else f"answers {said.status} without Memento-Datetime"
+    def complaint(response: ParsedResponse) -> str | None:
+        return (
+            None if response.datetime else f"answers {response.status} without Memento-Datetime"
+        )
 
-    return each(ends, complaint, "Memento-Datetime")
+    return judge_each(ends, complaint, "Memento-Datetime")
 
 
 @check("M-21", "must", "RFC 7089 4.5.4, 4.5.5")
 def memento_status_is_the_archived_one(facts: Facts) -> Finding:
-    """A memento has the status of what was archived, never one that answers no question."""
+    """A memento has the archived status, not one for a range or conditional request."""
 
-    def complaint(said: ParsedResponse) -> str | None:
-        return f"answers {said.status}, unasked" if said.status in UNASKED else None
+    def complaint(response: ParsedResponse) -> str | None:
+        return (
+            f"answers {response.status}, which was not requested"
+            if response.status in UNREQUESTED
+            else None
+        )
 
-    return each(mementos(facts), complaint, "the archived status")
+    return judge_each(reached_mementos(facts), complaint, "the archived status")
 
 
 @check("M-6", "must", "RFC 7089 2.2.1")
 def memento_links_one_original(facts: Facts) -> Finding:
     """Every memento has exactly one link to its original."""
 
-    def complaint(said: ParsedResponse) -> str | None:
-        found = len(said.targets("original"))
+    def complaint(response: ParsedResponse) -> str | None:
+        found = len(response.targets("original"))
         return None if found == 1 else f"{found or 'no'} original links"
 
-    return each(mementos(facts), complaint, 'one link with rel="original"')
+    return judge_each(reached_mementos(facts), complaint, 'one link with rel="original"')
 
 
 @check("M-20", "must", "RFC 7089 4.2.2")
 def memento_does_not_negotiate(facts: Facts) -> Finding:
-    """A memento with an address of its own does not vary by Accept-Datetime."""
+    """A memento with its own address does not vary by Accept-Datetime."""
     gate = facts.subject.url + facts.sample if facts.gate else None
-    apart = [said for said in mementos(facts) if said.url != gate]
+    apart = [response for response in reached_mementos(facts) if response.url != gate]
     if not apart:
-        raise NotApplicable("the mementos have no addresses of their own")
+        raise NotApplicable("the mementos do not have their own addresses")
 
-    def complaint(said: ParsedResponse) -> str | None:
-        return f"Vary: {said.field('vary')}" if said.negotiates else None
+    def complaint(response: ParsedResponse) -> str | None:
+        return f"Vary: {response.field('vary')}" if response.negotiates else None
 
-    return each(apart, complaint, "no accept-datetime in Vary")
+    return judge_each(apart, complaint, "no accept-datetime in Vary")
 
 
 @check("M-20", "practice", "RFC 7089 4.2.2")
 def memento_ignores_accept_datetime(facts: Facts) -> Finding:
-    """A memento that is asked for with an Accept-Datetime is the same memento."""
-    mementos(facts)
-    replay = replays_of(facts)[0]
-    asked = answered(replay.negotiated, "a memento with Accept-Datetime")
-    told = [(said.status, said.datetime, said.location) for said in (replay.end, asked)]
-    if told[0] == told[1]:
-        return passed("the same", replay.end, asked)
-    return broken(f"without {told[0]}, with {told[1]}", "the same", replay.end, asked)
+    """A memento requested with Accept-Datetime is the same memento."""
+    reached_mementos(facts)
+    replay = requested_replays(facts)[0]
+    dated = require_answer(replay.negotiated, "a memento with Accept-Datetime")
+    without, with_date = [(r.status, r.datetime, r.location) for r in (replay.end, dated)]
+    if without == with_date:
+        return passed("the same", replay.end, dated)
+    return broken(f"without {without}, with {with_date}", "the same", replay.end, dated)
 
 
 @check("M-5", "must", "RFC 7089 2.1.1, pywb #549")
 def a_made_up_time_is_not_confirmed(facts: Facts) -> Finding:
-    """Asked by address for a second at which nothing was captured, no memento of it appears."""
-    replay = replays_of(facts)[0]
-    said = answered(replay.made_up, "a memento at a made-up time")
-    address = address_of(said.url)
-    if said.stamp is not None and address is not None and said.stamp == address.stamp[:14]:
-        return broken(f"Memento-Datetime: {said.datetime}", "another time, or 404", said)
-    return passed(f"answers {said.status}", said)
+    """An address with a second at which nothing was captured is no memento of that second."""
+    replay = requested_replays(facts)[0]
+    response = require_answer(replay.made_up, "a memento at an invented time")
+    address = address_of(response.url)
+    if (
+        response.stamp is not None
+        and address is not None
+        and response.stamp == address.stamp[:14]
+    ):
+        return broken(
+            f"Memento-Datetime: {response.datetime}", "another time, or 404", response
+        )
+    return passed(f"answers {response.status}", response)
 
 
 @check("M-7", "should", "RFC 7089 2.2.2")
 def memento_links_a_timegate(facts: Facts) -> Finding:
-    """Every memento links its TimeGate."""
+    """Every memento links to its TimeGate."""
     return _linking(facts, "timegate")
 
 
 @check("M-7", "should", "RFC 7089 2.2.3")
 def memento_links_a_timemap(facts: Facts) -> Finding:
-    """Every memento links its TimeMap."""
+    """Every memento links to its TimeMap."""
     return _linking(facts, "timemap")
 
 
 def _linking(facts: Facts, relation: str) -> Finding:
-    def complaint(said: ParsedResponse) -> str | None:
-        return None if said.targets(relation) else f"no {relation} link"
+    def complaint(response: ParsedResponse) -> str | None:
+        return None if response.targets(relation) else f"no {relation} link"
 
-    return each(mementos(facts), complaint, f'a link with rel="{relation}"')
+    return judge_each(reached_mementos(facts), complaint, f'a link with rel="{relation}"')
 
 
 @check("F-2", "practice", "Mementos in the Raw, 2016")
 def raw_view_is_the_same_memento(facts: Facts) -> Finding:
-    """The unaltered bytes have an address, with the same Memento-Datetime."""
-    mementos(facts)
-    replay = replays_of(facts)[0]
-    raw = answered(replay.raw, "a raw view")
+    """The unaltered bytes have their own address, with the same Memento-Datetime."""
+    reached_mementos(facts)
+    replay = requested_replays(facts)[0]
+    raw = require_answer(replay.raw, "a raw view")
     if facts.subject.raw is None and raw.datetime is None:
         raise NotApplicable("no raw view was found")
     if raw.datetime == replay.end.datetime:
@@ -131,12 +143,12 @@ def raw_view_is_the_same_memento(facts: Facts) -> Finding:
 def _routes(facts: Facts) -> list[ReplayFacts]:
     routes = [facts.route] if facts.route is not None else []
     if facts.route is not None:
-        heard_of_gate(facts)
+        timegate_responses(facts)
     routes += facts.replays
     if not routes:
-        raise NotApplicable("there is nothing to follow")
-    if all(route.hops[0].silence for route in routes):
-        raise Unanswered(routes[0].hops[0].silence, routes[0].hops[0])
+        raise NotApplicable("no redirect was requested")
+    if all(route.hops[0].no_answer for route in routes):
+        raise Unanswered(routes[0].hops[0].no_answer, routes[0].hops[0])
     return routes
 
 
@@ -151,43 +163,43 @@ def _stopping(facts: Facts, *beginnings: str) -> Finding:
 
 @check("M-22", "must", "RFC 7089 4.5.7, RFC 9110 15.4")
 def redirects_end(facts: Facts) -> Finding:
-    """Redirects lead to a memento in a few hops, never in a circle."""
-    return _stopping(facts, "a circle", "more than")
+    """Redirects lead to a memento in a few hops, never in a loop."""
+    return _stopping(facts, "a loop", "more than")
 
 
-@check("R3", "practice", "RFC 9110 15.4")
+@check("R-3", "practice", "RFC 9110 15.4")
 def https_stays_https(facts: Facts) -> Finding:
     """No redirect leads from https to http."""
     if not facts.subject.url.startswith("https:"):
-        raise NotApplicable("the archive is asked over http")
+        raise NotApplicable("the address of the archive is http")
     return _stopping(facts, "from https")
 
 
-@check("R1", "practice", "RFC 7089 4.2.1")
+@check("R-1", "practice", "RFC 7089 4.2.1")
 def redirects_stay_in_the_archive(facts: Facts) -> Finding:
-    """Redirects lead to the archive itself, or to where its TimeMap lists mementos."""
+    """Redirects stay on hosts of the archive or of the mementos in its TimeMap."""
     routes = _routes(facts)
     away = [
         route
         for route in routes
-        if route.stopped.startswith("leaves") and not is_home(facts, route.end.location)
+        if route.stopped.startswith("leaves") and not is_memento_host(facts, route.end.location)
     ]
     if not away:
-        return passed("none leaves it", *routes[0].hops)
+        return passed("no redirect leaves it", *routes[0].hops)
     return broken(away[0].stopped, "an address of the archive", *away[0].hops)
 
 
 @check("A-10", "practice", "RFC 7089 4.2.2")
 def chosen_memento_is_there(facts: Facts) -> Finding:
-    """What the TimeGate chooses can be had: the address it leads to is no 404."""
+    """The memento that the TimeGate chooses exists: its address is not a 404."""
     if facts.route is None:
         raise NotApplicable("no TimeGate is checked")
-    gate_answers(facts)
+    working_timegate_responses(facts)
     end = facts.route.end
     if facts.route.stopped:
-        raise NotApplicable("it was not followed to its end")
-    if end.silence:
-        raise Unanswered(end.silence, end)
-    if not_held(end):
+        raise NotApplicable("its redirects were not followed to the end")
+    if end.no_answer:
+        raise Unanswered(end.no_answer, end)
+    if is_not_held(end):
         return broken(f"answers {end.status}", "a memento", *facts.route.hops)
     return passed(f"answers {end.status}", *facts.route.hops)

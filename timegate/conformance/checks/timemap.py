@@ -1,5 +1,5 @@
 # ruff: noqa: D401 -- a docstring here is the sentence that the user reads
-"""What a TimeMap in link-format has: RFC 7089 5."""
+"""TimeMaps in link-format (RFC 7089 5), and whether other formats list the same."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,15 +9,15 @@ from timegate.conformance.catalogue import (
     Finding,
     NotApplicable,
     Unanswered,
-    answered,
     answered_timemap,
     broken,
     check,
-    documents,
-    each,
-    gate_answers,
+    judge_each,
     passed,
-    timemap_of,
+    readable_pages,
+    readable_timemap,
+    require_answer,
+    working_timegate_responses,
 )
 from timegate.conformance.facts import Facts
 from timegate.conformance.parsed_response import (
@@ -34,49 +34,53 @@ def timemap_is_link_format(facts: Facts) -> Finding:
     """The TimeMap is a 200 in link-format."""
     first = answered_timemap(facts).first
     if not first.is_list:
-        return broken(f"{first.said.status}, no list of links", "link-format", first.said)
-    return passed(f"{len(first.mementos)} mementos", first.said)
+        return broken(
+            f"{first.response.status}, no list of links", "link-format", first.response
+        )
+    return passed(f"{len(first.mementos)} mementos", first.response)
 
 
 @check("M-51", "should", "RFC 7089 5, RFC 6690 7.3")
 def timemap_says_that_it_is_link_format(facts: Facts) -> Finding:
     """The TimeMap's Content-Type is application/link-format."""
-    pages = documents(facts)
+    pages = readable_pages(facts)
     wrong = [
-        p for p in pages if not (p.said.field("content-type") or "").startswith(LINK_FORMAT)
+        p for p in pages if not (p.response.field("content-type") or "").startswith(LINK_FORMAT)
     ]
     if not wrong:
-        return passed(LINK_FORMAT, pages[0].said)
-    got = wrong[0].said.field("content-type") or "missing"
-    return broken(f"Content-Type is {got}", LINK_FORMAT, wrong[0].said)
+        return passed(LINK_FORMAT, pages[0].response)
+    got = wrong[0].response.field("content-type") or "missing"
+    return broken(f"Content-Type is {got}", LINK_FORMAT, wrong[0].response)
 
 
 @check("L-1", "must", "RFC 8288 3, RFC 6690 2")
 def timemap_keeps_to_the_grammar(facts: Facts) -> Finding:
-    """The TimeMap is written as RFC 8288 has it: brackets, quotes, commas in their places."""
-    pages = documents(facts)
+    """The TimeMap follows the grammar of RFC 8288: brackets, quotes and commas."""
+    pages = readable_pages(facts)
     for page in pages:
         at = page.violation
         if at is not None:
-            near = page.said.exchange.body[max(0, at - 20) : at + 40].decode("latin-1")
-            return broken(f"at octet {at}: {near!r}", "links, separated by commas", page.said)
-    return passed(f"{len(pages)} documents", pages[0].said)
+            near = page.response.exchange.body[max(0, at - 20) : at + 40].decode("latin-1")
+            return broken(
+                f"at octet {at}: {near!r}", "links, separated by commas", page.response
+            )
+    return passed(f"{len(pages)} documents", pages[0].response)
 
 
 @check("L-1", "must", "RFC 6690 2")
 def timemap_is_utf_8(facts: Facts) -> Finding:
     """The TimeMap is UTF-8."""
-    for page in documents(facts):
+    for page in readable_pages(facts):
         try:
-            page.said.exchange.body.decode()
+            page.response.exchange.body.decode()
         except UnicodeDecodeError as error:
-            return broken(f"{error.reason} at octet {error.start}", "UTF-8", page.said)
+            return broken(f"{error.reason} at octet {error.start}", "UTF-8", page.response)
     return passed("UTF-8")
 
 
 @check("M-50", "must", "RFC 7089 5")
 def timemap_lists_one_original(facts: Facts) -> Finding:
-    """The TimeMap lists its original, once."""
+    """The TimeMap lists its original exactly once."""
     return _each_page(facts, _originals, 'one link with rel="original"')
 
 
@@ -88,11 +92,11 @@ def _originals(page: ParsedTimeMap) -> str | None:
 def _each_page(
     facts: Facts, complaint: Callable[[ParsedTimeMap], str | None], expected: str
 ) -> Finding:
-    pages = documents(facts)
+    pages = readable_pages(facts)
     wrong = [(page, why) for page in pages if (why := complaint(page))]
     if wrong:
-        return broken(wrong[0][1], expected, wrong[0][0].said)
-    return passed(f"{len(pages)} documents", pages[0].said)
+        return broken(wrong[0][1], expected, wrong[0][0].response)
+    return passed(f"{len(pages)} documents", pages[0].response)
 
 
 @check("M-50", "should", "RFC 7089 5")
@@ -123,7 +127,7 @@ def listed_mementos_have_datetimes(facts: Facts) -> Finding:
         undated = [link for link in page.mementos if link.stamp is None]
         if not undated:
             return None
-        return f"{len(undated)} without, such as {undated[0].date or 'none at all'}"
+        return f"{len(undated)} without a valid one, such as {undated[0].date or 'none'}"
 
     return _each_page(facts, complaint, 'datetime="Www, DD Mmm YYYY hh:mm:ss GMT"')
 
@@ -134,7 +138,7 @@ def timemap_is_in_order(facts: Facts) -> Finding:
 
     def complaint(page: ParsedTimeMap) -> str | None:
         stamps = [stamp for stamp, _ in page.captures]
-        return None if stamps == sorted(stamps) else "not in the order of time"
+        return None if stamps == sorted(stamps) else "not in chronological order"
 
     return _each_page(facts, complaint, "oldest first")
 
@@ -145,36 +149,36 @@ def timemap_lists_each_memento_once(facts: Facts) -> Finding:
 
     def complaint(page: ParsedTimeMap) -> str | None:
         twice = [uri for uri, n in Counter(m.uri for m in page.mementos).items() if n > 1]
-        return f"{len(twice)} are listed again, such as {twice[0]}" if twice else None
+        return f"{len(twice)} are listed repeatedly, such as {twice[0]}" if twice else None
 
     return _each_page(facts, complaint, "each once")
 
 
 @check("M-8", "should", "RFC 7089 2.2.4")
 def timemap_names_first_and_last_rightly(facts: Facts) -> Finding:
-    """What the TimeMap calls first and last are its oldest and its newest memento."""
-    captures = timemap_of(facts).captures
+    """The mementos called first and last in the TimeMap are its oldest and newest."""
+    captures = readable_timemap(facts).captures
     named = [
         (page, name, link.stamp)
-        for page in documents(facts)
+        for page in readable_pages(facts)
         for link in page.mementos
         for name in link.order
         if name in ("first", "last") and link.stamp
     ]
     if not named or not captures:
-        raise NotApplicable("nothing is called first or last")
+        raise NotApplicable("no memento is called first or last")
     right = {"first": captures[0][0], "last": captures[-1][0]}
     wrong = [(page, name, stamp) for page, name, stamp in named if stamp != right[name]]
     if not wrong:
-        return passed(f"{len(named)} named", named[0][0].said)
+        return passed(f"{len(named)} named", named[0][0].response)
     page, name, stamp = wrong[0]
-    return broken(f"{name} is {stamp}", f"{right[name]}", page.said)
+    return broken(f"{name} is {stamp}", f"{right[name]}", page.response)
 
 
 @check("M-7", "should", "RFC 7089 2.2.3")
 def from_and_until_bound_the_mementos(facts: Facts) -> Finding:
-    """From and until of a TimeMap are not inside the times it lists."""
-    bounded = [page for page in documents(facts) if any(page.bounds) and page.captures]
+    """The from and until of a TimeMap include all times that it lists."""
+    bounded = [page for page in readable_pages(facts) if any(page.bounds) and page.captures]
     if not bounded:
         raise NotApplicable("no TimeMap states from and until")
 
@@ -189,122 +193,132 @@ def from_and_until_bound_the_mementos(facts: Facts) -> Finding:
 
     wrong = [(page, why) for page in bounded if (why := complaint(page))]
     if not wrong:
-        return passed(f"{len(bounded)} documents", bounded[0].said)
-    return broken(wrong[0][1], "from and until that hold all mementos", wrong[0][0].said)
+        return passed(f"{len(bounded)} documents", bounded[0].response)
+    return broken(wrong[0][1], "from and until that include all mementos", wrong[0][0].response)
 
 
 @check("M-53", "must", "RFC 7089 5.1")
 def pages_end(facts: Facts) -> Finding:
-    """Pages of a TimeMap bring new mementos and come to an end."""
-    timemap = timemap_of(facts)
+    """The pages of a TimeMap bring new mementos and come to an end."""
+    timemap = readable_timemap(facts)
     first = timemap.first
     if not first.pages:
         raise NotApplicable("the TimeMap has no pages")
-    itself = [page for page in timemap.documents if page.said.url in page.pages]
-    if timemap.cut.startswith("more than"):
-        raise Unanswered(timemap.cut, first.said)
-    if timemap.cut or (itself and not timemap.captures):
-        why = timemap.cut or f"{itself[0].said.url} refers to itself alone"
-        return broken(why, "pages with new mementos", *(p.said for p in timemap.documents))
-    return passed(f"{len(timemap.pages)} pages", first.said)
+    itself = [page for page in timemap.all_pages if page.response.url in page.pages]
+    if timemap.stopped.startswith("more than"):
+        raise Unanswered(timemap.stopped, first.response)
+    if timemap.stopped or (itself and not timemap.captures):
+        why = timemap.stopped or f"{itself[0].response.url} links only to itself"
+        return broken(why, "pages with new mementos", *(p.response for p in timemap.all_pages))
+    return passed(f"{len(timemap.pages)} pages", first.response)
 
 
 @check("M-53", "must", "RFC 7089 5.1")
 def pages_are_there(facts: Facts) -> Finding:
-    """Every page that a TimeMap refers to can be read."""
-    timemap = timemap_of(facts)
+    """Every page that a TimeMap links to can be read."""
+    timemap = readable_timemap(facts)
     if not timemap.pages:
         raise NotApplicable("the TimeMap has no pages")
-    heard = [page for page in timemap.pages if not page.silence]
-    if not heard:
-        raise Unanswered(timemap.pages[0].silence, timemap.pages[0].said)
-    lost = [page for page in heard if not page.is_list]
-    if not lost:
-        return passed(f"{len(heard)} pages", heard[0].said)
-    return broken(f"{lost[0].said.url} answers {lost[0].said.status}", "a page", lost[0].said)
+    answered = [page for page in timemap.pages if not page.no_answer]
+    if not answered:
+        raise Unanswered(timemap.pages[0].no_answer, timemap.pages[0].response)
+    missing = [page for page in answered if not page.is_list]
+    if not missing:
+        return passed(f"{len(answered)} pages", answered[0].response)
+    return broken(
+        f"{missing[0].response.url} answers {missing[0].response.status}",
+        "a page",
+        missing[0].response,
+    )
 
 
 @check("M-50", "must", "RFC 7089 5")
 def timemap_lists_what_the_timegate_chooses(facts: Facts) -> Finding:
     """Every memento that the TimeGate chooses is in the TimeMap."""
-    stamps = {stamp for stamp, _ in timemap_of(facts).captures}
-    undated = {link.uri for page in documents(facts) for link in page.mementos}
-    chosen = [said for said in gate_answers(facts) if facts.picked(said)]
+    stamps = {stamp for stamp, _ in readable_timemap(facts).captures}
+    undated = {link.uri for page in readable_pages(facts) for link in page.mementos}
+    chosen = [
+        response
+        for response in working_timegate_responses(facts)
+        if facts.chosen_stamp(response)
+    ]
     if not chosen or not stamps:
-        raise NotApplicable("nothing was chosen that could be looked up")
+        raise NotApplicable("no chosen memento can be compared with the TimeMap")
 
-    def complaint(said: ParsedResponse) -> str | None:
-        listed = facts.picked(said) in stamps or said.chosen in undated
-        return None if listed else f"{facts.picked(said)} is not listed"
+    def complaint(response: ParsedResponse) -> str | None:
+        listed = facts.chosen_stamp(response) in stamps or response.chosen in undated
+        return None if listed else f"{facts.chosen_stamp(response)} is not listed"
 
-    return each(chosen, complaint, "every known memento")
+    return judge_each(chosen, complaint, "every known memento")
 
 
 @check("A-6", "practice", "MemGator, pywb")
 def json_lists_the_same(facts: Facts) -> Finding:
     """The TimeMap in JSON lists the same mementos."""
-    return _same(facts, timemap_of(facts).json, "json")
+    return _same(facts, readable_timemap(facts).json, "json")
 
 
 @check("A-4", "practice", "MemGator, pywb")
 def cdxj_lists_the_same(facts: Facts) -> Finding:
     """The TimeMap in CDXJ lists the same mementos."""
-    return _same(facts, timemap_of(facts).cdxj, "cdxj")
+    return _same(facts, readable_timemap(facts).cdxj, "cdxj")
 
 
-def _same(facts: Facts, said: ParsedResponse | None, form: str) -> Finding:
-    said = answered(said, f"a TimeMap in {form}")
-    if said.status != 200 and form not in facts.subject.timemaps:
+def _same(facts: Facts, response: ParsedResponse | None, form: str) -> Finding:
+    response = require_answer(response, f"a TimeMap in {form}")
+    if response.status != 200 and form not in facts.subject.timemaps:
         raise NotApplicable(f"it has no TimeMap in {form}")
-    if said.exchange.trouble is not None:
-        raise Unanswered(said.exchange.trouble.why, said)
-    if timemap_of(facts).pages:
-        raise NotApplicable("the TimeMap has pages, which other formats cut elsewhere")
-    listed = [stamp for stamp, _ in timemap_of(facts).captures]
+    if response.exchange.trouble is not None:
+        raise Unanswered(response.exchange.trouble.why, response)
+    if readable_timemap(facts).pages:
+        raise NotApplicable("the TimeMap has pages, which other formats divide differently")
+    listed = [stamp for stamp, _ in readable_timemap(facts).captures]
     if not listed:
-        raise NotApplicable("the TimeMap has nothing to compare with")
+        raise NotApplicable("the TimeMap lists nothing to compare with")
     try:
-        other = [stamp for stamp, _ in in_time(captures_in(said))]
+        other = [stamp for stamp, _ in in_time(captures_in(response))]
     except Malformed as complaint:
-        return broken(f"it cannot be read: {complaint}", f"{len(listed)} mementos", said)
+        return broken(f"it cannot be read: {complaint}", f"{len(listed)} mementos", response)
     if sorted(set(other)) == sorted(set(listed)):
-        return passed(f"{len(other)} mementos", said)
-    return broken(f"{len(other)} mementos", f"the same {len(listed)}", said)
+        return passed(f"{len(other)} mementos", response)
+    return broken(f"{len(other)} mementos", f"the same {len(listed)}", response)
 
 
 @check("M-43", "practice", "RFC 7089 5")
 def timemap_does_not_negotiate(facts: Facts) -> Finding:
-    """The TimeMap lists the same mementos with an Accept-Datetime as without."""
-    timemap = timemap_of(facts)
-    asked = timemap.negotiated
-    if asked is None:
+    """The TimeMap lists the same mementos with and without Accept-Datetime."""
+    timemap = readable_timemap(facts)
+    negotiated = timemap.negotiated
+    if negotiated is None:
         raise NotApplicable("it lists nothing")
-    if asked.silence:
-        raise Unanswered(asked.silence, asked.said)
-    if asked.captures == timemap.first.captures:
-        return passed(f"{len(asked.captures)} mementos", asked.said)
-    why = f"{len(asked.captures)} mementos instead of {len(timemap.first.captures)}"
-    return broken(why, "the same list", timemap.first.said, asked.said)
+    if negotiated.no_answer:
+        raise Unanswered(negotiated.no_answer, negotiated.response)
+    if negotiated.captures == timemap.first.captures:
+        return passed(f"{len(negotiated.captures)} mementos", negotiated.response)
+    why = f"{len(negotiated.captures)} mementos instead of {len(timemap.first.captures)}"
+    return broken(why, "the same list", timemap.first.response, negotiated.response)
 
 
 @check("M-5", "must", "RFC 7089 2.1.1")
 def timemap_is_no_memento(facts: Facts) -> Finding:
-    """A TimeMap has no Memento-Datetime, which would promise that it is frozen."""
-    for page in documents(facts):
-        if page.said.datetime is not None:
-            why = f"Memento-Datetime: {page.said.datetime}"
-            return broken(why, "no Memento-Datetime", page.said)
+    """A TimeMap has no Memento-Datetime, which would promise that it never changes."""
+    for page in readable_pages(facts):
+        if page.response.datetime is not None:
+            why = f"Memento-Datetime: {page.response.datetime}"
+            return broken(why, "no Memento-Datetime", page.response)
     return passed("it is none")
 
 
 @check("M-55", "practice", "RFC 7089 2.1.2, 2.2.1")
 def timemap_is_no_timegate(facts: Facts) -> Finding:
-    """A TimeMap has no Vary and no header link that would make it a TimeGate or a memento."""
-    for page in documents(facts):
-        if page.said.negotiates:
-            return broken(f"Vary: {page.said.field('vary')}", "no accept-datetime", page.said)
-        if page.said.targets("original"):
-            return broken("a header link to an original", "none, or with anchor", page.said)
+    """A TimeMap has no Vary or header link that would make it a TimeGate or a memento."""
+    for page in readable_pages(facts):
+        if page.response.negotiates:
+            return broken(
+                f"Vary: {page.response.field('vary')}", "no accept-datetime", page.response
+            )
+        if page.response.targets("original"):
+            return broken("a header link to an original", "none, or with anchor", page.response)
     return passed("it is none")
 
 
@@ -313,7 +327,7 @@ def timemap_of_an_unknown_page_is_a_404(facts: Facts) -> Finding:
     """The TimeMap of a page that was never captured is a 404."""
     if facts.timemap is None:
         raise NotApplicable("no TimeMap is known")
-    said = answered(facts.timemap.unknown, "the TimeMap of an unknown page")
-    if said.status == 404:
-        return passed("404", said)
-    return broken(f"answers {said.status}", "404", said)
+    response = require_answer(facts.timemap.unknown, "the TimeMap of an unknown page")
+    if response.status == 404:
+        return passed("404", response)
+    return broken(f"answers {response.status}", "404", response)

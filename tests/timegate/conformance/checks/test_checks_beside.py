@@ -1,4 +1,4 @@
-"""What lies beside a memento, where several are of one second."""
+"""Links to the neighbours of a memento, where several are of one second."""
 
 from typing import Final
 
@@ -25,16 +25,16 @@ def link(stamp: str, rel: str = "memento") -> str:
     return f'<{GATE}{stamp}/{PAGE}>; rel="{rel}"; datetime="{DATES[stamp]}"'
 
 
-def said(url: str, status: int, headers: dict[str, str], body: str = "") -> ParsedResponse:
+def response(url: str, status: int, headers: dict[str, str], body: str = "") -> ParsedResponse:
     return ParsedResponse(
         RecordedExchange(Request("GET", url, "index"), status, headers, body.encode())
     )
 
 
 def verdict_on(following: str) -> str:
-    """Return what is said of a TimeGate that chose the first and calls *following* next."""
+    """Return the verdict on a TimeGate that chose the first and calls *following* next."""
     chosen, *_ = DATES
-    timemap = said(f"{GATE}timemap/{PAGE}", 200, {}, ",\n".join(map(link, DATES)))
+    timemap = response(f"{GATE}timemap/{PAGE}", 200, {}, ",\n".join(map(link, DATES)))
     links = f"{link(chosen)}, {link(following, 'next memento')}"
     headers = {"location": f"{GATE}{chosen}/{PAGE}", "link": links}
     subject = Subject("a", "A", "timegate", f"{GATE}timegate/", (PAGE,))
@@ -43,16 +43,16 @@ def verdict_on(following: str) -> str:
         PAGE,
         "20261116000000",
         timemap=TimeMapFacts(ParsedTimeMap(timemap)),
-        everything=(said(f"{GATE}timegate/{PAGE}", 302, headers),),
+        responses=(response(f"{GATE}timegate/{PAGE}", 302, headers),),
     )
     return CHECKS["prev-and-next-are-right"](facts).verdict
 
 
 @pytest.mark.parametrize("following", ["20200101000000500", "20210101000000"])
-def test_the_next_may_be_of_the_same_second(following: str) -> None:
+def test_the_next_memento_may_be_of_the_same_second(following: str) -> None:
     assert verdict_on(following) == "pass"
 
 
 @pytest.mark.parametrize("following", ["20200101000000", "20220101000000"])
-def test_the_next_is_neither_the_chosen_one_nor_the_one_after_it(following: str) -> None:
+def test_the_next_is_not_the_chosen_one_and_skips_none(following: str) -> None:
     assert verdict_on(following) == "warn"

@@ -1,4 +1,4 @@
-"""The page about checks names every one of them, and no other."""
+"""docs/conformance.md lists every check, and no other."""
 
 import re
 from pathlib import Path

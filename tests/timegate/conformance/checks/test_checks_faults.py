@@ -1,4 +1,4 @@
-"""For each fault of the misbehaving archive, exactly the checks that name it find it."""
+"""Each fault of the misbehaving archive is found by exactly the checks in the table."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_every_check_is_broken_by_some_fault() -> None:
 
 
 @pytest.mark.parametrize("fault", sorted(FAULTS))
-async def test_exactly_the_checks_that_name_a_fault_find_it(fault: str) -> None:
+async def test_a_fault_is_found_by_exactly_the_checks_in_the_table(fault: str) -> None:
     async with an_archive(fault, manner=MANNERS.get(fault, QUICK)) as archive:
         report = await checked(archive)
 
@@ -44,7 +44,7 @@ async def test_exactly_the_checks_that_name_a_fault_find_it(fault: str) -> None:
         Manner(timemap="index", page_size=2),
     ],
 )
-async def test_other_manners_of_right_archives_are_right(manner: Manner) -> None:
+async def test_other_options_of_a_conforming_archive_pass(manner: Manner) -> None:
     async with an_archive(manner=manner) as archive:
         report = await checked(archive)
 
@@ -53,14 +53,14 @@ async def test_other_manners_of_right_archives_are_right(manner: Manner) -> None
 
 
 @pytest.mark.parametrize("fault", ["archived-301", "archived-404", "archived-429"])
-async def test_archived_errors_are_right_in_the_200_style(fault: str) -> None:
+async def test_archived_errors_pass_in_the_200_style(fault: str) -> None:
     async with an_archive(fault, manner=Manner(timegate="200")) as archive:
         report = await checked(archive)
 
     assert broken(report) == set()
 
 
-async def test_a_page_that_was_named_and_is_not_held_breaks_the_check_that_says_so() -> None:
+async def test_a_named_page_that_is_not_held_is_a_failure() -> None:
     async with an_archive(manner=QUICK) as archive:
         report = await checked(archive, ("http://elsewhere.example/",))
 
@@ -68,7 +68,7 @@ async def test_a_page_that_was_named_and_is_not_held_breaks_the_check_that_says_
     assert unknown(report) == set()
 
 
-async def test_of_a_page_that_was_guessed_and_is_not_held_nothing_is_known() -> None:
+async def test_the_default_page_that_is_not_held_is_unknown() -> None:
     async with an_archive(manner=QUICK) as archive:
         report = await checked(archive, (DEFAULT_SAMPLE,))
 
@@ -76,7 +76,7 @@ async def test_of_a_page_that_was_guessed_and_is_not_held_nothing_is_known() -> 
     assert unknown(report) == {"timegate-leads-to-a-memento"}
 
 
-async def test_the_number_of_requests_is_what_was_announced() -> None:
+async def test_the_number_of_requests_is_within_the_estimate() -> None:
     async with an_archive() as archive:
         report = await checked(archive, ("http://example.org/", "http://www.example.org/"))
 

@@ -1,4 +1,4 @@
-"""What an archive is asked, as values: the dates, the fields, the times worth asking for."""
+"""The requests that are sent to an archive: URLs, header fields, and the times to ask for."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -21,34 +21,33 @@ BAD_DATES: Final[Mapping[str, str]] = {
     "two dates": "Sat, 15 Jun 2013 08:30:00 GMT, Sun, 16 Jun 2013 08:30:00 GMT",
     "31 February": "Sun, 31 Feb 2013 08:30:00 GMT",
 }
-"""Each breaks RFC 7089 2.1.1.1, but the last, which fits its grammar and no calendar.
+"""Each violates RFC 7089 2.1.1.1, except the last, which fits the grammar but no calendar.
 
-An empty one is not among them: it says nothing, and LANL's validator sends it where it means
-that no date is asked for.
+An empty value is not among them: LANL's validator sends it to mean that no time is requested.
 """
-GRAMMATICAL: Final = "31 February"
+IMPOSSIBLE_DAY: Final = "31 February"
 
 ORIGIN: Final = "https://client.example"
-"""A page of some other site whose script asks."""
+"""The origin of a page on another site whose script sends requests."""
 _SOME_TIME: Final = "20130615083000"
-"""Where nothing is known to choose by."""
+"""Requested where no capture time is known."""
 _YEAR: Final = timedelta(days=365)
 
 _OPTIONS: Final = "OPTIONS"
 
 
-def timegate(url: str, stamp: str | None = None) -> Request:
-    """Ask a TimeGate or a memento for a time."""
+def memento(url: str, stamp: str | None = None) -> Request:
+    """Return a request to a TimeGate, memento or original, for the time *stamp*."""
     headers = {} if stamp is None else {"accept-datetime": http_date(stamp)}
     return Request("GET", url, "memento", headers)
 
 
-def from_another_site(url: str) -> Request:
-    """Ask as the script of another site does."""
+def cross_site(url: str) -> Request:
+    """Return a request as a script of another site sends it."""
     return Request("GET", url, "memento", {"origin": ORIGIN})
 
 
-def with_bad_date(url: str, date: str) -> Request:
+def bad_date(url: str, date: str) -> Request:
     return Request("GET", url, "memento", {"accept-datetime": date})
 
 
@@ -57,13 +56,13 @@ def head(url: str, purpose: Purpose, stamp: str | None = None) -> Request:
     return Request("HEAD", url, purpose, headers)
 
 
-def listing(url: str, stamp: str | None = None) -> Request:
+def timemap(url: str, stamp: str | None = None) -> Request:
     headers = {} if stamp is None else {"accept-datetime": http_date(stamp)}
     return Request("GET", url, "index", headers)
 
 
 def preflight(url: str) -> Request:
-    """Ask what a browser asks before a script may send Accept-Datetime (Fetch 4.8)."""
+    """Return what a browser sends before a script may use Accept-Datetime (Fetch 4.8)."""
     return Request(
         _OPTIONS,
         url,
@@ -77,10 +76,10 @@ def preflight(url: str) -> Request:
 
 
 def between(captures: Sequence[Capture]) -> tuple[str, str | None]:
-    """Return two times inside the widest gap: nearer to its start, and nearer to its end.
+    """Return two times inside the widest gap: one nearer to its start, one nearer to its end.
 
-    At a quarter of the way both rules in use, the nearest and the nearest before, mean the
-    same memento. Without two mementos there is only one time to ask for.
+    At a quarter of the gap both rules in use, nearest and nearest before, choose the same
+    memento. Without two mementos there is only one time to ask for.
     """
     stamps = sorted({stamp for stamp, _ in captures})
     if len(stamps) < 2:
@@ -96,7 +95,7 @@ def between(captures: Sequence[Capture]) -> tuple[str, str | None]:
 
 
 def at_another_time(uri: str, stamp: str, other: str) -> str:
-    """Return the address of the page that people see at another time: no modifier."""
+    """Return the replay address *uri* with the time *other* and without a modifier."""
     before, _, behind = uri.partition(f"/{stamp}")
     return f"{before}/{other}/{behind.partition('/')[2]}"
 
@@ -110,7 +109,7 @@ def a_year_after(stamp: str) -> str:
 
 
 def after(captures: Sequence[Capture], now: str) -> str:
-    """Return a time after the last capture: in the past if possible, else in the future."""
+    """Return a time after the last capture, in the past if possible, else in the future."""
     past = a_year_after(captures[-1][0]) if captures else now
     return past if past < now else a_year_after(now)
 
