@@ -16,7 +16,7 @@ from timegate.batch.lines import Columns, read_json, read_jsonl, read_plain, rea
 from timegate.batch.model import BadInput, Item, ReferencePlace, is_reference
 from timegate.batch.wikitext import read_wikitext
 from timegate.identifiers import KINDS, parse
-from timegate.text.html import page_text, small, tag_from, with_signs
+from timegate.text.html import ascii_lower, decode_entities, next_tag, page_text
 
 InputFormat = Literal["lines", "csv", "json", "jsonl", "bibtex", "wikitext", "html"]
 
@@ -129,16 +129,18 @@ def read_html(document: str) -> Iterator[Item]:
 
 def _anchors(text: str) -> Iterator[Mapping[str, str]]:
     """Yield the attributes of each ``a``; of equal ones the first counts."""
-    lower = small(text)
+    lower = ascii_lower(text)
     at = 0
-    while tag := tag_from(lower, at):
-        at = tag.onward
+    while tag := next_tag(lower, at):
+        at = tag.end
         if tag.name == "a":
             attributes: dict[str, str] = {}
             at = tag.start + len("<a")
             while attribute := _ATTRIBUTE.match(text, at):
                 name, *values = attribute.groups(default="")
-                attributes.setdefault(small(name), with_signs("".join(values)).strip())
+                attributes.setdefault(
+                    ascii_lower(name), decode_entities("".join(values)).strip()
+                )
                 at = attribute.end()
             yield attributes
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
 from timegate.batch.model import Item, ReferencePlace, TextSpan
-from timegate.text.html import with_signs
+from timegate.text.html import decode_entities
 
 _DATE: Final = compiled(
     r"([0-9]{1,2})(?:\.|er|º)?\s{1,3}(?:de\s|di\s)?([^\W\d_]{3,10})\.?\s{1,3}(?:de\s|del\s)?([0-9]{4})"
@@ -65,7 +65,7 @@ def unfolded(text: str) -> str:
     """Return *text* without comments and notes, with signs for what stands for them."""
     plain = _FOLDED.sub(lambda fold: _SIGNS[fold[1]], _without_comments(text))
     note = _NOTE.search(plain)
-    return with_signs(plain[: note.start()] if note else plain).strip()
+    return decode_entities(plain[: note.start()] if note else plain).strip()
 
 
 def unreadable(link: str) -> str:

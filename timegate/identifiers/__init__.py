@@ -76,9 +76,10 @@ def _with_entry(reading: ParsedIdentifier, registry: Registry) -> ParsedIdentifi
 def parse_wrapped(
     text: str, registry: Registry | None = None, *, strict: bool = False
 ) -> ParsedIdentifier:
-    """Like `parse`, for text pasted from print: what is broken over lines is joined (G-8).
+    """Like `parse`, for text pasted from print: lines are joined (G-8).
 
-    Blanks around a line break go, a hyphen before it stays: drafts break after real hyphens.
+    Spaces around a line break are dropped; a hyphen before it stays, because the drafts break
+    lines after hyphens that belong to the identifier.
     """
     joined, cuts = _joined(text)
     if not cuts:
@@ -86,34 +87,37 @@ def parse_wrapped(
     try:
         reading = parse(joined, registry, strict=strict)
     except Malformed as complaint:
-        where = _position_in(cuts, complaint.position)
-        raise Malformed(complaint.code, complaint.why, where) from complaint
+        position = _position_in(cuts, complaint.position)
+        raise Malformed(complaint.code, complaint.why, position) from complaint
     placed = [
         Diagnostic(d.token, d.why, _position_in(cuts, d.position), d.repair)
         for d in reading.diagnostics
     ]
-    note = Diagnostic("unwrapped", "joined over line breaks", cuts[0][0], repair=False)
+    note = Diagnostic("unwrapped", "line breaks were removed", cuts[0][0], repair=False)
     return reading._replace(diagnostics=(note, *placed))
 
 
 def _joined(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return *text* without line breaks, and for each cut where it is and how much is gone."""
-    kept: list[str] = []
+    """Return *text* without line breaks, and the cuts.
+
+    A cut is its index in the joined text and the number of characters removed up to there.
+    """
+    pieces: list[str] = []
     cuts: list[tuple[int, int]] = []
     end = length = removed = 0
     for run in _WRAP.finditer(text):
         if _LINE_BREAKS.isdisjoint(run[0]):
             continue
-        kept.append(text[end : run.start()])
+        pieces.append(text[end : run.start()])
         length += run.start() - end
         end = run.end()
         removed += len(run[0])
         cuts.append((length, removed))
-    kept.append(text[end:])
-    return "".join(kept), cuts
+    pieces.append(text[end:])
+    return "".join(pieces), cuts
 
 
 def _position_in(cuts: list[tuple[int, int]], position: int) -> int:
-    """Return where the character at *position* of the joined text stood before."""
+    """Return the index in the original text of the character at *position* once joined."""
     before = bisect_right(cuts, position, key=lambda cut: cut[0])
     return position + (cuts[before - 1][1] if before else 0)

@@ -1,13 +1,13 @@
-"""Dated URIs: a resource as it was at a time (``duri``), or the thing it described (``tdb``).
+"""Dated URIs: a resource at a time (``duri``), or the thing that it described (``tdb``).
 
     duri      = ("duri" / "tdb") ":" [ timestamp ] ":" absolute-URI
     timestamp = YYYY [ "-" MM [ "-" DD ] ] / YYYY-MM-DD "T" time zone
     time      = hh ":" mm [ ":" ss [ "." 1*DIGIT ] ]
     zone      = "Z" / ("+"/"-") hh ":" mm
 
-A working grammar after draft-masinter-dated-uri-10, whose ABNF we have not seen (D-1). No
-archive is named, so any may answer. The timestamp ends at the first colon that a letter
-follows: a URI scheme begins with one, no part of a time does.
+A working grammar for draft-masinter-dated-uri-10, whose ABNF was not available (D-1). No
+archive is named, so any archive may answer. The timestamp ends at the first colon followed by
+a letter: a URI scheme begins with a letter, no part of a time does.
 """
 
 import re
@@ -42,14 +42,14 @@ _OFFSET: Final = compiled(r"([+-])([0-9]{2})(?:(:?)([0-9]{2}))?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Duri(CanonicalEquality):
-    """A URI at a time. Without a time it means now: the newest copy (D-7)."""
+    """A URI at a time. Without a time, it means now: the newest copy (D-7)."""
 
     archive: ClassVar[None] = None
     precision: ClassVar[None] = None
     time: Moment | None
     item: str
     thing: bool = False
-    """Whether it names the thing described (``tdb``), not the description."""
+    """Whether it names the described thing (``tdb``), not the document."""
 
     @property
     def canonical(self) -> str:
@@ -66,9 +66,9 @@ class Duri(CanonicalEquality):
 
 
 def read_common_duri(text: str) -> ParsedIdentifier | None:
-    """Read the dated URL that nearly everybody writes in one step; None where it is another.
+    """Read the most common spelling with one expression; None for every other text.
 
-    Says what `read_duri` says, in a third of the time.
+    Gives the same result as `read_duri`, in a third of the time.
     """
     common = _COMMON.fullmatch(text)
     if common is None:
@@ -111,7 +111,7 @@ def _read(text: str, kind: IdentifierKind, diagnosis: Diagnosis) -> ParsedIdenti
     end = _end_of_timestamp(name, start)
     time = _read_timestamp(name[start:end], kind, diagnosis, start)
     if hash_sign:
-        why = "the fragment stays with the client and is no part of the name"
+        why = "the fragment stays with the client and is not part of the name"
         diagnosis.note("fragment", why, len(name))
     duri = Duri(time, _read_item(name[end + 1 :], diagnosis, end + 1), kind is TDB)
     return ParsedIdentifier(
@@ -122,13 +122,13 @@ def _read(text: str, kind: IdentifierKind, diagnosis: Diagnosis) -> ParsedIdenti
 def _end_of_timestamp(name: str, start: int) -> int:
     timestamp = _SPLIT.match(name, start)
     if timestamp is None:
-        why = "a dated URI is a time, a colon and an absolute URI"
+        why = "a dated URI is written as a time, a colon and an absolute URI"
         raise Malformed("bad-structure", why, _where_no_uri_begins(name, start))
     return timestamp.end(1)
 
 
 def _where_no_uri_begins(name: str, start: int) -> int:
-    """Return where a scheme should stand: behind the colon that is none of the time's."""
+    """Return the index where a scheme should begin: after the colon that ends the time."""
     if not (name[start : start + 1] == ":" or "0" <= name[start : start + 1] <= "9"):
         return start
     colon = _NO_TIME_FOLLOWS.search(name, start)
@@ -137,7 +137,7 @@ def _where_no_uri_begins(name: str, start: int) -> int:
 
 def _read_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
     if scheme_of(text) is None:
-        why = "what is dated is an absolute URI, with its scheme"
+        why = "after the time comes an absolute URI, with a scheme such as http:"
         raise Malformed("item-not-absolute", why, offset)
     return read_uri(text, diagnosis, offset)
 
@@ -147,7 +147,7 @@ def _read_timestamp(
 ) -> Moment | None:
     if not text:
         if kind is DURI:
-            why = "an empty time means now: an extension"
+            why = "the time is empty: read as now, which is an extension"
             diagnosis.repair("ext-empty-timestamp", why, offset)
         return None
     try:
@@ -155,22 +155,22 @@ def _read_timestamp(
     except Malformed as complaint:
         raise complaint.moved(offset) from None
     if moment.leap_second_unconfirmed:
-        why = "a leap second that nobody has announced yet"
+        why = "a leap second that has not been announced yet"
         diagnosis.note("leap-second-unconfirmed", why, offset)
     return moment
 
 
 def _read_date(text: str, diagnosis: Diagnosis, offset: int) -> Moment | None:
-    """Read a year, month or day; None where *text* has a time of day."""
+    """Read a year, month or day; None if *text* has a time of day."""
     bare = text[:-1] if text[-1] in "Zz" else text
     stated = _DATE.fullmatch(bare)
     if stated is None:
         if not _BASIC_DATE.fullmatch(bare):
             return None
-        why = "a date without hyphens is how early drafts wrote it"
+        why = "a date without hyphens is the spelling of early drafts"
         diagnosis.repair("legacy-basic-date", why, offset)
     if bare != text:
-        why = "a date has no zone: it is a day of UTC"
+        why = "a date takes no time zone: it is a day in UTC"
         diagnosis.repair("zone-on-date", why, offset + len(bare))
     return Moment.stated(bare.replace("-", ""), text)
 
@@ -182,7 +182,7 @@ def _read_time(text: str, diagnosis: Diagnosis, offset: int) -> Moment:
     digits = "".join(filter(None, stated.groups()))
     zone = text[stated.end() :]
     if not zone:
-        why = "the zone is missing: read as UTC"
+        why = "the time zone is missing: read as UTC"
         diagnosis.repair("missing-zone", why, offset + stated.end())
     elif zone not in ("Z", "z"):
         return _in_utc(text, digits, stated.end(), diagnosis, offset)
@@ -192,27 +192,29 @@ def _read_time(text: str, diagnosis: Diagnosis, offset: int) -> Moment:
 def _no_time(text: str) -> Malformed:
     date = _DATE.match(text)
     if date and _OFFSET.fullmatch(text, date.end()):
-        why = "a date has no offset: it is a day of UTC"
+        why = "a date takes no offset: it is a day in UTC"
         return Malformed("offset-on-date", why, date.end())
     why = "a time is written like 2012, 2012-01, 2012-01-21, 2012-01-21T11:20Z"
     return Malformed("bad-time-syntax", why, first_fault(text, 0, len(text), _SHAPE))
 
 
 def _in_utc(text: str, digits: str, zone: int, diagnosis: Diagnosis, offset: int) -> Moment:
-    """Return the moment that *digits* name at the offset that stands at *zone*.
+    """Return the moment that *digits* state with the offset that begins at index *zone*.
 
-    Offsets are whole minutes, so seconds, fraction and leap second stay as they are.
+    Offsets are whole minutes, so seconds, fractions and leap seconds do not change.
     """
     stated = _OFFSET.fullmatch(text, zone)
     if stated is None:
-        raise Malformed("bad-time-syntax", "after the time stands Z or an offset", zone)
-    away = _read_offset(stated, diagnosis, offset)
-    # The minute is checked as local time; whether :60 was a leap second is for UTC to say.
+        raise Malformed(
+            "bad-time-syntax", "a time ends with Z or an offset such as +01:00", zone
+        )
+    shift = _read_offset(stated, diagnosis, offset)
+    # The minute is checked as local time; whether :60 is a leap second is checked in UTC.
     local = datetime.strptime(Moment.stated(digits[:12], text).digits, "%Y%m%d%H%M")  # noqa: DTZ007
     try:
-        utc = local - away
+        utc = local - shift
     except OverflowError:
-        why = "in UTC this is outside the years 0001 to 9999"
+        why = "converted to UTC, this is outside the years 0001 to 9999"
         raise Malformed("bad-year", why, zone) from None
     return Moment.stated(f"{utc.year:04}{utc:%m%d%H%M}{digits[12:]}", text)
 
@@ -221,12 +223,12 @@ def _read_offset(stated: re.Match[str], diagnosis: Diagnosis, offset: int) -> ti
     sign, hours, colon, minutes = stated.groups()
     if hours > "23" or (minutes or "00") > "59":
         raise Malformed("bad-offset", "an offset is less than 24 hours", stated.start())
-    away = timedelta(hours=int(hours), minutes=int(minutes or 0))
+    shift = timedelta(hours=int(hours), minutes=int(minutes or 0))
     where = offset + stated.start()
     if not colon:
         diagnosis.repair("offset-short", "an offset is written like +01:00", where)
-    elif away:
-        diagnosis.note("offset-normalized", "turned into UTC", where)
+    elif shift:
+        diagnosis.note("offset-normalized", "the time was converted to UTC", where)
     elif sign == "-":
-        diagnosis.note("unknown-offset", "-00:00 says that the local offset is unknown", where)
-    return away if sign == "+" else -away
+        diagnosis.note("unknown-offset", "-00:00 means that the local offset is unknown", where)
+    return shift if sign == "+" else -shift

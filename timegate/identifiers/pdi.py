@@ -3,9 +3,9 @@
     pdi:// series / year / month / day / unique-id [ . format [ . version ]] [ suffix ]
     suffix = "#" [ scheme "=" ] position *( "," position )  /  "@" position "=" pdi
 
-The series looks like a domain and ends in a country code. ``*`` in a place of the name asks
-for a list. A unique-id that decodes to a URI encapsulates it, and the day is then the day of
-its content (I-13). The printed ABNF is broken in places; read as I-1 to I-14 settle it.
+The series is written like a domain and ends with a country code. ``*`` in place of a part asks
+for a list. A unique-id that decodes to a URI encapsulates it; the day is then the day of its
+content (I-13). The printed ABNF is faulty in places; rules I-1 to I-14 say how it is read.
 """
 
 import re
@@ -39,13 +39,13 @@ _FOREIGN_URL: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+://.")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pdi(CanonicalEquality):
-    """One PDI, or with ``*`` a query for many."""
+    """A PDI; with ``*``, a query for many documents."""
 
     series: str
     date: tuple[str, str, str]
-    """Year, month and day as written; ``*`` where any will do."""
+    """Year, month and day as written; ``*`` stands for any."""
     unique_id: str
-    """As written: triplets are decoded in `foreign` only."""
+    """As written; triplets are only decoded in `foreign`."""
     format: str | None = None
     version: str | None = None
     fragment: str | None = None
@@ -64,7 +64,7 @@ class Pdi(CanonicalEquality):
 
     @property
     def time(self) -> Moment | None:
-        """The smallest interval that holds every day meant; None where the year is open."""
+        """The smallest interval that contains every day; None if the year is ``*``."""
         year, month, day = self.date
         if year == "*":
             return None
@@ -130,17 +130,17 @@ def _read_name(text: str, start: int, diagnosis: Diagnosis, *, citing: bool) -> 
     if prefix is None:
         raise Malformed("not-pdi", "a PDI begins with pdi://", start)
     if not text.startswith("//", prefix.end()):
-        raise Malformed("pdi-syntax", "after pdi: stands //", prefix.end())
+        raise Malformed("pdi-syntax", "pdi: must be followed by //", prefix.end())
     mark = _SUFFIX.search(text, prefix.end())
     end = mark.start() if mark else len(text)
     resource = _read_resource(text, prefix.end() + 2, end, diagnosis)
     if mark is None:
         return resource
-    _check_may_be_quoted(resource, text, mark.start(), diagnosis)
+    _check_suffix_allowed(resource, text, mark.start(), diagnosis)
     if mark[0] == "#":
         return _with_fragment(resource, text, mark.end())
     if not citing:
-        raise Malformed("pdi-citation", "what is cited cites nothing itself", mark.start())
+        raise Malformed("pdi-citation", "a cited PDI cannot cite another one", mark.start())
     return _with_citation(resource, text, mark.end(), diagnosis)
 
 
@@ -171,7 +171,7 @@ def _check_series(series: str, offset: int) -> None:
     components = _SERIES.match(series)
     country = series[components.end() :] if components else ""
     if not (len(country) == 2 and country.isascii() and country.isalpha()):
-        why = "a series is labels of letters, digits and hyphens, and a two-letter country last"
+        why = "a series is written like a domain name and ends with a two-letter country"
         raise Malformed("pdi-syntax", why, offset + (components.end() if components else 0))
 
 
@@ -180,9 +180,9 @@ def _check_date(date: tuple[str, str, str], offset: int) -> None:
     places = [offset, offset + len(year) + 1, offset + len(year) + len(month) + 2]
     for part, digits, where in zip(date, (4, 2, 2), places, strict=True):
         if part != "*" and not (len(part) == digits and part.isascii() and part.isdecimal()):
-            why = f"the date has {digits} digits or * here"
+            why = f"this part of the date must be {digits} digits or *"
             raise Malformed("pdi-syntax", why, where)
-    # 2000 has every day that any year has, January every day that any month has.
+    # The year 2000 has every day of any year, January every day of any month.
     known = [year if year != "*" else "2000", month if month != "*" else "01", day]
     digits_stated = "".join(known[:2] if day == "*" else known)
     try:
@@ -195,7 +195,7 @@ def _check_date(date: tuple[str, str, str], offset: int) -> None:
 def _read_specifier(text: str, offset: int) -> tuple[str, str | None, str | None]:
     unique_id, dot, rest = text.partition(".")
     if not _UNIQUE_ID.fullmatch(unique_id):
-        why = "a unique-id is letters, digits, ( ) - : ; $ _ ! ' and triplets, or *"
+        why = "a unique-id has letters, digits, ( ) - : ; $ _ ! ' and triplets, or is *"
         raise Malformed("pdi-syntax", why, _end_of(_UNIQUE_ID, unique_id) + offset)
     if not dot:
         return unique_id, None, None
@@ -205,13 +205,15 @@ def _read_specifier(text: str, offset: int) -> tuple[str, str | None, str | None
         why = "a format is a word such as html or text, or *"
         raise Malformed("pdi-syntax", why, _end_of(_FORMAT, form) + offset)
     if dot and not _VERSION.fullmatch(version):
-        raise Malformed("pdi-version", "versions count from 1", offset + len(form) + 1)
+        raise Malformed(
+            "pdi-version", "a version is a number from 1, or *", offset + len(form) + 1
+        )
     plain = _TRIPLET.sub("+", form).lower()
     return unique_id, plain, version if dot else None
 
 
 def _end_of(pattern: re.Pattern[str], text: str, start: int = 0) -> int:
-    """Return where *text* stops being what *pattern* wants; *start* where it never was."""
+    """Return the end of what *pattern* matches at *start*; *start* if it does not match."""
     found = pattern.match(text, start)
     return found.end() if found else start
 
@@ -219,21 +221,21 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int = 0) -> int:
 def _read_foreign(
     unique_id: str, form: str | None, diagnosis: Diagnosis, offset: int
 ) -> str | None:
-    """Return the URI that *unique_id* encapsulates, checked again after decoding (G-5)."""
+    """Return the URI that *unique_id* encapsulates, checked after decoding (G-5)."""
     try:
         decoded = unquote_to_bytes(unique_id).decode()
     except UnicodeDecodeError:
         return None
     if form is None:
         if _FOREIGN_URL.match(decoded):
-            why = "an encapsulated URL needs a format behind it: taken as an opaque id"
+            why = "an encapsulated URL must be followed by a format: read as an opaque id"
             diagnosis.repair("format-missing", why, offset + len(unique_id))
         return None
     if not _FOREIGN.match(decoded):
         return None
     diagnosis.note("encapsulated", "the id encapsulates a URI", offset)
     if lone_percent(decoded) is not None:
-        why = "the encapsulated URI has a percent sign that begins no triplet: kept as it is"
+        why = "the encapsulated URI has a percent sign outside a triplet: left as it is"
         diagnosis.repair("bad-inner-percent", why, offset)
     try:
         check_characters(decoded)
@@ -246,22 +248,22 @@ def _read_foreign(
 def _note_wildcards(pdi: Pdi, diagnosis: Diagnosis, offset: int) -> None:
     if "*" not in (*pdi.date, pdi.unique_id, pdi.format, pdi.version):
         return
-    diagnosis.note("wildcard", "asks for a list, names no single document", offset)
+    diagnosis.note("wildcard", "* asks for a list and does not name a single document", offset)
     open_places = [part == "*" for part in pdi.date]
     if open_places != sorted(open_places):
-        why = "the days meant do not follow each other: the interval only encloses them"
+        why = "the days are not consecutive: the interval only encloses them"
         diagnosis.note("non-contiguous", why, offset)
 
 
-def _check_may_be_quoted(pdi: Pdi, text: str, where: int, diagnosis: Diagnosis) -> None:
+def _check_suffix_allowed(pdi: Pdi, text: str, where: int, diagnosis: Diagnosis) -> None:
     if "*" in (*pdi.date, pdi.unique_id, pdi.format, pdi.version):
-        why = "a query for many documents has no fragment and cites nothing"
+        why = "a query with * cannot have a fragment or a citation"
         raise Malformed("pdi-wildcard-fragment", why, where)
     if pdi.format is None and text[where] == "#":
-        why = "a fragment needs a format: where it lies depends on it"
+        why = "a fragment needs a format, which defines its positions"
         raise Malformed("pdi-fragment-needs-format", why, where)
     if pdi.version is None:
-        why = "fragments and citations name the version they were taken from"
+        why = "the version is missing: fragments and citations refer to one version"
         diagnosis.repair("version-missing", why, where)
 
 

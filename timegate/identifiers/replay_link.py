@@ -1,8 +1,8 @@
-"""A link into an archive, dead or alive: which archive, when, and a copy of what.
+"""Links into archives: the archive, the time and the original URL, even if the link is dead.
 
-The stamp in it is a claim (R-6): archives redirect to the nearest capture, and people write
-years where seconds belong. Only a stamp that reaches the second can be written as a PWID, which
-takes the granularity that the archive recorded (R-5).
+The timestamp in a link is only a claim (R-6): archives redirect to the nearest capture, and
+people write a year where seconds belong. Only a timestamp with seconds can become a PWID, which
+states the granularity that the archive recorded (R-5).
 """
 
 from dataclasses import dataclass
@@ -18,22 +18,22 @@ from timegate.identifiers.pwid import Pwid
 
 _RAW: Final = ("id_", "raw", "part")
 _LISTS: Final = {
-    "calendar": "lists captures and names none: ask for the TimeMap",
-    "timemap": "is a TimeMap, a list of captures: ask for the TimeMap",
-    "index-query": "searches an index: ask for the TimeMap",
+    "calendar": "is a list of captures and does not name one: request the TimeMap instead",
+    "timemap": "is a TimeMap, a list of captures: request the TimeMap instead",
+    "index-query": "searches an index: request the TimeMap instead",
 }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplayUrl(CanonicalEquality):
-    """What a link into an archive names."""
+    """The copy that a link into an archive names."""
 
     archive: str | None
-    """The archive-id as PWIDs write it; None for an archive that has none."""
+    """PWID archive-id; None for an archive without one."""
     time: Moment | None
     precision: str
     item: str | None
-    """None where the archive has its own name for the copy and does not say of what."""
+    """None if the link only has the archive's own id of the copy, not the original URL."""
     link: ReplayLink
 
     @property
@@ -51,9 +51,9 @@ def read_replay(
     """Read a link into an archive of *registry*; None if it is the URL of any other page."""
     if registry is None:
         return None
-    # Repairs count only if this turns out to be a link into an archive.
-    aside = Diagnosis(strict=diagnosis.strict)
-    link = read_link(text, registry, aside)
+    # Repairs only count if this turns out to be a link into an archive.
+    own = Diagnosis(strict=diagnosis.strict)
+    link = read_link(text, registry, own)
     if link.archive is None or link.kind == "not-a-memento":
         return None
     if link.kind in _LISTS:
@@ -64,13 +64,13 @@ def read_replay(
         entry.pwid[0] if entry and entry.pwid else None,
         link.time,
         "part" if link.modifier in _RAW else "page",
-        _read_item(item, text, aside) if item else None,
+        _read_item(item, text, own) if item else None,
         link,
     )
     return ParsedIdentifier(
         replay,
         REPLAY_LINK,
-        tuple(aside.diagnostics),
+        tuple(own.diagnostics),
         fragment if hash_sign else None,
         link.archive,
     )
@@ -82,11 +82,11 @@ REPLAY_LINK: Final = IdentifierKind(
 
 
 def _read_item(item: str, text: str, diagnosis: Diagnosis) -> str:
-    where = max(text.find(item), 0)
+    position = max(text.find(item), 0)
     try:
-        return read_uri(item, diagnosis, where)
+        return read_uri(item, diagnosis, position)
     except Malformed as complaint:
-        # The item may have been decoded or completed: its characters are not those of the text.
+        # The item may have been decoded or completed, so positions can exceed the text.
         raise Malformed(
             complaint.code, complaint.why, min(complaint.position, len(text))
         ) from None

@@ -14,7 +14,7 @@ from timegate.identifiers.model import CanonicalEquality, IdentifierKind, Parsed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Url(CanonicalEquality):
-    """The URL of an original."""
+    """The URL of an original, at any time and in any archive."""
 
     archive: ClassVar[None] = None
     time: ClassVar[None] = None
@@ -45,7 +45,7 @@ def _read_http(text: str, diagnosis: Diagnosis) -> str:
     if scheme is None:
         return _with_scheme(text, diagnosis)
     if scheme not in ("http", "https"):
-        why = f"archives of the web hold http and https, not {scheme}"
+        why = f"web archives hold http and https URLs, not {scheme}"
         raise Malformed("not-negotiable", why, 0)
     uri = read_uri(text, diagnosis)
     if not host_of(uri):
@@ -57,7 +57,7 @@ def _with_scheme(text: str, diagnosis: Diagnosis) -> str:
     if not begins_with_host(text):
         why = "not an identifier: expected a PWID, duri, tdb, PDI, archive link or URL"
         raise Malformed("item-not-absolute", why, 0)
-    diagnosis.repair("scheme-assumed", "no scheme: http:// is assumed", 0)
+    diagnosis.repair("scheme-assumed", "the URL has no scheme: http:// is assumed", 0)
     return read_uri("http://" + text, diagnosis, -len("http://"))
 
 
@@ -66,14 +66,14 @@ _DATE_LIKE: Final = re.compile(rf"(?:{'|'.join(WEEKDAYS)})[a-z]*+,? |[^:/]*+ [^:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AcceptDatetime(CanonicalEquality):
-    """A second, as RFC 7089 writes it."""
+    """A time in the format of RFC 7089, without a URL."""
 
     archive: ClassVar[None] = None
     precision: ClassVar[None] = None
     item: ClassVar[None] = None
     time: Moment
     written: str
-    """Without the white space around it. A weekday that does not fit is kept (M-3)."""
+    """As written, without surrounding white space. A wrong weekday is kept (M-3)."""
 
     @property
     def canonical(self) -> str:
@@ -83,7 +83,7 @@ class AcceptDatetime(CanonicalEquality):
 def read_accept_datetime(
     text: str, diagnosis: Diagnosis, _registry: Registry | None = None
 ) -> ParsedIdentifier | None:
-    """Read ``Thu, 31 May 2007 20:35:00 GMT``; complain about what was meant as such."""
+    """Read ``Thu, 31 May 2007 20:35:00 GMT``; raise Malformed for similar faulty dates."""
     if " " not in text or not _DATE_LIKE.match(text.lstrip(" \t")):
         return None
     date = AcceptDatetime(read_http_date(text, diagnosis), text.strip(" \t"))

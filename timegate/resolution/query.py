@@ -1,7 +1,7 @@
-"""From what a reference says to what archives are asked.
+"""Turns an identifier into the query that is sent to archives.
 
-An identifier keeps everything that was written; archives can be asked for an http URL without
-its fragment and its user, near a time, and for nothing else.
+An identifier keeps everything that was written. Archives can only be queried for an http or
+https URL near a time, without fragment and user name.
 """
 
 from collections.abc import Sequence
@@ -18,26 +18,26 @@ STRIPPED_FRAGMENT: Final = "item-fragment"
 """Diagnostic: the item had a fragment, which is not sent to archives (N-8)."""
 STRIPPED_USER: Final = "item-user"
 """Diagnostic: the item had a user name, which is not sent to archives (R-23)."""
-# These links were made by aggregators, which asked every archive they knew.
+# Links made by aggregators, which query every archive they know.
 _AGGREGATORS: Final = frozenset({"timetravel", "memgator-odu"})
 _TAKEN_LITERALLY: Final = frozenset({"raw-percent", "raw-reserved"})
-# After these, triplets stand in the item that its writer did not write.
+# After these repairs, the item contains triplets that its author did not write.
 _REWRITTEN: Final = frozenset({"iri", "encoded-unsafe"})
-# P-20: what an item writes as triplets.
+# P-20: the characters that are written as triplets in an item.
 _TRIPLETS: Final = str.maketrans({c: f"%{ord(c):02X}" for c in "%[]?#"})
 
 
 class NotNegotiable(ValueError):
-    """A reference that says what it means, but nothing that archives can be asked for."""
+    """A valid reference that archives cannot be queried for."""
 
     def __init__(self, code: str, why: str) -> None:
         super().__init__(why)
         self.code = code
-        """``not-negotiable``, or ``unknown-archive`` where only its own resolver could help."""
+        """``not-negotiable``, or ``unknown-archive`` if only another resolver can help."""
 
 
 def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
-    """Return what archives are asked for *reading*. Raises NotNegotiable."""
+    """Return the query for *reading*. Raises NotNegotiable."""
     identifier = reading.identifier
     item = identifier.item
     if item is None or not identifier.negotiable:
@@ -67,13 +67,13 @@ def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
 def query_for_url(
     original: str, at: Moment | None, diagnostics: Sequence[Diagnostic] = ()
 ) -> Query:
-    """Return what a TimeGate is asked: a URL, and the time of ``Accept-Datetime``.
+    """Return the query of a TimeGate: a URL, and the time of ``Accept-Datetime``.
 
-    The fragment of a plain URL stays with the client (N-8), and so does a password, but that
-    is told: whoever logs in may see another page (R23). Raises NotNegotiable.
+    The fragment of a plain URL stays with the client (N-8). User name and password do as well,
+    but that is reported: a logged-in user may see another page (R-23). Raises NotNegotiable.
     """
     if not negotiable(original):
-        raise NotNegotiable("not-negotiable", "archives of the web hold http and https URLs")
+        raise NotNegotiable("not-negotiable", "web archives only hold http and https URLs")
     named = original.partition("#")[0]
     url = without_user(named)
     notes = [*_tokens(diagnostics), *([] if url == named else [STRIPPED_USER])]
@@ -96,16 +96,16 @@ def _refusal(reading: ParsedIdentifier) -> NotNegotiable:
         why = "only the archive that assigned this item id can look it up"
         return NotNegotiable("not-negotiable", why)
     scheme = item.partition(":")[0]
-    why = f"archives of the web hold http and https URLs, not {scheme}"
+    why = f"web archives hold http and https URLs, not {scheme}"
     if scheme in ("http", "https"):
         why = "the URL in it has no host"
     return NotNegotiable("not-negotiable", why)
 
 
 def _archive(reading: ParsedIdentifier, registry: Registry) -> tuple[str | None, str | None]:
-    """Return the archive that is named: its id in the registry, and as it is written.
+    """Return the named archive: its registry id, and its id as written.
 
-    The series of a PDI is no archive, and a link to an aggregator names none.
+    Both are None for kinds that name no archive, and for links made by an aggregator.
     """
     written = reading.identifier.archive
     if not reading.kind.names_archive or reading.entry in _AGGREGATORS:
@@ -117,21 +117,21 @@ def _archive(reading: ParsedIdentifier, registry: Registry) -> tuple[str | None,
 
 
 def _literal(reading: ParsedIdentifier, item: str) -> str | None:
-    """Return the item as it reads if its triplets were those of the URL itself (P-21).
+    """Return the item read literally, with its triplets as part of the URL (P-21).
 
-    Which case their hex digits had is not kept; RFC 3986 2.1 wants capitals.
+    The case of the hex digits is lost; RFC 3986, section 2.1, prefers capitals.
     """
     tokens = {diagnostic.token for diagnostic in reading.diagnostics}
     if not reading.kind.encodes_item or tokens & (_TAKEN_LITERALLY | _REWRITTEN):
         return None
     item = without_user(item)
     literal = item.translate(_TRIPLETS)
-    # Around an IPv6 address brackets can have been nothing but encoded.
+    # The brackets around an IPv6 address must have been encoded.
     return literal if literal != item and host_of(literal) == host_of(item) else None
 
 
 def _syntax(diagnostics: Sequence[Diagnostic]) -> Syntax:
-    """Return ``legacy`` for what an earlier draft would have written, and nothing worse."""
+    """Return ``legacy`` if the only repairs are spellings of earlier drafts."""
     repairs = {diagnostic.token for diagnostic in diagnostics if diagnostic.repair}
     if not all(_is_legacy(token) for token in repairs):
         return "repaired"

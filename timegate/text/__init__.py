@@ -1,4 +1,4 @@
-"""Text for people: foreign text where controls would act, and numbers of things."""
+"""Text for people: untrusted text made safe to print, counts, and suggestions."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -6,25 +6,25 @@ from typing import Final
 
 
 def escaped(text: str) -> str:
-    """Return *text* with what is not printable written out as its number in Unicode."""
+    """Return *text* with unprintable characters written as Unicode escapes."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
 def masked(text: str, mark: str = "\ufffd") -> str:
-    """Return *text* with *mark* for each character that is not printable."""
+    """Return *text* with each unprintable character replaced by *mark*."""
     return "".join(c if c.isprintable() else mark for c in text)
 
 
 def counted(number: int, noun: str) -> str:
-    """Return *number* with *noun*, of which one is one."""
+    """Return *number* and *noun*, in the plural unless there is one."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _LONGEST: Final = 100
-"""Comparing is quadratic in the length of the word; no name here is longer."""
+"""Characters. Comparison is quadratic in the length, and no name is longer than this."""
 
 
 def similar(word: str, names: Iterable[str]) -> str:
-    """Return `` Did you mean ...?`` with the names most like *word*; nothing if none is."""
+    """Return `` Did you mean ...?`` with the names closest to *word*; empty if there are none."""
     close = get_close_matches(word[:_LONGEST].lower(), list(names), n=3)
     return f" Did you mean {' or '.join(close)}?" if close else ""

@@ -1,8 +1,7 @@
-"""What foreign pages are made of: their text, and one tag after the other.
+"""Untrusted HTML: the encoding of a page, its tags and its title.
 
-A page is looked through once from front to back, whatever it is made of (R19): each step goes
-on where the last one ended. Python's own parser of HTML (3.11.7) takes 0.6, 2.6 and 10.8
-seconds for 8, 16 and 32 kB of ``<a ``.
+A page is scanned once from front to back, in linear time for any input (R-19). Python's own
+HTML parser (3.11.7) takes 0.6, 2.6 and 10.8 seconds for 8, 16 and 32 kB of ``<a ``.
 """
 
 import codecs
@@ -13,7 +12,7 @@ from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
 
-# What may hold the letters of tags that are none: code, drawings, what nobody is shown.
+# Elements whose content may look like tags: code, drawings, text that is not displayed.
 _SKIPPED: Final = (
     "script",
     "style",
@@ -24,22 +23,22 @@ _SKIPPED: Final = (
     "xmp",
     "iframe",
 )
-# Letters beyond ASCII may have small ones of another length.
-_SMALL: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
+# Only ASCII: lower-casing other letters can change the length of a text.
+_ASCII_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 _NAME: Final = compiled(r"<([a-z]{1,16})(?=[\s/>])", re.ASCII)
 _ENTITY: Final = compiled(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _CHARSET: Final = compiled(
     r"charset\s{0,9}+=\s{0,9}+[\"']?+([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE
 )
 _DECLARED_WITHIN: Final = 1024
-"""Octets in which HTML lets a page say how it is written."""
-_BY_MARK: Final = (
+"""Octets in which HTML allows a page to declare its encoding."""
+_BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Python knows codecs that are no way to write text, some of which cost more than they hold.
-_WRITTEN_IN: Final = frozenset(
+# Only encodings of text: Python has other codecs, some of which expand their input.
+_ENCODINGS: Final = frozenset(
     {
         *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "koi8-r", "koi8-u"),
         *(f"cp125{n}" for n in range(9)),
@@ -48,68 +47,68 @@ _WRITTEN_IN: Final = frozenset(
         *("mac-roman", "cp866", "cp874", "tis-620", "cp932", "cp949"),
     }
 )
-# What says so is written as this by nearly everybody, and by the HTML standard.
-_MEANT: Final = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gbk"}
+# Pages that declare these encodings nearly always use a superset, as the HTML standard says.
+_SUPERSETS: Final = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gbk"}
 
 
 class Tag(NamedTuple):
-    """An element that begins."""
+    """A start tag."""
 
     name: str
     start: int
-    onward: int
-    """Where to go on if it is of no interest: behind what is in it, if that is no text."""
+    end: int
+    """Where the scan goes on: after the content, if that may look like tags."""
 
 
 def page_text(octets: bytes, content_type: str = "") -> str:
-    """Return the text of the page that begins with *octets*, as it says it is written."""
+    """Decode the page that begins with *octets*, in the encoding that it declares."""
     declared = octets[:_DECLARED_WITHIN].decode("ascii", "replace")
-    by_mark = [name for mark, name in _BY_MARK if octets.startswith(mark)]
-    stated = [_codec(told) for told in (content_type, declared)]
+    by_mark = [name for mark, name in _BYTE_ORDER_MARKS if octets.startswith(mark)]
+    stated = [_codec(declaration) for declaration in (content_type, declared)]
     for name in filter(None, (*by_mark, *stated)):
         return octets.decode(name, "replace")
     try:
-        # The last character may be cut in two.
+        # The last character may be incomplete.
         return codecs.getincrementaldecoder("utf-8")().decode(octets)
     except UnicodeDecodeError:
         return octets.decode("cp1252", "replace")
 
 
-def _codec(told: str) -> str | None:
-    """Return the codec that *told* names, if it is one of text."""
-    named = _CHARSET.search(told)
+def _codec(declaration: str) -> str | None:
+    """Return the codec named in *declaration*; None if it is not an encoding of text."""
+    named = _CHARSET.search(declaration)
     if named is None:
         return None
     try:
         name = codecs.lookup(named[1]).name
     except LookupError:
         return None
-    return _MEANT.get(name, name) if name in _WRITTEN_IN else None
+    return _SUPERSETS.get(name, name) if name in _ENCODINGS else None
 
 
-def small(text: str) -> str:
-    """Return *text* with small letters, each in the place of its own."""
-    return text.translate(_SMALL)
+def ascii_lower(text: str) -> str:
+    """Return *text* with ASCII letters in lower case; its length does not change."""
+    return text.translate(_ASCII_LOWER)
 
 
-def with_signs(text: str) -> str:
-    """Return *text* with the signs that entities stand for; in links, ``&copy=1`` is none."""
+def decode_entities(text: str) -> str:
+    """Decode entities. ``&copy=1``, as in the query of a URL, is not an entity."""
     return _ENTITY.sub(lambda entity: unescape(entity[0]), text)
 
 
-def tag_from(lower: str, at: int) -> Tag | None:
-    """Return the first tag of *lower* that begins at *at* or behind; None behind the last."""
+def next_tag(lower: str, at: int) -> Tag | None:
+    """Return the first start tag of *lower* from index *at* on; None if there is none."""
     at = lower.find("<", at)
     while at >= 0:
         name = _NAME.match(lower, at)
         if name is not None:
-            return Tag(name[1], at, _behind(lower, at, name[1]))
-        at = lower.find("<", _behind(lower, at, None))
+            return Tag(name[1], at, _end_of(lower, at, name[1]))
+        at = lower.find("<", _end_of(lower, at, None))
     return None
 
 
-def _behind(lower: str, at: int, name: str | None) -> int:
-    """Return where to go on behind what begins at *at*; the end where it does not end."""
+def _end_of(lower: str, at: int, name: str | None) -> int:
+    """Return where the scan goes on after ``<`` at index *at*."""
     if lower.startswith("<!--", at):
         end = lower.find("-->", at + 4)
     elif name in _SKIPPED:
@@ -120,7 +119,7 @@ def _behind(lower: str, at: int, name: str | None) -> int:
 
 
 def title_in(octets: bytes, content_type: str) -> str | None:
-    """Return the title of the page that begins with *octets*; None where it has none."""
+    """Return the title of the page that begins with *octets*; None if it has none."""
     if "html" not in content_type.lower():
         return None
     found = _title(page_text(octets, content_type))
@@ -128,12 +127,12 @@ def title_in(octets: bytes, content_type: str) -> str | None:
 
 
 def _title(text: str) -> str | None:
-    lower = small(text)
+    lower = ascii_lower(text)
     at = 0
-    while tag := tag_from(lower, at):
+    while tag := next_tag(lower, at):
         if tag.name == "title":
             return _between(text, lower, tag.start)
-        at = tag.onward
+        at = tag.end
     return None
 
 

@@ -1,6 +1,6 @@
-"""A time as people type it: digits, ISO, an HTTP date, or free text.
+"""Times as people type them: digits, ISO 8601, an HTTP date, or free text.
 
-Whatever the notation, only what was said counts: ``March 2016`` is a month, not its first day.
+Only the stated parts count in every notation: ``March 2016`` is a month, not its first day.
 """
 
 import re
@@ -19,10 +19,11 @@ _DIGITS: Final = re.compile(r"[0-9]{4,23}")
 _CALENDAR_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:T[0-9:.]{5,18}Z?)?)?")
 _YEAR_FIRST: Final = re.compile(r"[0-9]{4}[-/.]")
 _EARLIEST_YEAR: Final = 1000
-"""What has fewer digits was not typed to its end."""
-# Two dates that differ in every part: what both results share was said, the rest filled in.
-_ONE: Final = datetime(2004, 1, 28, 1, 1, 1, tzinfo=UTC)
-_OTHER: Final = datetime(2008, 10, 29, 2, 2, 2, tzinfo=UTC)
+"""A year with fewer than four digits is incomplete."""
+# Two default dates that differ in every part: parts in which both results agree were stated,
+# all others come from the defaults.
+_ONE_DEFAULT: Final = datetime(2004, 1, 28, 1, 1, 1, tzinfo=UTC)
+_OTHER_DEFAULT: Final = datetime(2008, 10, 29, 2, 2, 2, tzinfo=UTC)
 _PARTS: Final = ("year", "month", "day", "hour", "minute", "second")
 
 
@@ -41,7 +42,7 @@ def _iso(text: str) -> Moment | None:
         reading = read_duri(f"duri:{text}:x:", Diagnosis())
     except Malformed as complaint:
         if _CALENDAR_DATE.fullmatch(text):
-            raise ValueError(f"{text!r} is no time: {complaint.why}") from complaint
+            raise ValueError(f"{text!r} is not a time: {complaint.why}") from complaint
         return None
     return reading.identifier.time if reading else None
 
@@ -54,9 +55,9 @@ def _http(text: str) -> Moment | None:
 
 
 def _free(text: str) -> Moment:
-    one, other = _guess(text, _ONE), _guess(text, _OTHER)
-    # Nobody writes the day between year and month, but dateutil would read it so.
-    if not _YEAR_FIRST.match(text) and _guess(text, _ONE, day_first=True) != one:
+    one, other = _guess(text, _ONE_DEFAULT), _guess(text, _OTHER_DEFAULT)
+    # After a year comes the month; with day_first, dateutil would read the day there.
+    if not _YEAR_FIRST.match(text) and _guess(text, _ONE_DEFAULT, day_first=True) != one:
         raise ValueError(f"{text!r} is ambiguous: write it like 2016-02-01")
     stated = 0
     for part in _PARTS:
@@ -64,7 +65,7 @@ def _free(text: str) -> Moment:
             break
         stated += 1
     if not stated or one.year < _EARLIEST_YEAR:
-        raise ValueError(f"{text!r} names no year")
+        raise ValueError(f"{text!r} has no year: write it like 2016-02-01")
     return Moment(Moment.of(one).digits[: 2 + 2 * stated])
 
 
@@ -72,4 +73,6 @@ def _guess(text: str, default: datetime, *, day_first: bool = False) -> datetime
     try:
         return parse_date(text, default=default, dayfirst=day_first).astimezone(UTC)
     except (ParserError, OverflowError, UnknownTimezoneWarning) as error:
-        raise ValueError(f"{text!r} is no time: write it like 2016-01-22T11:20:29Z") from error
+        raise ValueError(
+            f"{text!r} is not a time: write it like 2016-01-22T11:20:29Z"
+        ) from error

@@ -1,4 +1,4 @@
-"""References: every notation, and nothing foreign gets out of its field."""
+"""References in every notation; untrusted text never leaves its field."""
 
 import json
 from dataclasses import replace
@@ -93,14 +93,14 @@ def test_csl_has_the_fields_that_citation_programs_read() -> None:
     assert item["accessed"] == {"date-parts": [[2016, 1, 22]]}
 
 
-def test_iso_690_tells_the_day_of_looking_where_it_is_known() -> None:
+def test_iso_690_states_the_day_of_viewing_if_it_is_known() -> None:
     written = reference("iso690", replace(COPY, viewed=date(2026, 11, 16)))
 
     assert "[viewed 2026-11-16]" in (written or "")
 
 
 @pytest.mark.parametrize("form", ["cs1", "wikitext"])
-def test_nothing_foreign_ends_a_parameter_of_wikitext(form: Form) -> None:
+def test_untrusted_text_does_not_end_a_parameter_of_wikitext(form: Form) -> None:
     written = reference(form, HOSTILE) or ""
 
     inside = written.removeprefix("{{cite web ").removesuffix("}}").removeprefix("[")
@@ -112,7 +112,7 @@ def test_nothing_foreign_ends_a_parameter_of_wikitext(form: Form) -> None:
     assert written.count("]") == (0 if form == "cs1" else 1)
 
 
-def test_nothing_foreign_ends_a_field_of_bibtex() -> None:
+def test_untrusted_text_does_not_end_a_field_of_bibtex() -> None:
     written = reference("bibtex", HOSTILE) or ""
 
     title = written.splitlines()[1]
@@ -132,7 +132,7 @@ class _Tags(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
-def test_a_robust_link_is_one_link_whatever_the_page_is_called() -> None:
+def test_a_robust_link_is_one_link_for_any_title() -> None:
     tags = _Tags()
 
     tags.feed(reference("robust-link", HOSTILE) or "")
@@ -148,7 +148,7 @@ def test_a_robust_link_is_one_link_whatever_the_page_is_called() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_no_address_of_the_web_is_cited_by_nobody(form: Form) -> None:
+def test_addresses_other_than_http_are_not_cited(form: Form) -> None:
     assert reference(form, replace(COPY, uri="javascript:alert(1)")) is None
     assert reference(form, replace(COPY, original="javascript:alert(1)")) is None
 

@@ -119,7 +119,7 @@ def test_a_list_is_resolved_in_the_demo_too() -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("--at", "someday", HOME), "--at: 'someday' is no time"),
+        (("--at", "someday", HOME), "--at: 'someday' is not a time"),
         (("--tolerance", "soon", HOME), "--tolerance must be a duration"),
         (("--wait", "60", HOME), "--wait must be seconds"),
         (("--trust", "harbor", HOME), "Did you mean harbour?"),

@@ -1,4 +1,4 @@
-"""Every specification vector: what it means, whether it conforms, what was repaired."""
+"""Every specification vector: what it states, whether it conforms, what was repaired."""
 
 import json
 from importlib.resources import files
@@ -16,7 +16,7 @@ VECTORS: list[dict[str, Any]] = json.loads(
     files("tests").joinpath("data/vectors.json").read_text()
 )["vectors"]
 REGISTRY = load_known()
-REFUSED = [v for v in VECTORS if v["expect"] is None]
+REJECTED = [v for v in VECTORS if v["expect"] is None]
 ACCEPTED = [v for v in VECTORS if v["expect"] is not None]
 REPAIRED = [v for v in ACCEPTED if not v["valid"]]
 
@@ -31,7 +31,7 @@ def by_id(vector: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("vector", ACCEPTED, ids=by_id)
-def test_an_identifier_says_what_the_vector_says(vector: dict[str, Any]) -> None:
+def test_an_identifier_states_what_the_vector_expects(vector: dict[str, Any]) -> None:
     expected = dict(vector["expect"])
     fragment = expected.pop("f", None)
     expected.pop("pdi", None)
@@ -59,8 +59,8 @@ def test_an_identifier_says_what_the_vector_says(vector: dict[str, Any]) -> None
     assert status_of_reading(reading) == vector.get("status")
 
 
-@pytest.mark.parametrize("vector", REFUSED, ids=by_id)
-def test_a_refusal_has_its_status_and_a_place_in_the_text(vector: dict[str, Any]) -> None:
+@pytest.mark.parametrize("vector", REJECTED, ids=by_id)
+def test_a_rejection_has_its_status_and_a_position_in_the_text(vector: dict[str, Any]) -> None:
     with pytest.raises(Malformed) as caught:
         read(vector)
 
@@ -70,7 +70,7 @@ def test_a_refusal_has_its_status_and_a_place_in_the_text(vector: dict[str, Any]
 
 
 @pytest.mark.parametrize("vector", REPAIRED, ids=by_id)
-def test_a_strict_reader_refuses_what_a_lenient_one_repairs(vector: dict[str, Any]) -> None:
+def test_a_strict_reader_rejects_what_a_lenient_one_repairs(vector: dict[str, Any]) -> None:
     with pytest.raises(Malformed) as caught:
         read(vector, strict=True)
 
@@ -78,7 +78,7 @@ def test_a_strict_reader_refuses_what_a_lenient_one_repairs(vector: dict[str, An
 
 
 @pytest.mark.parametrize("vector", [v for v in ACCEPTED if v["valid"]], ids=by_id)
-def test_a_strict_reader_takes_what_conforms(vector: dict[str, Any]) -> None:
+def test_a_strict_reader_accepts_what_conforms(vector: dict[str, Any]) -> None:
     assert read(vector, strict=True).identifier == read(vector).identifier
 
 

@@ -1,4 +1,4 @@
-"""Laws that hold for every text and every identifier."""
+"""Properties that hold for every text and every identifier."""
 
 import re
 import string
@@ -21,7 +21,7 @@ from timegate.identifiers.pwid import PRECISIONS, Pwid
 from timegate.identifiers.pwid.urn import read_common_urn, read_pwid_urn
 from timegate.identifiers.replay_link import ReplayUrl
 
-# Text that is nearly an identifier finds more than noise does.
+# Text that resembles an identifier finds more faults than random text.
 WORDS = """
     urn: pwid: duri: tdb: pdi:// http:// https:/ www.dr.dk archive.org 2016-01-22 T11:20:29
     _11.20.29 .123 Z +01:00 :page: :part: ~id a.us/1997/09/01/ 1.text.1 * #char=37,51 @103=
@@ -66,7 +66,7 @@ duris = st.builds(Duri, st.none() | duri_times, urls, st.booleans())
 @example("duri:2016-01-22T11:20:29." + "9" * 8000 + "Z:http://x/")
 @example("pdi://a.us/1997/09/01/1.text." + "9" * 5000)
 @example("dXJuOnB3aWQ6\ud800")
-def test_any_text_is_read_or_refused_with_a_place_in_it(text: str) -> None:
+def test_any_text_is_read_or_rejected_with_a_position_in_it(text: str) -> None:
     for read in (parse, parse_wrapped):
         for strict in (False, True):
             try:
@@ -80,7 +80,7 @@ def test_any_text_is_read_or_refused_with_a_place_in_it(text: str) -> None:
 
 
 @given(texts)
-def test_what_was_read_has_a_canonical_form_that_reads_as_the_same(text: str) -> None:
+def test_the_canonical_form_reads_as_the_same_identifier(text: str) -> None:
     try:
         identifier = parse(text, REGISTRY).identifier
     except Malformed:
@@ -115,7 +115,7 @@ def test_a_written_duri_reads_as_itself(duri: Duri) -> None:
 
 
 @given(urls, pwid_times.filter(lambda m: len(m.digits) >= 14), hosts)
-def test_what_we_mint_conforms(original: str, captured: Moment, archive: str) -> None:
+def test_minted_identifiers_conform(original: str, captured: Moment, archive: str) -> None:
     names = citation(original, captured, archive)
 
     assert parse(str(names.pwid), strict=True).identifier == names.pwid
@@ -123,21 +123,21 @@ def test_what_we_mint_conforms(original: str, captured: Moment, archive: str) ->
 
 
 @given(st.one_of(pwids.map(str), texts))
-def test_the_quick_way_says_what_the_long_way_says_of_a_pwid(text: str) -> None:
-    quick = _outcome(lambda: read_common_urn(text))
-    if quick is None:
+def test_the_reader_of_common_pwids_agrees_with_the_full_reader(text: str) -> None:
+    common = _outcome(lambda: read_common_urn(text))
+    if common is None:
         return
 
-    assert quick == _outcome(lambda: read_pwid_urn(text, Diagnosis(strict=True)))
+    assert common == _outcome(lambda: read_pwid_urn(text, Diagnosis(strict=True)))
 
 
 @given(st.one_of(duris.map(str), texts))
-def test_the_quick_way_says_what_the_long_way_says_of_a_duri(text: str) -> None:
-    quick = _outcome(lambda: read_common_duri(text))
-    if quick is None:
+def test_the_reader_of_common_duris_agrees_with_the_full_reader(text: str) -> None:
+    common = _outcome(lambda: read_common_duri(text))
+    if common is None:
         return
 
-    assert quick == _outcome(lambda: read_duri(text, Diagnosis(strict=True)))
+    assert common == _outcome(lambda: read_duri(text, Diagnosis(strict=True)))
 
 
 def _outcome(read: Callable[[], ParsedIdentifier | None]) -> object:
@@ -152,7 +152,7 @@ def _outcome(read: Callable[[], ParsedIdentifier | None]) -> object:
     st.lists(st.integers(1, 60), max_size=4),
     st.sampled_from(["\n", "\r\n", " \n  "]),
 )
-def test_line_breaks_anywhere_change_nothing_when_joined(
+def test_line_breaks_anywhere_make_no_difference_once_joined(
     text: str, places: list[int], line_break: str
 ) -> None:
     broken = text
@@ -163,7 +163,7 @@ def test_line_breaks_anywhere_change_nothing_when_joined(
 
 
 @given(texts)
-def test_case_of_scheme_and_host_changes_nothing(text: str) -> None:
+def test_the_case_of_scheme_and_host_makes_no_difference(text: str) -> None:
     assert (
         parse("HTTP://WWW.Example.ORG/a").identifier
         == parse("http://www.example.org/a").identifier

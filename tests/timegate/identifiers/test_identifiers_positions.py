@@ -1,4 +1,4 @@
-"""Every complaint names the character that is wrong, not the part it stands in."""
+"""The position in an error is that of the wrong character, not that of its part."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from timegate.identifiers import parse
 
 PAGE = ":2016-01-22T11:20:29Z:page:"
 
-# In each text the wrong character stands behind a ^; at the end, something is missing there.
+# A ^ stands before the wrong character; at the end, it marks where something is missing.
 WRONG = [
     f"urn:pwid:arch^_ive.org{PAGE}http://a.example/",
     f"urn:pwid:archive.^.org{PAGE}http://a.example/",

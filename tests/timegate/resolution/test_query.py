@@ -1,4 +1,4 @@
-"""What archives are asked for each kind of reference."""
+"""The query that is sent to archives for each kind of reference."""
 
 import pytest
 
@@ -11,12 +11,12 @@ from timegate.resolution.query import NotNegotiable, query_for, query_for_url
 PWID = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:"
 
 
-def asked(text: str) -> Query:
+def query_of(text: str) -> Query:
     return query_for(parse(text, load_known()), load_known())
 
 
-def test_a_pwid_says_which_archive_url_time_and_extent() -> None:
-    query = asked(PWID + "http://www.dr.dk/")
+def test_a_pwid_states_archive_url_time_and_precision() -> None:
+    query = query_of(PWID + "http://www.dr.dk/")
 
     assert query == Query(
         original="http://www.dr.dk/",
@@ -28,28 +28,28 @@ def test_a_pwid_says_which_archive_url_time_and_extent() -> None:
     )
 
 
-def test_the_archive_stays_as_written_where_it_is_known_by_another_name() -> None:
-    query = asked("urn:pwid:web.archive.org:2016-01-22Z:part:http://www.dr.dk/")
+def test_an_alias_of_an_archive_stays_as_written() -> None:
+    query = query_of("urn:pwid:web.archive.org:2016-01-22Z:part:http://www.dr.dk/")
 
     assert query.archive == "internet-archive"
     assert query.archive_id == "web.archive.org"
 
 
-def test_an_archive_that_nobody_knows_is_kept_as_written() -> None:
-    query = asked("urn:pwid:archive.invalid:2016-01-22Z:part:http://www.dr.dk/")
+def test_an_unknown_archive_stays_as_written() -> None:
+    query = query_of("urn:pwid:archive.invalid:2016-01-22Z:part:http://www.dr.dk/")
 
     assert query.archive is None
     assert query.archive_id == "archive.invalid"
 
 
-def test_an_archive_is_looked_up_where_reading_did_not() -> None:
+def test_an_archive_is_looked_up_if_parsing_did_not() -> None:
     query = query_for(parse(PWID + "http://www.dr.dk/"), load_known())
 
     assert query.archive == "internet-archive"
 
 
 def test_a_duri_leaves_the_archive_open() -> None:
-    query = asked("duri:2016-01:http://www.dr.dk/")
+    query = query_of("duri:2016-01:http://www.dr.dk/")
 
     assert query == Query(
         "http://www.dr.dk/", Moment("201601"), identifier="duri:2016-01:http://www.dr.dk/"
@@ -57,11 +57,11 @@ def test_a_duri_leaves_the_archive_open() -> None:
 
 
 def test_a_duri_without_a_time_asks_for_the_newest() -> None:
-    assert asked("duri::http://www.dr.dk/").at is None
+    assert query_of("duri::http://www.dr.dk/").at is None
 
 
-def test_a_pdi_that_encapsulates_a_url_asks_for_the_day_it_was_minted() -> None:
-    query = asked("pdi://oma.eop.gov.us/1997/09/01/http:%2f%2fwww%2edr%2edk%2f.html.1")
+def test_a_pdi_with_a_url_asks_for_the_day_of_its_minting() -> None:
+    query = query_of("pdi://oma.eop.gov.us/1997/09/01/http:%2f%2fwww%2edr%2edk%2f.html.1")
 
     assert query.original == "http://www.dr.dk/"
     assert query.at == Moment("19970901")
@@ -79,8 +79,8 @@ def test_a_pdi_that_encapsulates_a_url_asks_for_the_day_it_was_minted() -> None:
         "http://me:secret@www.dr.dk/",
     ],
 )
-def test_archives_are_told_of_no_user(text: str) -> None:
-    query = asked(text)
+def test_user_names_are_not_sent_to_archives(text: str) -> None:
+    query = query_of(text)
 
     assert query.original == "http://www.dr.dk/"
     assert "me" not in (query.literal or "")
@@ -88,7 +88,7 @@ def test_archives_are_told_of_no_user(text: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://www.dr.dk/@me", "http://www.dr.dk?a=me@b"])
-def test_an_at_sign_elsewhere_names_no_user(url: str) -> None:
+def test_an_at_sign_elsewhere_is_not_a_user_name(url: str) -> None:
     query = query_for_url(url, None)
 
     assert query.original == url
@@ -96,7 +96,7 @@ def test_an_at_sign_elsewhere_names_no_user(url: str) -> None:
 
 
 def test_a_link_into_an_archive_names_it() -> None:
-    query = asked("https://web.archive.org/web/2016id_/http://www.dr.dk/")
+    query = query_of("https://web.archive.org/web/2016id_/http://www.dr.dk/")
 
     assert query.archive == "internet-archive"
     assert query.archive_id == "archive.org"
@@ -113,7 +113,7 @@ def test_a_link_into_an_archive_names_it() -> None:
     ],
 )
 def test_a_link_to_an_aggregator_leaves_the_archive_open(text: str) -> None:
-    query = asked(text)
+    query = query_of(text)
 
     assert query.archive is None
     assert query.archive_id is None
@@ -121,15 +121,15 @@ def test_a_link_to_an_aggregator_leaves_the_archive_open(text: str) -> None:
 
 
 def test_a_plain_url_is_a_reference_to_its_newest_copy() -> None:
-    query = asked("HTTP://www.DR.dk/#top")
+    query = query_of("HTTP://www.DR.dk/#top")
 
     assert query.original == "http://www.dr.dk/"
     assert query.at is None
     assert query.diagnostics == ()
 
 
-def test_a_fragment_in_the_name_is_not_asked_for_and_not_forgotten() -> None:
-    query = asked(PWID + "http://www.dr.dk/%23top")
+def test_a_fragment_in_the_item_is_stripped_and_reported() -> None:
+    query = query_of(PWID + "http://www.dr.dk/%23top")
 
     assert query.original == "http://www.dr.dk/"
     assert query.diagnostics == ("item-fragment",)
@@ -156,14 +156,14 @@ def test_a_fragment_in_the_name_is_not_asked_for_and_not_forgotten() -> None:
 def test_an_item_that_may_not_have_been_encoded_has_a_second_reading(
     item: str, original: str, literal: str | None
 ) -> None:
-    query = asked(PWID + item)
+    query = query_of(PWID + item)
 
     assert query.original == original
     assert query.literal == literal
 
 
 def test_nothing_is_decoded_in_a_pwid_uri_so_it_has_one_reading() -> None:
-    query = asked("pwid:archive.org:2016-01-22_11.20.29Z:page:http://a.dk/b%3Fc")
+    query = query_of("pwid:archive.org:2016-01-22_11.20.29Z:page:http://a.dk/b%3Fc")
 
     assert query.original == "http://a.dk/b%3Fc"
     assert query.literal is None
@@ -184,8 +184,8 @@ def test_nothing_is_decoded_in_a_pwid_uri_so_it_has_one_reading() -> None:
         ("a.dk", "repaired"),
     ],
 )
-def test_what_only_an_earlier_draft_would_write_is_legacy(text: str, syntax: str) -> None:
-    assert asked(text).syntax == syntax
+def test_spellings_of_earlier_drafts_are_legacy(text: str, syntax: str) -> None:
+    assert query_of(text).syntax == syntax
 
 
 @pytest.mark.parametrize(
@@ -198,20 +198,22 @@ def test_what_only_an_earlier_draft_would_write_is_legacy(text: str, syntax: str
         ("Thu, 31 May 2007 20:35:00 GMT", "not-negotiable", "of which URL"),
     ],
 )
-def test_what_no_archive_can_be_asked_is_refused(text: str, code: str, why: str) -> None:
-    with pytest.raises(NotNegotiable, match=why) as refusal:
-        asked(text)
+def test_a_reference_that_archives_cannot_be_queried_for_is_rejected(
+    text: str, code: str, why: str
+) -> None:
+    with pytest.raises(NotNegotiable, match=why) as rejection:
+        query_of(text)
 
-    assert refusal.value.code == code
+    assert rejection.value.code == code
 
 
-def test_a_timegate_is_asked_for_a_url_at_a_time() -> None:
+def test_a_timegate_query_is_a_url_at_a_time() -> None:
     query = query_for_url("http://a.dk/?b#c", Moment("20160122112029"))
 
     assert query == Query("http://a.dk/?b", Moment("20160122112029"))
 
 
 @pytest.mark.parametrize("url", ["ftp://a.dk/", "http:///", "a.dk"])
-def test_a_timegate_takes_http_urls_only(url: str) -> None:
+def test_a_timegate_accepts_only_http_urls(url: str) -> None:
     with pytest.raises(NotNegotiable):
         query_for_url(url, None)

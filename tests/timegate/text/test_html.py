@@ -1,4 +1,4 @@
-"""What a page calls itself."""
+"""The title of a page, whatever its encoding and markup."""
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ HTML = "text/html"
         ("", None),
     ],
 )
-def test_the_first_title_is_taken(page: str, title: str | None) -> None:
+def test_the_first_title_element_counts(page: str, title: str | None) -> None:
     assert title_in(page.encode(), HTML) == title
 
 
@@ -51,7 +51,7 @@ def test_the_first_title_is_taken(page: str, title: str | None) -> None:
         ("<title>Ærø</title>Æ".encode()[:-1], HTML),
     ],
 )
-def test_it_is_read_as_it_was_written(octets: bytes, kind: str) -> None:
+def test_the_title_is_decoded_in_the_encoding_of_the_page(octets: bytes, kind: str) -> None:
     assert title_in(octets, kind) == "Ærø"
 
 
@@ -60,7 +60,7 @@ def test_a_picture_has_no_title() -> None:
 
 
 @given(st.binary() | st.text(alphabet="<>/!-title sc=\"'").map(str.encode), st.text())
-def test_whatever_it_is_it_is_a_line_or_nothing(octets: bytes, kind: str) -> None:
+def test_a_title_is_one_line_or_none_for_any_input(octets: bytes, kind: str) -> None:
     title = title_in(octets, f"html {kind}")
 
     assert title is None or (title and "\n" not in title)

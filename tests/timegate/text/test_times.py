@@ -25,12 +25,12 @@ from timegate.text.times import read_time
         ("2010/11/05", "2010-11-05"),
     ],
 )
-def test_only_what_was_said_counts(typed: str, meant: str) -> None:
+def test_only_the_stated_parts_count(typed: str, meant: str) -> None:
     assert str(read_time(typed)) == meant
 
 
 @pytest.mark.parametrize("typed", ["latest", "now", ""])
-def test_no_time_is_the_newest(typed: str) -> None:
+def test_no_time_means_the_newest(typed: str) -> None:
     assert read_time(typed) is None
 
 
@@ -38,18 +38,18 @@ def test_no_time_is_the_newest(typed: str) -> None:
     ("typed", "why"),
     [
         ("01/02/2016", "ambiguous"),
-        ("yesterday", "no time"),
-        ("22 January", "names no year"),
+        ("yesterday", "not a time"),
+        ("22 January", "has no year"),
         ("20161301", "no month 13"),
         ("20160", "4, 6, 8"),
-        ("201", "names no year"),
+        ("201", "has no year"),
         ("2015-02-29", "2015-02 has the days 01 to 28"),
         ("2015-13", "no month 13"),
         ("2015-02-28T25:00:00Z", "25"),
         ("05.11.2010", "ambiguous"),
     ],
 )
-def test_what_cannot_be_known_is_refused(typed: str, why: str) -> None:
+def test_ambiguous_and_incomplete_times_are_rejected(typed: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         read_time(typed)
 
@@ -63,7 +63,7 @@ def test_what_cannot_be_known_is_refused(typed: str, why: str) -> None:
 @example("1e999 June")
 @example("0000")
 @example("12:99")
-def test_whatever_is_typed_is_a_time_or_refused(typed: str) -> None:
+def test_any_text_is_a_time_or_rejected_with_a_message(typed: str) -> None:
     try:
         read_time(typed)
     except ValueError as refusal:

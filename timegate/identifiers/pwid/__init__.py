@@ -1,4 +1,4 @@
-"""The parts of a PWID that its notations share."""
+"""The PWID and the parts that all of its notations share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ _LETTERS: Final = compiled(r"[A-Za-z]*+")
 
 @lru_cache(maxsize=1024)
 def is_domain(archive: str) -> bool:
-    """Whether *archive*, in lower case, is a host name by RFC 1123: no address, no port."""
+    """Whether *archive*, in lower case, is a host name by RFC 1123, without address or port."""
     return _fault_in_domain(archive) is None
 
 
 def _fault_in_domain(archive: str) -> int | None:
-    """Return the index of the first character that keeps *archive* from being a host name."""
+    """Return the index of the first character that is not allowed in a host name."""
     start = 0
     for label in archive.split("."):
         legal = _LABEL.match(label)
@@ -35,13 +35,13 @@ def _fault_in_domain(archive: str) -> int | None:
         if label.endswith("-"):
             return start + len(label) - 1
         start += len(label) + 1
-    if label.isdecimal():  # the last one: an address
+    if label.isdecimal():  # the last label: this is an IP address
         return start - len(label) - 1
     return _LONGEST_DOMAIN if len(archive) > _LONGEST_DOMAIN else None
 
 
 def read_archive(text: str, offset: int) -> str:
-    """Return the archive-id, a domain or ``~`` and a registered id, in lower case (P-2)."""
+    """Return the archive-id in lower case: a domain, or ``~`` and a registered id (P-2)."""
     archive = text.lower()
     if archive[:1] == "~":
         fault = None if _REGISTERED.fullmatch(archive) else _end_of_id(archive)
@@ -49,18 +49,18 @@ def read_archive(text: str, offset: int) -> str:
         fault = None if is_domain(archive) else _fault_in_domain(archive)
     if fault is None:
         return archive
-    why = "an archive-id is a domain name such as archive.org, or ~ and a registered id"
+    why = "an archive-id is a domain name such as archive.org, or ~ followed by a registered id"
     raise Malformed("bad-archive", why, offset + fault)
 
 
 def _end_of_id(text: str) -> int:
-    """Return where the id behind ``~`` ends and something else begins."""
+    """Return the index of the first character that is not allowed in a registered id."""
     legal = _UNRESERVED.match(text)
     return legal.end() if legal else 0
 
 
 def read_precision(text: str, offset: int) -> str:
-    """Return the precision-spec in lower case; any word of letters is one (P-6)."""
+    """Return the precision-spec in lower case; any word of letters is allowed (P-6)."""
     if text.isascii() and text.isalpha():
         return text.lower()
     why = "a precision is a word of letters such as page or part"
@@ -68,36 +68,36 @@ def read_precision(text: str, offset: int) -> str:
     raise Malformed("bad-precision", why, offset + (letters.end() if letters else 0))
 
 
-def read_item_id(text: str, told: Callable[[str, str, int], None], offset: int) -> str | None:
-    """Return ``~id`` where the item is an id that the archive assigned, else None.
+def read_item_id(text: str, report: Callable[[str, str, int], None], offset: int) -> str | None:
+    """Return ``~id`` if the item is an id that the archive assigned, else None.
 
-    One without ``~`` is *told*: a repair in a URN, and a note where the notation has none.
+    An id without ``~`` is passed to *report*: a repair in a URN, a note in other notations.
     """
     if not text:
-        raise Malformed("empty-item", "the archived item is missing", offset)
+        raise Malformed("empty-item", "the archived item is missing: write its URL", offset)
     if text.startswith("~"):
         if _REGISTERED.fullmatch(text):
             return text.lower()
         why = "a registered item id is ~ followed by letters, digits, - . _ ~"
         raise Malformed("bad-item", why, offset + _end_of_id(text))
     if _UNRESERVED.fullmatch(text) and not begins_with_host(text):
-        told("legacy-item-id", "an item id without ~ is how draft-02 wrote it", offset)
+        report("legacy-item-id", "an item id without ~ is the spelling of draft-02", offset)
         return "~" + text.lower()
     return None
 
 
 def read_item_uri(text: str, diagnosis: Diagnosis, offset: int) -> str:
-    """Return the archived URI; one that begins with a host name is taken as http (P-22)."""
+    """Return the archived URI; http is assumed if it begins with a host name (P-22)."""
     if scheme_of(text) is None and begins_with_host(text):
-        diagnosis.repair("scheme-assumed", "no scheme: http:// is assumed", offset)
+        diagnosis.repair("scheme-assumed", "the URL has no scheme: http:// is assumed", offset)
         return read_uri("http://" + text, diagnosis, offset - len("http://"))
     return read_uri(text, diagnosis, offset)
 
 
 def split(text: str, start: int) -> tuple[int, int, int]:
-    """Return where archive-id, time and precision end (G-10).
+    """Return the ends of archive-id, time and precision (G-10).
 
-    The archive-id ends at the first colon, the time at the first colon that no digit follows.
+    The archive-id ends at the first colon, the time at the first colon not followed by a digit.
     """
     ends = _SPLIT.match(text, start)
     if ends is None:
@@ -109,13 +109,13 @@ def split(text: str, start: int) -> tuple[int, int, int]:
 PRECISIONS: Final = frozenset(
     {"part", "page", "subsite", "site", "collection", "recording", "snapshot"}
 )
-# What must not stand raw in an archived item (P-20). One pass, so nothing is encoded twice.
+# Must be encoded in an archived item (P-20). A single pass, so nothing is encoded twice.
 _ENCODED: Final = str.maketrans({"%": "%25", "[": "%5B", "]": "%5D", "?": "%3F", "#": "%23"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pwid(CanonicalEquality):
-    """One PWID. Archive-id, precision and a registered item are in lower case."""
+    """A PWID. Archive-id, precision and registered item ids are in lower case."""
 
     archive: str
     time: Moment

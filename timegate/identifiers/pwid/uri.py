@@ -3,7 +3,7 @@
     pwid: archive-id : YYYY-MM-DD ("_" / "T") hh ["."] mm ["."] ss "Z" : coverage : item
     https://archive-id/pwid?time=...&coverage=...&item=...
 
-The item is a plain URI in which nothing was encoded, so nothing is decoded (U-3).
+The item is a plain URI without additional encoding, so nothing is decoded (U-3).
 """
 
 import re
@@ -70,13 +70,13 @@ def _read_archive(text: str, diagnosis: Diagnosis) -> str:
     offset = len(_PREFIX)
     if not _ARCHIVE.fullmatch(text) or text.startswith("~") or is_domain(text.lower()):
         return read_archive(text, offset)
-    why = "an archive-id that is no domain counts as a registered id"
+    why = "an archive-id that is not a domain name is read as a registered id"
     diagnosis.note("legacy-archive-id", why, offset)
     return "~" + text.lower()
 
 
 def read_time(text: str, start: int, end: int, diagnosis: Diagnosis) -> Moment:
-    """Read the time of a ``pwid:`` URI; seconds are mandatory in its grammar."""
+    """Read the time of a ``pwid:`` URI, in which seconds are mandatory."""
     stated = _TIME.fullmatch(text, start, end)
     if stated is None:
         stated = _read_other_time(text, start, end, diagnosis)
@@ -89,11 +89,11 @@ def read_time(text: str, start: int, end: int, diagnosis: Diagnosis) -> Moment:
 def _read_other_time(text: str, start: int, end: int, diagnosis: Diagnosis) -> re.Match[str]:
     stated = _URN_TIME.fullmatch(text, start, end)
     if stated:
-        diagnosis.repair("urn-style-time", "colons in the time belong to the URN", start)
+        diagnosis.repair("urn-style-time", "colons in the time are only used in the URN", start)
         return stated
     stated = _DAY.fullmatch(text, start, end)
     if stated:
-        diagnosis.repair("coarse-time", "a time in a pwid URI has seconds", start)
+        diagnosis.repair("coarse-time", "a time in a pwid URI must include seconds", start)
         return stated
     why = "the time in a pwid URI is written like 2016-01-22_11.20.29Z"
     raise Malformed("bad-time-syntax", why, first_fault(text, start, end, _SHAPE))
@@ -102,13 +102,13 @@ def _read_other_time(text: str, start: int, end: int, diagnosis: Diagnosis) -> r
 def _read_coverage(text: str, diagnosis: Diagnosis, offset: int) -> str:
     coverage = read_precision(text, offset)
     if coverage not in _COVERAGES:
-        why = f"extensions such as {coverage} came with the URN"
+        why = f"extensions such as {coverage} are only defined for the URN"
         diagnosis.repair("extension", why, offset)
     return coverage
 
 
 def read_plain_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
-    """Read an item in which nothing is encoded; ids have no ``~`` in this grammar (U-2)."""
+    """Read an item without additional encoding; its ids may lack the ``~`` (U-2)."""
     item = read_item_id(text, diagnosis.note, offset)
     return item or read_item_uri(text, diagnosis, offset)
 
@@ -116,7 +116,7 @@ def read_plain_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
 _FORM: Final = re.compile(
     r"https?+://([^/?#:@]++)/pwid\?time=([^&]*+)&coverage=([^&]*+)&item=", re.IGNORECASE
 )
-_HTTP_URN_TIME: Final = re.compile(
+_TIME_OF_URN: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?)?Z"
 )
 
@@ -127,14 +127,14 @@ def read_pwid_http(
     """Read ``https://archive.org/pwid?time=...&coverage=...&item=...``."""
     form = _FORM.match(text)
     if form and is_encoded(text[form.end() :]):
-        # Programs encode parameters, people paste them: the scheme's colon tells (G-4).
+        # Programs encode the parameters, people often do not: the first colon shows it (G-4).
         text = decoded(text)
         form = _FORM.match(text)
     if form is None:
         _refuse_misspelled(text)
         return None
     name, hash_sign, fragment = text.partition("#")
-    stated = _HTTP_URN_TIME.fullmatch(name, form.start(2), form.end(2))
+    stated = _TIME_OF_URN.fullmatch(name, form.start(2), form.end(2))
     if stated:
         time = Moment.stated("".join(filter(None, stated.groups())), name, form.start(2))
     else:
@@ -154,7 +154,7 @@ PWID_HTTP: Final = IdentifierKind("pwid-http", "PWID, as an HTTP address", read_
 
 
 def _refuse_misspelled(text: str) -> None:
-    """Raise Malformed for what was meant as a PWID: no other kind could read it either."""
+    """Raise Malformed for a misspelled prefix: no later kind could read the text either."""
     head = text[:16].lower()
     if head.startswith(("urn", "pwid", "wpid")) and ("pwid" in head or "wpid" in head):
         raise Malformed("not-pwid", "a PWID begins with urn:pwid: or pwid:", 0)
