@@ -1,1 +1,1 @@
-"""A folder of WARCs as an archive: its index, how that is built and kept, how it is asked."""
+"""The index of a collection of WARC files: building, updating and querying it."""

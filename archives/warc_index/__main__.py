@@ -1,4 +1,4 @@
-"""``python -m archives.warc_index PATH INDEX``: what a server starts to index in its stead."""
+"""``python -m archives.warc_index PATH INDEX``: the process that indexes for a server."""
 
 import os
 import sys
@@ -11,13 +11,13 @@ from archives.warc_index.model import RemoteFiles, is_remote_path
 from archives.warc_index.s3 import S3NotInstalled
 
 _NICENESS = 10
-"""Below whatever answers questions."""
+"""Lower priority than the processes that answer requests."""
 
 
 def main(path: str, index: str) -> int:
-    """Index once; complaints and troubles go to standard error."""
+    """Index once; problems go to standard error. Return the exit code."""
     with suppress(PermissionError):
-        # A service may be kept from it (systemd: SystemCallFilter=~@resources).
+        # A service may not be allowed to (systemd: SystemCallFilter=~@resources).
         os.nice(_NICENESS)
     try:
         place = RemoteFiles(path, Path(index)) if is_remote_path(path) else Path(path)
@@ -34,8 +34,8 @@ def main(path: str, index: str) -> int:
     ) as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 2
-    for complaint in summary.shown:
-        print(complaint, file=sys.stderr)  # noqa: T201
+    for problem in summary.shown:
+        print(problem, file=sys.stderr)  # noqa: T201
     if summary.complaints > len(summary.shown):
         more = summary.complaints - len(summary.shown)
         print(f"and {more} more", file=sys.stderr)  # noqa: T201

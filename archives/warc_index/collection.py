@@ -1,8 +1,8 @@
-"""A local collection as the server asks it.
+"""A collection of the server: asynchronous queries to its index, and updating the index.
 
-A look-up takes some 30 microseconds where the index is in memory, which it mostly is, and a
-hop into a thread and back takes twice that. So it is done in the loop, until one has waited for
-the disk: then threads do it for a while, and nobody else waits. Lists are for threads always.
+A query takes some 30 microseconds if the index is in memory, as it usually is, and handing it
+to a thread takes twice that. So queries run in the event loop until one has waited for the
+disk; then they run in threads for a while. Listings always run in threads.
 """
 
 import asyncio
@@ -34,37 +34,37 @@ from archives.warc_index.model import FolderContents, IndexRow, Key, LocalFiles,
 
 T = TypeVar("T")
 _THREADS: Final = 4
-_PATIENCE: Final = 5.0
-_SWIFT: Final = 0.02
-"""Seconds: a look-up that took longer, and has waited, has held up everybody else."""
-_WHOSE: Final = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
-_REST: Final = 5.0
-"""Seconds for which threads look up after that."""
+_BUSY_TIMEOUT: Final = 5.0
+_SLOW: Final = 0.02
+"""Seconds; a query that took longer and has waited for the disk has blocked the loop."""
+_RUSAGE_SCOPE: Final = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
+_THREADS_ONLY: Final = 5.0
+"""Seconds for which queries run in threads after that."""
 
 
 class Collection:
-    """One collection. Use it as a context manager, which ends its threads.
+    """The index of one collection. Use it as a context manager, which ends its threads.
 
-    Every question raises Unreachable where the index cannot tell: not built yet, being built
-    for the first time, damaged. Absence is said only after everything was read once.
+    Every query raises Unreachable if the index cannot answer: it is not built yet, or being
+    built for the first time, or damaged. Absence is reported only once all files were read.
     """
 
     def __init__(
         self,
-        id: str,  # noqa: A002 -- what the registry calls it
+        id: str,  # noqa: A002 -- the registry's name for it
         path: Path | RemoteFiles,
         index: Path | None = None,
         clock: Callable[[], float] = time.perf_counter,
         waits: Callable[[], int] | None = None,
     ) -> None:
-        """*path* is the folder or file; *index* where its index is, if not beside it.
+        """Open the folder, file or remote files at *path*.
 
-        Of files elsewhere the address says where the index is.
+        *index* is the index file of local files, if it is not at the default location.
         """
         self.id = id
         self.place = path if isinstance(path, RemoteFiles) else LocalFiles.of(path, index)
-        self._lookup = Lookup(self.place.index, self.place.root, _PATIENCE)
-        self._swift = Lookup(self.place.index, self.place.root, 0.0)
+        self._thread_lookup = Lookup(self.place.index, self.place.root, _BUSY_TIMEOUT)
+        self._loop_lookup = Lookup(self.place.index, self.place.root, 0.0)
         self._clock = clock
         self._waits = waits or _voluntary_switches
         self._slow_until = -math.inf
@@ -80,8 +80,8 @@ class Collection:
         trace: TracebackType | None,
     ) -> None:
         self._threads.shutdown(cancel_futures=True)
-        self._lookup.close()
-        self._swift.close()
+        self._thread_lookup.close()
+        self._loop_lookup.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,31 +97,31 @@ class Collection:
     async def nearest(self, url: str, at: Moment | None) -> IndexRow | None:
         """Return the capture nearest to *at* (None: the newest); None if there is none.
 
-        Inside the interval the very URL goes before its variants, outside only time counts.
+        Inside the interval of *at* the exact URL wins over its variants; outside it only time
+        counts.
         """
-        return await self._one(url, lambda lookup: lookup.nearest(_page(url), at))
+        return await self._query_one(url, lambda lookup: lookup.nearest(_page(url), at))
 
     async def at(self, url: str, stamp: str) -> IndexRow | None:
-        """Return the capture with exactly these digits, the very URL before its variants."""
-        return await self._one(url, lambda lookup: lookup.at(_page(url), stamp))
+        """Return the capture at exactly *stamp*, preferring the exact URL to its variants."""
+        return await self._query_one(url, lambda lookup: lookup.at(_page(url), stamp))
 
     async def nearest_with_neighbours(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
-        """Return the nearest, then the first, those before and after it, and the last."""
-        return (
-            await self._one(
-                url, lambda lookup: lookup.nearest_with_neighbours(_page(url), at) or None
-            )
-            or ()
-        )
+        """Return the nearest capture, then the first, its two neighbours, and the last."""
+
+        def query(lookup: Lookup) -> Sequence[IndexRow] | None:
+            return lookup.nearest_with_neighbours(_page(url), at) or None
+
+        return await self._query_one(url, query) or ()
 
     async def original_of(
         self, url: str, digest: str | None, refers_to: tuple[str, str] | None
     ) -> IndexRow | None:
-        """Return the record whose payload a revisit repeats.
+        """Return the original of a revisit.
 
-        *refers_to*: the URL and the date it names, as WARC-Refers-To writes them or as digits.
+        *refers_to* holds its WARC-Refers-To-Target-URI and -Date, the date perhaps as digits.
         """
-        return await self._one(
+        return await self._query_one(
             url, lambda lookup: lookup.original_of(_page(url), digest, refers_to)
         )
 
@@ -129,7 +129,9 @@ class Collection:
         """Yield every capture in batches, oldest first."""
         page = _page(url)
         after: Key | None = None
-        while rows := await self._ask(url, partial(self._lookup.captures_of, page, after)):
+        while rows := await self._query_in_thread(
+            url, partial(self._thread_lookup.captures_of, page, after)
+        ):
             yield rows
             after = rows[-1].key
             if len(rows) < BATCH:
@@ -139,12 +141,12 @@ class Collection:
     async def captures_between(
         self, lower: str, upper: str, after: Key | None = None
     ) -> AsyncGenerator[Sequence[IndexRow], None]:
-        """Yield what lies from SURT *lower* to before *upper*, in order of SURT and time.
+        """Yield the captures from SURT *lower* to before *upper*, in order of SURT and time.
 
-        *after* is the `key` of the last row somebody has already.
+        *after* is the `key` of the row after which the listing continues.
         """
-        while rows := await self._ask(
-            lower, partial(self._lookup.captures_between, lower, upper, after)
+        while rows := await self._query_in_thread(
+            lower, partial(self._thread_lookup.captures_between, lower, upper, after)
         ):
             yield rows
             after = rows[-1].key
@@ -152,81 +154,85 @@ class Collection:
                 break
         await self._end_of_list(lower)
 
-    async def _one(self, url: str, question: Callable[[Lookup], T | None]) -> T | None:
-        return await self._swiftly(url, partial(self._answer, url, question))
+    async def _query_one(self, url: str, query: Callable[[Lookup], T | None]) -> T | None:
+        return await self._query(url, partial(self._answer_or_raise, url, query))
 
-    async def _swiftly(self, url: str, question: Callable[[Lookup], T]) -> T:
-        """Ask in the loop while memory answers, otherwise in a thread."""
-        began = self._clock()
-        if began >= self._slow_until:
+    async def _query(self, url: str, query: Callable[[Lookup], T]) -> T:
+        """Run *query* in the event loop, or in a thread if queries have to wait."""
+        started = self._clock()
+        if started >= self._slow_until:
             waits = self._waits()
             try:
-                return question(self._swift)
+                return query(self._loop_lookup)
             except (OSError, sqlite3.Error, ForeignIndex, NewerIndex, OutdatedIndex):
-                self._slow_until = began + _REST  # and the threads tell what is the matter
+                self._slow_until = (
+                    started + _THREADS_ONLY
+                )  # the query in a thread raises it again
             finally:
-                if self._clock() - began > _SWIFT and self._waits() > waits:
-                    self._slow_until = began + _REST
-        return await self._ask(url, partial(question, self._lookup))
+                if self._clock() - started > _SLOW and self._waits() > waits:
+                    self._slow_until = started + _THREADS_ONLY
+        return await self._query_in_thread(url, partial(query, self._thread_lookup))
 
-    def _answer(
-        self, url: str, question: Callable[[Lookup], T | None], lookup: Lookup
+    def _answer_or_raise(
+        self, url: str, query: Callable[[Lookup], T | None], lookup: Lookup
     ) -> T | None:
-        found = question(lookup)
-        if found is None:
+        answer = query(lookup)
+        if answer is None:
             self._check_complete(lookup, url)
-        return found
+        return answer
 
     async def _end_of_list(self, url: str) -> None:
-        await self._ask(url, partial(self._check_complete, self._lookup, url))
+        await self._query_in_thread(
+            url, partial(self._check_complete, self._thread_lookup, url)
+        )
 
     def _check_complete(self, lookup: Lookup, url: str) -> None:
         if not lookup.is_complete():
-            raise Unreachable(self.id, url, "its first indexing is not complete")
+            raise Unreachable(self.id, url, "its first indexing is not complete yet")
 
-    async def _ask(self, url: str, question: Callable[[], T]) -> T:
+    async def _query_in_thread(self, url: str, query: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._translated, url, question)
+        return await loop.run_in_executor(self._threads, self._run, url, query)
 
-    def _translated(self, url: str, question: Callable[[], T]) -> T:
-        """Run *question*; what goes wrong means that we do not know."""
+    def _run(self, url: str, query: Callable[[], T]) -> T:
+        """Run *query*; errors of the index become Unreachable."""
         try:
-            return question()
+            return query()
         except FileNotFoundError:
             why = f"not indexed yet: run {self.place.command}"
             raise Unreachable(self.id, url, why) from None
         except (ForeignIndex, NewerIndex, OutdatedIndex) as error:
             raise Unreachable(self.id, url, f"its index is {error}") from error
         except (OSError, sqlite3.Error) as error:
-            why = f"its index cannot be read: {error}; {self.place.command} may mend it"
+            why = f"its index cannot be read: {error}; {self.place.command} may repair it"
             raise Unreachable(self.id, url, why) from error
 
 
 def _voluntary_switches() -> int:
-    """Return how often this thread has waited for something.
+    """Return how often this thread has waited, for example for a disk.
 
-    A disk makes it wait; a busy processor takes its turn away, which is counted apart, and is
-    no reason to use threads. Where threads are not counted (macOS), all of the process is.
+    Preemption on a busy processor is counted separately, and is no reason to use threads. On
+    systems that do not count per thread (macOS), this is the count of the whole process.
     """
-    return resource.getrusage(_WHOSE).ru_nvcsw
+    return resource.getrusage(_RUSAGE_SCOPE).ru_nvcsw
 
 
 def _page(url: str) -> str:
     return url.partition("#")[0]
 
 
-PAUSE: Final = 5.0
-"""Seconds between two looks."""
-_MOST_TOLD: Final = 8 * 1024
-_GRACE: Final = 5.0
+INTERVAL: Final = 5.0
+"""Seconds between two listings of a folder."""
+_MAX_OUTPUT: Final = 8 * 1024
+_EXIT_TIMEOUT: Final = 5.0
 
 Pause = Callable[[float], Awaitable[None]]
-Child = Callable[[LocalFiles], Awaitable[tuple[int, str]]]
-"""Indexes a collection; returns the exit code, and what was complained about."""
+Indexer = Callable[[LocalFiles], Awaitable[tuple[int, str]]]
+"""Indexes a collection; returns the exit code and the error output."""
 
 
 async def index_in_subprocess(place: LocalFiles) -> tuple[int, str]:
-    """Index in a process of its own, which ends with us."""
+    """Run ``python -m archives.warc_index``; cancelling ends the subprocess."""
     command = ("-m", "archives.warc_index", str(place.path), str(place.index))
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -236,93 +242,93 @@ async def index_in_subprocess(place: LocalFiles) -> tuple[int, str]:
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        _, told = await process.communicate()
+        _, output = await process.communicate()
     except asyncio.CancelledError:
         process.terminate()
-        await asyncio.wait_for(process.wait(), _GRACE)
+        await asyncio.wait_for(process.wait(), _EXIT_TIMEOUT)
         raise
-    return process.returncode or 0, told[:_MOST_TOLD].decode(errors="replace").strip()
+    return process.returncode or 0, output[:_MAX_OUTPUT].decode(errors="replace").strip()
 
 
 class IndexUpdater:
-    """Keeps the index of one collection. `run` it until it is cancelled."""
+    """Keeps the index of one collection up to date. `run` runs until it is cancelled."""
 
     def __init__(
         self,
         place: LocalFiles,
-        tell: Callable[[str], None],
+        log: Callable[[str], None],
         *,
-        child: Child = index_in_subprocess,
+        indexer: Indexer = index_in_subprocess,
         pause: Pause = asyncio.sleep,
-        every: float = PAUSE,
+        interval: float = INTERVAL,
     ) -> None:
-        """*tell* takes what the operator should know."""
+        """Update the index of *place*; messages for the operator go to *log*."""
         self._place = place
-        self._tell = tell
-        self._child = child
+        self._log = log
+        self._indexer = indexer
         self._pause = pause
-        self._every = every
-        self._told = ""
-        self._before: FolderContents | None = None
+        self._interval = interval
+        self._last_message = ""
+        self._previous: FolderContents | None = None
         self._indexed: FolderContents | None = None
 
     async def run(self) -> None:
-        """Look, wait, look again."""
-        with ExitStack() as held:
-            while not self._is_keeper(held):
-                await self._pause(self._every)
-            await self._index(await self._look())
+        """Index once, then whenever files have changed; waits while another process does."""
+        with ExitStack() as locks:
+            while not self._acquire_lock(locks):
+                await self._pause(self._interval)
+            await self._index(await self._list_files())
             while True:
-                await self._pause(self._every)
-                await self._keep()
+                await self._pause(self._interval)
+                await self._update()
 
-    def _is_keeper(self, held: ExitStack) -> bool:
+    def _acquire_lock(self, locks: ExitStack) -> bool:
         try:
             self._place.index.parent.mkdir(parents=True, exist_ok=True)
-            held.enter_context(exclusive_lock(self._place.index, "keeper"))
+            locks.enter_context(exclusive_lock(self._place.index, "keeper"))
         except IndexInUse:
             return False
         except OSError as error:
-            self._say(
+            self._log_once(
                 f"{self._place.index} cannot be written ({error.strerror}): "
-                "set index to another place, or leave the indexing to timegate index"
+                "set index to another place, or index it with timegate index"
             )
             return False
         return True
 
-    async def _keep(self) -> None:
-        """Index if something is new, and was the same when we looked before."""
-        look = await self._look()
-        steady = look == self._before
-        self._before = look
-        if look is not None and steady and look != self._indexed:
-            await self._index(look)
+    async def _update(self) -> None:
+        """Index if the files have changed, and were the same in the last two listings."""
+        listing = await self._list_files()
+        unchanged = listing == self._previous
+        self._previous = listing
+        if listing is not None and unchanged and listing != self._indexed:
+            await self._index(listing)
 
-    async def _look(self) -> FolderContents | None:
-        """Return what is there; None where it cannot be listed: then nothing is concluded."""
+    async def _list_files(self) -> FolderContents | None:
+        """Return the files; None if they cannot be listed, so that the index stays as it is."""
         try:
-            look = await asyncio.to_thread(files_in, self._place, lambda *_: None)
+            listing = await asyncio.to_thread(files_in, self._place, lambda *_: None)
         except OSError as error:
-            self._say(f"{self._place.path} cannot be listed: {error.strerror}")
+            self._log_once(f"{self._place.path} cannot be listed: {error.strerror}")
             return None
-        if not look.files and self._indexed is not None and self._indexed.files:
-            # An index made of it would say that there never was anything.
-            self._say(f"{self._place.path} is empty, and was not: is it mounted?")
+        if not listing.files and self._indexed is not None and self._indexed.files:
+            # Indexing it would remove all captures.
+            self._log_once(f"{self._place.path} is empty, but was not before: is it mounted?")
             return None
-        return look
+        return listing
 
-    async def _index(self, look: FolderContents | None) -> None:
-        if look is None:
+    async def _index(self, listing: FolderContents | None) -> None:
+        if listing is None:
             return
-        code, told = await self._child(self._place)
-        if told:
-            self._say(told)
-        # Whatever came of it: to try the same again would bring the same.
+        code, output = await self._indexer(self._place)
+        if output:
+            self._log_once(output)
+        # Also after a failure: indexing the same files again would fail again.
         if code >= 0:
-            self._indexed = look
+            self._indexed = listing
 
-    def _say(self, what: str) -> None:
-        """Tell it once, not every few seconds."""
-        if what != self._told:
-            self._told = what
-            self._tell(what)
+    def _log_once(self, message: str) -> None:
+        """Log *message* unless it is the same as the last one."""
+        if message != self._last_message:
+            self._last_message = message
+            self._log(message)

@@ -1,16 +1,17 @@
-"""The index file: SQLite, one writer at a time, any number of readers meanwhile.
+"""The index file: SQLite, with one writer at a time and any number of readers.
 
-A *part* is a run of captures that becomes visible at once: what one pass read of one WARC. Its
-rows are written in small transactions under a number nobody looks for yet, then its state is
-changed in one. So kill -9 leaves rows that nobody sees, and the next run sweeps them away.
+A *part* is a set of captures that becomes visible at once: those that one run read from one
+WARC. Its rows are written in small transactions while its state hides them; then one
+transaction changes the state. So kill -9 leaves only invisible rows, and the next run deletes
+them.
 
-Everything in the file can be had again from the WARCs, so what is damaged is set aside and
-built anew. Only a file of a newer release is left alone.
+The index can always be rebuilt from the WARCs, so a damaged one is renamed and built again.
+Only a file of a newer release is left alone.
 
-Damage does not always show: of an index that is copied while it is written, old pages and new
-ones come together, and captures are missing without complaint (3 of 63 copies). So an index is
-checked page by page before it is written the first time in its place; the lock beside it holds
-which file that was.
+Damage is not always visible: a copy made while the index is written mixes old and new pages,
+and captures are then missing without an error (3 of 63 copies). So the pages of an index are
+checked before the first write at its current location; the lock file beside it records the
+file that was checked.
 """
 
 import fcntl
@@ -23,13 +24,13 @@ from typing import Final
 from urllib.parse import quote
 
 APPLICATION: Final = 0x54474958
-"""``PRAGMA application_id``, the letters TGIX: says whose file it is."""
+"""``PRAGMA application_id``, the letters TGIX: identifies our index files."""
 LAYOUT: Final = 1
 """``PRAGMA user_version``."""
-BUILDING, LIVE, DEAD = 0, 1, 2
-"""States of a part: being written, visible, to be swept away."""
+BUILDING, LIVE, RETIRED = 0, 1, 2
+"""States of a part: being written, visible, to be deleted."""
 
-# A look-up is a range of the primary key; WITHOUT ROWID, the row lies there and not elsewhere.
+# A query is a range of the primary key; WITHOUT ROWID, the rows are stored in that order.
 _TABLES: Final = (
     """CREATE TABLE part (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL,
     member TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL, upto INTEGER NOT NULL,
@@ -40,7 +41,7 @@ _TABLES: Final = (
     status INTEGER, digest TEXT, PRIMARY KEY (surt, stamp, part, offset)) WITHOUT ROWID""",
     "CREATE TABLE pass (complete INTEGER NOT NULL)",
 )
-# A CDX file may name a capture twice, which is one row: how many it told of is no measure.
+# Parts from CDX files are not counted: a CDX file may list a capture twice, which is one row.
 _MISSING: Final = """SELECT 1 FROM part LEFT JOIN
     (SELECT part AS id, count(*) AS rows FROM capture GROUP BY part) USING (id)
     WHERE state = 1 AND via = '' AND captures != coalesce(rows, 0) LIMIT 1"""
@@ -48,22 +49,22 @@ _DAMAGE: Final = frozenset(
     {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR}
 )
 _UNREADABLE: Final = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY})
-_COMPANIONS: Final = ("-wal", "-shm")
-_BUSY: Final = 5.0
+_SIDE_FILES: Final = ("-wal", "-shm")
+_BUSY_TIMEOUT: Final = 5.0
 _WRITER_CACHE: Final = 64 * 1024
-"""Kilobytes: rows come in the order of the crawl, and go into the order of the web."""
+"""Kilobytes; large, since rows arrive in crawl order and are stored in SURT order."""
 
 
 class ForeignIndex(Exception):
-    """The file is a database, but somebody else's: it is left alone."""
+    """The file is a database of another program, which is left alone."""
 
 
 class OutdatedIndex(Exception):
-    """The file is an index of ours with other tables than these."""
+    """The file is an index with another table layout."""
 
 
 class TornIndex(Exception):
-    """The file is an index of ours that is not whole: a copy made while it was written."""
+    """The file is an incomplete index: a copy made while it was written."""
 
 
 class NewerIndex(Exception):
@@ -75,9 +76,10 @@ class IndexInUse(Exception):
 
 
 def open_writer(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """Open or create the index; return it, and whether a damaged one was set aside.
+    """Open or create the index; return it, and whether a damaged one was replaced.
 
-    Only for who is `alone`. Raises OSError, sqlite3.Error, Newer or Foreign.
+    The caller must hold the `exclusive_lock`. Raises OSError, sqlite3.Error, NewerIndex or
+    ForeignIndex.
     """
     try:
         return _writer(path), False
@@ -90,29 +92,30 @@ def open_writer(path: Path) -> tuple[sqlite3.Connection, bool]:
     return _writer(path), True
 
 
-def open_reader(path: Path, patience: float) -> sqlite3.Connection:
-    """Open the index to look things up. Raises sqlite3.Error, Foreign, Outdated or Newer.
+def open_reader(path: Path, busy_timeout: float) -> sqlite3.Connection:
+    """Open the index for queries.
 
-    Where the folder may not be written, SQLite cannot make the shared memory of its log; then
-    the file is read as one that never changes, if no log lies beside it.
+    In a folder without write permission, SQLite cannot create the shared memory of its log; the
+    file is then opened as immutable, unless it has a log. Raises sqlite3.Error, ForeignIndex,
+    OutdatedIndex or NewerIndex.
     """
     address = f"file:{quote(str(path))}?mode=ro"
     try:
-        return _reader(address, patience)
+        return _reader(address, busy_timeout)
     except sqlite3.OperationalError as error:
-        if _code(error) not in _UNREADABLE or _has_log(path):
+        if _error_code(error) not in _UNREADABLE or _has_wal(path):
             raise
-    return _reader(f"{address}&immutable=1", patience)
+    return _reader(f"{address}&immutable=1", busy_timeout)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether *error* speaks of the file itself, rather than of locks, rights or space."""
-    return isinstance(error, sqlite3.Error) and _code(error) in _DAMAGE
+    """Whether *error* means a damaged file, rather than locks, permissions or disk space."""
+    return isinstance(error, sqlite3.Error) and _error_code(error) in _DAMAGE
 
 
 def rename_damaged(path: Path) -> None:
-    """Rename the file and its companions; the last one set aside gives way."""
-    for part in ("", *_COMPANIONS):
+    """Rename the file and its side files, replacing an earlier damaged one."""
+    for part in ("", *_SIDE_FILES):
         with suppress(FileNotFoundError):
             path.with_name(path.name + part).replace(
                 path.with_name(f"{path.name}.set-aside{part}")
@@ -121,9 +124,9 @@ def rename_damaged(path: Path) -> None:
 
 @contextmanager
 def exclusive_lock(path: Path, purpose: str = "lock") -> Iterator[None]:
-    """Be the only process that does this. Raises Occupied, or OSError.
+    """Hold the lock *purpose* of the index at *path*. Raises IndexInUse or OSError.
 
-    The lock is the kernel's: it ends with the process, however that ends.
+    The kernel releases the lock when the process ends, for whatever reason.
     """
     descriptor = os.open(
         path.with_name(f"{path.name}.{purpose}"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644
@@ -139,20 +142,20 @@ def exclusive_lock(path: Path, purpose: str = "lock") -> Iterator[None]:
 
 
 def _writer(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_BUSY, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT, isolation_level=None)
     try:
-        _guard(connection)
-        if _objects(connection):
-            # Before anything is changed: it may be somebody else's.
-            _judge(connection)
+        _harden(connection)
+        if _table_definitions(connection):
+            # Before anything is changed: the file may belong to another program.
+            _check_layout(connection)
         connection.execute("PRAGMA journal_mode = WAL")
-        # Power loss may cost the last parts, which are then read again; never the file.
+        # A power loss may cost the last parts, which are then read again, but not the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{_WRITER_CACHE}")
-        if not _objects(connection):
-            _furnish(connection)
-        if _known(path) != _identity(path):
-            _check(connection)
+        if not _table_definitions(connection):
+            _create_tables(connection)
+        if _checked_file(path) != _identity(path):
+            _check_integrity(connection)
             _lock(path).write_text(_identity(path))
     except BaseException:
         connection.close()
@@ -161,12 +164,12 @@ def _writer(path: Path) -> sqlite3.Connection:
 
 
 def _identity(path: Path) -> str:
-    """Return what tells this file from a copy of it."""
-    found = path.stat()
-    return f"{found.st_dev}:{found.st_ino}"
+    """Return a value that differs between this file and a copy of it."""
+    status = path.stat()
+    return f"{status.st_dev}:{status.st_ino}"
 
 
-def _known(path: Path) -> str:
+def _checked_file(path: Path) -> str:
     try:
         return _lock(path).read_text(errors="replace")
     except FileNotFoundError:
@@ -177,47 +180,47 @@ def _lock(path: Path) -> Path:
     return path.with_name(f"{path.name}.lock")
 
 
-def _check(connection: sqlite3.Connection) -> None:
-    """Raise Torn unless every page is where it should be, and every row there is."""
-    with closing(connection.execute("PRAGMA quick_check(1)")) as told:
-        found = str(told.fetchone()[0])
-    if found != "ok":
-        raise TornIndex(found)
+def _check_integrity(connection: sqlite3.Connection) -> None:
+    """Raise TornIndex unless all pages are consistent and all rows exist."""
+    with closing(connection.execute("PRAGMA quick_check(1)")) as rows:
+        status = str(rows.fetchone()[0])
+    if status != "ok":
+        raise TornIndex(status)
     with closing(connection.execute(_MISSING)) as missing:
         if missing.fetchone() is not None:
             raise TornIndex("captures are missing")
 
 
-def _reader(address: str, patience: float) -> sqlite3.Connection:
+def _reader(address: str, busy_timeout: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        address, timeout=patience, isolation_level=None, uri=True, check_same_thread=False
+        address, timeout=busy_timeout, isolation_level=None, uri=True, check_same_thread=False
     )
     try:
-        _guard(connection)
-        _judge(connection)
+        _harden(connection)
+        _check_layout(connection)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _guard(connection: sqlite3.Connection) -> None:
+def _harden(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
 
 
-def _judge(connection: sqlite3.Connection) -> None:
+def _check_layout(connection: sqlite3.Connection) -> None:
     application = _number(connection, "PRAGMA application_id")
     layout = _number(connection, "PRAGMA user_version")
     if application != APPLICATION:
-        raise ForeignIndex("a database, but not an index of ours")
+        raise ForeignIndex("a database, but not an index of this program")
     if layout > LAYOUT:
         raise NewerIndex(f"written by a later release (layout {layout}, known is {LAYOUT})")
-    if layout != LAYOUT or _objects(connection) != set(_TABLES):
-        raise OutdatedIndex("an index of another layout")
+    if layout != LAYOUT or _table_definitions(connection) != set(_TABLES):
+        raise OutdatedIndex("an index with another layout")
 
 
-def _furnish(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         for table in _TABLES:
@@ -227,8 +230,8 @@ def _furnish(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA user_version = {LAYOUT}")
 
 
-def _objects(connection: sqlite3.Connection) -> set[str]:
-    # SQLite's own table counts the parts; it is not one of ours.
+def _table_definitions(connection: sqlite3.Connection) -> set[str]:
+    # Excludes SQLite's own table for AUTOINCREMENT.
     query = (
         "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' "
         "LIMIT 9"
@@ -241,13 +244,13 @@ def _number(connection: sqlite3.Connection, query: str) -> int:
     return int(connection.execute(query).fetchone()[0])
 
 
-def _code(error: sqlite3.Error) -> int:
-    # Errors that the module itself raises (not SQLite) have no code.
+def _error_code(error: sqlite3.Error) -> int:
+    # Errors raised by the Python module rather than by SQLite have no code.
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE)
     return code & 0xFF
 
 
-def _has_log(path: Path) -> bool:
+def _has_wal(path: Path) -> bool:
     try:
         return path.with_name(path.name + "-wal").stat().st_size > 0
     except FileNotFoundError:

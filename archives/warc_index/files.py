@@ -1,11 +1,11 @@
 """The files of a collection: listing a folder, and reading the captures of each file.
 
-Links that lead out of the folder are not followed, hidden files are not ours (our own index is
-one), and what is called anything else than a WARC, ARC, WACZ or CDX is not looked at.
+Only WARC, ARC, WACZ and CDX files are listed, by their suffix. Hidden files (the index is one)
+and links out of the folder are skipped.
 
-Several processes read files, each one file at a time; one that dies costs its file.
-With a single worker everything is read in this process, which saves starting and copying.
-``python -m archives.warc_index.files DESCRIPTOR`` is such a process.
+Worker processes read one file at a time each; if one dies, only its file fails. With a single
+worker, files are read in this process, which saves starting one and copying rows. A worker is
+started as ``python -m archives.warc_index.files DESCRIPTOR``.
 """
 
 import os
@@ -28,7 +28,7 @@ from archives.warc_index.model import FileInfo, FolderContents, Kind, LocalFiles
 from archives.warc_index.writing import IndexJob
 
 MAX_FILES: Final = 1_000_000
-_DEEPEST: Final = 16
+_MAX_DEPTH: Final = 16
 _KINDS: Final[dict[str, Kind]] = {
     ".warc": "warc",
     ".warc.gz": "warc",
@@ -41,47 +41,48 @@ _KINDS: Final[dict[str, Kind]] = {
     ".cdxj.gz": "cdx",
 }
 Complain = Callable[[str, int, str], None]
-"""Takes a complaint: file, offset, why."""
+"""Callback for problems: file, offset, why."""
 
 
-def files_in(place: LocalFiles, tell: Complain) -> FolderContents:
-    """Return the files of a collection. Raises OSError if it is not there."""
+def files_in(place: LocalFiles, complain: Complain) -> FolderContents:
+    """Return the files of a collection. Raises OSError if its folder is missing."""
     if place.is_file:
         entry = place.root / place.path.name
         found = entry.stat()
         kind = kind_of(entry.name) or "warc"
         file = FileInfo(entry.name, kind, found.st_size, found.st_mtime_ns)
         return FolderContents({file.path: file}, ())
-    # It may be a mount that is not there: that is no empty collection, so it raises.
+    # Raises if the folder is missing, perhaps because it is not mounted: the collection is
+    # then unreadable and not empty.
     os.scandir(place.root).close()
-    seen: dict[str, FileInfo] = {}
+    files: dict[str, FileInfo] = {}
     unreadable: list[str] = []
-    for each in _walked(place.root, "", os.path.realpath(place.root), tell, 0):
-        if isinstance(each, str):
-            unreadable.append(each)
-        elif len(seen) < MAX_FILES:
-            seen[each.path] = each
+    for item in _walk(place.root, "", os.path.realpath(place.root), complain, 0):
+        if isinstance(item, str):
+            unreadable.append(item)
+        elif len(files) < MAX_FILES:
+            files[item.path] = item
         else:
-            tell(each.path, 0, f"left out: the collection has more than {MAX_FILES} files")
+            complain(item.path, 0, f"left out: the collection has more than {MAX_FILES} files")
             break
-    return FolderContents(seen, tuple(unreadable))
+    return FolderContents(files, tuple(unreadable))
 
 
 def kind_of(name: str) -> Kind | None:
-    """Say what a file is by its *name*; None if it is not for us."""
+    """Return the kind of a file by the suffix of its *name*; None if it is not indexed."""
     lower = name.lower()
     return next((kind for suffix, kind in _KINDS.items() if lower.endswith(suffix)), None)
 
 
-def _walked(
-    folder: Path, prefix: str, home: str, tell: Complain, depth: int
+def _walk(
+    folder: Path, prefix: str, home: str, complain: Complain, depth: int
 ) -> Iterator[FileInfo | str]:
-    """Yield files, and the paths of what could not be looked at."""
+    """Yield files, and the paths of folders and files that could not be read."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
-        tell(prefix or ".", 0, f"cannot be listed: {error.strerror}")
+        complain(prefix or ".", 0, f"cannot be listed: {error.strerror}")
         yield prefix.rstrip("/")
         return
     for entry in entries:
@@ -89,39 +90,39 @@ def _walked(
         if entry.name.startswith("."):
             continue
         if entry.is_dir(follow_symlinks=False):
-            if depth >= _DEEPEST:
-                tell(path, 0, f"folders more than {_DEEPEST} deep are not looked into")
+            if depth >= _MAX_DEPTH:
+                complain(path, 0, f"left out: folders are read {_MAX_DEPTH} levels deep")
             else:
-                yield from _walked(folder / entry.name, f"{path}/", home, tell, depth + 1)
+                yield from _walk(folder / entry.name, f"{path}/", home, complain, depth + 1)
         elif kind := kind_of(entry.name):
-            yield from _file(entry, path, kind, home, tell)
+            yield from _listed(entry, path, kind, home, complain)
 
 
-def _file(
-    entry: "os.DirEntry[str]", path: str, kind: Kind, home: str, tell: Complain
+def _listed(
+    entry: "os.DirEntry[str]", path: str, kind: Kind, home: str, complain: Complain
 ) -> Iterator[FileInfo | str]:
     if not path.isprintable():
-        tell(ascii(path), 0, "left out: its name cannot be written")
+        complain(ascii(path), 0, "left out: its name has unprintable characters")
         return
     if entry.is_symlink() and not os.path.realpath(entry.path).startswith(f"{home}{os.sep}"):
-        tell(path, 0, "left out: a link that leads out of the collection")
+        complain(path, 0, "left out: it is a link out of the collection")
         return
     try:
         found = entry.stat()
     except OSError as error:
-        tell(path, 0, f"cannot be read: {error.strerror}")
+        complain(path, 0, f"cannot be read: {error.strerror}")
         yield path
         return
     if entry.is_file():
         yield FileInfo(path, kind, found.st_size, found.st_mtime_ns)
 
 
-_SCANNING_BATCH: Final = 500
-"""Some 100 kB: enough that sending costs little, little enough to hold many."""
+_CAPTURES_PER_BATCH: Final = 500
+"""Some 100 kB: large enough to be sent cheaply, small enough to hold many in memory."""
 
 
 class ScanTask(NamedTuple):
-    """What a worker is to read."""
+    """The file that a worker reads, and from which offset."""
 
     path: str
     kind: Kind
@@ -129,7 +130,7 @@ class ScanTask(NamedTuple):
 
 
 class CaptureBatch(NamedTuple):
-    """Some of what a file holds; *member* is the WARC in a WACZ."""
+    """Some captures and damages of a file; *member* is the WARC in a WACZ."""
 
     member: str
     captures: list[Capture]
@@ -137,73 +138,72 @@ class CaptureBatch(NamedTuple):
 
 
 def scan_path(task: ScanTask) -> Iterator[CaptureBatch]:
-    """Read a file to its end. Raises OSError."""
+    """Yield all captures of a file. Raises OSError."""
     with Path(task.path).open("rb") as file:
         yield from scan_file(file, task.kind, task.start)
 
 
 def scan_file(file: BinaryIO, kind: Kind, start: int) -> Iterator[CaptureBatch]:
-    """Read an open file to its end. Raises OSError."""
+    """Yield all captures of an open file. Raises OSError."""
     if kind == "warc":
         yield from _batches("", captures_in(file, start))
         return
-    for region in wacz_members(file):
-        if isinstance(region, Damage):
-            yield CaptureBatch("", [], [region])
+    for member in wacz_members(file):
+        if isinstance(member, Damage):
+            yield CaptureBatch("", [], [member])
         else:
-            name, begin, end = region
-            yield from _batches(name, captures_in(file, begin, end))
+            yield from _batches(member.name, captures_in(file, member.start, member.end))
 
 
 def _batches(member: str, found: Iterable[Capture | Damage]) -> Iterator[CaptureBatch]:
     items = iter(found)
-    # Also where nothing is found there is a batch: a WARC without captures is a part too.
+    # A WARC without captures yields an empty batch, so that it gets a part too.
     while True:
-        some = [_storable(item) for item in islice(items, _SCANNING_BATCH)]
+        batch = [_storable(item) for item in islice(items, _CAPTURES_PER_BATCH)]
         yield CaptureBatch(
             member,
-            [item for item in some if isinstance(item, Capture)],
-            [item for item in some if isinstance(item, Damage)],
+            [item for item in batch if isinstance(item, Capture)],
+            [item for item in batch if isinstance(item, Damage)],
         )
-        if len(some) < _SCANNING_BATCH:
+        if len(batch) < _CAPTURES_PER_BATCH:
             return
 
 
 def _storable(item: Capture | Damage) -> Capture | Damage:
-    """Return *item*, unless it holds half a character, which no database takes."""
+    """Return *item*, or a damage if it holds a lone surrogate, which SQLite cannot store."""
     if isinstance(item, Damage):
         return item
     try:
         "".join(filter(None, (item.surt, item.url, item.mime, item.digest))).encode()
     except UnicodeEncodeError:
-        return Damage(item.offset, "its head is no text")
+        return Damage(item.offset, "its head is not valid text")
     return item
 
 
-_GRACE: Final = 5.0
-_MESSAGE: Final = msgspec.msgpack.Decoder(list[object] | str | None)
-_BATCH: Final = msgspec.msgpack.Decoder(CaptureBatch)
+_EXIT_TIMEOUT: Final = 5.0
+_MESSAGE_DECODER: Final = msgspec.msgpack.Decoder(list[object] | str | None)
+_BATCH_DECODER: Final = msgspec.msgpack.Decoder(CaptureBatch)
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
 class ScanFailure(NamedTuple):
-    """A file was not read to its end."""
+    """The reason why a file was not read to its end."""
 
     why: str
 
 
 ScanEvent = tuple[IndexJob, CaptureBatch | ScanFailure | None]
-"""What came of a job: some of it, a failure, or None at its end."""
+"""Progress of a job: a batch, a failure, or None at the end of the file."""
 
 
 def read_files(jobs: Sequence[IndexJob], root: str, workers: int) -> Iterator[ScanEvent]:
-    """Read every file; what comes of several at once is mixed."""
+    """Read every file; the events of files that are read at the same time are mixed."""
     if workers <= 1 or len(jobs) <= 1:
-        return _read_here(jobs, root)
-    return _read_apart(list(reversed(jobs)), root, min(workers, len(jobs)))
+        return _read_in_process(jobs, root)
+    return _read_in_workers(list(reversed(jobs)), root, min(workers, len(jobs)))
 
 
-def _read_here(jobs: Sequence[IndexJob], root: str) -> Iterator[ScanEvent]:
+def _read_in_process(jobs: Sequence[IndexJob], root: str) -> Iterator[ScanEvent]:
     for job in jobs:
         try:
             for batch in scan_path(_task(job, root)):
@@ -214,38 +214,38 @@ def _read_here(jobs: Sequence[IndexJob], root: str) -> Iterator[ScanEvent]:
             yield job, None
 
 
-def _read_apart(waiting: list[IndexJob], root: str, count: int) -> Iterator[ScanEvent]:
-    with _crew() as crew:
-        while waiting or crew:
-            while waiting and len(crew) < count:
-                worker = _Worker()
-                crew[worker.connection] = worker
+def _read_in_workers(waiting: list[IndexJob], root: str, count: int) -> Iterator[ScanEvent]:
+    with _worker_pool() as pool:
+        while waiting or pool:
+            while waiting and len(pool) < count:
+                worker = _WorkerProcess()
+                pool[worker.connection] = worker
                 worker.begin(waiting.pop(), root)
-            for ready in wait(list(crew)):
-                worker = crew[ready]  # type: ignore[index]
-                job, news = worker.news()
-                yield job, news
-                if isinstance(news, CaptureBatch):
+            for ready in wait(list(pool)):
+                worker = pool[ready]  # type: ignore[index]
+                job, event = worker.next_event()
+                yield job, event
+                if isinstance(event, CaptureBatch):
                     continue
-                if waiting and not worker.is_dead:
+                if waiting and not worker.has_died:
                     worker.begin(waiting.pop(), root)
                 else:
-                    del crew[worker.connection]
+                    del pool[worker.connection]
                     worker.end()
 
 
-class _Worker:
-    """One process and the job it is at."""
+class _WorkerProcess:
+    """One worker process and its current job."""
 
     def __init__(self) -> None:
-        self.connection, theirs = Pipe()
-        with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 -- ourselves
-                [sys.executable, "-m", "archives.warc_index.files", str(theirs.fileno())],
+        self.connection, worker_end = Pipe()
+        with worker_end:
+            self._process = subprocess.Popen(  # noqa: S603 -- this module
+                [sys.executable, "-m", "archives.warc_index.files", str(worker_end.fileno())],
                 stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(worker_end.fileno(),),
             )
-        self.is_dead = False
+        self.has_died = False
         self._job: IndexJob | None = None
 
     def begin(self, job: IndexJob, root: str) -> None:
@@ -253,94 +253,63 @@ class _Worker:
         try:
             self.connection.send_bytes(_encode(_task(job, root)))
         except (BrokenPipeError, ConnectionResetError):
-            return  # it died, which `news` tells next
+            return  # it has died, which `next_event` reports
 
-    def news(self) -> ScanEvent:
-        assert self._job is not None  # noqa: S101 -- only who has a job is waited for
+    def next_event(self) -> ScanEvent:
+        assert self._job is not None  # noqa: S101 -- only workers with a job are waited for
         try:
             message = self.connection.recv_bytes()
         except (EOFError, OSError):
-            self.is_dead = True
+            self.has_died = True
             code = self._process.wait()
             return self._job, ScanFailure(f"the process that read it ended with {code}")
-        return self._job, _understood(message)
+        return self._job, _event(message)
 
     def end(self) -> None:
-        """End it; it has no reason to resist."""
+        """Close the connection, which ends the process; kill it after a timeout."""
         self.connection.close()
         try:
-            self._process.wait(_GRACE)
+            self._process.wait(_EXIT_TIMEOUT)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
 
 @contextmanager
-def _crew() -> Iterator[dict["Connection[bytes, bytes]", _Worker]]:
-    crew: dict[Connection[bytes, bytes], _Worker] = {}
+def _worker_pool() -> Iterator[dict["Connection[bytes, bytes]", _WorkerProcess]]:
+    pool: dict[Connection[bytes, bytes], _WorkerProcess] = {}
     try:
-        yield crew
+        yield pool
     finally:
-        for worker in crew.values():
+        for worker in pool.values():
             worker.end()
 
 
-def _understood(message: bytes) -> CaptureBatch | ScanFailure | None:
-    match _MESSAGE.decode(message):
+def _event(message: bytes) -> CaptureBatch | ScanFailure | None:
+    match _MESSAGE_DECODER.decode(message):
         case None:
             return None
         case str(why):
             return ScanFailure(why)
         case _:
-            return _BATCH.decode(message)
+            return _BATCH_DECODER.decode(message)
 
 
 def _task(job: IndexJob, root: str) -> ScanTask:
     return ScanTask(os.path.join(root, job.file.path), job.file.kind, job.start)  # noqa: PTH118
 
 
-class FileStore(Protocol):
-    """What can be listed and read. Each raises OSError where it cannot."""
-
-    def listing(self, tell: Complain) -> FolderContents:
-        """Return what there is; *tell* takes complaints."""
-        ...
-
-    def open(self, path: str) -> BinaryIO:
-        """Open one file."""
-        ...
-
-    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[ScanEvent]:
-        """Read files to their end."""
-        ...
+_TASK_DECODER: Final = msgspec.msgpack.Decoder(ScanTask)
 
 
-class FolderStore:
-    """Files in a folder, or a single one."""
+def run_worker(connection: "Connection[bytes, bytes]") -> None:
+    """Read files until the connection closes.
 
-    def __init__(self, place: LocalFiles) -> None:
-        self._place = place
-
-    def listing(self, tell: Complain) -> FolderContents:
-        return files_in(self._place, tell)
-
-    def open(self, path: str) -> BinaryIO:
-        return (self._place.root / path).open("rb")
-
-    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[ScanEvent]:
-        return read_files(jobs, str(self._place.root), workers)
-
-
-Message = CaptureBatch | str | None
-"""A batch; why the file could not be read; None at its end."""
-_TASK = msgspec.msgpack.Decoder(ScanTask)
-
-
-def serve(connection: "Connection[bytes, bytes]") -> None:
-    """Read one file after another, as long as somebody asks."""
+    The answers to a task are batches, then None at the end, or a text: why reading failed.
+    """
     while True:
         try:
-            task = _TASK.decode(connection.recv_bytes())
+            task = _TASK_DECODER.decode(connection.recv_bytes())
         except EOFError:
             return
         try:
@@ -354,7 +323,39 @@ def serve(connection: "Connection[bytes, bytes]") -> None:
             connection.send_bytes(_encode(None))
 
 
+class FileStore(Protocol):
+    """Files that can be listed and read. Each method raises OSError on failure."""
+
+    def listing(self, complain: Complain) -> FolderContents:
+        """Return all files; problems go to *complain*."""
+        ...
+
+    def open(self, path: str) -> BinaryIO:
+        """Open one file."""
+        ...
+
+    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[ScanEvent]:
+        """Read the files of *jobs* to their end."""
+        ...
+
+
+class FolderStore:
+    """Files in a local folder, or a single local file."""
+
+    def __init__(self, place: LocalFiles) -> None:
+        self._place = place
+
+    def listing(self, complain: Complain) -> FolderContents:
+        return files_in(self._place, complain)
+
+    def open(self, path: str) -> BinaryIO:
+        return (self._place.root / path).open("rb")
+
+    def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[ScanEvent]:
+        return read_files(jobs, str(self._place.root), workers)
+
+
 if __name__ == "__main__":
-    # Ctrl-C reaches the whole group; whoever started us ends us.
+    # Ctrl-C reaches the whole process group; the parent process ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    serve(Connection(int(sys.argv[1])))
+    run_worker(Connection(int(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""What the index of a local collection tells: a row for each capture, and where it lies."""
+"""Values of a collection's index: rows, files, results of indexing, and ranking of rows."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,41 +9,41 @@ from typing import Final, Literal, NamedTuple, Protocol
 from archives.moment import Moment, whole_second
 
 Key = tuple[str, str, int, int]
-"""Where a row stands in the index: SURT, stamp, part, offset."""
+"""Primary key of a row: SURT, stamp, part, offset."""
 
 
 class IndexRow(NamedTuple):
-    """One capture as it is found: what the index knows of it, and which file to open."""
+    """One capture: its row in the index, and the file that holds it."""
 
     stamp: str
-    """UTC digits as far as the WARC-Date goes, at least 14 (T-9)."""
+    """UTC digits as precise as the WARC-Date, at least 14 (T-9)."""
     url: str
     mime: str | None
     status: int | None
     digest: str | None
     offset: int
-    """Of the record in *file*, also where *file* is a WACZ."""
+    """Position of the record in *file*, also if *file* is a WACZ."""
     length: int
-    """Of the record as it is stored; 0 where a CDX file did not say."""
+    """Stored length of the record; 0 if a CDX file did not say."""
     surt: str
     file: str
     """Absolute path of the file to open."""
     name: str
-    """What a CDX row calls it: the file name, or the name of the WARC in a WACZ."""
+    """Name in CDX rows: the file name, or the name of the WARC in a WACZ."""
     part: int = 0
-    """Which part of the index it belongs to; with the others it makes the row's place."""
+    """The part of the index that the row belongs to."""
 
     @property
     def key(self) -> Key:
-        """The place of this row, to go on behind it."""
+        """Primary key of this row, to continue a listing after it."""
         return self.surt, self.stamp, self.part, self.offset
 
 
 class CaptureIndex(Protocol):
-    """What can be asked of a collection. Each raises ArchiveError where it cannot tell."""
+    """The queries that an adapter needs. Each raises ArchiveError if the index cannot tell."""
 
     async def nearest_with_neighbours(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
-        """Return the nearest, then the first, those before and after it, and the last."""
+        """Return the nearest capture, then the first, its two neighbours, and the last."""
         ...
 
     def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
@@ -53,51 +53,51 @@ class CaptureIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
-    """A folder of WARCs, or a single one, with its index."""
+    """A local folder of WARCs, or a single WARC, with its index."""
 
     path: Path
-    """As the operator named it."""
+    """As configured by the operator."""
     root: Path
-    """What the paths in the index are relative to."""
+    """Folder that the paths in the index are relative to."""
     index: Path
     is_file: bool = False
 
     @classmethod
     def of(cls, path: Path, index: Path | None = None) -> "LocalFiles":
-        """Return the place of the collection at *path*; *index* if not the usual one."""
-        whole = path.absolute()
-        if whole.is_file():
-            usual = whole.with_name(f"{whole.name}.timegate.sqlite")
-            return cls(path, whole.parent, index or usual, is_file=True)
-        return cls(path, whole, index or whole / ".timegate" / "index.sqlite")
+        """Return the collection at *path*; *index* if it is not at the default location."""
+        absolute = path.absolute()
+        if absolute.is_file():
+            default = absolute.with_name(f"{absolute.name}.timegate.sqlite")
+            return cls(path, absolute.parent, index or default, is_file=True)
+        return cls(path, absolute, index or absolute / ".timegate" / "index.sqlite")
 
     @property
     def command(self) -> str:
-        """What to type to have it indexed."""
-        usual = LocalFiles.of(self.path).index == self.index
-        return f"timegate index {self.path}" + ("" if usual else f" --index {self.index}")
+        """The command that indexes this collection."""
+        default = LocalFiles.of(self.path).index == self.index
+        return f"timegate index {self.path}" + ("" if default else f" --index {self.index}")
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteFiles:
-    """Files on another machine, below an http(s) or s3 URL, with their index here."""
+    """Files below an http(s) or s3 URL, with a local index."""
 
     url: str
     index: Path
 
     @property
     def root(self) -> str:
-        """What the paths in the index are relative to."""
+        """URL that the paths in the index are relative to."""
         return self.url.rstrip("/")
 
     @property
     def command(self) -> str:
-        """What to type to have it indexed."""
+        """The command that indexes this collection."""
         return f"timegate index {self.url} --index {self.index}"
 
 
 def is_remote_path(path: str) -> bool:
-    """Whether *path* is the address of files on another machine."""
+    """Whether *path* is the URL of files on another machine."""
     return path.lower().startswith(("s3://", "http://", "https://"))
 
 
@@ -105,7 +105,7 @@ Kind = Literal["warc", "wacz", "cdx"]
 
 
 class FileInfo(NamedTuple):
-    """One file as the walk saw it."""
+    """One file of a collection, as listed."""
 
     path: str
     """Relative to the collection."""
@@ -116,24 +116,24 @@ class FileInfo(NamedTuple):
 
 
 class FolderContents(NamedTuple):
-    """What a walk found."""
+    """The result of listing a collection."""
 
     files: dict[str, FileInfo]
     """By path."""
     unreadable: tuple[str, ...]
-    """Folders and files that could not be looked at: nobody knows whether they are gone."""
+    """Folders and files that could not be read, so that they must not count as removed."""
 
     def is_unreadable(self, path: str) -> bool:
-        """Whether *path* is among them, or in one of them."""
-        return any(not each or f"{path}/".startswith(f"{each}/") for each in self.unreadable)
+        """Whether *path* could not be read, or is in a folder that could not."""
+        return any(not bad or f"{path}/".startswith(f"{bad}/") for bad in self.unreadable)
 
 
 MAX_SHOWN: Final = 20
-"""Complaints that are kept in words; the others are counted."""
+"""Problems kept with their text; the others are only counted."""
 
 
 class FileProblem(NamedTuple):
-    """Something that could not be used, and where."""
+    """A problem in a file: at which offset, and why."""
 
     file: str
     offset: int
@@ -144,7 +144,7 @@ class FileProblem(NamedTuple):
 
 
 class IndexProgress(NamedTuple):
-    """How far a run is; octets are those of the files, as they are stored."""
+    """Progress of an indexing run; octets are stored bytes of files."""
 
     files: int
     of_files: int
@@ -155,43 +155,43 @@ class IndexProgress(NamedTuple):
 
 @dataclass(slots=True)
 class IndexSummary:
-    """What a run did."""
+    """The result of an indexing run."""
 
     files: int = 0
     """WARCs, ARCs and WACZs in the collection."""
     read: int = 0
     continued: int = 0
-    """Of those read: how many had only grown."""
+    """Of the files read, those that had only grown."""
     from_cdx: int = 0
-    """Taken from a CDX file instead of being read."""
+    """Files whose captures were taken from a CDX file."""
     unchanged: int = 0
     gone: int = 0
     captures: int = 0
-    """Rows that this run wrote."""
+    """Rows written by this run."""
     octets: int = 0
     rebuilt: bool = False
-    """Whether a damaged index was set aside."""
+    """Whether a damaged index was replaced by a new one."""
     complaints: int = 0
     shown: list[FileProblem] = field(default_factory=list)
 
     def complain(self, file: str, offset: int, why: str) -> None:
-        """Count a complaint, and keep its words if there are not too many already."""
+        """Count a problem, and keep its text unless there are too many already."""
         self.complaints += 1
         if len(self.shown) < MAX_SHOWN:
             self.shown.append(FileProblem(file, offset, why))
 
 
 _SECOND: Final = 1_000_000_000
-_FINEST: Final = 9
-"""Digits of a fraction that are counted; a WARC-Date has no more (WARC 1.1, 5.4)."""
+_FRACTION_DIGITS: Final = 9
+"""Digits of a fraction of a second; a WARC-Date has no more (WARC 1.1, 5.4)."""
 Distance = tuple[int, bool, int, bool, bool, str, str]
 
 
 def nanoseconds(digits: str) -> int:
-    """Return when *digits* begin, 14 of them or more, counted from 1970."""
+    """Return the Unix time of *digits*, 14 or more of them, in nanoseconds."""
     second = _seconds(digits[:14]) * _SECOND
-    fraction = digits[14 : 14 + _FINEST]
-    return second + int(fraction.ljust(_FINEST, "0")) if fraction else second
+    fraction = digits[14 : 14 + _FRACTION_DIGITS]
+    return second + int(fraction.ljust(_FRACTION_DIGITS, "0")) if fraction else second
 
 
 @lru_cache(maxsize=4096)
@@ -200,7 +200,7 @@ def _seconds(stamp: str) -> int:
 
 
 def pivot(at: Moment) -> str:
-    """Return the instant from which to look both ways: the nearest is next to it."""
+    """Return the instant to search around: the nearest row is directly before or after it."""
     if len(at.digits) > 14:
         return at.digits
     whole = len(at.digits) == 14 and at.digits[12:] != "60"
@@ -208,22 +208,22 @@ def pivot(at: Moment) -> str:
 
 
 def nearest_row(rows: Iterable[IndexRow], url: str, at: Moment) -> IndexRow | None:
-    """Return the best of *rows*."""
+    """Return the row with the least distance from *url* and *at*."""
     return min(rows, key=distance_from(url, at), default=None)
 
 
 def newest_row(rows: Iterable[IndexRow], url: str) -> IndexRow | None:
-    """Return the latest; of those as late the very URL, then a page rather than an error."""
+    """Return the latest row; on ties the exact URL first, then a page before an error."""
     return max(rows, key=lambda row: (row.stamp, row.url == url, is_page(row)), default=None)
 
 
-def best_of_second(rows: Iterable[IndexRow], url: str) -> IndexRow | None:
-    """Return the best of captures that are all of the time asked for."""
+def best_row(rows: Iterable[IndexRow], url: str) -> IndexRow | None:
+    """Return the best of *rows* that all have the requested time."""
     return max(rows, key=lambda row: (row.url == url, is_page(row)), default=None)
 
 
 def distance_from(url: str, at: Moment) -> Callable[[IndexRow], Distance]:
-    """Return what measures how far a row is from what was asked: the least is the best."""
+    """Return a sort key for rows: the least is the best match for *url* and *at*."""
     first, last, instant = _bounds(at)
     digits = at.digits
 
@@ -241,7 +241,7 @@ def distance_from(url: str, at: Moment) -> Callable[[IndexRow], Distance]:
 
 @lru_cache(maxsize=1024)
 def _bounds(at: Moment) -> tuple[int, int, int]:
-    """Return the first and the last second that *at* can mean, and its `pivot`."""
+    """Return the first and the last second of *at*'s interval, and its `pivot`."""
     instant = nanoseconds(pivot(at))
     if len(at.digits) >= 14:
         return instant, instant, instant
@@ -250,5 +250,5 @@ def _bounds(at: Moment) -> tuple[int, int, int]:
 
 
 def is_page(row: IndexRow) -> bool:
-    """Whether it is not known to be an error or a redirect (S-5)."""
+    """Whether the row is a page: not known to be an error or a redirect (S-5)."""
     return row.status is None or 200 <= row.status <= 299

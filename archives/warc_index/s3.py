@@ -1,8 +1,8 @@
-"""WARCs in S3, or in what speaks like it: listed, and read one after another to be indexed.
+"""WARCs in S3 or a compatible store: listing them, signing their URLs, reading them.
 
-obstore lists and signs addresses, and no more: it follows redirects to wherever they lead (seen
-with 0.12.1: a 302 to another port was fetched), and nobody but the bucket is to be asked (R1).
-Its credentials are those of the environment, never of a configuration (R26).
+obstore only lists and signs. It does not fetch, since it follows redirects to any host (seen
+with 0.12.1: a 302 to another port was followed), and no host but the store may be contacted
+(R-1). Credentials come from the environment, never from the configuration (R-26).
 """
 
 import http.client
@@ -36,24 +36,24 @@ else:
 
 _TIMEOUT: Final = 30.0
 _TRIES: Final = 2
-_AHEAD: Final = 4 * 1024**2
-_VALID: Final = timedelta(minutes=15)
-"""Of a signed address: a clock may go wrong by as much before S3 refuses it anyway."""
+_READ_AHEAD: Final = 4 * 1024**2
+_URL_LIFETIME: Final = timedelta(minutes=15)
+"""Lifetime of a signed URL: S3 rejects clocks that are wrong by more than this anyway."""
 _SECOND: Final = 1_000_000_000
 
 
 class S3NotInstalled(Exception):
-    """What reads s3:// is an extra."""
+    """Reading s3:// needs the optional dependency obstore."""
 
     def __init__(self) -> None:
         super().__init__("s3:// needs obstore: pip install 'timegate-proxy[s3]'")
 
 
 class S3Bucket:
-    """What lies in a bucket below a prefix; `Files` for the indexer, addresses for a server."""
+    """Files below a prefix of a bucket: `FileStore` for indexing, signed URLs for replay."""
 
     def __init__(self, url: str) -> None:
-        """Read ``s3://bucket/prefix/``. Raises NotInstalled or ValueError."""
+        """Open ``s3://bucket/prefix/``. Raises S3NotInstalled or ValueError."""
         if not _INSTALLED:
             raise S3NotInstalled
         parts = urlsplit(url)
@@ -61,56 +61,57 @@ class S3Bucket:
             raise ValueError("write s3://bucket/prefix/; credentials come from the environment")
         public = os.environ.get("AWS_SKIP_SIGNATURE", "").lower() == "true"
         if not public and not os.environ.get("AWS_ACCESS_KEY_ID"):
-            # Otherwise it would look for some at 169.254.169.254, which nobody wrote down (R1).
+            # Otherwise obstore would request credentials from 169.254.169.254, a host that is
+            # not configured (R-1).
             raise ValueError("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for s3://")
         self._store = S3Store(
             parts.netloc,
             prefix=parts.path.strip("/") or None,
             client_options={
                 "timeout": timedelta(seconds=_TIMEOUT),
-                # Options that are given hide those of the environment.
+                # Explicit client options override those of the environment.
                 "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true",
             },
             retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=_TIMEOUT)},
         )
 
-    def listing(self, tell: Complain) -> FolderContents:
-        """Return the WARCs and WACZs there; CDX files are left to who lies beside them."""
-        seen: dict[str, FileInfo] = {}
+    def listing(self, complain: Complain) -> FolderContents:
+        """Return the WARCs and WACZs; CDX files are only used in local folders."""
+        files: dict[str, FileInfo] = {}
         try:
             for objects in obstore.list(self._store):
-                for each in objects:
-                    kind = kind_of(each["path"])
+                for item in objects:
+                    kind = kind_of(item["path"])
                     if kind in (None, "cdx"):
                         continue
-                    if len(seen) >= MAX_FILES:
-                        tell(each["path"], 0, f"left out: more than {MAX_FILES} files")
-                        return FolderContents(seen, ())
-                    time = _state(each["last_modified"], each["e_tag"])
-                    seen[each["path"]] = FileInfo(each["path"], kind, each["size"], time)
+                    if len(files) >= MAX_FILES:
+                        complain(item["path"], 0, f"left out: more than {MAX_FILES} files")
+                        return FolderContents(files, ())
+                    time = _mtime(item["last_modified"], item["e_tag"])
+                    files[item["path"]] = FileInfo(item["path"], kind, item["size"], time)
         except (BaseError, OSError) as error:
-            raise read_error(_told(error)) from error
-        return FolderContents(seen, ())
+            raise read_error(_first_line(error)) from error
+        return FolderContents(files, ())
 
     def address(self, path: str) -> str:
-        """Return a signed address of one file: a secret for as long as it is valid."""
+        """Return a signed URL of one file, which is a secret while it is valid."""
         try:
-            return obstore.sign(self._store, "GET", safe_path(path), _VALID)
+            return obstore.sign(self._store, "GET", safe_path(path), _URL_LIFETIME)
         except (BaseError, OSError) as error:
-            raise read_error(_told(error)) from error
+            raise read_error(_first_line(error)) from error
 
     async def address_async(self, path: str) -> str:
-        """Return the same without making the loop wait for credentials."""
+        """Return a signed URL without blocking the event loop."""
         try:
-            return await obstore.sign_async(self._store, "GET", safe_path(path), _VALID)
+            return await obstore.sign_async(self._store, "GET", safe_path(path), _URL_LIFETIME)
         except (BaseError, OSError) as error:
-            raise read_error(_told(error)) from error
+            raise read_error(_first_line(error)) from error
 
     def open(self, path: str) -> BinaryIO:
-        return open_remote(self, path, ahead=_AHEAD)
+        return open_remote(self, path, ahead=_READ_AHEAD)
 
     def read(self, jobs: Sequence[IndexJob], workers: int) -> Iterator[ScanEvent]:
-        """Read one file after another: what is waited for is the network."""
+        """Read one file after another: the network is the limit, not the processor."""
         del workers
         for job in jobs:
             try:
@@ -123,7 +124,7 @@ class S3Bucket:
                 yield job, None
 
     def get(self, name: str, start: int, end: int) -> Piece:
-        """Return a range (`Ranges`); a connection that fails is tried once more."""
+        """Return a range (see `RangeReader`); a failed connection is tried once more."""
         for _ in range(_TRIES - 1):
             try:
                 return self._range(name, start, end)
@@ -143,21 +144,21 @@ class S3Bucket:
             connection.request("GET", f"{parts.path}?{parts.query}", headers=headers)
             reply = connection.getresponse()
             octets = reply.read(end - start + 1) if reply.status == 206 else b""
-            told = {key.lower(): value for key, value in reply.getheaders()}
-            return checked_range(reply.status, told, octets, start, end)
+            headers_received = {key.lower(): value for key, value in reply.getheaders()}
+            return checked_range(reply.status, headers_received, octets, start, end)
         finally:
             connection.close()
 
 
-def _state(changed: datetime, etag: str | None) -> int:
-    """Return when an object was changed, in nanoseconds; those made up from its ETag.
+def _mtime(changed: datetime, etag: str | None) -> int:
+    """Return an object's modification time in nanoseconds, the fraction made from its ETag.
 
-    S3 tells whole seconds, in which an object may be replaced by one as long.
+    S3 has whole seconds, within which an object may be replaced by another of the same size.
     """
-    made_up = int.from_bytes(blake2b((etag or "").encode(), digest_size=8).digest(), "big")
-    return int(changed.timestamp()) * _SECOND + made_up % _SECOND
+    fraction = int.from_bytes(blake2b((etag or "").encode(), digest_size=8).digest(), "big")
+    return int(changed.timestamp()) * _SECOND + fraction % _SECOND
 
 
-def _told(error: Exception) -> str:
-    """Return the first line of what obstore says, which names no credentials."""
+def _first_line(error: Exception) -> str:
+    """Return the first line of obstore's message, which contains no credentials."""
     return str(error).partition("\n")[0][:300]

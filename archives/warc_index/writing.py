@@ -1,9 +1,9 @@
-"""Writing the index: parts that are filled unseen and become visible at once.
+"""Writing the index: planning what to read, filling parts, and publishing them.
 
-Rows come in the order of the crawl and go into the order of the web. Put in as they come,
-nearly each costs a page of its own, twice: 5 million rows wrote 51 GB for an index of 1 GB. So
-they wait in a table that SQLite keeps in a temporary file, and go over sorted, a million at a
-time. That file ends with the process, and nobody has seen its parts: they are read again.
+Rows arrive in crawl order and are stored in SURT order. Inserted as they arrive, nearly each
+row writes its own page twice: 5 million rows wrote 51 GB for an index of 1 GB. So rows wait in
+a temporary SQLite table and are inserted sorted, a million at a time. If the process ends
+before that, their parts were never visible, and their files are read again.
 """
 
 import sqlite3
@@ -13,23 +13,24 @@ from contextlib import closing, contextmanager
 from typing import Final, NamedTuple
 
 from archives.warc.captures import Capture
-from archives.warc_index.database import BUILDING, DEAD, LIVE
+from archives.warc_index.database import BUILDING, LIVE, RETIRED
 from archives.warc_index.model import FileInfo, FolderContents, IndexSummary
 
-_ENOUGH: Final = 1_000_000
-"""Rows that wait before they go over: some 200 MB of temporary files, twice while sorted."""
-_RUN: Final = 50_000
-"""Sorted rows that go over in one transaction: the log is not to grow with the index."""
-_WAITING: Final = (
+_ROWS_PER_FLUSH: Final = 1_000_000
+"""Rows that wait before they are inserted: some 200 MB of temporary files, twice that while
+they are sorted."""
+_ROWS_PER_INSERT: Final = 50_000
+"""Sorted rows inserted in one transaction, which limits the size of the log."""
+_WAITING_TABLE: Final = (
     "CREATE TEMP TABLE IF NOT EXISTS waiting (surt TEXT, stamp TEXT, part INTEGER, "
     "offset INTEGER, length INTEGER, url TEXT, mime TEXT, status INTEGER, digest TEXT)"
 )
-_SLICE: Final = 20_000
-"""Rows that are swept away in one transaction: readers and the log are not to wait long."""
+_ROWS_PER_DELETE: Final = 20_000
+"""Rows deleted in one transaction, which limits its duration and the size of the log."""
 
 
 class IndexPart(NamedTuple):
-    """What is visible of one file, or of one WARC in a WACZ, or of a file since it grew."""
+    """A visible part: of a file, of one WARC in a WACZ, or of what was appended to a file."""
 
     id: int
     path: str
@@ -37,15 +38,15 @@ class IndexPart(NamedTuple):
     size: int
     mtime: int
     upto: int
-    """Where the last capture ends; a file that grew is read from there."""
+    """Where the last capture ends; a file that has grown is read from there."""
     head: bytes
-    """Digest of the first octets: whether a longer file is the same file."""
+    """Digest of the first bytes, to tell whether a longer file is the same file."""
     via: str
-    """The CDX file that told of it; empty where the file itself was read."""
+    """The CDX file that listed the captures; empty if the file itself was read."""
 
 
 class FilledPart(NamedTuple):
-    """A part that is ready to be seen."""
+    """A part that is ready to become visible."""
 
     id: int
     upto: int
@@ -54,7 +55,7 @@ class FilledPart(NamedTuple):
 
 
 class _Publication(NamedTuple):
-    """What is to be seen, and no more to be seen, as soon as the rows have gone over."""
+    """Parts to show and to hide once the waiting rows are inserted."""
 
     filled: Sequence[FilledPart]
     replaced: tuple[int, ...]
@@ -62,19 +63,21 @@ class _Publication(NamedTuple):
 
 
 class IndexWriter:
-    """The one connection that writes."""
+    """Writes parts and rows to the index; the only writer."""
 
-    def __init__(self, connection: sqlite3.Connection, enough: int = _ENOUGH) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, rows_per_flush: int = _ROWS_PER_FLUSH
+    ) -> None:
         self._connection = connection
-        self._enough = enough
+        self._rows_per_flush = rows_per_flush
         self._rows = 0
         self._publications: list[_Publication] = []
-        # Nothing in it outlives the process, so nothing in it can be lost.
+        # Temporary tables end with the process, so they need no journal.
         connection.execute("PRAGMA temp.journal_mode = OFF")
-        connection.execute(_WAITING)
+        connection.execute(_WAITING_TABLE)
 
     def parts(self) -> list[IndexPart]:
-        """Return what is visible."""
+        """Return the visible parts."""
         query = (
             "SELECT id, path, member, size, mtime, upto, head, via FROM part WHERE state = 1 "
             "ORDER BY id"
@@ -83,7 +86,7 @@ class IndexWriter:
             return [IndexPart._make(row) for row in rows]
 
     def begin(self, file: FileInfo, member: str, head: bytes, via: str) -> int:
-        """Begin a part that nobody sees yet; return its number."""
+        """Begin an invisible part; return its id."""
         values = (file.path, member, file.size, file.mtime, 0, head, via, BUILDING)
         with closing(
             self._connection.execute(
@@ -95,7 +98,7 @@ class IndexWriter:
             return int(cursor.lastrowid or 0)
 
     def add(self, captures: Iterable[tuple[int, Capture]]) -> None:
-        """Take rows of parts that nobody sees yet."""
+        """Add rows to invisible parts."""
         rows = [
             (c.surt, c.stamp, part, c.offset, c.length, c.url, c.mime, c.status, c.digest)
             for part, c in captures
@@ -106,7 +109,7 @@ class IndexWriter:
         )
         self._connection.execute("COMMIT")
         self._rows += len(rows)
-        if self._rows >= self._enough:
+        if self._rows >= self._rows_per_flush:
             self.flush()
 
     def publish(
@@ -115,46 +118,46 @@ class IndexWriter:
         replaced: Iterable[int],
         grown: FileInfo | None = None,
     ) -> None:
-        """Make parts visible, and those they replace invisible, at once: with the next `flush`.
+        """Show parts and hide those they replace, in one transaction of the next `flush`.
 
-        *grown*: the file whose earlier parts stay, and are now those of a longer file.
+        *grown* is a file that was appended to: its earlier parts stay, with its new size.
         """
         self._publications.append(_Publication(filled, tuple(replaced), grown))
 
     def flush(self) -> None:
-        """Let all rows go over, then let be seen what is complete."""
-        self._go_over()
+        """Insert the waiting rows, then publish the completed parts."""
+        self._move_waiting_rows()
         with self.transaction():
             for publication in self._publications:
                 self._publish(*publication)
         self._publications.clear()
 
     def retire(self, parts: Iterable[int]) -> None:
-        """Make parts invisible; `sweep` takes their rows away."""
+        """Hide parts; `delete_retired` deletes their rows."""
         with self.transaction():
             self._retire(parts)
 
     def retire_unfinished(self) -> None:
-        """Give up what a run that was ended in the middle left behind."""
-        self._connection.execute(f"UPDATE part SET state = {DEAD} WHERE state = {BUILDING}")  # noqa: S608
+        """Retire the unfinished parts of an interrupted run."""
+        self._connection.execute(f"UPDATE part SET state = {RETIRED} WHERE state = {BUILDING}")  # noqa: S608
 
     def delete_retired(self) -> None:
-        """Remove the rows of parts that nobody sees, a slice at a time."""
+        """Delete retired parts and their rows, in several transactions."""
         self.flush()
         with closing(self._connection.execute("SELECT id FROM part WHERE state = 2")) as rows:
-            dead = [int(row[0]) for row in rows]
-        if not dead:
+            retired = [int(row[0]) for row in rows]
+        if not retired:
             return
-        place: tuple[str, str, int, int] | None = ("", "", 0, 0)
-        while place is not None:
-            place = self._delete_slice(place)
+        after: tuple[str, str, int, int] | None = ("", "", 0, 0)
+        while after is not None:
+            after = self._delete_slice(after)
         with self.transaction():
             self._connection.executemany(
-                "DELETE FROM part WHERE id = ?", [(number,) for number in dead]
+                "DELETE FROM part WHERE id = ?", [(number,) for number in retired]
             )
 
     def finish(self, *, complete: bool) -> None:
-        """Say whether everything has been looked at by now, and leave no log behind."""
+        """Record whether all files have been read, and truncate the log."""
         self.flush()
         if complete:
             self._connection.execute("UPDATE pass SET complete = 1")
@@ -162,7 +165,7 @@ class IndexWriter:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Do all of it or nothing."""
+        """Commit the block, or roll it back on an exception."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -171,11 +174,11 @@ class IndexWriter:
             raise
         self._connection.execute("COMMIT")
 
-    def _go_over(self) -> None:
-        """Move what waits into the table, in the order of the table."""
+    def _move_waiting_rows(self) -> None:
+        """Insert the waiting rows in the order of the table's primary key."""
         query = "SELECT * FROM waiting ORDER BY surt, stamp, part, offset"
         with closing(self._connection.execute(query)) as waiting:
-            while rows := waiting.fetchmany(_RUN):
+            while rows := waiting.fetchmany(_ROWS_PER_INSERT):
                 with self.transaction():
                     self._connection.executemany(
                         "INSERT OR REPLACE INTO capture VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -201,7 +204,7 @@ class IndexWriter:
 
     def _retire(self, parts: Iterable[int]) -> None:
         self._connection.executemany(
-            f"UPDATE part SET state = {DEAD} WHERE id = ?",  # noqa: S608 -- a constant of ours
+            f"UPDATE part SET state = {RETIRED} WHERE id = ?",  # noqa: S608 -- a constant
             [(part,) for part in parts],
         )
 
@@ -213,25 +216,25 @@ class IndexWriter:
             "part p ON p.id = c.part WHERE (c.surt, c.stamp, c.part, c.offset) > (?, ?, ?, ?) "
             "ORDER BY c.surt, c.stamp, c.part, c.offset LIMIT ?"
         )
-        with closing(self._connection.execute(query, (*after, _SLICE))) as cursor:
+        with closing(self._connection.execute(query, (*after, _ROWS_PER_DELETE))) as cursor:
             rows = cursor.fetchall()
-        gone = [row[:4] for row in rows if row[4] == DEAD]
-        if gone:
+        keys = [row[:4] for row in rows if row[4] == RETIRED]
+        if keys:
             with self.transaction():
                 self._connection.executemany(
                     "DELETE FROM capture WHERE surt = ? AND stamp = ? AND part = ? "
                     "AND offset = ?",
-                    gone,
+                    keys,
                 )
-        return rows[-1][:4] if len(rows) == _SLICE else None
+        return rows[-1][:4] if len(rows) == _ROWS_PER_DELETE else None
 
 
-_FILLING_ENOUGH: Final = 10_000
-"""Rows held before they are written; some 5 MB. Sorted runs of that length go in quickly."""
+_ROWS_PER_WRITE: Final = 10_000
+"""Rows held in memory before they are added to the writer; some 5 MB."""
 
 
 class PartFiller:
-    """The parts of one file, or of all the files that one CDX file tells of."""
+    """Fills the parts of one file, or of all files that one CDX file lists."""
 
     def __init__(
         self, writer: IndexWriter, summary: IndexSummary, *, head: bytes = b"", via: str = ""
@@ -247,7 +250,7 @@ class PartFiller:
         self._rows: list[tuple[int, Capture]] = []
 
     def part(self, file: FileInfo, member: str = "") -> int:
-        """Return the part for *member* of *file*, begun if there is none yet."""
+        """Return the part of *member* of *file*, which is begun if it is new."""
         part = self._parts.get((file.path, member))
         if part is None:
             part = self._writer.begin(file, member, self._head, self._via)
@@ -256,7 +259,7 @@ class PartFiller:
         return part
 
     def add(self, part: int, captures: list[Capture]) -> None:
-        """Take rows; write them if there are enough."""
+        """Add rows to a part."""
         if not captures:
             return
         self._rows += [(part, capture) for capture in captures]
@@ -264,18 +267,18 @@ class PartFiller:
         self._summary.captures += len(captures)
         last = captures[-1]
         self._upto[part] = max(self._upto[part], last.offset + last.length)
-        if len(self._rows) >= _FILLING_ENOUGH:
+        if len(self._rows) >= _ROWS_PER_WRITE:
             self._write()
 
     def complain(self, part: int, file: str, offset: int, why: str) -> None:
-        """Count what cannot be used."""
+        """Record a problem of a part."""
         self._complaints[part] += 1
         self._summary.complain(file, offset, why)
 
     def publish(
         self, replaced: tuple[int, ...], grown: FileInfo | None = None, upto: int = 0
     ) -> None:
-        """Let all of it be seen, instead of the parts it replaces."""
+        """Publish the parts in place of those they replace."""
         self._write()
         filled = [
             FilledPart(part, max(self._upto[part], upto), captures, self._complaints[part])
@@ -283,8 +286,8 @@ class PartFiller:
         ]
         self._writer.publish(filled, replaced, grown)
 
-    def give_up(self, replaced: tuple[int, ...]) -> None:
-        """Let none of it be seen, nor what it was to replace: that file is no more."""
+    def abandon(self, replaced: tuple[int, ...]) -> None:
+        """Retire the parts, and those they were to replace, which are outdated."""
         self._rows.clear()
         self._writer.retire((*self._captures, *replaced))
         self._summary.captures -= sum(self._captures.values())
@@ -296,7 +299,7 @@ class PartFiller:
 
 
 class IndexJob(NamedTuple):
-    """A file to read, from where, and which parts that makes obsolete."""
+    """A file to read, from which offset, and the parts that it replaces."""
 
     file: FileInfo
     start: int = 0
@@ -304,70 +307,68 @@ class IndexJob(NamedTuple):
 
 
 class IndexPlan(NamedTuple):
-    """What a run has to do."""
+    """The work of an indexing run."""
 
     read: dict[str, IndexJob]
     """WARCs and WACZs, by path."""
-    lists: list[IndexJob]
-    """CDX files that are new or have changed, the newest first."""
-    gone: list[IndexPart]
+    cdx_files: list[IndexJob]
+    """New and changed CDX files, the newest first."""
+    removed: list[IndexPart]
     unchanged: int
 
 
 HasGrown = Callable[[FileInfo, IndexPart], bool]
-"""Whether a file that is longer than it was still begins with the same octets."""
+"""Whether a file was appended to: it is longer, and begins with the same bytes."""
 
 
 def plan(
-    listing: FolderContents, parts: Iterable[IndexPart], grew: HasGrown, *, read_all: bool
+    listing: FolderContents, parts: Iterable[IndexPart], has_grown: HasGrown, *, read_all: bool
 ) -> IndexPlan:
-    """Compare what is there with what is known; *read_all*: believe neither."""
-    found = listing.files
-    known: dict[str, list[IndexPart]] = defaultdict(list)
+    """Compare the files with the index; *read_all* reads every file, and no CDX files."""
+    by_path: dict[str, list[IndexPart]] = defaultdict(list)
     for part in parts:
-        known[part.path].append(part)
-    lists = {path: file for path, file in found.items() if file.kind == "cdx" and not read_all}
-    fresh = {path for path, file in lists.items() if _is_current(file, known.get(path, []))}
-    files = [file for file in found.values() if file.kind != "cdx"]
-    read = {
-        file.path: _job(
-            file, known.get(file.path, []), (lambda *_: False) if read_all else grew
-        )
-        for file in files
-        if read_all or not _stands(file, known.get(file.path, []), fresh)
-    }
+        by_path[part.path].append(part)
+    cdx_files = [f for f in listing.files.values() if f.kind == "cdx" and not read_all]
+    current = {f.path for f in cdx_files if _is_current(f, by_path[f.path])}
+    changed = [f for f in cdx_files if f.path not in current]
+    files = [f for f in listing.files.values() if f.kind != "cdx"]
+    outdated = [f for f in files if read_all or not _is_valid(f, by_path[f.path], current)]
+    may_continue = _never if read_all else has_grown
     return IndexPlan(
-        read,
+        {f.path: _job(f, by_path[f.path], may_continue) for f in outdated},
         [
-            IndexJob(file, replaces=_numbers(known.get(file.path, [])))
-            for file in sorted(lists.values(), key=lambda file: file.mtime, reverse=True)
-            if file.path not in fresh
+            IndexJob(f, replaces=_part_ids(by_path[f.path]))
+            for f in sorted(changed, key=lambda file: file.mtime, reverse=True)
         ],
         [
             part
-            for path, parts in known.items()
-            if path not in found and not listing.is_unreadable(path)
+            for path, parts in by_path.items()
+            if path not in listing.files and not listing.is_unreadable(path)
             for part in parts
         ],
-        len(files) - len(read),
+        len(files) - len(outdated),
     )
+
+
+def _never(_file: FileInfo, _part: IndexPart) -> bool:
+    return False
 
 
 def _is_current(file: FileInfo, parts: list[IndexPart]) -> bool:
     return bool(parts) and all((p.size, p.mtime) == (file.size, file.mtime) for p in parts)
 
 
-def _stands(file: FileInfo, parts: list[IndexPart], fresh: set[str]) -> bool:
-    """Whether its parts still tell the truth; those of a CDX file while that is the same."""
-    return _is_current(file, parts) and all(not p.via or p.via in fresh for p in parts)
+def _is_valid(file: FileInfo, parts: list[IndexPart], current_cdx: set[str]) -> bool:
+    """Whether the parts match the file, and those from a CDX file match that file too."""
+    return _is_current(file, parts) and all(not p.via or p.via in current_cdx for p in parts)
 
 
-def _job(file: FileInfo, parts: list[IndexPart], grew: HasGrown) -> IndexJob:
-    whole = parts and file.kind == "warc" and not any(part.via for part in parts)
-    if whole and grew(file, parts[0]):
+def _job(file: FileInfo, parts: list[IndexPart], has_grown: HasGrown) -> IndexJob:
+    was_read = parts and file.kind == "warc" and not any(part.via for part in parts)
+    if was_read and has_grown(file, parts[0]):
         return IndexJob(file, start=max(part.upto for part in parts))
-    return IndexJob(file, replaces=_numbers(parts))
+    return IndexJob(file, replaces=_part_ids(parts))
 
 
-def _numbers(parts: list[IndexPart]) -> tuple[int, ...]:
+def _part_ids(parts: list[IndexPart]) -> tuple[int, ...]:
     return tuple(part.id for part in parts)

@@ -302,7 +302,7 @@ def test_a_file_without_a_usable_record_is_one_damage(octets: bytes, why: str) -
 
 
 def test_a_truncated_member_does_not_hide_records_appended_after_it() -> None:
-    # warcio reads none of three records appended after a truncated member (M-8).
+    # warcio reads none of three records appended after a truncated member.
     torn = gzipped(response(payload=NOISE))[:-1000]
     octets = torn + gzipped(response("http://a.example/"), response("http://b.example/"))
 

@@ -18,19 +18,19 @@ LONG_AGO = 1_600_000_000_000_000_000
 
 
 def date_of(stamp: str) -> str:
-    """Return digits as a WARC-Date."""
+    """Return the digits of *stamp* as a WARC-Date."""
     day = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}"
     fraction = f".{stamp[14:]}" if stamp[14:] else ""
     return f"{day}T{stamp[8:10]}:{stamp[10:12]}:{stamp[12:14]}{fraction}Z"
 
 
 def responses(*captures: tuple[str, str]) -> list[bytes]:
-    """Return a record for each URL and stamp."""
+    """Return a response record for each URL and stamp."""
     return [warcs.response(url, date_of(stamp)) for url, stamp in captures]
 
 
 def put(folder: Path, name: str, octets: bytes, *, mtime: int = LONG_AGO) -> Path:
-    """Write a file that was last changed at *mtime*."""
+    """Write a file with the modification time *mtime*."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(octets)
@@ -45,7 +45,7 @@ def a_warc(folder: Path, name: str, *captures: tuple[str, str], mtime: int = LON
 
 
 def rows_of(path: Path, index: Path | None = None) -> list[IndexRow]:
-    """Return everything that is visible in the index of a collection; parts do not matter."""
+    """Return all visible rows of a collection's index, without their part ids."""
     place = LocalFiles.of(path, index)
     lookup = Lookup(place.index, place.root, 5.0)
     with closing(lookup):
@@ -56,12 +56,12 @@ def rows_of(path: Path, index: Path | None = None) -> list[IndexRow]:
 
 
 def stamps_of(path: Path, index: Path | None = None) -> list[str]:
-    """Return the stamps of all that is visible."""
+    """Return the stamps of all visible rows."""
     return [row.stamp for row in rows_of(path, index)]
 
 
 def stored_rows(index: Path) -> int:
-    """Return how many rows the file holds, visible or not."""
+    """Return the number of rows in the index, visible or not."""
     with closing(sqlite3.connect(index)) as connection:
         return int(connection.execute("SELECT count(*) FROM capture").fetchone()[0])
 
@@ -72,7 +72,7 @@ def a_capture(url: str, stamp: str, offset: int = 0, **fields: object) -> Captur
 
 
 def an_index(folder: Path, captures: Iterable[Capture], *, complete: bool = True) -> None:
-    """Write an index as if there were a WARC with these captures."""
+    """Write an index of these captures, as if they were in one WARC."""
     index = LocalFiles.of(folder).index
     index.parent.mkdir(exist_ok=True)
     connection, _ = open_writer(index)

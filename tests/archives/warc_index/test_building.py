@@ -1,4 +1,4 @@
-"""Building an index: what is read, what is not, and what becomes visible."""
+"""Building an index: which files are read, and which rows become visible."""
 
 import os
 import shutil
@@ -51,18 +51,18 @@ def test_every_kind_of_record_can_be_indexed(tmp_path: Path, name: str, pack: ob
     assert index_collection(tmp_path).complaints == 0
 
 
-def test_several_processes_find_the_same_as_one(tmp_path: Path) -> None:
+def test_several_workers_find_the_same_as_one(tmp_path: Path) -> None:
     for number in range(6):
         day = f"2020010{number + 1}"
         captures = [(f"{PAGE}{page}", f"{day}00{page:02}00") for page in range(20)]
         a_warc(tmp_path, f"{number}.warc.gz", *captures)
     put(tmp_path, "torn.warc.gz", warcs.gzipped(*responses((PAGE, "20200101000000")))[:-20])
-    alone_index, shared_index = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
+    single_index, shared_index = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
 
-    one = index_collection(tmp_path, alone_index)
+    one = index_collection(tmp_path, single_index)
     two = index_collection(tmp_path, shared_index, workers=2)
 
-    assert rows_of(tmp_path, shared_index) == rows_of(tmp_path, alone_index)
+    assert rows_of(tmp_path, shared_index) == rows_of(tmp_path, single_index)
     assert one == two
     assert one.captures == 120
     assert one.complaints == 1
@@ -89,11 +89,11 @@ def test_a_changed_file_replaces_its_rows(tmp_path: Path) -> None:
     assert stored_rows(LocalFiles.of(tmp_path).index) == 1
 
 
-def test_the_rows_of_a_file_that_is_gone_are_removed(tmp_path: Path) -> None:
-    gone = a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
+def test_the_rows_of_a_removed_file_are_deleted(tmp_path: Path) -> None:
+    removed = a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     a_warc(tmp_path, "b.warc.gz", (PAGE, "20210101000000"))
     index_collection(tmp_path)
-    gone.unlink()
+    removed.unlink()
 
     summary = index_collection(tmp_path)
 
@@ -103,7 +103,7 @@ def test_the_rows_of_a_file_that_is_gone_are_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [warcs.plain, warcs.gzipped])
-def test_a_file_that_grew_is_read_from_where_it_ended(tmp_path: Path, pack: object) -> None:
+def test_an_appended_file_is_read_from_its_former_end(tmp_path: Path, pack: object) -> None:
     assert callable(pack)
     first = pack(warcs.warcinfo(), *responses((PAGE, "20200101000000")), warcs.request())
     more = pack(*responses((PAGE, "20210101000000"), (PAGE, "20220101000000")))
@@ -120,7 +120,7 @@ def test_a_file_that_grew_is_read_from_where_it_ended(tmp_path: Path, pack: obje
     assert stamps_of(tmp_path) == ["20200101000000", "20210101000000", "20220101000000"]
 
 
-def test_a_torn_tail_is_read_once_it_is_whole(tmp_path: Path) -> None:
+def test_a_truncated_record_is_read_once_it_is_complete(tmp_path: Path) -> None:
     octets = warcs.gzipped(*responses((PAGE, "20200101000000"), (PAGE, "20210101000000")))
     put(tmp_path, "a.warc.gz", octets[:-30])
     torn = index_collection(tmp_path)
@@ -133,7 +133,7 @@ def test_a_torn_tail_is_read_once_it_is_whole(tmp_path: Path) -> None:
     assert stamps_of(tmp_path) == ["20200101000000", "20210101000000"]
 
 
-def test_a_longer_file_that_begins_otherwise_is_another_file(tmp_path: Path) -> None:
+def test_a_longer_file_with_another_beginning_is_read_again(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     index_collection(tmp_path)
     captures = [(f"{PAGE}{page}", "20220101000000") for page in range(3)]
@@ -145,7 +145,7 @@ def test_a_longer_file_that_begins_otherwise_is_another_file(tmp_path: Path) -> 
     assert stamps_of(tmp_path) == ["20220101000000"] * 3
 
 
-def test_a_wacz_is_indexed_where_its_warcs_lie(tmp_path: Path) -> None:
+def test_offsets_of_captures_in_a_wacz_are_those_of_the_wacz(tmp_path: Path) -> None:
     inside = warcs.gzipped(*responses((PAGE, "20200101000000")))
     octets = warcs.wacz({"archive/a.warc.gz": inside, "archive/b.warc.gz": inside})
     put(tmp_path, "some.wacz", octets)
@@ -168,7 +168,7 @@ def test_a_single_file_is_a_collection_too(tmp_path: Path) -> None:
     assert stamps_of(path) == ["20200101000000"]
 
 
-def test_what_cannot_be_used_is_told_with_its_place_and_the_rest_is_used(
+def test_damage_is_reported_with_its_offset_and_the_rest_is_indexed(
     tmp_path: Path,
 ) -> None:
     good = responses((PAGE, "20200101000000"), (PAGE, "20210101000000"))
@@ -182,7 +182,7 @@ def test_what_cannot_be_used_is_told_with_its_place_and_the_rest_is_used(
     assert str(complaint).startswith(f"a.warc.gz@{len(warcs.gzipped(good[0]))}: ")
 
 
-def test_complaints_are_counted_and_only_some_of_them_kept(tmp_path: Path) -> None:
+def test_problems_are_counted_and_only_some_are_kept(tmp_path: Path) -> None:
     for number in range(MAX_SHOWN + 5):
         put(tmp_path, f"{number}.warc", b"no WARC at all")
 
@@ -192,32 +192,32 @@ def test_complaints_are_counted_and_only_some_of_them_kept(tmp_path: Path) -> No
     assert len(summary.shown) == MAX_SHOWN
 
 
-def test_progress_ends_where_everything_is_done(tmp_path: Path) -> None:
+def test_progress_ends_at_the_total(tmp_path: Path) -> None:
     path = a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
-    seen: list[IndexProgress] = []
+    reports: list[IndexProgress] = []
 
-    index_collection(tmp_path, progress=seen.append)
+    index_collection(tmp_path, progress=reports.append)
 
     size = path.stat().st_size
-    assert seen[0] == IndexProgress(0, 1, 0, size, 0)
-    assert seen[-1] == IndexProgress(1, 1, size, size, 1)
+    assert reports[0] == IndexProgress(0, 1, 0, size, 0)
+    assert reports[-1] == IndexProgress(1, 1, size, size, 1)
 
 
-def test_only_one_builds_at_a_time(tmp_path: Path) -> None:
+def test_only_one_process_indexes_at_a_time(tmp_path: Path) -> None:
     index = tmp_path / "index.sqlite"
 
     with exclusive_lock(index), pytest.raises(IndexInUse):
         index_collection(tmp_path, index)
 
 
-def test_an_index_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
+def test_the_error_for_an_unwritable_index_says_what_to_do(tmp_path: Path) -> None:
     put(tmp_path, "file", b"")
 
     with pytest.raises(NotWritable, match="set index to another place"):
         index_collection(tmp_path, tmp_path / "file" / "index.sqlite")
 
 
-def test_a_folder_that_is_not_there_is_no_empty_collection(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error_and_not_an_empty_collection(tmp_path: Path) -> None:
     (tmp_path / "warcs").mkdir()
     index = tmp_path / "index.sqlite"
     a_warc(tmp_path, "warcs/a.warc.gz", (PAGE, "20200101000000"))
@@ -231,7 +231,7 @@ def test_a_folder_that_is_not_there_is_no_empty_collection(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
-def test_a_folder_that_cannot_be_listed_is_not_gone(tmp_path: Path) -> None:
+def test_files_of_an_unreadable_folder_stay_indexed(tmp_path: Path) -> None:
     a_warc(tmp_path, "sub/a.warc.gz", (PAGE, "20200101000000"))
     index_collection(tmp_path)
     (tmp_path / "sub").chmod(0)
@@ -243,7 +243,7 @@ def test_a_folder_that_cannot_be_listed_is_not_gone(tmp_path: Path) -> None:
     assert stamps_of(tmp_path) == ["20200101000000"]
 
 
-def test_a_file_that_cannot_be_looked_at_is_not_gone(tmp_path: Path) -> None:
+def test_an_unreadable_file_stays_indexed(tmp_path: Path) -> None:
     path = a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     index_collection(tmp_path)
     path.unlink()
@@ -255,7 +255,7 @@ def test_a_file_that_cannot_be_looked_at_is_not_gone(tmp_path: Path) -> None:
     assert stamps_of(tmp_path) == ["20200101000000"]
 
 
-def test_what_could_not_be_looked_at_at_first_leaves_the_rest_unknown(tmp_path: Path) -> None:
+def test_an_index_with_unreadable_files_is_not_complete(tmp_path: Path) -> None:
     link = tmp_path / "a.warc.gz"
     link.symlink_to("a.warc.gz")
     index_collection(tmp_path)
@@ -279,7 +279,7 @@ def _is_complete(folder: Path) -> bool:
 @pytest.mark.parametrize(
     "octets", [b"no database" * 999, b"SQLite format 3\0" + b"\xff" * 4096]
 )
-def test_a_damaged_index_is_set_aside_and_built_anew(tmp_path: Path, octets: bytes) -> None:
+def test_a_damaged_index_is_renamed_and_rebuilt(tmp_path: Path, octets: bytes) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     index = put(tmp_path, "i.sqlite", octets)
 
@@ -290,7 +290,7 @@ def test_a_damaged_index_is_set_aside_and_built_anew(tmp_path: Path, octets: byt
     assert (tmp_path / "i.sqlite.set-aside").read_bytes() == octets
 
 
-def test_damage_in_the_middle_is_found_out_and_built_anew(tmp_path: Path) -> None:
+def test_an_index_with_damaged_pages_is_rebuilt(tmp_path: Path) -> None:
     captures = [(f"{PAGE}{page}", "20200101000000") for page in range(300)]
     warc = a_warc(tmp_path, "a.warc.gz", *captures)
     index = tmp_path / "i.sqlite"
@@ -314,8 +314,8 @@ def test_an_index_of_a_later_release_is_left_alone(tmp_path: Path) -> None:
         index_collection(tmp_path, index)
 
 
-def test_a_copy_with_captures_missing_is_built_anew(tmp_path: Path) -> None:
-    """As it comes of copying an index at the moment it is written."""
+def test_a_copy_with_missing_captures_is_rebuilt(tmp_path: Path) -> None:
+    """Such a copy results from copying an index while it is written."""
     captures = [(f"{PAGE}{page}", "20200101000000") for page in range(300)]
     a_warc(tmp_path, "a.warc.gz", *captures)
     index, copy = tmp_path / "i.sqlite", tmp_path / "copy.sqlite"
@@ -329,7 +329,7 @@ def test_a_copy_with_captures_missing_is_built_anew(tmp_path: Path) -> None:
     assert len(rows_of(tmp_path, copy)) == 300
 
 
-def test_a_copy_that_is_whole_is_used(tmp_path: Path) -> None:
+def test_an_intact_copy_is_used(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     index, copy = tmp_path / "i.sqlite", tmp_path / "copy.sqlite"
     index_collection(tmp_path, index)
@@ -340,7 +340,7 @@ def test_a_copy_that_is_whole_is_used(tmp_path: Path) -> None:
     assert (summary.rebuilt, summary.unchanged, summary.read) == (False, 1, 0)
 
 
-def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     index = tmp_path / "i.sqlite"
     _execute(index, "CREATE TABLE theirs (a)")
     before = index.read_bytes()
@@ -352,7 +352,7 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     assert index.read_bytes() == before
 
 
-def test_an_index_of_ours_with_other_tables_is_built_anew(tmp_path: Path) -> None:
+def test_an_index_with_other_tables_is_rebuilt(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     index = tmp_path / "i.sqlite"
     index_collection(tmp_path, index)
@@ -363,7 +363,7 @@ def test_an_index_of_ours_with_other_tables_is_built_anew(tmp_path: Path) -> Non
     assert stamps_of(tmp_path, index) == ["20200101000000"]
 
 
-def test_what_an_ended_run_left_is_swept_away(tmp_path: Path) -> None:
+def test_unfinished_parts_of_an_interrupted_run_are_deleted(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     index = LocalFiles.of(tmp_path).index
     index_collection(tmp_path)

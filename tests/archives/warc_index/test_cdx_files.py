@@ -1,4 +1,4 @@
-"""CDX files beside WARCs: used where they can be, believed nowhere."""
+"""CDX files beside WARCs are used instead of reading the WARCs, but not trusted."""
 
 import gzip
 import json
@@ -91,31 +91,31 @@ def test_a_line_is_read(tmp_path: Path, text: str, expected: Capture, name: str)
         "com,example)/ 20200101000000 {" + "[" * 5000,
     ],
 )
-def test_a_line_that_makes_no_sense_is_told_with_its_place(tmp_path: Path, text: str) -> None:
+def test_an_unreadable_line_is_a_damage_with_its_position(tmp_path: Path, text: str) -> None:
     found = read(tmp_path, f"{ELEVEN}\n{text}\n{ELEVEN}\n")
 
     assert [type(item) for item in found] == [CdxLine, Damage, CdxLine]
     assert found[1][:1] == (len(ELEVEN) + 1,)
 
 
-def test_what_was_posted_is_no_page(tmp_path: Path) -> None:
+def test_captures_of_post_requests_are_left_out(tmp_path: Path) -> None:
     assert read(tmp_path, cdxj().replace(")/", ")/?__wb_method=post&x=1")) == []
 
 
-def test_a_line_without_end_costs_only_itself(tmp_path: Path) -> None:
+def test_a_line_that_is_too_long_is_a_damage_and_reading_continues(tmp_path: Path) -> None:
     found = read(tmp_path, f"{'x' * 200_000}\n{ELEVEN}\n")
 
     assert [type(item) for item in found] == [Damage, CdxLine]
 
 
-def test_a_bomb_is_given_up(tmp_path: Path) -> None:
+def test_reading_a_gzip_bomb_is_aborted(tmp_path: Path) -> None:
     found = read(tmp_path, f"!{'x' * 999}\n" * 30_000, "x.cdx.gz")
 
     assert len(found) == 1
-    assert "times as long as it is packed" in str(found[0])
+    assert "more than 200 times its size" in str(found[0])
 
 
-def test_a_torn_gzip_gives_what_is_there(tmp_path: Path) -> None:
+def test_the_lines_of_a_truncated_gzip_file_are_read(tmp_path: Path) -> None:
     path = put(tmp_path, "x.cdx.gz", gzip.compress(f"{ELEVEN}\n".encode() * 1000)[:-9])
 
     found = list(read_cdx_file(path.open("rb"), path.name))
@@ -124,7 +124,7 @@ def test_a_torn_gzip_gives_what_is_there(tmp_path: Path) -> None:
     assert isinstance(found[-1], Damage)
 
 
-# What the indexer makes of them
+# How the indexer uses them
 
 
 def listing(folder: Path, *lines: str, mtime: int = LONG_AGO) -> Path:
@@ -132,11 +132,11 @@ def listing(folder: Path, *lines: str, mtime: int = LONG_AGO) -> Path:
 
 
 def elsewhen(**changed: object) -> str:
-    """Return a line that cannot have come from the WARC."""
+    """Return a line with a time that does not occur in the WARC."""
     return cdxj(**changed).replace("20200101", "19990101")
 
 
-def test_a_cdx_file_is_used_instead_of_reading_what_it_names(tmp_path: Path) -> None:
+def test_a_cdx_file_is_used_instead_of_reading_its_warcs(tmp_path: Path) -> None:
     a_warc(tmp_path, "deep/a.warc.gz", (PAGE, "20200101000000"))
     a_warc(tmp_path, "b.warc.gz", (PAGE, "20210101000000"))
     listing(tmp_path, elsewhen())
@@ -159,7 +159,7 @@ def test_a_cdx_file_that_is_older_than_the_warc_is_not_used(tmp_path: Path) -> N
     assert stamps_of(tmp_path) == ["20200101000000"]
 
 
-def test_everything_is_read_where_that_is_asked(tmp_path: Path) -> None:
+def test_read_all_ignores_cdx_files(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     listing(tmp_path, elsewhen())
     index_collection(tmp_path)
@@ -197,10 +197,10 @@ def test_without_its_cdx_file_a_warc_is_read(tmp_path: Path) -> None:
     [
         ({"filename": "../../etc/passwd"}, "there is no file passwd"),
         ({"filename": "twice.warc.gz"}, "several files are called twice.warc.gz"),
-        ({"offset": "99999999"}, "a.warc.gz is shorter than that"),
+        ({"offset": "99999999"}, "a.warc.gz is shorter than the line says"),
     ],
 )
-def test_what_a_cdx_file_says_of_no_file_is_a_complaint(
+def test_a_line_for_a_missing_ambiguous_or_shorter_file_is_a_problem(
     tmp_path: Path, changed: dict[str, object], why: str
 ) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
@@ -215,12 +215,12 @@ def test_what_a_cdx_file_says_of_no_file_is_a_complaint(
     assert len(stamps_of(tmp_path)) == 3
 
 
-def test_a_cdx_file_with_a_line_that_makes_no_sense_is_not_believed(tmp_path: Path) -> None:
+def test_a_cdx_file_with_an_unreadable_line_is_not_used(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     listing(tmp_path, elsewhen(), "rubbish")
 
     summary = index_collection(tmp_path)
 
-    assert str(summary.shown[0]).endswith("the files it names are read instead")
+    assert str(summary.shown[0]).endswith("the files it lists are read instead")
     assert (summary.read, summary.from_cdx, summary.captures) == (1, 0, 1)
     assert stamps_of(tmp_path) == ["20200101000000"]

@@ -1,4 +1,4 @@
-"""An index behind a CDX server answers as one of our own does."""
+"""A CDX server as the index of a collection answers like a local index."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -65,16 +65,18 @@ def places(rows: Iterable[IndexRow]) -> list[tuple[str, str, int]]:
 
 @given(CAPTURES, TIMES)
 @settings(max_examples=60)
-async def test_it_finds_what_our_own_index_finds(captures: list[Capture], time: str) -> None:
-    theirs, at = served(captures), Moment(time)
+async def test_a_cdx_server_finds_what_a_local_index_finds(
+    captures: list[Capture], time: str
+) -> None:
+    server, at = served(captures), Moment(time)
     with TemporaryDirectory() as name:
         an_index(Path(name), captures)
-        with Collection("mine", Path(name)) as ours:
-            expected = await ours.nearest_with_neighbours(URL, at)
-            newest = await ours.nearest(URL, None)
+        with Collection("mine", Path(name)) as local:
+            expected = await local.nearest_with_neighbours(URL, at)
+            newest = await local.nearest(URL, None)
 
-    found = await theirs.nearest_with_neighbours(URL, at)
-    last = await theirs.nearest(URL, None)
+    found = await server.nearest_with_neighbours(URL, at)
+    last = await server.nearest(URL, None)
 
     assert [row.stamp for row in found[:1]] == [row.stamp for row in expected[:1]]
     assert [row.url for row in found[:1]] == [row.url for row in expected[:1]]
@@ -82,7 +84,7 @@ async def test_it_finds_what_our_own_index_finds(captures: list[Capture], time: 
     assert (last and last.stamp) == (newest and newest.stamp)
 
 
-async def test_the_files_lie_where_the_collection_says() -> None:
+async def test_files_are_below_the_root_of_the_collection() -> None:
     capture = Capture(surt(URL), "20200101000000", URL, "text/html", 200, "SHA", 5, 9)
 
     row = await served([capture]).at(URL, "20200101000000")
@@ -91,7 +93,7 @@ async def test_the_files_lie_where_the_collection_says() -> None:
     assert (row.file, row.offset, row.length) == ("/srv/warcs/some.warc.gz", 5, 9)
 
 
-async def test_what_pywb_takes_for_the_same_page_is_left_out() -> None:
+async def test_rows_of_other_urls_are_left_out() -> None:
     other = Capture(surt(f"{URL}other"), "20200101000000", f"{URL}other", None, 200, "S", 5, 9)
 
     assert await served([other]).nearest(URL, None) is None
@@ -100,7 +102,7 @@ async def test_what_pywb_takes_for_the_same_page_is_left_out() -> None:
 NO = b'{"message": "No Captures found for: http://example.com/"}'
 
 
-async def test_pywb_says_clearly_that_there_is_nothing() -> None:
+async def test_the_404_of_pywb_means_absence() -> None:
     assert await answering(Canned(404, {}, NO)).nearest(URL, None) is None
 
 
@@ -117,13 +119,13 @@ async def test_pywb_says_clearly_that_there_is_nothing() -> None:
         Canned(body=b"com,example)/ 20200101000000 http://example.com/ - - - - - 1 -2 a.warc"),
     ],
 )
-async def test_any_other_answer_is_trouble_and_no_absence(canned: Canned) -> None:
+async def test_any_other_answer_is_an_error_and_not_absence(canned: Canned) -> None:
     with pytest.raises(Misbehaved):
         await answering(canned).nearest(URL, None)
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "http://evil.example/x"])
-async def test_no_name_leads_out_of_the_collection(name: str) -> None:
+async def test_file_names_stay_inside_the_collection(name: str) -> None:
     capture = Capture(surt(URL), "20200101000000", URL, "text/html", 200, "SHA", 5, 9)
     body = line(capture).replace("some.warc.gz", name).encode()
 
@@ -133,6 +135,6 @@ async def test_no_name_leads_out_of_the_collection(name: str) -> None:
     assert row.file == f"/srv/warcs/{name.rpartition('/')[2]}"
 
 
-async def test_ranges_are_for_the_server_itself() -> None:
-    with pytest.raises(Unreachable, match="ask its CDX server"):
+async def test_ranges_of_keys_are_refused() -> None:
+    with pytest.raises(Unreachable, match="query its CDX server"):
         await anext(served([]).captures_between("a", "b"))

@@ -1,4 +1,4 @@
-"""Asking a collection: which capture is found, and when it cannot tell."""
+"""Queries to a collection: which capture is found, and when the index cannot answer."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ async def listed(folder: Path, url: str) -> list[IndexRow]:
         return [row async for batch in collection.captures_of(url) for row in batch]
 
 
-# The nearest
+# The nearest capture
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ async def listed(folder: Path, url: str) -> list[IndexRow]:
         (None, "20150101000000123456789"),
     ],
 )
-async def test_the_nearest_to_a_moment_is_found(
+async def test_the_capture_nearest_to_a_moment_is_found(
     tmp_path: Path, at: str | None, expected: str
 ) -> None:
     stamps = ["20130101000000", "20130701000000", "20131231235959", "20150101000000123456789"]
@@ -82,7 +82,7 @@ async def test_the_nearest_to_a_moment_is_found(
         ("https://www.example.com/", None, (WWW, "20131231000000")),
     ],
 )
-async def test_the_very_url_goes_first_inside_the_interval_and_time_outside(
+async def test_the_exact_url_wins_inside_the_interval_and_time_outside(
     tmp_path: Path, url: str, at: str | None, expected: tuple[str, str]
 ) -> None:
     known = captures(
@@ -97,13 +97,13 @@ async def test_the_very_url_goes_first_inside_the_interval_and_time_outside(
     assert await found(tmp_path, url, at) == expected
 
 
-async def test_a_fragment_is_not_looked_for(tmp_path: Path) -> None:
+async def test_the_fragment_of_a_url_is_ignored(tmp_path: Path) -> None:
     an_index(tmp_path, captures((PAGE, "20130101000000")))
 
     assert await found(tmp_path, f"{PAGE}#top", "2013") == (PAGE, "20130101000000")
 
 
-async def test_of_one_second_a_page_goes_before_a_redirect(tmp_path: Path) -> None:
+async def test_a_page_wins_over_a_redirect_of_the_same_second(tmp_path: Path) -> None:
     redirect = a_capture(PAGE, "20130101000000", 0, status=301)
     an_index(tmp_path, [redirect, a_capture(PAGE, "20130101000000", 500)])
 
@@ -135,7 +135,7 @@ moments = some.builds(
     url=some.sampled_from([PAGE, SECURE]),
     at=moments,
 )
-def test_looking_beside_the_instant_finds_what_looking_everywhere_finds(
+def test_the_nearest_of_adjacent_rows_is_the_nearest_of_all(
     known: list[tuple[str, str]], url: str, at: Moment
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -146,7 +146,7 @@ def test_looking_beside_the_instant_finds_what_looking_everywhere_finds(
 
     measure = distance_from(url, at)
     assert row is not None
-    # Of one instant that is written in two ways, either will do.
+    # An instant may have two stamps (20130101000000 and 201301010000000): either is right.
     assert measure(row)[:5] == min(map(measure, everything))[:5]
 
 
@@ -155,10 +155,10 @@ async def _nearest(folder: Path, url: str, at: Moment) -> IndexRow | None:
         return await collection.nearest(url, at)
 
 
-# By its digits, and by what a revisit repeats
+# By stamp, and the originals of revisits
 
 
-async def test_a_capture_is_found_by_all_its_digits_only(tmp_path: Path) -> None:
+async def test_a_capture_is_found_by_its_complete_stamp_only(tmp_path: Path) -> None:
     an_index(tmp_path, captures((PAGE, "20130101000000"), (PAGE, "201301010000005")))
 
     async with Collection("own", tmp_path) as collection:
@@ -170,7 +170,9 @@ async def test_a_capture_is_found_by_all_its_digits_only(tmp_path: Path) -> None
     assert other is None
 
 
-async def test_what_a_revisit_repeats_is_found_by_what_it_refers_to(tmp_path: Path) -> None:
+async def test_the_original_of_a_revisit_is_found_by_reference_or_digest(
+    tmp_path: Path,
+) -> None:
     other = "http://other.example/"
     an_index(
         tmp_path,
@@ -196,7 +198,7 @@ async def test_what_a_revisit_repeats_is_found_by_what_it_refers_to(tmp_path: Pa
 # Lists
 
 
-async def test_a_long_list_comes_oldest_first_and_once_in_batches(tmp_path: Path) -> None:
+async def test_a_long_list_is_in_order_of_time_and_without_duplicates(tmp_path: Path) -> None:
     times = [f"{START + timedelta(hours=hours):%Y%m%d%H%M%S}" for hours in range(2500)]
     an_index(tmp_path, captures(*((PAGE, stamp) for stamp in reversed(times))))
 
@@ -205,7 +207,7 @@ async def test_a_long_list_comes_oldest_first_and_once_in_batches(tmp_path: Path
     assert [row.stamp for row in rows] == times
 
 
-async def test_a_range_of_keys_is_listed_and_can_be_gone_on_with(tmp_path: Path) -> None:
+async def test_a_range_of_keys_is_listed_and_can_be_continued(tmp_path: Path) -> None:
     urls = [PAGE, f"{PAGE}a", f"{PAGE}b", "http://example.org/"]
     an_index(tmp_path, captures(*((url, "20130101000000") for url in urls)))
 
@@ -227,17 +229,17 @@ async def test_a_range_of_keys_is_listed_and_can_be_gone_on_with(tmp_path: Path)
     assert rest == whole[1:]
 
 
-# When it cannot tell
+# When the index cannot answer
 
 
-async def test_a_collection_without_index_says_what_to_run(tmp_path: Path) -> None:
+async def test_the_error_for_a_missing_index_says_what_to_run(tmp_path: Path) -> None:
     with pytest.raises(Unreachable, match="not indexed yet: run timegate index"):
         await found(tmp_path, PAGE, "2013")
     with pytest.raises(Unreachable, match="not indexed yet"):
         await listed(tmp_path, PAGE)
 
 
-async def test_absence_is_said_only_after_everything_was_read_once(tmp_path: Path) -> None:
+async def test_absence_is_reported_only_once_all_files_were_read(tmp_path: Path) -> None:
     an_index(tmp_path, captures((PAGE, "20130101000000")), complete=False)
 
     assert await found(tmp_path, PAGE, "2013") == (PAGE, "20130101000000")
@@ -245,7 +247,7 @@ async def test_absence_is_said_only_after_everything_was_read_once(tmp_path: Pat
         await found(tmp_path, f"{PAGE}unknown", "2013")
 
 
-async def test_a_list_of_an_unfinished_index_does_not_end_as_if_it_were_whole(
+async def test_a_list_of_an_incomplete_index_ends_with_an_error(
     tmp_path: Path,
 ) -> None:
     an_index(tmp_path, captures((PAGE, "20130101000000")), complete=False)
@@ -254,7 +256,7 @@ async def test_a_list_of_an_unfinished_index_does_not_end_as_if_it_were_whole(
     async def read() -> None:
         async with Collection("own", tmp_path) as collection:
             async for batch in collection.captures_of(PAGE):
-                batches.append(batch)  # noqa: PERF401 -- what came before the error counts
+                batches.append(batch)  # noqa: PERF401 -- batches before the error count
 
     with pytest.raises(Unreachable, match="not complete"):
         await read()
@@ -264,9 +266,9 @@ async def test_a_list_of_an_unfinished_index_does_not_end_as_if_it_were_whole(
 
 @pytest.mark.parametrize(
     ("octets", "why"),
-    [(b"no database" * 999, "cannot be read"), (b"", "not an index of ours")],
+    [(b"no database" * 999, "cannot be read"), (b"", "not an index of this program")],
 )
-async def test_an_index_that_cannot_be_read_is_no_absence(
+async def test_an_unreadable_index_is_an_error_and_not_absence(
     tmp_path: Path, octets: bytes, why: str
 ) -> None:
     put(tmp_path, ".timegate/index.sqlite", octets)
@@ -296,7 +298,7 @@ async def test_an_index_that_appears_grows_or_is_replaced_is_seen_at_once(
     assert stamps == ["20200101000000", "20210101000000", "20220101000000"]
 
 
-async def test_after_a_slow_look_up_threads_do_it_for_a_while(tmp_path: Path) -> None:
+async def test_after_a_slow_query_queries_run_in_threads_for_a_while(tmp_path: Path) -> None:
     an_index(tmp_path, captures((PAGE, "20130101000000")))
     readings = iter([0.0, 0.5, 1.0, 11.0, 11.0])
     waits = iter(range(10))
@@ -310,7 +312,7 @@ async def test_after_a_slow_look_up_threads_do_it_for_a_while(tmp_path: Path) ->
     assert next(readings, None) is None
 
 
-async def test_a_look_up_that_only_had_to_share_the_processor_changes_nothing(
+async def test_a_query_slowed_by_a_busy_processor_changes_nothing(
     tmp_path: Path,
 ) -> None:
     an_index(tmp_path, captures((PAGE, "20130101000000")))
@@ -325,7 +327,7 @@ async def test_a_look_up_that_only_had_to_share_the_processor_changes_nothing(
     assert next(readings, None) is None
 
 
-async def test_while_a_builder_writes_what_is_visible_is_answered(tmp_path: Path) -> None:
+async def test_queries_are_answered_while_the_index_is_written(tmp_path: Path) -> None:
     an_index(tmp_path, captures((PAGE, "20130101000000")))
     writer = sqlite3.connect(LocalFiles.of(tmp_path).index, isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
@@ -337,8 +339,8 @@ async def test_while_a_builder_writes_what_is_visible_is_answered(tmp_path: Path
     writer.close()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user to be")
-def test_who_may_not_write_can_still_read(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to switch to another user")
+def test_an_index_can_be_read_without_write_permission(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     index_collection(tmp_path)
     for path in (tmp_path, *tmp_path.parents):
@@ -349,7 +351,7 @@ def test_who_may_not_write_can_still_read(tmp_path: Path) -> None:
 
 
 def _as_nobody(act: object) -> int:
-    """Do it in a child that may write nothing; return its exit code."""
+    """Call *act* in a child process without write permission; return its exit code."""
     assert callable(act)
     child = os.fork()
     if child == 0:
@@ -363,7 +365,7 @@ def _as_nobody(act: object) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-async def test_what_was_indexed_can_be_opened_where_it_lies(tmp_path: Path) -> None:
+async def test_a_row_has_the_file_offset_and_length_of_its_record(tmp_path: Path) -> None:
     record = warcs.gzipped(*responses((PAGE, "20200101000000")))
     put(tmp_path, "a b.warc.gz", record)
     index_collection(tmp_path)

@@ -1,7 +1,7 @@
-"""A folder that goes away while it is served, and comes back (FA-16).
+"""A folder that disappears while it is served, and comes back (FA-16).
 
-Its captures are unknown meanwhile, never absent; what is served beside it does not notice; and
-nobody has to restart anything.
+Meanwhile its captures are unreachable, never absent; other collections are not affected; and
+no restart is needed.
 """
 
 from collections.abc import Iterator
@@ -32,13 +32,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_at() -> Iterator["Opened"]:
+def open_at() -> Iterator["CollectionOpener"]:
     with ExitStack() as stack:
-        yield Opened(stack)
+        yield CollectionOpener(stack)
 
 
-class Opened:
-    """Opens collections, and ends them with the test."""
+class CollectionOpener:
+    """Opens collections, and closes them at the end of the test."""
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
@@ -47,110 +47,110 @@ class Opened:
         return self._stack.enter_context(Collection("mine", folder, index))
 
 
-def away(folder: Path) -> None:
+def move_away(folder: Path) -> None:
     folder.rename(folder.with_name("away"))
 
 
-def back(folder: Path, name: str = "away") -> None:
+def move_back(folder: Path, name: str = "away") -> None:
     folder.with_name(name).rename(folder)
 
 
-def make(folder: Path) -> None:
+def create_empty(folder: Path) -> None:
     folder.mkdir()
 
 
-async def found(collection: Collection) -> IndexRow:
+async def newest(collection: Collection) -> IndexRow:
     row = await collection.nearest(URL, None)
     assert row is not None
     return row
 
 
-async def test_a_folder_that_is_gone_is_unknown_until_it_is_back(
-    folder: Path, open_at: Opened
+async def test_a_missing_folder_is_unreachable_until_it_is_back(
+    folder: Path, open_at: CollectionOpener
 ) -> None:
     collection = open_at(folder)
-    before = await found(collection)
+    before = await newest(collection)
 
-    away(folder)
+    move_away(folder)
     with pytest.raises(Unreachable):
         await collection.nearest(URL, None)
     with pytest.raises(Unreachable):
         await collection.nearest("http://nothing.example/", None)
-    back(folder)
+    move_back(folder)
 
-    assert await found(collection) == before
+    assert await newest(collection) == before
 
 
-async def test_what_is_served_beside_it_does_not_notice(
-    folder: Path, tmp_path: Path, open_at: Opened
+async def test_other_collections_are_not_affected(
+    folder: Path, tmp_path: Path, open_at: CollectionOpener
 ) -> None:
     put(tmp_path / "other", "b.warc.gz", warcs.gzipped(warcs.response(URL)))
     index_collection(tmp_path / "other")
     gone, other = open_at(folder), open_at(tmp_path / "other")
 
-    away(folder)
+    move_away(folder)
     with pytest.raises(Unreachable):
         await gone.nearest(URL, None)
 
-    assert (await found(other)).name == "b.warc.gz"
+    assert (await newest(other)).name == "b.warc.gz"
 
 
-async def test_an_empty_folder_where_a_volume_was_mounted_is_unknown(
-    folder: Path, open_at: Opened
+async def test_an_empty_mount_point_is_unreachable(
+    folder: Path, open_at: CollectionOpener
 ) -> None:
     collection = open_at(folder)
-    await found(collection)
+    await newest(collection)
 
-    away(folder)
-    make(folder)
+    move_away(folder)
+    create_empty(folder)
 
     with pytest.raises(Unreachable):
         await collection.nearest(URL, None)
 
 
-async def test_another_folder_in_its_place_is_asked_from_then_on(
-    folder: Path, tmp_path: Path, open_at: Opened
+async def test_a_replaced_folder_is_used_at_once(
+    folder: Path, tmp_path: Path, open_at: CollectionOpener
 ) -> None:
     collection = open_at(folder)
-    await found(collection)
+    await newest(collection)
     a_warc(tmp_path / "new", "c.warc.gz", (URL, "20210101000000"))
     index_collection(tmp_path / "new")
 
-    away(folder)
-    back(folder, "new")
+    move_away(folder)
+    move_back(folder, "new")
 
-    assert (await found(collection)).stamp == "20210101000000"
+    assert (await newest(collection)).stamp == "20210101000000"
 
 
-async def test_records_whose_files_are_gone_are_errors_until_these_are_back(
-    folder: Path, tmp_path: Path, open_at: Opened
+async def test_records_of_missing_files_are_errors_until_they_are_back(
+    folder: Path, tmp_path: Path, open_at: CollectionOpener
 ) -> None:
     index_collection(folder, tmp_path / "index.sqlite")
     collection = open_at(folder, tmp_path / "index.sqlite")
 
     with ThreadPoolExecutor(1) as threads:
         replayer = Replayer("mine", collection, threads)
-        away(folder)
+        move_away(folder)
         with pytest.raises(UnreadableRecord, match="No such file"):
-            await replayer.open(await found(collection))
-        back(folder)
+            await replayer.open(await newest(collection))
+        move_back(folder)
 
-        assert (await replayer.open(await found(collection))).whole == warcs.PAGE
+        assert (await replayer.open(await newest(collection))).whole == warcs.PAGE
 
 
-def test_an_empty_folder_makes_no_index_empty(folder: Path, tmp_path: Path) -> None:
+def test_an_empty_folder_does_not_empty_the_index(folder: Path, tmp_path: Path) -> None:
     index = tmp_path / "index.sqlite"
     index_collection(folder, index)
 
-    away(folder)
-    make(folder)
+    move_away(folder)
+    create_empty(folder)
     with pytest.raises(OSError, match="is it mounted"):
         index_collection(folder, index)
 
     assert stamps_of(folder, index) == [STAMP]
 
 
-def test_what_was_emptied_on_purpose_can_be_said_to_be(folder: Path) -> None:
+def test_read_all_empties_the_index_of_an_emptied_folder(folder: Path) -> None:
     (folder / "a.warc.gz").unlink()
 
     summary = index_collection(folder, read_all=True)

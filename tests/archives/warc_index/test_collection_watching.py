@@ -1,4 +1,4 @@
-"""A keeper that looks at a folder and has it indexed, in time that is turned by hand."""
+"""Updating an index when files change, with simulated time."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,160 +13,163 @@ from tests.archives.warc_index.folders import a_warc, put
 PAGE = "http://example.com/"
 
 
-class Over(Exception):
-    """The story is told."""
+class StoryEnds(Exception):
+    """All events of the story have happened."""
 
 
 class Story:
-    """Stands for time and for the child: each pause is the next event of the story."""
+    """Replaces the clock and the indexing process: each pause runs the next event."""
 
     def __init__(self, folder: Path, *events: Callable[[], object]) -> None:
         self.indexed: list[list[str]] = []
-        self.told: list[str] = []
+        self.messages: list[str] = []
         self._folder = folder
         self._events = list(events)
         self.answer = (0, "")
 
-    async def child(self, place: LocalFiles) -> tuple[int, str]:
+    async def indexer(self, place: LocalFiles) -> tuple[int, str]:
         self.indexed.append(sorted(path.name for path in place.root.glob("*.warc.gz")))
         return self.answer
 
     async def pause(self, _seconds: float) -> None:
         if not self._events:
-            raise Over
+            raise StoryEnds
         self._events.pop(0)()
 
-    async def tell(self) -> None:
-        keeper = IndexUpdater(
-            LocalFiles.of(self._folder), self.told.append, child=self.child, pause=self.pause
+    async def play(self) -> None:
+        updater = IndexUpdater(
+            LocalFiles.of(self._folder),
+            self.messages.append,
+            indexer=self.indexer,
+            pause=self.pause,
         )
-        with suppress(Over):
-            await keeper.run()
+        with suppress(StoryEnds):
+            await updater.run()
 
 
 def nothing() -> None:
-    """Let time pass."""
+    """Do nothing during a pause."""
 
 
-def writes(folder: Path, name: str, octets: bytes) -> Callable[[], object]:
+def write(folder: Path, name: str, octets: bytes) -> Callable[[], object]:
     return lambda: put(folder, name, octets, mtime=len(octets))
 
 
-async def test_it_indexes_at_the_start_and_then_not_without_reason(tmp_path: Path) -> None:
+async def test_it_indexes_at_the_start_and_then_only_after_changes(tmp_path: Path) -> None:
     put(tmp_path, "a.warc.gz", b"")
     story = Story(tmp_path, nothing, nothing, nothing)
 
-    await story.tell()
+    await story.play()
 
     assert story.indexed == [["a.warc.gz"]]
 
 
-async def test_a_new_file_is_indexed_once_it_has_stayed_the_same(tmp_path: Path) -> None:
+async def test_a_new_file_is_indexed_once_it_stops_changing(tmp_path: Path) -> None:
     story = Story(
         tmp_path,
-        writes(tmp_path, "a.warc.gz", b"1"),
-        writes(tmp_path, "a.warc.gz", b"12"),
-        writes(tmp_path, "a.warc.gz", b"123"),
+        write(tmp_path, "a.warc.gz", b"1"),
+        write(tmp_path, "a.warc.gz", b"12"),
+        write(tmp_path, "a.warc.gz", b"123"),
         nothing,
         nothing,
         nothing,
     )
 
-    await story.tell()
+    await story.play()
 
     assert story.indexed == [[], ["a.warc.gz"]]
 
 
-async def test_a_file_that_is_gone_is_a_reason_too(tmp_path: Path) -> None:
+async def test_a_removed_file_is_a_change(tmp_path: Path) -> None:
     path = put(tmp_path, "a.warc.gz", b"")
     put(tmp_path, "b.warc.gz", b"")
     story = Story(tmp_path, path.unlink, nothing, nothing)
 
-    await story.tell()
+    await story.play()
 
     assert story.indexed == [["a.warc.gz", "b.warc.gz"], ["b.warc.gz"]]
 
 
-async def test_a_folder_that_is_empty_all_at_once_is_not_believed(tmp_path: Path) -> None:
+async def test_a_folder_that_is_suddenly_empty_is_not_indexed(tmp_path: Path) -> None:
     path = put(tmp_path, "a.warc.gz", b"")
     story = Story(tmp_path, path.unlink, nothing, nothing, nothing)
 
-    await story.tell()
+    await story.play()
 
     assert story.indexed == [["a.warc.gz"]]
-    assert any("is it mounted?" in told for told in story.told)
+    assert any("is it mounted?" in messages for messages in story.messages)
 
 
-async def test_a_folder_that_cannot_be_listed_concludes_nothing(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_listed_is_not_indexed(tmp_path: Path) -> None:
     folder = tmp_path / "warcs"
     put(folder, "a.warc.gz", b"")
     away = tmp_path / "away"
     story = Story(folder, lambda: folder.rename(away), nothing, lambda: away.rename(folder))
 
-    await story.tell()
+    await story.play()
 
     assert story.indexed == [["a.warc.gz"]]
-    assert story.told == [f"{folder} cannot be listed: No such file or directory"]
+    assert story.messages == [f"{folder} cannot be listed: No such file or directory"]
 
 
-async def test_complaints_are_told_once(tmp_path: Path) -> None:
+async def test_a_repeated_message_is_logged_once(tmp_path: Path) -> None:
     story = Story(
-        tmp_path, writes(tmp_path, "a.warc.gz", b"1"), nothing, nothing, nothing, nothing
+        tmp_path, write(tmp_path, "a.warc.gz", b"1"), nothing, nothing, nothing, nothing
     )
     story.answer = (1, "a.warc.gz@0: no WARC")
 
-    await story.tell()
+    await story.play()
 
-    assert story.told == ["a.warc.gz@0: no WARC"]
+    assert story.messages == ["a.warc.gz@0: no WARC"]
     assert len(story.indexed) == 2
 
 
-async def test_a_child_that_was_killed_is_started_again(tmp_path: Path) -> None:
+async def test_a_killed_indexer_is_started_again(tmp_path: Path) -> None:
     story = Story(tmp_path, nothing, nothing, nothing)
     story.answer = (-9, "")
 
-    await story.tell()
+    await story.play()
 
     assert len(story.indexed) > 1
 
 
-async def test_of_several_keepers_one_keeps_until_it_ends(tmp_path: Path) -> None:
+async def test_only_one_of_several_updaters_indexes(tmp_path: Path) -> None:
     index = LocalFiles.of(tmp_path).index
     index.parent.mkdir()
     other = exclusive_lock(index, "keeper")
     other.__enter__()
     story = Story(tmp_path, nothing, nothing, lambda: other.__exit__(None, None, None))
 
-    await story.tell()
+    await story.play()
 
     assert len(story.indexed) == 1
 
 
-async def test_a_place_that_cannot_be_written_is_told_and_tried_again(tmp_path: Path) -> None:
+async def test_an_unwritable_index_is_logged_and_tried_again(tmp_path: Path) -> None:
     place = LocalFiles.of(tmp_path, put(tmp_path, "file", b"") / "index.sqlite")
-    told: list[str] = []
-    keeper = IndexUpdater(place, told.append, pause=Story(tmp_path, nothing).pause)
+    messages: list[str] = []
+    updater = IndexUpdater(place, messages.append, pause=Story(tmp_path, nothing).pause)
 
-    with suppress(Over):
-        await keeper.run()
+    with suppress(StoryEnds):
+        await updater.run()
 
-    assert len(told) == 1
-    assert "set index to another place" in told[0]
+    assert len(messages) == 1
+    assert "set index to another place" in messages[0]
 
 
-async def test_the_child_indexes_for_real(tmp_path: Path) -> None:
+async def test_the_subprocess_indexes_the_folder(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"))
     put(tmp_path, "b.warc.gz", b"rubbish")
 
-    code, told = await index_in_subprocess(LocalFiles.of(tmp_path))
+    code, messages = await index_in_subprocess(LocalFiles.of(tmp_path))
 
     assert code == 1
-    assert told.startswith("b.warc.gz@0: ")
+    assert messages.startswith("b.warc.gz@0: ")
     async with Collection("own", tmp_path) as collection:
         assert await collection.nearest(PAGE, None) is not None
 
 
-async def test_a_child_that_is_no_longer_wanted_is_ended(tmp_path: Path) -> None:
+async def test_cancelling_ends_the_subprocess(tmp_path: Path) -> None:
     started = asyncio.Event()
 
     async def index() -> None:

@@ -1,4 +1,4 @@
-"""The walk over a folder."""
+"""Listing the files of a folder."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from archives.warc_index.model import LocalFiles
 from tests.archives.warc_index.folders import LONG_AGO, put
 
 
-def walked(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the paths, and what was complained about."""
+def listed_files(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the paths, and the problems."""
     complaints: list[str] = []
     found = files_in(
         LocalFiles.of(folder), lambda file, _offset, why: complaints.append(f"{file}: {why}")
@@ -34,9 +34,7 @@ def walked(folder: Path) -> tuple[list[str], list[str]]:
         (".hidden/a.warc.gz", None),
     ],
 )
-def test_what_a_file_is_called_says_what_it_is(
-    tmp_path: Path, name: str, kind: str | None
-) -> None:
+def test_the_suffix_of_a_file_is_its_kind(tmp_path: Path, name: str, kind: str | None) -> None:
     put(tmp_path, name, b"12345")
 
     found = files_in(LocalFiles.of(tmp_path), lambda *_: None)
@@ -54,38 +52,38 @@ def test_links_are_followed_inside_the_collection_only(tmp_path: Path) -> None:
     (own / "loop").symlink_to(own)
     (own / "nowhere.warc.gz").symlink_to(own / "missing")
 
-    paths, complaints = walked(own)
+    paths, complaints = listed_files(own)
 
     assert paths == ["in.warc.gz", "real.warc.gz"]
     assert complaints == [
         "nowhere.warc.gz: cannot be read: No such file or directory",
-        "out.warc.gz: left out: a link that leads out of the collection",
+        "out.warc.gz: left out: it is a link out of the collection",
     ]
 
 
-def test_a_folder_beside_whose_name_begins_alike_is_outside(tmp_path: Path) -> None:
+def test_a_link_to_a_folder_with_the_same_prefix_is_not_followed(tmp_path: Path) -> None:
     secret = put(tmp_path, "own-secrets/a.warc.gz", b"")
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "a.warc.gz").symlink_to(secret)
 
-    assert walked(tmp_path / "own")[0] == []
+    assert listed_files(tmp_path / "own")[0] == []
 
 
-def test_folders_are_looked_into_only_so_deep(tmp_path: Path) -> None:
+def test_the_depth_of_folders_is_limited(tmp_path: Path) -> None:
     put(tmp_path, "d/" * 16 + "a.warc", b"")
     put(tmp_path, "e/" * 17 + "b.warc", b"")
 
-    paths, complaints = walked(tmp_path)
+    paths, complaints = listed_files(tmp_path)
 
     assert paths == ["d/" * 16 + "a.warc"]
     assert len(complaints) == 1
 
 
-def test_a_name_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
+def test_unprintable_names_are_left_out(tmp_path: Path) -> None:
     put(tmp_path, "a\udcff.warc", b"")
     put(tmp_path, "a\nb.warc", b"")
 
-    paths, complaints = walked(tmp_path)
+    paths, complaints = listed_files(tmp_path)
 
     assert paths == []
     assert len(complaints) == 2

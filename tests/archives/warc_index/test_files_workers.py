@@ -1,4 +1,4 @@
-"""Processes that read files, and what one that dies costs."""
+"""Worker processes that read files."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ def job(path: Path) -> IndexJob:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_every_file_comes_to_its_end(tmp_path: Path, workers: int) -> None:
+def test_every_file_is_read_to_its_end(tmp_path: Path, workers: int) -> None:
     jobs = [job(a_warc(tmp_path, f"{n}.warc.gz", (PAGE, "20200101000000"))) for n in range(7)]
 
     news = list(read_files(jobs, str(tmp_path), workers))
@@ -31,7 +31,7 @@ def test_every_file_comes_to_its_end(tmp_path: Path, workers: int) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, workers: int) -> None:
+def test_an_unreadable_file_is_a_failure(tmp_path: Path, workers: int) -> None:
     jobs = [job(a_warc(tmp_path, f"{n}.warc.gz", (PAGE, "20200101000000"))) for n in range(3)]
     (tmp_path / "1.warc.gz").unlink()
 
@@ -45,12 +45,12 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, workers: int) -> Non
 CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
 
 
-@pytest.mark.skipif(not CHILDREN.exists(), reason="needs to know its children")
-def test_a_process_that_dies_costs_its_file_only(tmp_path: Path) -> None:
+@pytest.mark.skipif(not CHILDREN.exists(), reason="needs a list of child processes in /proc")
+def test_only_the_file_of_a_dead_worker_fails(tmp_path: Path) -> None:
     before = set(CHILDREN.read_text().split())
     for name in ("0.warc.gz", "2.warc.gz", "3.warc.gz"):
         a_warc(tmp_path, name, (PAGE, "20200101000000"))
-    # A named pipe keeps its reader waiting until that is killed, however slow we are.
+    # A named pipe keeps its reader waiting until it is killed.
     os.mkfifo(tmp_path / "1.warc.gz")
     jobs = [IndexJob(FileInfo(f"{n}.warc.gz", "warc", 1, 0)) for n in range(4)]
 

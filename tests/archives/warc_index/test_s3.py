@@ -1,4 +1,4 @@
-"""What an address in S3 may be, and what is said where nothing can read it."""
+"""URLs and credentials of S3 buckets, and the error without obstore."""
 
 import subprocess
 import sys
@@ -19,18 +19,27 @@ except S3NotInstalled as error:
 
 
 @pytest.mark.parametrize(
-    "url", ["s3:///prefix/", "s3://", "s3://key:secret@warcs/", "https://x/"]
+    "url",
+    ["s3:///prefix/", "s3://", "s3://key:secret@warcs/", "https://x/", "http://bucket/"],
 )
-def test_what_is_no_bucket_is_refused_without_repeating_it(url: str) -> None:
-    with pytest.raises(ValueError, match="write s3://bucket/prefix/") as refused:
+def test_an_invalid_url_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(ValueError, match="write s3://bucket/prefix/") as error:
         S3Bucket(url)
 
-    assert "secret" not in str(refused.value)
+    assert "secret" not in str(error.value)
 
 
-def test_without_the_extra_it_says_what_to_install() -> None:
-    told = subprocess.run(  # noqa: S603 -- ourselves
+def test_without_obstore_the_error_says_what_to_install() -> None:
+    process = subprocess.run(  # noqa: S603 -- a constant
         [sys.executable, "-c", WITHOUT], capture_output=True, check=True, text=True
     )
 
-    assert "pip install 'timegate-proxy[s3]'" in told.stdout
+    assert "pip install 'timegate-proxy[s3]'" in process.stdout
+
+
+def test_without_credentials_none_are_requested(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    monkeypatch.delenv("AWS_SKIP_SIGNATURE", raising=False)
+
+    with pytest.raises(ValueError, match="set AWS_ACCESS_KEY_ID"):
+        S3Bucket("s3://bucket/prefix/")
