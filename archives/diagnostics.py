@@ -1,11 +1,11 @@
-"""How a reader of foreign text complains: it refuses, repairs, or takes note.
+"""Errors and diagnostics of parsers of foreign text.
 
-* It *refuses* with `Malformed`: what is wrong, and at which character.
-* It *repairs* what people get wrong every day (a missing ``Z``, a merged slash), and says so
-  with a diagnostic. A strict reader refuses there.
-* It *takes note* of what is right but worth knowing (an offset turned into UTC).
+* `Malformed` is raised for text that cannot be read: what is wrong, and at which character.
+* A *repair* is a diagnostic for a common mistake (a missing ``Z``, a merged slash) that the
+  parser corrects. In strict mode it is Malformed instead.
+* A *note* is a diagnostic about correct text (a UTC offset was converted).
 
-Text is strictly conforming when nothing was repaired.
+Text is strictly conforming if nothing was repaired.
 """
 
 from collections.abc import Iterable
@@ -24,14 +24,14 @@ class Malformed(ValueError):
         """Index of the first wrong character; the length of the text if it ended too soon."""
 
     def moved(self, by: int) -> "Malformed":
-        """Return the complaint for a text that has *by* more characters in front."""
+        """Return the same error for a text with *by* more characters before it."""
         return Malformed(self.code, self.why, self.position + by)
 
 
 def first_fault(text: str, start: int, end: int, shape: Iterable[Pattern[str]]) -> int:
-    """Return where *text* stops having *shape*, given piece by piece; *end* if it ends there.
+    """Return the index where *text* stops matching *shape*, a sequence of expressions.
 
-    For complaints only: what is right is read by one expression.
+    For error messages only: correct text is matched by one expression.
     """
     for piece in shape:
         found = piece.match(text, start, end)
@@ -43,7 +43,7 @@ def first_fault(text: str, start: int, end: int, shape: Iterable[Pattern[str]]) 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing a reader found worth saying."""
+    """One repair or note about the text that was read."""
 
     token: str
     why: str
@@ -52,7 +52,7 @@ class Diagnostic:
 
 
 class Diagnosis:
-    """Collects what one reading repaired and noted."""
+    """The repairs and notes of one reading."""
 
     __slots__ = ("diagnostics", "strict")
 
@@ -61,20 +61,20 @@ class Diagnosis:
         self.diagnostics: list[Diagnostic] = []
 
     def note(self, token: str, why: str, position: int) -> None:
-        """Say something about text that is right as it stands."""
+        """Add a diagnostic about correct text."""
         self.diagnostics.append(Diagnostic(token, why, position, repair=False))
 
     def repair(self, token: str, why: str, position: int) -> None:
-        """Say what is about to be repaired; a strict reader refuses here instead.
+        """Add a diagnostic about text that is repaired; raise Malformed in strict mode.
 
-        *why* says what is wrong, then perhaps, behind a colon, what is done about it.
+        *why* states what is wrong, and optionally, after a colon, how it is repaired.
         """
         if self.strict:
             wrong, _, _ = why.partition(": ")
-            raise Malformed(token, f"{wrong}; read strictly, nothing is repaired", position)
+            raise Malformed(token, f"{wrong}; strict reading repairs nothing", position)
         self.diagnostics.append(Diagnostic(token, why, position, repair=True))
 
     @property
     def conforming(self) -> bool:
-        """Whether nothing had to be repaired."""
+        """Whether nothing was repaired."""
         return not any(diagnostic.repair for diagnostic in self.diagnostics)

@@ -1,20 +1,20 @@
-"""What can go wrong when an archive is asked.
+"""Errors of queries to an archive.
 
-    ArchiveError      we do not know what the archive holds
-      Unreachable     no answer: DNS, connection, TLS, timeout      -> try another now
-      Refused         an answer that says go away (403, 429, 503)   -> come back later
-      Resting         we did not ask: breaker open, Retry-After     -> come back later
-        Queued        we did not ask: too many of ours before it    -> come back soon
-      Misbehaved      an answer that breaks its protocol            -> tell its operator
-      Internal        our own code failed while it was asked        -> mend our code
+    ArchiveError      unknown what the archive holds
+      Unreachable     no answer: DNS, connection, TLS, timeout       -> try another now
+      Refused         the archive rejects requests (403, 429, 503)   -> retry later
+      Resting         not sent: breaker open, Retry-After            -> retry later
+        Queued        not sent: too many of our requests before it   -> retry soon
+      Misbehaved      an answer that violates its protocol           -> tell its operator
+      Internal        our own code failed during the query           -> fix our code
 
-"We do not hold that page" is an answer, not an error: adapters return None, and only when
-the archive clearly said so. A timeout never becomes a 404.
+"We do not hold that page" is an answer, not an error: adapters return None, and only if the
+archive clearly stated it. A timeout never becomes a 404.
 """
 
 
 class ArchiveError(Exception):
-    """Asking an archive went wrong; carries who was asked, for what, and why it failed."""
+    """A query failed; has the id of the archive, the URL that was requested, and the reason."""
 
     def __init__(self, archive: str, url: str, why: str) -> None:
         super().__init__(f"{archive}: {why} ({url})")
@@ -28,7 +28,7 @@ class Unreachable(ArchiveError):
 
 
 class Refused(ArchiveError):
-    """The archive asks us to stay away, for *retry_after* seconds where it said so."""
+    """The archive rejects requests, for *retry_after* seconds if it stated a time."""
 
     def __init__(self, archive: str, url: str, status: int, retry_after: float | None) -> None:
         wait = "" if retry_after is None else f", retry after {retry_after:g} s"
@@ -38,7 +38,7 @@ class Refused(ArchiveError):
 
 
 class Resting(ArchiveError):
-    """The archive was not asked, and will not be for *retry_after* seconds."""
+    """No request was sent, and none will be for *retry_after* seconds."""
 
     def __init__(self, archive: str, url: str, why: str, retry_after: float) -> None:
         super().__init__(archive, url, f"{why}, next try in {retry_after:.0f} s")
@@ -46,18 +46,18 @@ class Resting(ArchiveError):
 
 
 class Queued(Resting):
-    """Only our own manners kept us from asking: the archive has nothing to do with it."""
+    """Our own rate limit prevented the request: it says nothing about the archive."""
 
 
 class Misbehaved(ArchiveError):
-    """An answer arrived that breaks the protocol it claims to speak."""
+    """An answer arrived that violates its protocol."""
 
 
 class Internal(ArchiveError):
-    """Our own code raised an exception that it did not foresee while the archive was asked."""
+    """Our own code raised an unexpected exception during a query."""
 
     def __init__(self, archive: str, url: str, error: Exception) -> None:
-        # The words of the exception may quote a URL; they are in no answer and in no log.
+        # The message of the exception may quote a URL, so it appears in no answer and no log.
         super().__init__(
             archive, url, f"internal error of this server ({type(error).__name__})"
         )

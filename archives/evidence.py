@@ -1,10 +1,10 @@
 """What an answer proves about a capture, and where it contradicts itself (X-6).
 
 An archive states the time of a capture up to three times: in ``Memento-Datetime``, in the
-``datetime`` of a link to it, in the digits of its address. The header counts, unless it cannot
-be true: a date that does not exist, in the future, before the web, or an echo of what was asked
-while the address or the link says otherwise. Then the digits count, then the link. Each
-disagreement is kept as a doubt.
+``datetime`` of a link to it, and in the digits of its address. The header counts, unless it is
+impossible: a date that does not exist, in the future, before the web, or equal to the requested
+time while address or link state another. Then the digits count, then the link. Each
+contradiction is recorded as a doubt.
 """
 
 import re
@@ -30,25 +30,25 @@ _ADDRESS: Final = re.compile(
 _SCHEME: Final = re.compile(r"^https?+:/++", re.IGNORECASE)
 _RELATIONS: Final[tuple[Relation, ...]] = ("first", "prev", "next", "last")
 WEB: Final = ("http://", "https://")
-"""How every address of a memento begins that people may be led to."""
+"""Prefixes of the addresses that a client may be redirected to."""
 
 
 class ReplayAddress(NamedTuple):
-    """What the address of a memento says."""
+    """The stamp and the original in the address of a memento."""
 
     stamp: str
     original: str
 
 
-# One answer names the same few addresses again and again.
-_KEPT: Final = 4096
+# One answer repeats the same few addresses.
+_MEMO_SIZE: Final = 4096
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MEMO_SIZE)
 def address_of(uri: str) -> ReplayAddress | None:
-    """Return the stamp and the original that *uri* spells out; None where it does not."""
+    """Return the stamp and the original in *uri*; None if it has none."""
     found = _ADDRESS.search(uri)
-    # Digits that follow another URL belong to it: a capture of a link into an archive.
+    # Digits after another URL belong to that URL: a capture of a link into an archive.
     if found is None or "://" in uri[uri.find("://") + 3 : found.start()]:
         return None
     stamp = stamp_from_digits(found[1])
@@ -56,25 +56,25 @@ def address_of(uri: str) -> ReplayAddress | None:
 
 
 def same_page(one: str, other: str) -> bool:
-    """Whether two URLs differ in nothing but what archives fold."""
+    """Whether two URLs are the same apart from scheme, www, default port and last slash."""
     return _page_key(one) == _page_key(other)
 
 
-def filed_as_one(one: str, other: str) -> bool:
-    """Whether archives file two URLs under one key, however they are written."""
+def same_key(one: str, other: str) -> bool:
+    """Whether archives index two URLs under one key."""
     return same_page(one, other) or surt(_with_scheme(one)) == surt(_with_scheme(other))
 
 
 def _with_scheme(url: str) -> str:
-    """Return what an address may spell without its scheme, or with one slash, with both."""
+    """Return *url* with scheme and two slashes, which the address of a memento may omit."""
     return url if url.startswith(WEB) else "http://" + _SCHEME.sub("", url)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MEMO_SIZE)
 def _page_key(url: str) -> str:
-    """Return *url* without what archives fold: scheme, www, usual port, the last slash."""
+    """Return *url* without what archives ignore: scheme, www, default port, last slash."""
     scheme, separator, rest = url.partition("://")
-    # An address may name its original without a scheme; what follows then may hold another.
+    # In an address without scheme, "://" may belong to another URL in the path.
     rest = rest if separator and scheme.isalpha() else url
     host, slash, path = rest.partition("/")
     host = host.lower().removeprefix("www.").removesuffix(":80").removesuffix(":443")
@@ -88,21 +88,21 @@ class Statement:
     url: str
     status: int
     datetime: str | None
-    """What ``Memento-Datetime`` says, as written."""
+    """The value of ``Memento-Datetime`` as written."""
     location: str | None
     content_location: str | None
     negotiates: bool
-    """Whether ``Vary`` names accept-datetime: this is a TimeGate speaking."""
+    """Whether ``Vary`` names accept-datetime: the answer of a TimeGate."""
     originals: tuple[str, ...]
-    """What was captured: one, if the archive keeps to M-6."""
+    """The originals that are linked: exactly one, if the archive conforms to M-6."""
     links: tuple["DatedLink", ...]
     """The links to mementos."""
-    stray: str | None = None
-    """A link to a memento that was left out: its address is not one of the archive's."""
+    foreign_link: str | None = None
+    """A link to a memento that was dropped because it is not at a host of the archive."""
 
     @classmethod
     def of(cls, reply: Reply) -> "Statement":
-        """Read what *reply* states."""
+        """Read the headers of *reply*."""
         headers = reply.headers
         vary = {token.strip().lower() for token in headers.get("vary", "").split(",")}
         links = parse_header(headers.get("link", ""))
@@ -118,23 +118,23 @@ class Statement:
             tuple(_dated_links(links, reply.url, (reply.url, *originals))),
         )
 
-    def only_at(self, is_ours: Callable[[str], bool]) -> "Statement":
-        """Return the statement without links to addresses that are not the archive's."""
-        strays = [link.uri for link in self.links if not is_ours(link.uri)]
-        if not strays:
+    def without_foreign_links(self, is_own: Callable[[str], bool]) -> "Statement":
+        """Return the statement without links to addresses outside the archive."""
+        foreign = [link.uri for link in self.links if not is_own(link.uri)]
+        if not foreign:
             return self
-        kept = tuple(link for link in self.links if link.uri not in strays)
-        return replace(self, links=kept, stray=strays[0])
+        links = tuple(link for link in self.links if link.uri not in foreign)
+        return replace(self, links=links, foreign_link=foreign[0])
 
     @property
     def is_frame(self) -> bool:
-        """Whether this is the page around a memento that its links alone name (pywb)."""
+        """Whether this is pywb's page around a memento, which only its links identify."""
         framed = self.status == 200 and self.datetime is None and self.negotiates
         return framed and self.linked_address is not None
 
     @property
     def linked_address(self) -> str | None:
-        """The one memento that the links can mean; None where they name several."""
+        """The memento that the links identify; None if there are several."""
         plain = {link.uri for link in self.links if not link.relations}
         dated = {link.uri for link in self.links if link.date == self.datetime}
         for uris in (plain, dated, {link.uri for link in self.links}):
@@ -143,30 +143,31 @@ class Statement:
         return None
 
     @property
-    def quarrels(self) -> tuple[str, ...]:
-        """Doubts about what was captured: M-6 allows one original."""
+    def contradictions(self) -> tuple[str, ...]:
+        """Doubts about the original: M-6 allows one."""
         pages = {_page_key(original) for original in self.originals}
         return ("links several originals",) if len(pages) > 1 else ()
 
-    def original(self, uri: str | None, asked: str) -> str:
-        """Return what the memento at *uri* is a capture of: as linked, or as its address says.
+    def original(self, uri: str | None, requested: str) -> str:
+        """Return the original of the memento at *uri*, from the links or from its address.
 
-        Of several links the one that fits what was *asked* counts.
+        Of several links, the one that matches the *requested* URL counts.
         """
-        if asked in self.originals:
-            return asked
-        fitting = [page for page in self.originals if same_page(page, asked)]
+        if requested in self.originals:
+            return requested
+        matching = [page for page in self.originals if same_page(page, requested)]
         address = address_of(uri) if uri else None
-        spelled = (address.original,) if address and address.original.startswith(WEB) else ()
-        return next(iter((*fitting, *self.originals, *spelled)), asked)
+        in_address = (address.original,) if address and address.original.startswith(WEB) else ()
+        return next(iter((*matching, *self.originals, *in_address)), requested)
 
     def date_of(self, uri: str) -> str | None:
-        """Return the date that the links give to the memento at *uri*, as written.
+        """Return the date that the links state for the memento at *uri*, as written.
 
         LANL's server links the chosen memento as ``first`` and ``last`` too, with their dates
-        (A-8). So of several dates the one in the address counts, then that of a link which is
-        called nothing else; where neither tells, none. The raw view of a memento links the
-        memento under its other address: then the one link that is called nothing else counts.
+        (A-8). So of several dates the one equal to the digits of the address counts, then that
+        of a link whose only relation is ``memento``; otherwise there is none. The raw view of a
+        memento links it under its other address: then the one link whose only relation is
+        ``memento`` counts.
         """
         plain = [link for link in self.links if not link.relations]
         links = [link for link in self.links if link.uri == uri] or plain
@@ -179,29 +180,30 @@ class Statement:
         return dates.pop() if len(dates) == 1 else None
 
     def neighbours(self, chosen: Memento, now: str) -> dict[Relation, Memento]:
-        """Return the first, prev, next and last capture linked, those with believable dates.
+        """Return the linked first, prev, next and last captures that have plausible dates.
 
-        The date decides, not the target alone (A-8): a target whose digits deny the date, or
-        which is the *chosen* memento under another date, or of another page, is left out.
+        The date counts, not only the target (A-8). A target is left out if its digits
+        contradict the date, if it is the *chosen* memento with another date, or if it is of
+        another page.
         """
         found: dict[Relation, Memento] = {}
         for link in self.links:
-            stamp = believable(link.date, now)
-            if stamp is not None and _fits(link.uri, stamp, chosen):
+            stamp = plausible_stamp(link.date, now)
+            if stamp is not None and _is_neighbour(link.uri, stamp, chosen):
                 memento = Memento(stamp, link.uri, chosen.original, chosen.archive)
                 found.update(dict.fromkeys(link.relations, memento))
         return found
 
 
 class DatedLink(NamedTuple):
-    """A link to a memento, with the date that it states."""
+    """A link to a memento, with its date as written."""
 
     uri: str
     date: str
     relations: tuple[Relation, ...]
 
 
-def _fits(uri: str, stamp: str, chosen: Memento) -> bool:
+def _is_neighbour(uri: str, stamp: str, chosen: Memento) -> bool:
     address = address_of(uri)
     if address is None:
         return uri != chosen.uri or stamp == chosen.stamp[:14]
@@ -209,7 +211,7 @@ def _fits(uri: str, stamp: str, chosen: Memento) -> bool:
 
 
 def _originals(links: Sequence[Link], url: str) -> tuple[str, ...]:
-    """Return what the reply says was captured; L-2: not what something else was."""
+    """Return the linked originals, without links of another context (L-2)."""
     targets = (
         resolved(link.target, url)
         for link in links
@@ -219,10 +221,10 @@ def _originals(links: Sequence[Link], url: str) -> tuple[str, ...]:
 
 
 def _unescaped(original: str, url: str) -> str:
-    """Undo the HTML escapes that the Internet Archive puts into its Link header.
+    """Undo the HTML escapes that the Internet Archive writes into its Link header.
 
     ``<https://idp.springer.com/authorize?response_type=cookie&amp;client_id=...>`` (recorded
-    2020-09 by EDGI's client), while the address of the memento has it right.
+    2020-09 by EDGI's client), while the address of the memento has the plain text.
     """
     if "&amp;" not in original:
         return original
@@ -239,8 +241,8 @@ def _dated_links(
         if "memento" not in link.rels or not date:
             continue
         uri = resolved(link.target, url)
-        about_this = link.anchor is None or resolved(link.anchor, url) in contexts
-        if uri and uri.startswith(WEB) and about_this:
+        in_context = link.anchor is None or resolved(link.anchor, url) in contexts
+        if uri and uri.startswith(WEB) and in_context:
             yield DatedLink(uri, date, _relations(link.rels))
 
 
@@ -249,13 +251,13 @@ def _relations(rels: tuple[str, ...]) -> tuple[Relation, ...]:
     return tuple(name for name in _RELATIONS if name in rels)
 
 
-def believable(date: str, now: str) -> str | None:
-    """Return the stamp of an HTTP date that a capture can have; None where it cannot be."""
+def plausible_stamp(date: str, now: str) -> str | None:
+    """Return the stamp of an HTTP date; None if no capture can have it."""
     stamp = _stamp(date)
     return stamp if stamp is not None and plausible(stamp, now) else None
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MEMO_SIZE)
 def _stamp(date: str) -> str | None:
     try:
         return stamp_from_http_date(date)
@@ -264,22 +266,24 @@ def _stamp(date: str) -> str | None:
 
 
 def plausible(stamp: str, now: str) -> bool:
-    """Whether a capture can have been made then: since there is a web, and until *now*."""
+    """Whether a capture can have this stamp: after the web began, and until *now*."""
     return BEFORE_THE_WEB <= stamp[:14] <= now
 
 
 class Dated(NamedTuple):
-    """When a capture was made, and what speaks against it."""
+    """The time of a capture, and doubts about it."""
 
     stamp: str | None
     doubts: tuple[str, ...]
 
 
-def weigh(header: str | None, link: str | None, uri: str, asked: str | None, now: str) -> Dated:
+def weigh(
+    header: str | None, link: str | None, uri: str, requested: str | None, now: str
+) -> Dated:
     """Decide when the memento at *uri* was captured.
 
-    *header* and *link* are dates as written, *asked* is the stamp that was negotiated for,
-    *now* the last stamp that a capture can have.
+    *header* and *link* are dates as written, *requested* is the stamp in Accept-Datetime, *now*
+    the last stamp that a capture can have.
     """
     doubts: list[str] = []
     stated = _stated("Memento-Datetime", header, now, doubts)
@@ -291,9 +295,9 @@ def weigh(header: str | None, link: str | None, uri: str, asked: str | None, now
         "the link to it": linked,
     }
     if len(set(filter(None, claims.values()))) > 1:
-        doubts.append(", ".join(f"{where} says {t}" for where, t in claims.items() if t))
-        if stated is not None and stated == asked:
-            doubts.append("Memento-Datetime echoes the time that was asked for")
+        doubts.append(", ".join(f"{where} states {t}" for where, t in claims.items() if t))
+        if stated is not None and stated == requested:
+            doubts.append("Memento-Datetime repeats the requested time")
             stated = None
     return Dated(_finer(stated, digits) or digits or linked, tuple(doubts))
 
@@ -301,9 +305,9 @@ def weigh(header: str | None, link: str | None, uri: str, asked: str | None, now
 def _stated(where: str, date: str | None, now: str, doubts: list[str]) -> str | None:
     if date is None:
         return None
-    stamp = believable(date, now)
+    stamp = plausible_stamp(date, now)
     if stamp is None:
-        doubts.append(f"{where} gives an impossible date: {date[:60]!r}")
+        doubts.append(f"{where} states an impossible date: {date[:60]!r}")
     return stamp
 
 
@@ -311,12 +315,12 @@ def _digits(uri: str, now: str, doubts: list[str]) -> str | None:
     address = address_of(uri)
     if address is None or plausible(address.stamp, now):
         return address and address.stamp
-    doubts.append(f"the address gives an impossible date: {address.stamp}")
+    doubts.append(f"the address states an impossible date: {address.stamp}")
     return None
 
 
 def _finer(stated: str | None, digits: str | None) -> str | None:
-    """Return *stated*, with the fraction where the address has one of the same second."""
+    """Return *stated*, with the fraction of the address if it is the same second."""
     return digits if stated and digits and digits[:14] == stated else stated
 
 

@@ -1,4 +1,4 @@
-"""The nouns: what an archive is, what it holds, what it answered."""
+"""The data model: mementos, what an archive answered, and the entry that describes it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ class Memento(NamedTuple):
     """
 
     stamp: str
-    """When it was captured: UTC digits as far as the archive proves them, at least 14."""
+    """Time of capture: UTC digits as far as the archive proves them, at least 14."""
     uri: str
-    """Where the capture is (URI-M)."""
+    """Address of the capture (URI-M)."""
     original: str
-    """What was captured (URI-R), as the archive writes it."""
+    """The URL that was captured (URI-R), as the archive writes it."""
     archive: str
     """The id of the archive in the registry."""
     status: int | None = None
-    """The archived HTTP status, where the archive tells."""
+    """The archived HTTP status, if the archive states it."""
     mime: str | None = None
     digest: str | None = None
 
@@ -33,7 +33,7 @@ class Memento(NamedTuple):
         return _moment(self.stamp)
 
 
-# Asked for several times while an answer is written, each time checked against the calendar.
+# Needed several times for one response, and checked against the calendar each time.
 _moment: Final = lru_cache(maxsize=1024)(Moment)
 
 
@@ -43,13 +43,13 @@ Relation = Literal["first", "prev", "next", "last"]
 
 @dataclass(frozen=True, slots=True)
 class Closest:
-    """What one archive answered when asked for the capture closest to a moment."""
+    """The answer of one archive to a query for the capture closest to a moment."""
 
     memento: Memento
     via: Negotiation
     doubts: tuple[str, ...] = ()
-    """Where the archive contradicts itself: header, link, digits of the URI-M (X-6); or why who
-    is led to the copy may see another."""
+    """Contradictions between header, link and digits of the URI-M (X-6); or why a client that
+    follows the URI-M may get another capture."""
     neighbours: Mapping[Relation, Memento] = field(default_factory=dict)
 
 
@@ -100,19 +100,20 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How fast an archive may be asked, and who said so."""
+    """Rate limits of an archive, and their source."""
 
     memento: Rate
     """TimeGates and mementos."""
     index: Rate
     """TimeMaps and CDX; some archives allow far fewer of these."""
     at_once: int
+    """Requests under way at the same time."""
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayForm:
-    """One shape of link into an archive: ``{host}/web/{time}{mod}/{uri}``."""
+    """Template of one form of link into an archive: ``{host}/web/{time}{mod}/{uri}``."""
 
     template: str
     note: str = ""
@@ -120,7 +121,7 @@ class ReplayForm:
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """Links that begin with *dead* live on under *living*."""
+    """Links that began with *dead* begin with *living* now."""
 
     dead: str
     living: str
@@ -129,57 +130,57 @@ class Relocation:
 
 @dataclass(frozen=True, slots=True)
 class Quirk:
-    """Something this archive does that others do not, and who saw it."""
+    """A peculiarity of one archive, and the source of the observation."""
 
     fact: str
     source: str
 
 
 NEVER_ARCHIVED: Final = "http://timegate-canary.invalid/"
-"""A page that nobody can have: RFC 6761 6.4 keeps ``.invalid`` out of the DNS for good. Not
-drawn by lot, so that whoever reads the log of an archive sees what it is."""
+"""A page that no archive can hold: RFC 6761 6.4 reserves ``.invalid``. It is fixed and not
+random, so that operators recognise it in the log of an archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """A page that an archive must have, and one that it cannot have."""
+    """A page that an archive must hold, and one that it cannot hold."""
 
     has: str | None = None
-    """None where no such page is known."""
+    """None if no such page is known."""
     at: str = ""
-    """When *has* was captured, in 4 to 14 digits: some copy must be of then. Empty for any
-    time."""
+    """When *has* was captured, in 4 to 14 digits: one capture must lie in that interval. Empty
+    for any time."""
     lacks: str = NEVER_ARCHIVED
     source: str = ""
-    """Who says that it has it."""
+    """Evidence that the archive holds *has*."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveEntry:
-    """One archive, as its file in `archives/known` or the operator's configuration says."""
+    """One archive, as described in `archives/known` or in the operator's configuration."""
 
     id: str
     name: str
     kind: ArchiveKind
     """Which adapter queries it; ``none`` where programs cannot."""
     use: bool
-    """Whether it is asked unless configured otherwise."""
+    """Whether it is queried unless configured otherwise."""
     because: str
-    """Why it is on or off."""
+    """Why it is used or not."""
     access: Access
     limits: Limits
     country: str | None = None
     access_note: str = ""
     apply: str = ""
-    """Whom to ask for access that is not open."""
+    """Where to apply for access that is not open."""
     status: str = ""
     """State of the service, with the date of the statement."""
     trust: str = ""
-    """How sure the facts are: confidence of endpoints, forms and status."""
+    """Confidence in the endpoints, forms and status."""
     pwid: tuple[str, ...] = ()
-    """Archive-ids in PWIDs that mean it; the first is the one we write."""
+    """Its archive-ids in PWIDs; the first is used in PWIDs that we write."""
     hosts: tuple[str, ...] = ()
-    """Hosts that serve it now. Only these may be connected to, and those of the endpoints."""
+    """Hosts that serve it now. Connections go to these and to the endpoints' hosts only."""
     former_hosts: tuple[str, ...] = ()
     timegate: str | None = None
     """Prefix to which the original URL is appended."""
@@ -191,34 +192,34 @@ class ArchiveEntry:
     replay: str | None = None
     """Template with ``{time14}`` and ``{uri}``."""
     raw: str | None = None
-    """Template of the unaltered bytes; None where the archive has no such view."""
+    """Template of the unaltered bytes; None if the archive does not serve them."""
     selection: Selection = "nearest"
     padded: bool = False
     """Whether its stamps may end in zeros that were never measured (T-9)."""
     path: str | None = None
     """Folder or file of a local collection."""
     index: str | None = None
-    """The index of a local collection; None for the usual place beside its files."""
+    """The index of a local collection; None for the default path beside its files."""
     gate: str = ""
-    """The bot gate that was seen in front of it, with the date."""
+    """The bot gate that was observed in front of it, with the date."""
     hosted_by: str | None = None
     domains: tuple[str, ...] = ()
-    """Suffixes of the hosts it collects: ``.pt``."""
+    """Suffixes of the hosts that it collects: ``.pt``."""
     canary: Canary | None = None
-    """``{ has = "http://...", at = "2016", lacks = "http://..." }``: a page it must have, and
-    one it cannot have, for `[canaries]`."""
+    """``{ has = "http://...", at = "2016", lacks = "http://..." }``: a page it must hold, and
+    one it cannot hold, for `[canaries]`."""
     forms: tuple[ReplayForm, ...] = ()
     relocations: tuple[Relocation, ...] = ()
     quirks: tuple[Quirk, ...] = ()
     sources: tuple[str, ...] = ()
     origin: str = ""
-    """The file the entry was read from."""
+    """The file that the entry was read from."""
 
     @property
     def folds_spellings(self) -> bool:
-        """Whether all spellings of a URL lie under one key: http and https, www, last slash.
+        """Whether all spellings of a URL have one key: http and https, www, last slash.
 
-        Every index that is asked as a CDX server keys by SURT (A-2), and so does replay over
-        it. Of others nobody knows.
+        Every CDX server keys by SURT (A-2), and so does replay on top of it. Of other archives
+        it is not known.
         """
         return self.kind.folds_spellings or self.dialect is not None

@@ -1,10 +1,10 @@
-"""A time as precisely as somebody stated it: a half-open interval of UTC, with its granularity.
+"""A time as precise as it was stated: a half-open interval in UTC, with its granularity.
 
 "2013" means some time in 2013, not midnight on New Year's Day; padding it to fourteen digits
 would make a capture from August look eight months off. So nothing in this project pads. A
 `Moment` *is* the digits that were stated, in UTC, and everything else follows from them: four
-digits are a year, fourteen a second, every digit more is one of a fraction. Leap seconds and
-fractions of any length are digits like others, which no `datetime` could hold.
+digits are a year, fourteen a second, further digits a fraction. Leap seconds and fractions of
+any length, which no `datetime` can hold, are digits too.
 """
 
 from calendar import monthrange
@@ -37,7 +37,7 @@ _LEAP_TABLE_EXPIRES: Final = "20260628"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A stated time. Equal digits, equal moment: .5 and .500 are different statements."""
+    """A stated time. Moments are equal if their digits are: .5 and .500 differ."""
 
     digits: str
     """``YYYY[MM[DD[hh[mm[ss[f...]]]]]]`` in UTC, checked against the calendar."""
@@ -53,9 +53,9 @@ class Moment:
 
     @classmethod
     def stated(cls, digits: str, text: str, start: int = 0) -> "Moment":
-        """Return the moment of *digits*, which stand in *text* from *start* on, punctuated.
+        """Return the moment of *digits*, written with punctuation in *text* from *start* on.
 
-        A complaint about the nth digit points to where that digit stands in *text*.
+        An error about the nth digit has the position of that digit in *text*.
         """
         try:
             return cls(digits)
@@ -66,12 +66,12 @@ class Moment:
     @property
     def granularity(self) -> str:
         """``year`` to ``second``, then ``fraction1``, ``fraction2`` and so on."""
-        stated = len(self.digits)
-        return GRANULARITIES.get(stated) or f"fraction{stated - 14}"
+        length = len(self.digits)
+        return GRANULARITIES.get(length) or f"fraction{length - 14}"
 
     @property
     def leap_second_unconfirmed(self) -> bool:
-        """Whether this is a leap second after the table ends: possible, announced by nobody."""
+        """Whether this is a leap second after the end of the table: possible, not announced."""
         return self.digits[12:14] == "60" and self.digits[:8] not in _LEAP_DAYS
 
     @property
@@ -82,27 +82,27 @@ class Moment:
 
     @property
     def end(self) -> str:
-        """The first instant that is no longer meant, RFC 3339, or `MAX`.
+        """The first instant after the interval, RFC 3339, or `MAX`.
 
-        Starts and ends compare as text once their Z is gone, `MAX` included.
+        Starts and ends compare as text without their Z, `MAX` included.
         """
         return _end(self.digits)
 
     @property
     def window(self) -> tuple[datetime, datetime]:
-        """The first and the last whole second this can mean, both included.
+        """The first and the last whole second of the interval, both included.
 
-        What Memento can express: a fraction becomes the second it lies in, a leap second the
+        As Memento can express them: a fraction becomes the second it lies in, a leap second the
         one before it (RFC 7089 2.1.1.1 ends the minute at 59).
         """
         return _window(self.digits)
 
     @property
     def negotiated(self) -> datetime:
-        """The second to ask a closest-match TimeGate for: the middle, rounded down.
+        """The second to request from a closest-match TimeGate: the middle, rounded down.
 
-        From there a capture inside the interval is always nearer than one outside. Where the
-        end cannot be written, the start.
+        A capture inside the interval is always nearer to it than one outside. It is the start
+        if the end cannot be written.
         """
         return _negotiated(self.digits)
 
@@ -114,9 +114,9 @@ class Moment:
         return _NOTHING if captured <= last else captured.replace(microsecond=0) - last
 
     def __str__(self) -> str:
-        """Write what was stated in the manner of RFC 3339, with Z from the hour on."""
+        """Write the stated digits as in RFC 3339, with Z if there is an hour."""
         digits = self.digits
-        if len(digits) == 14:  # nearly always
+        if len(digits) == 14:  # the most common case
             return _rfc3339(digits, "")
         day = "-".join(filter(None, (digits[:4], digits[4:6], digits[6:8])))
         if len(digits) <= 8:
@@ -125,11 +125,11 @@ class Moment:
         return f"{day}T{time}.{digits[14:]}Z" if digits[14:] else f"{day}T{time}Z"
 
 
-# What follows from the digits is asked for again and again while a question is under way.
-_KEPT: Final = 4096
+# The window and end of a moment are needed many times during one resolution.
+_MEMO_SIZE: Final = 4096
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MEMO_SIZE)
 def _end(digits: str) -> str:
     rising = digits[14:].rstrip("9")
     if rising:
@@ -143,16 +143,16 @@ def _end(digits: str) -> str:
 
 
 def whole_second(digits: str) -> datetime:
-    """Return the second that fourteen digits or more name; for a leap second the one before it.
+    """Return the second of fourteen digits or more; for a leap second the one before it.
 
-    They are not checked again: there may be millions of them.
+    The digits are not checked again: a TimeMap may have millions of them.
     """
     time = f"{digits[8:12]}59" if digits[12:14] == "60" else digits[8:14]
-    # A fifth of the time that reading six numbers takes.
+    # Takes a fifth of the time of parsing six numbers.
     return datetime.fromisoformat(f"{digits[:8]}T{time}Z")
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MEMO_SIZE)
 def _window(digits: str) -> tuple[datetime, datetime]:
     if len(digits) >= 14:
         second = whole_second(digits)
@@ -168,7 +168,7 @@ def _window(digits: str) -> tuple[datetime, datetime]:
     return first, _LAST[len(digits)](first)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MEMO_SIZE)
 def _negotiated(digits: str) -> datetime:
     first, last = _window(digits)
     if _end(digits) == MAX:
@@ -195,7 +195,7 @@ def _rfc3339(digits: str, fraction: str) -> str:
 
 
 def _check(digits: str) -> None:
-    """Raise Malformed unless *digits* are a time that exists; position = index of the digit."""
+    """Raise Malformed unless *digits* are an existing time; position = index of the digit."""
     if not (digits.isascii() and digits.isdecimal()):
         raise Malformed("bad-time-syntax", "a time is made of the digits 0 to 9", 0)
     if len(digits) < 14 and len(digits) not in GRANULARITIES:

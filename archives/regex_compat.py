@@ -1,32 +1,32 @@
-"""Expressions over foreign text, with possessive groups that also work before Python 3.11.5.
+"""Compiles regular expressions with possessive groups that also work before Python 3.11.5.
 
 Every unbounded repeat over foreign text is possessive, so that nothing backtracks. In Python
-3.11.0 to 3.11.4, Debian 12's 3.11.2 among them, a possessive *group* whose last round fails
-halfway does not go back to where that round began (gh-106052): ``(?:ab)*+a`` does not match
-``aba``. An atomic group around the plain repeat, ``(?>(?:ab)*)a``, means the same and is right
-in all of them. It costs more, so newer ones keep the expression as it is written.
+3.11.0 to 3.11.4, including Debian 12's 3.11.2, a possessive *group* whose last iteration fails
+halfway does not return to where that iteration began (gh-106052): ``(?:ab)*+a`` does not match
+``aba``. An atomic group around the plain repeat, ``(?>(?:ab)*)a``, is equivalent and correct in
+all versions. It is slower, so newer versions keep the expression as written.
 """
 
 import re
 import sys
 from typing import AnyStr, Final
 
-# Python before 3.11.5 has the error; before 3.11 there is neither form.
-_GROUPS_DO_NOT_GO_BACK: Final = sys.version_info < (3, 11, 5)
+# Python before 3.11.5 has the bug; before 3.11 there is neither form.
+_HAS_GROUP_BUG: Final = sys.version_info < (3, 11, 5)
 
-# Everything that could hide a parenthesis is one piece: an escape, a character class.
+# Escapes and character classes are one piece each, because they may contain a parenthesis.
 _PIECE: Final = re.compile(
     r"\\[\s\S]|\[\^?+\]?+(?>(?:\\[\s\S]|[^\]\\])*)\]|\)(?:(?:[*+?]|\{[0-9,]++\})\+)?|[\s\S]"
 )
 
 
 def compiled(pattern: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
-    """Compile *pattern* so that its possessive groups go back in every Python."""
-    return re.compile(atomic(pattern) if _GROUPS_DO_NOT_GO_BACK else pattern, flags)
+    """Compile *pattern* so that its possessive groups work in every version of Python."""
+    return re.compile(atomic(pattern) if _HAS_GROUP_BUG else pattern, flags)
 
 
 def atomic(pattern: AnyStr) -> AnyStr:
-    """Write each possessive group of *pattern* as an atomic group around a plain one."""
+    """Return *pattern* with each possessive group as an atomic group around a plain one."""
     if isinstance(pattern, bytes):
         return _atomic(pattern.decode("latin-1")).encode("latin-1")
     return _atomic(pattern)

@@ -1,9 +1,9 @@
-"""SURT: a URL as archives sort and index it, ``com,example)/a/b?x=1``.
+"""SURT: the key by which archives sort and index URLs, ``com,example)/a/b?x=1``.
 
-The Internet Archive's form, which pywb, OutbackCDX and MementoMaps use too: whatever usually
-makes no difference to a page is gone (scheme, ``www``, user, default port, case, order of the
-query, session ids, escapes), so it is a key to find captures by, never a URL to ask for.
-Any text has one: nothing here raises, and everything takes linear time.
+This is the Internet Archive's form, which pywb, OutbackCDX and MementoMaps use too. It omits
+what usually makes no difference to a page (scheme, ``www``, user, default port, case, order of
+the query, session ids, escapes), so it is a key for captures and not a URL to request. Every
+text has a SURT: nothing here raises, and everything takes linear time.
 """
 
 import socket
@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 
 from archives.regex_compat import compiled
 
-# What nearly every URL on the web looks like: needs no unescaping, escaping or repair.
+# Nearly every URL on the web matches this: it needs no unescaping, escaping or repair.
 _COMMON: Final = compiled(
     r"(https?+)://((?:[a-z0-9_-]++\.)++[a-z][a-z0-9-]*+)"
     r"((?:/(?!\.)[!$&-.0-;=@-~]++)*+/?+)(?:\?([!$&-~]*+))?+(?:#.*+)?+"
@@ -26,7 +26,7 @@ _NUMERIC: Final = compiled(r"[0-9.]++")
 _UNSAFE: Final = compiled(r'[^!"$&-~]')
 _HEXADECIMAL: Final = frozenset(b"0123456789abcdefABCDEF")
 _LONGEST_NAME: Final = 255
-"""RFC 1035 2.3.4. Python's IDNA codec is not linear; longer names it never sees."""
+"""RFC 1035 2.3.4. Longer names are not given to Python's IDNA codec, which is not linear."""
 _BLANKS: Final = " \t\n\r\x0b\x0c"
 
 # ASP.NET puts the session in a segment: /(S(lit3py55t21z5v55vlm25s55))/orders.aspx
@@ -35,7 +35,7 @@ _ASP_SEGMENTS: Final = (
     compiled(r"/(\([0-9a-z]{24}\)/)"),
 )
 _SESSION_HINT: Final = compiled(r"sid=|sessionid|cfid=")
-# With the length of each, so that only the end of a parameter is looked at.
+# With the length of each match, so that only the end of a parameter is searched.
 _SESSION_PARAMETERS: Final = (
     (compiled(r"jsessionid=[0-9a-z]{32}"), 43),
     (compiled(r"phpsessid=[0-9a-z]{32}"), 42),
@@ -53,7 +53,7 @@ class _Parts(NamedTuple):
 
 
 def surt(url: str) -> str:
-    """Return the key under which archives file *url*."""
+    """Return the SURT of *url*."""
     if common := _COMMON.fullmatch(url):
         scheme, host, path, query = common.groups()
         key = _reversed_labels(host) + ")" + _folded_path(path or "/")
@@ -71,7 +71,7 @@ def _split(url: str) -> _Parts:
     text = _BREAKS.sub("", url.strip(_BLANKS))
     if not _SCHEME.match(text):
         text = "http://" + text
-    # http://https://example.com/ is what address bars make of a pasted address.
+    # Address bars make http://https://example.com/ of a pasted address.
     text = _REPEATED_SCHEME.sub(r"\1", text, count=1) if text[:4] == "http" else text
     scheme, _, rest = text.partition(":")
     scheme = scheme.lower()
@@ -109,14 +109,14 @@ def _ascii_name(octets: bytes) -> str:
     if len(name) > _LONGEST_NAME:
         return octets.decode("latin-1")
     try:
-        # IDNA 2003, in which the keys of archives are written: straße.de is strasse.de there.
+        # Archives write their keys in IDNA 2003, in which straße.de is strasse.de.
         return name.encode("idna").decode()
     except UnicodeError:
         return octets.decode("latin-1")
 
 
 def _dotted(name: str) -> str:
-    """Return an address of four numbers for the other spellings of it: 127.1, 2130706433."""
+    """Return the dotted form of an IPv4 address written as 127.1 or 2130706433."""
     try:
         return socket.inet_ntoa(socket.inet_aton(name))
     except OSError:
@@ -131,14 +131,14 @@ def _reversed_labels(host: str) -> str:
 
 
 def _normal_path(path: str) -> str:
-    kept: list[str] = []
+    segments: list[str] = []
     for segment in _minimal(path).split("/")[1:]:
-        if segment == ".." and kept:
-            kept.pop()
+        if segment == ".." and segments:
+            segments.pop()
         elif segment != ".":
-            kept.append(segment)
-    last = kept.pop() if kept else ""
-    return "/" + "".join(f"{segment}/" for segment in kept if segment) + last
+            segments.append(segment)
+    last = segments.pop() if segments else ""
+    return "/" + "".join(f"{segment}/" for segment in segments if segment) + last
 
 
 def _folded_path(path: str) -> str:
@@ -194,39 +194,39 @@ def _drop_session(parameters: list[str]) -> None:
             break
 
 
-def _cut(parameters: list[str], first: int, last: int, kept: int) -> None:
-    """Drop what a session occupies, from behind the *kept* letters of its first parameter.
+def _cut(parameters: list[str], first: int, last: int, length: int) -> None:
+    """Remove a session id: parameters *first* to *last*, but *length* letters of the first.
 
-    The Internet Archive removes text, not parameters: what stood before the name (``xsid=``)
-    runs into the parameter that follows, and an ampersand before the last one stays.
+    The Internet Archive removes text, not parameters: text before the name (``xsid=``) is
+    joined with the next parameter, and an ampersand before the last one stays.
     """
-    prefix = parameters[first][:kept]
+    prefix = parameters[first][:length]
     following = parameters[last + 1 : last + 2]
     parameters[first : last + 2] = [prefix + "".join(following)]
 
 
 def _minimal(text: str) -> str:
-    """Return *text* with nothing escaped but what must be."""
+    """Return *text* with only those characters escaped that must be."""
     if "%" not in text and text.isascii():
         return _escaped(text)
     return _escaped(_unescaped(text).decode("latin-1"))
 
 
 def _escaped(text: str) -> str:
-    """*text* holds octets, one a character."""
+    """Escape *text*, whose characters stand for one octet each."""
     if _UNSAFE.search(text) is None:
         return text
     return _UNSAFE.sub(lambda unsafe: f"%{ord(unsafe[0]):02x}", text)
 
 
 def _unescaped(text: str) -> bytes:
-    """Unescape until nothing is left to: ``%2541`` is an ``A``."""
+    """Unescape repeatedly until no escape is left: ``%2541`` is an ``A``."""
     octets = unquote_to_bytes(text.encode("utf-8", "surrogatepass"))
     return _unescaped_again(octets) if b"%" in octets else octets
 
 
 def _unescaped_again(octets: bytes) -> bytes:
-    # In one pass: going over the text until it stays the same is quadratic for %252525...
+    # In one pass: repeating until the text stays the same is quadratic for %252525...
     done = bytearray()
     for octet in octets:
         done.append(octet)

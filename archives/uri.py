@@ -1,8 +1,8 @@
-"""An absolute URI as archives key it: scheme and host folded, the rest octet by octet.
+"""Absolute URIs as archives key them: scheme and host in lower case, the rest unchanged.
 
-No dot segments are removed, no default port, no slash added, no triplet decoded behind the
-host: the string is the key under which an archive holds the page (N-7). What browsers put
-right silently (letters outside ASCII, braces) is put right here too, and said.
+No dot segment or default port is removed, no slash added, and no triplet decoded after the
+host: the string is the key under which an archive holds the page (N-7). What browsers repair
+silently (letters outside ASCII, braces) is repaired here too, with a diagnostic.
 """
 
 import re
@@ -16,23 +16,23 @@ from archives.diagnostics import Diagnosis, Malformed
 from archives.regex_compat import compiled
 
 MAX_OCTETS: Final = 8192
-"""RFC 9110 4.1 asks servers to take targets of at least 8000 octets."""
+"""RFC 9110 4.1 asks servers to accept URIs of at least 8000 octets."""
 
-# What nearly every URL on the web looks like; needs neither folding nor repair.
+# Nearly every URL on the web matches this; it needs neither folding nor repair.
 _COMMON: Final = compiled(
     r"https?+://[a-z0-9.-]++(?::[0-9]{1,4})?+(?:[/?](?:[!$&-;=?-Z_a-z~]++|%[0-9A-Fa-f]{2})*+)?+"
 )
 _SCHEME: Final = compiled(r"([A-Za-z][A-Za-z0-9+.-]*+):")
-# A port behind a dotted name: no scheme that archives meet looks like that.
+# A dotted name, perhaps with a port: no scheme in archived URLs looks like that.
 _HOST_FIRST: Final = compiled(r"[\w-]++(?:\.[\w-]++)++\.?+(?::[0-9]++)?+(?=[/?#]|\Z)")
 _ONE_SLASH: Final = compiled(r"https?+:/(?=[^/])", re.IGNORECASE)
 _AUTHORITY: Final = compiled(r"//([^/?#]*+)")
-# No user, no backslash: there browsers and servers disagree about where the host is.
+# Without user and backslash: with them, browsers and servers disagree about the host.
 _SERVER: Final = compiled(
     r"(https?+)://(\[[0-9a-f:.]++\]|[a-z0-9._-]++)(?::([0-9]{0,5}))?+(?=[/?#]|\Z)",
     re.IGNORECASE,
 )
-USUAL_PORTS: Final = {"http": 80, "https": 443}
+DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _PORT: Final = compiled(r"(?::[0-9]{0,5})?")
 _FUTURE_ADDRESS: Final = compiled(r"v[0-9A-Fa-f]++\.[!$&-.0-;=A-Z_a-z~]++", re.IGNORECASE)
 _TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
@@ -48,7 +48,7 @@ _BLANK: Final = compiled(rf"[{_SPACE_OR_CONTROL}]")
 
 
 def check_text(text: str) -> None:
-    """Refuse what may stand in no identifier: bad characters, lone percent signs, excess."""
+    """Reject text that is no identifier: bad characters, bad percent signs, too long."""
     if len(text) <= MAX_OCTETS and _CLEAN.fullmatch(text):
         return
     check_length(text)
@@ -57,20 +57,20 @@ def check_text(text: str) -> None:
 
 
 def check_characters(text: str) -> None:
-    """Refuse blanks, controls, quotes and what would break a Link header (G-5)."""
+    """Reject blanks, controls, quotes and characters that would break a Link header (G-5)."""
     bad = _FORBIDDEN.search(text)
     if bad is None:
         return
     if _BLANK.match(bad[0]):
         code = f"U+{ord(bad[0]):04X}, a blank or control character,"
-        why = f"{'a blank' if bad[0] == ' ' else code} stands in no identifier"
+        why = f"{'a blank' if bad[0] == ' ' else code} is not allowed in an identifier"
         raise Malformed("control-or-space", why, bad.start())
     shown = bad[0] if bad[0].isprintable() else f"U+{ord(bad[0]):04X}"
-    raise Malformed("bad-char", f"the character {shown} cannot be part of a URI", bad.start())
+    raise Malformed("bad-char", f"the character {shown} is not allowed in a URI", bad.start())
 
 
 def check_length(text: str) -> None:
-    """Refuse what is longer than `MAX_OCTETS` (G-6)."""
+    """Reject text longer than `MAX_OCTETS` (G-6)."""
     if len(text) > MAX_OCTETS or (
         len(text) * 4 > MAX_OCTETS and len(text.encode(errors="surrogatepass")) > MAX_OCTETS
     ):
@@ -79,21 +79,21 @@ def check_length(text: str) -> None:
 
 
 def check_percent(text: str) -> None:
-    """Refuse a percent sign that begins no triplet (RFC 3986 2.1)."""
+    """Reject a percent sign that begins no triplet (RFC 3986 2.1)."""
     lone = lone_percent(text)
     if lone is not None:
-        why = "a percent sign is followed by two hexadecimal digits"
+        why = "a percent sign must be followed by two hexadecimal digits"
         raise Malformed("bad-percent", why, lone)
 
 
 def lone_percent(text: str) -> int | None:
-    """Return where a percent sign stands that begins no triplet; None if there is none."""
+    """Return the index of a percent sign that begins no triplet; None if there is none."""
     lone = _NO_TRIPLET.search(text) if "%" in text else None
     return lone and lone.start()
 
 
 def scheme_of(text: str) -> str | None:
-    """Return the scheme that *text* begins with, in lower case; None if it has none."""
+    """Return the scheme of *text* in lower case; None if it has none."""
     if text[:7] == "http://" or text[:8] == "https://":
         return text.partition(":")[0]
     scheme = _SCHEME.match(text)
@@ -114,8 +114,8 @@ def begins_with_host(text: str) -> bool:
 def read_uri(text: str, diagnosis: Diagnosis, offset: int = 0) -> str:
     """Return the absolute URI in *text* with scheme and host folded.
 
-    *text* has passed `check_characters` and `check_percent`, or it was decoded from text that
-    has. Positions in complaints are counted from *offset*.
+    *text* has passed `check_characters` and `check_percent`, or was decoded from text that has.
+    Positions in errors and diagnostics are counted from *offset*.
     """
     if _COMMON.fullmatch(text):
         return text
@@ -125,8 +125,8 @@ def read_uri(text: str, diagnosis: Diagnosis, offset: int = 0) -> str:
             "item-not-absolute", "a URI begins with a scheme, such as http:", offset
         )
     if _ONE_SLASH.match(text):
-        # Front ends merge slashes, and no http URL is without a host (RFC 9110 4.2.1).
-        why = "one slash behind the scheme: two were meant"
+        # Front ends merge slashes, and every http URL has a host (RFC 9110 4.2.1).
+        why = "one slash after the scheme: read as two"
         diagnosis.repair("slash-collapsed", why, offset + scheme.end() + 1)
         text = text.replace("/", "//", 1)
         offset -= 1
@@ -153,7 +153,7 @@ def _fold_authority(authority: str, diagnosis: Diagnosis, offset: int) -> str:
         port = hostport[len(host) :]
         if "[" in host or "]" in host:
             raise Malformed(
-                "bad-item", "brackets in a host stand around an IPv6 address", where
+                "bad-item", "brackets in a host must enclose an IPv6 address", where
             )
     _check_port(port, where + len(host))
     user = _read_userinfo(userinfo, diagnosis, offset)
@@ -162,8 +162,8 @@ def _fold_authority(authority: str, diagnosis: Diagnosis, offset: int) -> str:
 
 def _read_userinfo(userinfo: str, diagnosis: Diagnosis, offset: int) -> str:
     if "@" in userinfo:
-        # The last one ends it, for browsers too (URL Standard 4.4, authority state).
-        why = "@ in a user's name is written as a triplet"
+        # The last @ ends the user, for browsers too (URL Standard 4.4, authority state).
+        why = "@ in a user name is written as a triplet"
         diagnosis.repair("encoded-unsafe", why, offset + userinfo.index("@"))
         userinfo = userinfo.replace("@", "%40")
     return _quoted(userinfo, diagnosis, offset)
@@ -176,7 +176,9 @@ def _check_ip_literal(host: str, offset: int) -> None:
     try:
         IPv6Address(literal.encode("ascii", "replace").decode())
     except AddressValueError:
-        raise Malformed("bad-item", "between brackets stands an IPv6 address", offset) from None
+        raise Malformed(
+            "bad-item", "brackets in a host must enclose an IPv6 address", offset
+        ) from None
 
 
 def _check_port(port: str, offset: int) -> None:
@@ -190,8 +192,8 @@ def _fold_host(host: str, diagnosis: Diagnosis, offset: int) -> str:
     name = _name_in_triplets(host) or host
     if name.isascii():
         return _quoted(host, diagnosis, offset).lower()
-    told = diagnosis.note if host.isascii() else diagnosis.repair
-    told("iri", "a host outside ASCII is written in its ASCII form", offset)
+    report = diagnosis.note if host.isascii() else diagnosis.repair
+    report("iri", "a host outside ASCII is written in its ASCII form", offset)
     try:
         return idna.encode(name, uts46=True).decode().lower()
     except idna.IDNAError as error:
@@ -199,10 +201,10 @@ def _fold_host(host: str, diagnosis: Diagnosis, offset: int) -> str:
 
 
 def _name_in_triplets(host: str) -> str | None:
-    """Return the name that *host* spells in triplets of UTF-8 (RFC 3986 3.2.2); None if none.
+    """Return *host* with its UTF-8 triplets decoded (RFC 3986 3.2.2); None if it has none.
 
-    Browsers write it so when a URL with such a host stands in the path of another one, as all
-    of ours do.
+    Browsers encode the host of a URL that is in the path of another URL, as it is in the paths
+    of this server.
     """
     try:
         return unquote(host, errors="strict") if "%" in host else None
@@ -221,7 +223,7 @@ def _read_path(text: str, start: int, diagnosis: Diagnosis, offset: int) -> str:
 
 
 def _quoted(text: str, diagnosis: Diagnosis, offset: int) -> str:
-    """Write as triplets what crawled URLs hold and RFC 3986 does not."""
+    """Write as triplets the characters of crawled URLs that RFC 3986 does not allow."""
     unsafe = _UNSAFE.search(text)
     if unsafe:
         why = f"{unsafe[0]} is written as a triplet"
@@ -237,14 +239,14 @@ def _quoted(text: str, diagnosis: Diagnosis, offset: int) -> str:
 
 
 def canonical_uri(uri: str) -> str:
-    """Return *uri*, already folded, with the hex of its triplets in upper case."""
+    """Return *uri*, as returned by `read_uri`, with its triplets in upper case."""
     if "%" not in uri:
         return uri
     return _TRIPLET.sub(lambda triplet: triplet[0].upper(), uri)
 
 
 def host_of(uri: str) -> str:
-    """Return the host of *uri* without user and port; empty where it has none."""
+    """Return the host of *uri* without user and port; empty if it has none."""
     authority = _AUTHORITY.match(uri, uri.find(":") + 1)
     if authority is None:
         return ""
@@ -255,7 +257,7 @@ def host_of(uri: str) -> str:
 
 
 def without_user(uri: str) -> str:
-    """Return *uri* without the name and the password of a user."""
+    """Return *uri* without user name and password."""
     authority = _AUTHORITY.match(uri, uri.find(":") + 1) if "@" in uri else None
     if authority is None or "@" not in authority[1]:
         return uri
@@ -263,20 +265,23 @@ def without_user(uri: str) -> str:
 
 
 def plain_host(uri: str) -> str:
-    """Return the host of an http(s) address that everybody reads alike; else nothing."""
+    """Return the host of an http(s) URL that all clients parse alike; otherwise empty."""
     server = _SERVER.match(uri)
     return server[2].lower().strip("[]") if server else ""
 
 
 def plain_origin(uri: str) -> tuple[str, str, int] | None:
-    """Return scheme, host and port of such an address, the usual port filled in; else None."""
+    """Return scheme, host and port of an http(s) URL that all clients parse alike.
+
+    The default port is filled in. None for any other text.
+    """
     server = _SERVER.match(uri)
     if server is None:
         return None
     scheme = server[1].lower()
-    return scheme, server[2].lower().strip("[]"), int(server[3] or USUAL_PORTS[scheme])
+    return scheme, server[2].lower().strip("[]"), int(server[3] or DEFAULT_PORTS[scheme])
 
 
 def negotiable(uri: str) -> bool:
-    """Whether Memento can negotiate *uri*: http or https with a host (M-1)."""
+    """Whether *uri* is an original of Memento: http or https, with a host (M-1)."""
     return uri.startswith(("http://", "https://")) and host_of(uri) != ""

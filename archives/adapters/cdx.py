@@ -1,4 +1,4 @@
-"""Archives that are asked through their index: CDX servers in four dialects.
+"""Archives that are queried through their index: CDX servers in four dialects.
 
 | dialect | near a time | newest | answer |
 |---|---|---|---|
@@ -6,7 +6,7 @@
 | pywb-cdxj, arquivo | ``sort=closest&closest=`` | ``sort=reverse`` | JSON lines |
 | outbackcdx | ``sort=closest&closest=`` | ``sort=reverse`` | CDX lines |
 
-The index knows no address of a capture; the replay template makes it.
+The index has no addresses of captures; they are built from the replay template.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -22,24 +22,24 @@ from archives.source import Fetcher
 
 KIND: Final = ArchiveKind(
     "cdx",
-    "a CDX server as index, and a replay server",
+    "an archive with a CDX server and replay addresses",
     needs=("cdx", "dialect", "replay"),
     uses_index=True,
     folds_spellings=True,
 )
-# More than one, so that a row with an impossible date costs no second request.
-_FEW: Final = 5
+# More than one, so that a row with an impossible date needs no second request.
+_ROWS: Final = 5
 _NEAR: Final[Mapping[Dialect, Mapping[str, str]]] = {
-    "wayback-cdx": {"output": "json", "sort": "closest", "limit": f"{_FEW}"},
-    "pywb-cdxj": {"output": "json", "sort": "closest", "limit": f"{_FEW}"},
-    "arquivo": {"output": "json", "sort": "closest", "limit": f"{_FEW}"},
-    "outbackcdx": {"sort": "closest", "limit": f"{_FEW}"},
+    "wayback-cdx": {"output": "json", "sort": "closest", "limit": f"{_ROWS}"},
+    "pywb-cdxj": {"output": "json", "sort": "closest", "limit": f"{_ROWS}"},
+    "arquivo": {"output": "json", "sort": "closest", "limit": f"{_ROWS}"},
+    "outbackcdx": {"sort": "closest", "limit": f"{_ROWS}"},
 }
 _NEWEST: Final[Mapping[Dialect, Mapping[str, str]]] = {
-    "wayback-cdx": {"output": "json", "limit": f"-{_FEW}"},
-    "pywb-cdxj": {"output": "json", "sort": "reverse", "limit": f"{_FEW}"},
-    "arquivo": {"output": "json", "sort": "reverse", "limit": f"{_FEW}"},
-    "outbackcdx": {"sort": "reverse", "limit": f"{_FEW}"},
+    "wayback-cdx": {"output": "json", "limit": f"-{_ROWS}"},
+    "pywb-cdxj": {"output": "json", "sort": "reverse", "limit": f"{_ROWS}"},
+    "arquivo": {"output": "json", "sort": "reverse", "limit": f"{_ROWS}"},
+    "outbackcdx": {"sort": "reverse", "limit": f"{_ROWS}"},
 }
 
 
@@ -55,13 +55,13 @@ class CdxArchive:
         self._clock = clock
 
     async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
-        """Ask the index for the rows nearest to *at*, and look at all it gives."""
+        """Query the index for the rows nearest to *at*, and return the nearest of them."""
         page = original.partition("#")[0]
         options = _NEWEST[self._dialect] if at is None else self._near(at)
         url = cdx_query(self._endpoint, page, options)
         found = await read_captures(self.entry, fetch, self._clock, page, url)
-        if not self._proves(found, at):
-            return await self._search(fetch, page, at)
+        if not self._is_nearest_proved(found, at):
+            return await self._search_all(fetch, page, at)
         best = nearest(found.captures, at)
         return None if best is None else Closest(best, "cdx")
 
@@ -74,32 +74,34 @@ class CdxArchive:
     def _near(self, at: Moment) -> Mapping[str, str]:
         return {**_NEAR[self._dialect], "closest": Moment.of(at.negotiated).digits}
 
-    def _proves(self, found: Excerpt, at: Moment | None) -> bool:
-        """Whether the nearest of what was *found* is the nearest of all.
+    def _is_nearest_proved(self, found: Excerpt, at: Moment | None) -> bool:
+        """Whether the nearest of the rows *found* is the nearest of all.
 
-        It is where the index has no more rows than these, or where these come in the order
-        that was asked for: a server that ignores ``sort`` gives its oldest.
+        It is if the index has no more rows than these, or if these are in the requested order:
+        a server that ignores ``sort`` returns its oldest rows.
         """
         if found.listed and not found.captures:
             return False
-        if found.listed < _FEW:
+        if found.listed < _ROWS:
             return True
         if at is not None:
-            return _is_rising(
+            return _is_ascending(
                 [abs(second_of(row.stamp) - at.negotiated) for row in found.captures]
             )
         stamps = [row.stamp for row in found.captures]
-        return "sort" not in _NEWEST[self._dialect] or _is_rising(stamps[::-1])
+        return "sort" not in _NEWEST[self._dialect] or _is_ascending(stamps[::-1])
 
-    async def _search(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
-        """Read everything: rows in no order prove nothing."""
+    async def _search_all(
+        self, fetch: Fetcher, original: str, at: Moment | None
+    ) -> Closest | None:
+        """Read the whole index, because unordered rows prove nothing."""
         best: Memento | None = None
         async with aclosing(self.mementos(fetch, original)) as batches:
             async for batch in batches:
                 best = nearest(batch if best is None else [best, *batch], at)
-        doubt = "does not sort its index as asked: all of it was read"
+        doubt = "does not sort its index as requested: the whole index was read"
         return None if best is None else Closest(best, "cdx", (doubt,))
 
 
-def _is_rising(values: Sequence[object]) -> bool:
+def _is_ascending(values: Sequence[object]) -> bool:
     return list(values) == sorted(values)  # type: ignore[type-var]

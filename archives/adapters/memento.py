@@ -1,4 +1,4 @@
-"""Archives that speak Memento: a TimeGate, and TimeMaps (RFC 7089)."""
+"""Archives with Memento: a TimeGate, and TimeMaps (RFC 7089)."""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import Final
@@ -11,7 +11,9 @@ from archives.negotiation import Clock, Negotiator, Question, instant_for
 from archives.source import Fetcher
 
 KIND: Final = ArchiveKind(
-    "memento", "speaks Memento: a TimeGate, and TimeMaps (RFC 7089)", needs=("timegate",)
+    "memento",
+    "an archive with Memento: a TimeGate, and TimeMaps (RFC 7089)",
+    needs=("timegate",),
 )
 
 
@@ -27,15 +29,15 @@ class MementoArchive:
         self._negotiator = Negotiator(entry, clock)
 
     async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
-        """Ask the TimeGate; without a time it gives the newest (M-14)."""
-        asked = None if at is None else instant_for(at, self.entry)
-        headers = {} if asked is None else {"accept-datetime": http_date(asked)}
+        """Query the TimeGate; without a time it returns the newest capture (M-14)."""
+        requested = None if at is None else instant_for(at, self.entry)
+        headers = {} if requested is None else {"accept-datetime": http_date(requested)}
         page = original.partition("#")[0]
-        question = Question(self._timegate + page, page, at, "timegate", headers, asked)
+        question = Question(self._timegate + page, page, at, "timegate", headers, requested)
         return await self._negotiator.closest(fetch, question)
 
     def mementos(
         self, fetch: Fetcher, original: str
     ) -> AsyncGenerator[Sequence[Memento], None]:
-        """Read the TimeMap. Accept-Datetime is never sent: pywb takes it for ``from=``."""
+        """Read the TimeMap. Accept-Datetime is not sent: pywb would treat it as ``from=``."""
         return list_captures(self.entry, fetch, self._clock, original)

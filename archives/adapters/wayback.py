@@ -1,7 +1,7 @@
-"""Archives with addresses in the manner of the Wayback Machine and nothing else.
+"""Archives with replay addresses like the Wayback Machine's, and no other interface.
 
-The address of a capture at the asked time is filled into the template and asked for; the
-archive redirects to the nearest. What it serves counts, not what was asked (R-6).
+The replay address for the requested time is requested, and the archive redirects to the nearest
+capture. The capture that it serves counts, not the requested time (R-6).
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -16,10 +16,10 @@ from archives.negotiation import Clock, Negotiator, Question, instant_for
 from archives.source import Fetcher
 
 KIND: Final = ArchiveKind(
-    "wayback", "replays captures at addresses with a time and a URL", needs=("replay",)
+    "wayback", "an archive with replay addresses, /web/<time>/<URL>, only", needs=("replay",)
 )
-# The newest is the one nearest to a time that no capture can have: then an archive that
-# repeats the digits of the URL as the time of a capture (pywb's frame) gives itself away.
+# The newest capture is the one nearest to a time that no capture can have. So an archive that
+# repeats the digits of the URL as the time of a capture (pywb's frame) is detected.
 _TOMORROW: Final = timedelta(days=1)
 
 
@@ -27,8 +27,8 @@ class WaybackArchive:
     """An `Adapter` over a replay template."""
 
     def __init__(self, entry: ArchiveEntry, clock: Clock) -> None:
-        # Raw bytes first: framed replay repeats the digits of the URL as Memento-Datetime for
-        # pages it does not even hold (pywb 2.10), the raw view tells the truth.
+        # The raw view is preferred: framed replay repeats the digits of the URL as
+        # Memento-Datetime, even for pages that it does not hold (pywb 2.10).
         template = entry.raw or entry.replay
         if template is None:
             raise ValueError(f"{entry.id}: a wayback archive needs a replay template")
@@ -38,11 +38,11 @@ class WaybackArchive:
         self._negotiator = Negotiator(entry, clock)
 
     async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
-        """Fill the template and see which capture is really there."""
+        """Request the address for *at*, and return the capture that is served there."""
         page = original.partition("#")[0]
-        asked = self._tomorrow() if at is None else instant_for(at, self.entry)
-        url = filled(self._template, asked, page)
-        question = Question(url, page, at, "template", {}, asked)
+        requested = self._tomorrow() if at is None else instant_for(at, self.entry)
+        url = filled(self._template, requested, page)
+        question = Question(url, page, at, "template", {}, requested)
         found = await self._negotiator.closest(fetch, question)
         if found is None:
             return None
@@ -52,13 +52,13 @@ class WaybackArchive:
     def mementos(
         self, fetch: Fetcher, original: str
     ) -> AsyncGenerator[Sequence[Memento], None]:
-        """Read whatever list of captures the archive has."""
+        """Read the TimeMap or the index, if the archive has one."""
         return list_captures(self.entry, fetch, self._clock, original)
 
     def _tomorrow(self) -> str:
         return Moment.of(self._clock() + _TOMORROW).digits
 
     def _replayed(self, memento: Memento) -> Memento:
-        """Return *memento* at its replay address, where people look at it."""
+        """Return *memento* at its replay address, which is for people."""
         template = self.entry.replay or self._template
         return memento._replace(uri=filled(template, memento.stamp, memento.original))

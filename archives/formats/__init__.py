@@ -1,8 +1,7 @@
-"""Which decoder a document needs: its first bytes say it, its media type often does not.
+"""Formats of lists of captures. `decoder_for` chooses the decoder by the first bytes.
 
-Archives send TimeMaps as text/plain and JSON as application/link-format, and a bot gate
-answers 200 with a page (Archive-It, NARA and others). So nothing is a list of captures that
-does not begin like one.
+The media type is unreliable: archives send TimeMaps as text/plain and JSON as
+application/link-format, and a bot gate answers 200 with a page (Archive-It, NARA and others).
 """
 
 import re
@@ -14,10 +13,10 @@ from archives.formats.rows import ListDecoder
 from archives.formats.timemap_json import JsonTimeMap
 from archives.formats.timemap_link import LinkTimeMap
 
-_LOOKED_AT: Final = 4096
+_EXAMINED: Final = 4096
 _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
-# "<http://...", "</web/...", or whatever is closed and followed by parameters.
+# "<http://...", "</web/...", or any text in angle brackets with parameters after it.
 _LINK: Final = re.compile(rb"<(?:https?://|/{1,2}[^/>]|[^<>\s!?]*+>\s*+[;,])", re.IGNORECASE)
 _OBJECT: Final = re.compile(
     rb'\{(?:[ \t\r]*+\n|\s*+"(?:original_uri|mementos|self|time(?:map|gate)_))'
@@ -28,23 +27,23 @@ _LINES: Final = re.compile(
 
 
 def decoder_for(first_bytes: bytes, base_url: str) -> ListDecoder:
-    """Return the decoder for a document that begins with *first_bytes*; feed it those, too.
+    """Return the decoder for a document that begins with *first_bytes*; feed it these too.
 
-    Raises Malformed for a web page, an empty document, and anything else unknown.
+    Raises Malformed for a web page, an empty document, or an unknown format.
     """
-    start = first_bytes[:_LOOKED_AT].removeprefix(_BOM).strip(_BLANK)
+    start = first_bytes[:_EXAMINED].removeprefix(_BOM).strip(_BLANK)
     if start.startswith(b"[") or _OBJECT.match(start):
         return JsonTimeMap(base_url)
     if start.startswith(b"{") or _LINES.match(start):
         return CdxLines(base_url)
     if _LINK.match(start):
         return LinkTimeMap(base_url)
-    raise _refusal(start)
+    raise _malformed(start)
 
 
-def _refusal(start: bytes) -> Malformed:
+def _malformed(start: bytes) -> Malformed:
     if not start:
         return Malformed("empty", "the document is empty", 0)
     if start.startswith(b"<"):
         return Malformed("html-page", "a web page, not a list of captures", 0)
-    return Malformed("unknown-format", "it does not begin like any list of captures", 0)
+    return Malformed("unknown-format", "it does not begin like a list of captures", 0)

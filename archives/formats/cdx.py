@@ -1,6 +1,6 @@
-"""Lists of captures with one on each line: CDX, CDXJ, and JSON objects (pywb, arquivo.pt).
+"""Lists with one capture on each line: CDX, CDXJ, and JSON objects (pywb, arquivo.pt).
 
-Every line says itself what it is, so one decoder reads them all::
+The format of each line is visible in it, so one decoder reads them all::
 
     com,example)/ 20020120142510 http://example.com:80/ text/html 200 HT2D... 1792
     com,example)/ 20140126200624 {"url": "http://example.com/", "status": "200", ...}
@@ -8,7 +8,7 @@ Every line says itself what it is, so one decoder reads them all::
     {"urlkey": "com,example)/", "timestamp": "20140126200624", "url": ..., ...}
     !meta {"original_uri": "http://example.com/"}
 
-The Internet Archive puts its resume key behind an empty line at the end.
+The Internet Archive writes its resume key after an empty line at the end.
 """
 
 import re
@@ -35,13 +35,13 @@ _BOM: Final = "\xef\xbb\xbf"
 
 
 class CdxLines(ListDecoder):
-    """Reads one capture a line."""
+    """Reads one capture from each line."""
 
     def __init__(self, base_url: str, fields: tuple[str, ...] = FIELDS) -> None:
-        """*fields* names the columns of plain CDX, where the server was asked for others."""
+        """*fields* names the columns of plain CDX, if others were requested from the server."""
         super().__init__(base_url)
         self._fields = fields
-        self._amid_long_line = False
+        self._in_long_line = False
         self._after_blank = False
 
     def _take(self, text: str, *, last: bool) -> tuple[list[Row], str]:
@@ -50,24 +50,24 @@ class CdxLines(ListDecoder):
         for line in lines:
             self._take_line(rows, line)
         if last and rest and not self._take_line(rows, rest):
-            self.falls_short("it ends inside a line")
+            self.note_shortfall("it ends inside a line")
         if len(rest) > LONGEST_ITEM and not last:
             self._take_line(rows, rest)
-            self._amid_long_line = True
-        return rows, "" if last or self._amid_long_line else rest
+            self._in_long_line = True
+        return rows, "" if last or self._in_long_line else rest
 
     def _after_long_line(self, text: str) -> str:
-        if not self._amid_long_line:
+        if not self._in_long_line:
             return text
         _, newline, rest = text.partition("\n")
-        self._amid_long_line = not newline
+        self._in_long_line = not newline
         return rest
 
     def _take_line(self, rows: list[Row], line: str) -> bool:
-        """Read one line; False if it makes no sense."""
+        """Read one line; return False if it cannot be read."""
         if not line.strip("\r \t"):
             self._after_blank = True
-            self._passed += 1
+            self._no_captures += 1
             return True
         try:
             rows += self._captures(self._bounded(line).strip("\r").removeprefix(_BOM))
@@ -77,8 +77,8 @@ class CdxLines(ListDecoder):
         return True
 
     def _take_resume_key(self, line: str) -> bool:
-        sound = len(line) <= LONGEST_ITEM and " " not in line and not line.startswith("{")
-        if sound and self._after_blank:
+        is_key = len(line) <= LONGEST_ITEM and " " not in line and not line.startswith("{")
+        if is_key and self._after_blank:
             self.resume_key = plain(line)
             return True
         self.skipped += 1
@@ -90,7 +90,7 @@ class CdxLines(ListDecoder):
             return [self._capture(fields.get("timestamp", ""), fields)]
         if line.startswith(_HEADERS):
             self._note_header(line)
-            self._passed += 1
+            self._no_captures += 1
             return []
         if match := _CDXJ.fullmatch(line):
             return [self._capture(match[1], text_fields(json_value(match[2])))]
@@ -101,10 +101,10 @@ class CdxLines(ListDecoder):
         return [self._capture(fields.get("timestamp", ""), fields)]
 
     def _capture(self, digits: str, fields: Mapping[str, str]) -> Row:
-        return row_from_fields(self._sound(stamp_from_digits(digits), digits), fields)
+        return row_from_fields(self._valid_stamp(stamp_from_digits(digits), digits), fields)
 
     def _note_header(self, line: str) -> None:
-        """MemGator tells the original and its TimeGate in ``!meta`` lines of their own."""
+        """Read the original and its TimeGate, which MemGator writes in ``!meta`` lines."""
         _, brace, rest = line.partition("{")
         if brace and line.startswith("!meta"):
             fields = text_fields(json_value(brace + rest))

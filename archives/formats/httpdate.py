@@ -1,7 +1,7 @@
-"""Dates as HTTP and RFC 7089 write them: ``Thu, 31 May 2007 20:35:00 GMT`` and nothing else.
+"""Dates in HTTP headers and in RFC 7089: ``Thu, 31 May 2007 20:35:00 GMT``.
 
-RFC 7089 2.1.1.1 has a BNF of its own, narrower than that of HTTP: no obsolete forms, names
-case-sensitive, GMT only, the day ends at 23:59:59. The weekday need not fit the date: the RFC
+RFC 7089 2.1.1.1 has its own BNF, narrower than that of HTTP: no obsolete forms, names
+case-sensitive, GMT only, the day ends at 23:59:59. The weekday need not match the date: the RFC
 itself prints ``Tue, 15 Sep 2000``, which was a Friday.
 """
 
@@ -26,7 +26,7 @@ _DATE: Final = re.compile(
     rf"({'|'.join(WEEKDAYS)}), ([0-9]{{2}} (?:{'|'.join(MONTHS)}) [0-9]{{4}})"
     r" ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) GMT"
 )
-# The same, character by character, to say where a text leaves the grammar.
+# The same grammar in steps, to find the position of an error.
 _DIGIT: Final = (re.compile("[0-9]"), "a digit")
 _TENS: Final = (re.compile("[0-5]"), "00 to 59")
 _STEPS: Final = (
@@ -55,7 +55,7 @@ _YEAR_AT: Final = 12
 
 @lru_cache(maxsize=4096)
 def day_digits(day: str) -> str | None:
-    """Turn ``31 May 2007`` into ``20070531``; None if there was no such day."""
+    """Return the digits ``20070531`` of ``31 May 2007``; None if the day does not exist."""
     digits = day[7:] + MONTHS[day[3:6]] + day[:2]
     try:
         date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
@@ -65,18 +65,18 @@ def day_digits(day: str) -> str | None:
 
 
 def stamp_from_http_date(text: str) -> str:
-    """Return the 14 digits of *text*; Malformed says where it is no rfc1123-date."""
+    """Return the 14 digits of *text*. Raises Malformed if it is no rfc1123-date."""
     return _stamp(text, "bad-http-date")
 
 
 def read_http_date(text: str, diagnosis: Diagnosis) -> Moment:
-    """Read the value of ``Accept-Datetime`` (spec M-12), without the white space around it."""
+    """Read the value of ``Accept-Datetime`` (M-12), ignoring white space around it."""
     date_text = text.strip(" \t")
     skipped = len(text) - len(text.lstrip(" \t"))
     try:
         stamp = _stamp(date_text, "bad-accept-datetime")
-    except Malformed as complaint:
-        raise complaint.moved(skipped) from None
+    except Malformed as error:
+        raise error.moved(skipped) from None
     if date_text[:3] != _weekday(stamp):
         diagnosis.note("weekday-mismatch", f"that day was a {_weekday(stamp)}", skipped)
     return Moment(stamp)
@@ -84,7 +84,7 @@ def read_http_date(text: str, diagnosis: Diagnosis) -> Moment:
 
 @lru_cache(maxsize=1024)
 def http_date(stamp: str) -> str:
-    """Write *stamp*, at least 14 digits of UTC, with the weekday it really was.
+    """Return the HTTP date of *stamp*, at least 14 digits of UTC, with the right weekday.
 
     HTTP has no fractions and no leap seconds: a fraction is dropped, 60 becomes 59.
     """
@@ -98,7 +98,7 @@ def http_date(stamp: str) -> str:
 def _stamp(text: str, code: str) -> str:
     match = _DATE.fullmatch(text)
     if not match:
-        raise _where_it_ends(text, code)
+        raise _error_at(text, code)
     _, day, hour, minute, second = match.groups()
     digits = day_digits(day)
     if digits is None:
@@ -116,13 +116,13 @@ def _weekday(stamp: str) -> str:
     return _weekday_of(stamp[:8])
 
 
-def _where_it_ends(text: str, code: str) -> Malformed:
+def _error_at(text: str, code: str) -> Malformed:
     at = 0
     for pattern, expected in _STEPS:
         match = pattern.match(text, at)
         if not match:
             cut_short = any(whole.startswith(text[at:]) for whole in (*WEEKDAYS, *MONTHS))
             position = len(text) if cut_short else at
-            return Malformed(code, f"{expected} should stand here", position)
+            return Malformed(code, f"expected {expected}", position)
         at = match.end()
-    return Malformed(code, "the date should end here", at)
+    return Malformed(code, "expected the end of the date", at)

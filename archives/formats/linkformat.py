@@ -1,12 +1,12 @@
-"""Web links (RFC 8288) as archives really write them, in headers and in bodies.
+"""Web links (RFC 8288) as archives write them, in headers and in bodies.
 
-One grammar for both: `parse_header` reads the value of a ``Link`` header, `LinkReader` a body
-of any length piece by piece. A bad link is skipped and counted, never fatal. Three rules make
-recovery simple: nothing in angle brackets or quotes goes on past the end of its line, no link
-is longer than `LONGEST_ITEM`, and whatever a link cannot contain ends it. So a ``<`` that
-begins a line always begins a link, whatever damage precedes it.
+Both have one grammar: `parse_header` reads the value of a ``Link`` header, `LinkReader` a body
+of any length in chunks. A bad link is skipped and counted, and not fatal. Three rules make
+recovery simple: text in angle brackets or quotes ends at the end of its line, no link is longer
+than `LONGEST_ITEM`, and a character that a link cannot contain ends it. So a ``<`` at the start
+of a line always begins a link, whatever damage precedes it.
 
-Linear time: every repetition is possessive, and what was scanned in vain is not scanned again.
+Reading takes linear time: every repetition is possessive, and no text is scanned twice.
 """
 
 from functools import lru_cache
@@ -29,19 +29,19 @@ _NAME: Final = NAME_CHARACTER + "++"
 _VALUE: Final = rf"(?:{_QUOTED}\"|{_SINGLE}'|{_BARE})"
 _PARAMETER: Final = rf"{_GAP};{_GAP}(?:{_NAME}(?:{_GAP}={_GAP}{_VALUE})?+)?+"
 _LINK: Final = rf"<([^<>\r\n]*+)>((?:{_PARAMETER})*+){_GAP}"
-# The comma between links is often missing (RFC 7089 figure 30). A comma is the end only if
-# no digit follows, so two more characters have to be there before a link is known to be over.
+# The comma between links is often missing (RFC 7089 figure 30). A comma is the end only if no
+# digit follows, so two more characters are needed to know that a link is complete.
 ENDS: Final = r"(?:,(?=[\s\S]{2})|(?=<))"
 _LOOK_AHEAD: Final = 2
 
 _ITEM: Final = compiled(_LINK + ENDS)
 _LAST_ITEM: Final = compiled(_LINK + r"(?:,|(?=<)|\Z)")
-# As far as a link that goes wrong can be followed.
+# The part of a bad link that can be skipped.
 _DAMAGE: Final = compiled(
     rf"<[^<>\r\n]*+(?:>(?:{_PARAMETER})*+(?:{_GAP}={_GAP}(?:{_QUOTED}|{_SINGLE}))?+)?+"
 )
 # The optional groups are not possessive: with captures inside, CPython 3.11 may crash
-# (gh-101955). They repeat nothing, so there is nothing to backtrack into.
+# (gh-101955). They do not repeat, so there is no backtracking.
 _NAMED_VALUE: Final = compiled(
     rf"{_GAP};{_GAP}(?:({_NAME})(?:{_GAP}={_GAP}"
     rf"(?:\"([^\"\\\r\n]*+(?:\\[^\r\n]?+[^\"\\\r\n]*+)*+)\"|'([^'\r\n]*+)'|({_BARE})))?)?"
@@ -53,63 +53,63 @@ _SEPARATORS: Final = " \t\r\n,;\xef\xbb\xbf"  # the last three are a byte order 
 
 
 class Link(NamedTuple):
-    """One link: where to, in which relations, with which other parameters."""
+    """One link: target, relations, and all parameters."""
 
     target: str
-    """As written: perhaps relative, never with a line break or an angle bracket."""
+    """As written: perhaps relative, without line breaks and angle brackets."""
     rels: tuple[str, ...]
-    """In lower case, in the order in which they were written."""
+    """In lower case, in the order of the text."""
     params: dict[str, str]
     """By name in lower case; of equal names the first one counts (RFC 8288 3.3)."""
 
     @property
     def anchor(self) -> str | None:
-        """What the link is about, where it is not the document."""
+        """The context of the link, if it is not the document."""
         return self.params.get("anchor")
 
 
 class LinkSplitter:
-    """Finds the links in a text and steps over what is none."""
+    """Finds the links in a text and skips other text."""
 
-    __slots__ = ("_amid_damage", "oversized", "skipped", "unfinished")
+    __slots__ = ("_in_damage", "oversized", "skipped", "unfinished")
 
     def __init__(self) -> None:
         self.skipped = 0
         self.oversized = False
-        """Whether some item was too long to be looked at."""
+        """Whether an item was too long to be read."""
         self.unfinished = False
-        """Whether the text broke off in angle brackets or quotes."""
-        self._amid_damage = False
+        """Whether the text ended inside angle brackets or quotes."""
+        self._in_damage = False
 
     def split(self, text: str, *, last: bool) -> tuple[list[tuple[str, str]], str]:
-        """Return targets with their parameters, and what may be the start of one more link."""
+        """Return targets with their parameters, and the rest, which may begin another link."""
         found: list[tuple[str, str]] = []
         pattern = _LAST_ITEM if last else _ITEM
         at = 0
         while (start := text.find("<", at)) >= 0:
-            self._pass_over(text[at:start])
+            self._skip_between(text[at:start])
             match = pattern.match(text, start, start + LONGEST_ITEM + _LOOK_AHEAD)
             if match and match.end() - start <= LONGEST_ITEM:
                 found.append((match[1], match[2]))
-                self._amid_damage = False
+                self._in_damage = False
                 at = match.end()
             elif last or len(text) >= start + LONGEST_ITEM + _LOOK_AHEAD:
-                at = self._step_over(text, start, last=last)
+                at = self._skip_link(text, start, last=last)
             else:
                 return found, text[start:]
-        self._pass_over(text[at:])
+        self._skip_between(text[at:])
         return found, ""
 
     def recover(self) -> None:
-        """Take note that a sound link was read by other means: damage after it is new."""
-        self._amid_damage = False
+        """Note that another reader read a link: damage after it is counted separately."""
+        self._in_damage = False
 
-    def _pass_over(self, between: str) -> None:
-        if not self._amid_damage and between.strip(_SEPARATORS):
+    def _skip_between(self, between: str) -> None:
+        if not self._in_damage and between.strip(_SEPARATORS):
             self.skipped += 1
-            self._amid_damage = True
+            self._in_damage = True
 
-    def _step_over(self, text: str, start: int, *, last: bool) -> int:
+    def _skip_link(self, text: str, start: int, *, last: bool) -> int:
         window = start + LONGEST_ITEM
         match = _DAMAGE.match(text, start, window)
         reach = match.end() if match else start + 1
@@ -118,7 +118,7 @@ class LinkSplitter:
         elif last and reach == len(text):
             self.unfinished = True
         self.skipped += 1
-        self._amid_damage = True
+        self._in_damage = True
         return reach
 
 
@@ -131,12 +131,12 @@ class LinkReader:
 
     @property
     def skipped(self) -> int:
-        """How many things that look like links could not be read."""
+        """Number of links that could not be read."""
         return self._splitter.skipped
 
     @property
     def complete(self) -> bool:
-        """Whether nothing was dropped for its length, and the end was not inside a link."""
+        """Whether no link was too long, and the end was not inside a link."""
         return not (self._splitter.oversized or self._splitter.unfinished)
 
     def feed(self, chunk: bytes) -> list[Link]:
@@ -145,7 +145,7 @@ class LinkReader:
         return self._read(text, last=False) if text else []
 
     def close(self) -> list[Link]:
-        """Say that the body has ended; return the links that this completed."""
+        """End the body; return the links that this completed."""
         return self._read(self._backlog.drain(), last=True)
 
     def _read(self, text: str, *, last: bool) -> list[Link]:
@@ -155,7 +155,7 @@ class LinkReader:
 
 
 def parse_header(value: str) -> list[Link]:
-    """Read the value of ``Link``; several field lines are one list, joined by commas."""
+    """Read the value of ``Link``; several field lines are joined by commas."""
     try:
         wire = value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -165,9 +165,9 @@ def parse_header(value: str) -> list[Link]:
 
 
 def resolved(target: str, base_url: str) -> str | None:
-    """Make *target* absolute; None if it is beyond repair.
+    """Return *target* as an absolute URL; None if it cannot be resolved.
 
-    Not by `urljoin` alone: it makes ``http:/`` of the ``http://`` inside a URI-M.
+    `urljoin` alone is not enough: it makes ``http:/`` of the ``http://`` inside a URI-M.
     """
     if target.startswith("/"):  # UKWA wrote <//www.webarchive.org.uk/...>
         scheme, origin = _origin(base_url)
@@ -202,12 +202,12 @@ def link(target: str, parameters: str) -> Link:
 
 @lru_cache(maxsize=256)
 def relations(rel: str) -> tuple[str, ...]:
-    """Split the value of ``rel``: blanks between, compared without regard to case."""
+    """Return the relations in the value of ``rel``, in lower case."""
     return tuple(rel.lower().split())
 
 
 def _extended(value: str) -> str:
-    """Decode RFC 8187: ``UTF-8'en'%e2%82%ac``. What is no such value stays as it is."""
+    """Decode a value of RFC 8187, ``UTF-8'en'%e2%82%ac``; other values are unchanged."""
     charset, quote, rest = value.partition("'")
     _, second_quote, encoded = rest.partition("'")
     if not (quote and second_quote):

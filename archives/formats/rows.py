@@ -1,7 +1,7 @@
-"""What every list of captures comes down to, however it was written: rows.
+"""Rows, which all formats of lists are decoded to, and the base class of their decoders.
 
-A stamp is never padded: an index that states less than a second cannot be quoted as if it had
-stated one, so such a row is unreadable and counted as skipped.
+A stamp is never padded: a row with a time less precise than a second is unreadable, and counted
+as skipped.
 """
 
 from abc import ABC, abstractmethod
@@ -23,29 +23,29 @@ class Row(NamedTuple):
     stamp: str
     """UTC, 14 digits or more, checked against the calendar."""
     uri: str | None
-    """Where the capture is (URI-M); None where the replay template has to say."""
+    """Address of the capture (URI-M); None if it follows from the replay template."""
     original: str | None = None
-    """What was captured; None where the document speaks of one original only."""
+    """The URL that was captured; None if the document is about one original only."""
     status: int | None = None
     mime: str | None = None
     digest: str | None = None
 
 
 class TimeMapPage(NamedTuple):
-    """Another TimeMap that this one refers to (RFC 7089 5.2)."""
+    """Another TimeMap that this one links (RFC 7089 5.2)."""
 
     uri: str
     since: str | None
     until: str | None
-    """Not to be trusted: RFC 7089 figure 28 has one older than its last memento (M-53)."""
+    """Unreliable: in RFC 7089 figure 28 it is older than the last memento (M-53)."""
 
 
 class UnreadableItem(LookupError):
-    """An item that makes no row. It never leaves a decoder, which counts it as skipped."""
+    """An item without a row. It is raised and caught in decoders, which count it as skipped."""
 
 
 class _Days(dict[str, str]):
-    """``Tue, 31 Dec 1996`` to ``19961231``: checked once a day, not once a capture."""
+    """Maps ``Tue, 31 Dec 1996`` to ``19961231``; each day is checked once, not each capture."""
 
     def __missing__(self, day: str) -> str:
         digits = day_digits(day[5:]) if _DAY.fullmatch(day) else None
@@ -60,7 +60,7 @@ class _Days(dict[str, str]):
 _DAY: Final = compiled(
     rf"(?:{'|'.join(WEEKDAYS)}), [0-9]{{2}} (?:{'|'.join(MONTHS)}) [0-9]{{4}}"
 )
-# Thirty years of captures; 3.6 million days fit the grammar, and somebody will send them all.
+# Thirty years of captures; the grammar allows 3.6 million days, so the memo must be bounded.
 _MOST_DAYS: Final = 11_000
 DAYS: Final = _Days()
 
@@ -72,24 +72,24 @@ _ISO: Final = compiled(
 
 
 def stamp_from_digits(digits: str) -> str | None:
-    """Return *digits* if they are a second that existed, or a part of one; None if not."""
+    """Return *digits* if they are an existing second, with or without fraction; else None."""
     if not _STAMP.fullmatch(digits) or not _on_calendar(digits[:8]):
         return None
     return digits if digits[12:14] != "60" else _leap_second(digits)
 
 
 def stamp_from_iso(text: str) -> str | None:
-    """Turn ``2016-01-22T11:20:29Z`` into digits; None if it is no UTC time."""
+    """Return the digits of ``2016-01-22T11:20:29Z``; None if *text* is no UTC time."""
     match = _ISO.fullmatch(text)
     return stamp_from_digits("".join(filter(None, match.groups()))) if match else None
 
 
-def mended_stamp(digits: str) -> str | None:
-    """Take the stray ``00`` out of a stamp of the year 2000; None if that is not its trouble.
+def repaired_stamp(digits: str) -> str | None:
+    """Remove an extra ``00`` from a stamp of the year 2000; None if it has none.
 
-    The Internet Archive's index holds 20000008241731 for 2000-08-24 17:31: a month or day 00
-    pushed in, and so the seconds pushed out (found by EDGI's client). They are lost; a capture
-    has to have some, and the archive itself redirects to the nearest.
+    The Internet Archive's index has 20000008241731 for 2000-08-24 17:31: a month or day 00 was
+    inserted, and the seconds were cut off (found by EDGI's client). The seconds are lost and
+    read as 00; the archive redirects to the nearest capture.
     """
     if len(digits) != 14 or not digits.startswith("2000"):
         return None
@@ -110,7 +110,7 @@ def row_from_fields(stamp: str, fields: Mapping[str, str]) -> Row:
 
 
 def status_code(text: str) -> int | None:
-    """Return the three digits of *text* as a number; ``-`` and the like say nothing."""
+    """Return the three digits of *text* as a number; None for ``-`` and other text."""
     return int(text) if len(text) == 3 and text.isascii() and text.isdecimal() else None
 
 
@@ -134,24 +134,24 @@ def _leap_second(digits: str) -> str | None:
         return None
 
 
-# The limits of one TimeMap: a million mementos are about 141 MB, so these leave room.
+# Limits of one document: a TimeMap of a million mementos is about 141 MB.
 LONGEST_ITEM: Final = 8192
 MOST_ITEMS: Final = 2_000_000
-MOST_IN_VAIN: Final = 50_000
-"""Items that are no captures: with 12 to 14 microseconds each, the dearest there are."""
+MOST_WITHOUT_CAPTURE: Final = 50_000
+"""Items that are no captures; at 12 to 14 microseconds each they are the slowest to read."""
 MOST_BYTES: Final = 256 * 1024 * 1024
 MOST_PAGES: Final = 1000
 
 
 class Backlog:
-    """Text that arrived and could not be used up yet.
+    """Text that has arrived and is not decoded yet.
 
-    It is handed out again only once as much has arrived as was left over: then every character
-    is read twice on average, however small the pieces are. Without that, an item of 8 kB that
-    comes byte by byte would be read 8192 times.
+    It is returned again only when as much new text has arrived as was left over: so each
+    character is read twice on average, however small the chunks are. Without that, an item of
+    8 kB that arrives byte by byte would be read 8192 times.
 
-    Bytes become characters one to one (Latin-1), which costs nothing and cannot fail. All
-    delimiters are ASCII; `plain` makes text of what stands between them.
+    Bytes become characters one to one (Latin-1), which is fast and cannot fail. All delimiters
+    are ASCII; `plain` decodes the text between them.
     """
 
     __slots__ = ("_fresh", "_length", "_rest")
@@ -162,26 +162,26 @@ class Backlog:
         self._length = 0
 
     def add(self, chunk: bytes) -> str:
-        """Return the text to read now; nothing if it is too early to try again."""
+        """Return the text to decode now; empty if too little has arrived."""
         self._fresh.append(chunk.decode("latin-1"))
         self._length += len(chunk)
         return self.drain() if self._length >= len(self._rest) else ""
 
     def drain(self) -> str:
-        """Return all the text there is."""
+        """Return all text that is left."""
         text = "".join((self._rest, *self._fresh))
         self.keep("")
         return text
 
     def keep(self, rest: str) -> None:
-        """Put back what was not used up."""
+        """Put back the text that could not be decoded yet."""
         self._rest = rest
         self._fresh.clear()
         self._length = 0
 
 
 def plain(text: str) -> str:
-    """Read characters that stand for bytes as UTF-8, or else as the Latin-1 they look like."""
+    """Decode characters that stand for bytes as UTF-8, or else as Latin-1."""
     if text.isascii():
         return text
     try:
@@ -191,33 +191,34 @@ def plain(text: str) -> str:
 
 
 class ListDecoder(ABC):
-    """Reads one document. Feed it, close it, then see what else it found."""
+    """Base class: decodes one document. After `close`, the attributes are complete."""
 
     def __init__(self, base_url: str) -> None:
-        """*base_url*: where the document came from; relative links are resolved against it."""
+        """*base_url* is the address of the document, for relative links."""
         self.base_url = base_url
         self.original: str | None = None
         self.timegate: str | None = None
         self.pages: list[TimeMapPage] = []
         self.resume_key: str | None = None
-        """What to ask the CDX server for to get the rows after these."""
+        """The key with which the CDX server returns the rows after these."""
         self.skipped = 0
-        """Items that could not be read: bad syntax, impossible dates."""
+        """Number of unreadable items: bad syntax, impossible dates."""
         self.repaired = 0
-        """Rows whose stamp had to be mended."""
+        """Number of rows whose stamp was repaired."""
         self.shortfall = ""
         """Why there may be more captures than were read; empty if there is no reason."""
         self.full = False
-        """Whether a limit was reached: nothing more will be read."""
+        """Whether a limit was reached: the rest is not read."""
         self._closed = False
         self._backlog = Backlog()
         self._room_bytes = MOST_BYTES
         self._room_items = MOST_ITEMS
-        self._passed = 0
+        self._no_captures = 0
+        """Number of items that are valid and no captures."""
 
     @property
     def complete(self) -> bool:
-        """Whether the document was read to its proper end."""
+        """Whether the whole document was read."""
         return self._closed and not self.shortfall
 
     def feed(self, chunk: bytes) -> list[Row]:
@@ -233,7 +234,7 @@ class ListDecoder(ABC):
         return rows
 
     def close(self) -> list[Row]:
-        """Say that the document has ended; return the rows that this completed."""
+        """End the document; return the rows that this completed."""
         rows = [] if self.full or self._closed else self._read(self._backlog.drain(), last=True)
         self._closed = True
         return rows
@@ -241,45 +242,45 @@ class ListDecoder(ABC):
     def _read(self, text: str, *, last: bool) -> list[Row]:
         rows, rest = self._take(text, last=last)
         self._backlog.keep(rest)
-        # Also what makes no row takes time: two million times "<a>," would be eight megabytes.
-        room = self._room_items - self.skipped - self._passed
+        # Items without a row take time too: two million times "<a>," are eight megabytes.
+        room = self._room_items - self.skipped - self._no_captures
         if len(rows) > room:
             self._stop(f"more than {MOST_ITEMS} items")
             del rows[max(room, 0) :]
         self._room_items -= len(rows)
-        if self._in_vain() > MOST_IN_VAIN:
-            self._stop(f"more than {MOST_IN_VAIN} items that are no captures")
+        if self._without_capture() > MOST_WITHOUT_CAPTURE:
+            self._stop(f"more than {MOST_WITHOUT_CAPTURE} items that are no captures")
         return rows
 
-    def _in_vain(self) -> int:
-        """Return how many items were read of which nothing came, and which took their time."""
+    def _without_capture(self) -> int:
+        """Return the number of items that took time to read and gave no capture."""
         return self.skipped
 
     def _stop(self, why: str) -> None:
         self.full = True
-        self.falls_short(why)
+        self.note_shortfall(why)
 
-    def falls_short(self, why: str) -> None:
-        """Remember the first reason why this is not everything."""
+    def note_shortfall(self, why: str) -> None:
+        """Record the first reason why captures may be missing."""
         self.shortfall = self.shortfall or why
 
-    def _refer_to(self, page: TimeMapPage) -> None:
+    def _add_page(self, page: TimeMapPage) -> None:
         if len(self.pages) < MOST_PAGES:
             self.pages.append(page)
         else:
-            self.falls_short(f"more than {MOST_PAGES} pages")
+            self.note_shortfall(f"more than {MOST_PAGES} pages")
 
     def _bounded(self, item: str) -> str:
-        """Return *item*, unless it is too long to be looked at."""
+        """Return *item*; raise UnreadableItem if it is too long."""
         if len(item) > LONGEST_ITEM:
-            self.falls_short(f"an item of more than {LONGEST_ITEM} bytes")
+            self.note_shortfall(f"an item of more than {LONGEST_ITEM} bytes")
             raise UnreadableItem("too long")
         return item
 
-    def _sound(self, stamp: str | None, stated: str) -> str:
-        """Return *stamp*, or what can be made of the digits that were *stated*."""
+    def _valid_stamp(self, stamp: str | None, stated: str) -> str:
+        """Return *stamp*, or the *stated* digits repaired. Raises UnreadableItem."""
         if stamp is None:
-            stamp = mended_stamp(stated)
+            stamp = repaired_stamp(stated)
             self.repaired += stamp is not None
         if stamp is None:
             raise UnreadableItem("no such time")
@@ -287,25 +288,25 @@ class ListDecoder(ABC):
 
     @abstractmethod
     def _take(self, text: str, *, last: bool) -> tuple[list[Row], str]:
-        """Return the rows in *text*, and the unfinished rest of it, no longer than an item."""
+        """Return the rows in *text*, and its incomplete rest, no longer than one item."""
 
 
-_TROUBLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-# An integer of thousands of digits is no status and no length, and slow to write out.
+_JSON_ERRORS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+# An integer of thousands of digits is no status or length, and slow to convert to text.
 _LARGEST: Final = 10**20
 
 
 def json_value(text: str) -> object:
-    """Read *text*, whose characters stand for bytes: UTF-8 if they can be, Latin-1 if not."""
+    """Decode JSON; the characters of *text* are the bytes of UTF-8, or else of Latin-1."""
     try:
         return msgspec.json.decode(text.encode("latin-1"))
-    except _TROUBLE as complaint:
+    except _JSON_ERRORS as error:
         if text.isascii():
-            raise UnreadableItem(str(complaint)) from complaint
+            raise UnreadableItem(str(error)) from error
     try:
         return msgspec.json.decode(text)
-    except _TROUBLE as complaint:
-        raise UnreadableItem(str(complaint)) from complaint
+    except _JSON_ERRORS as error:
+        raise UnreadableItem(str(error)) from error
 
 
 def text_fields(value: object) -> dict[str, str]:
@@ -317,7 +318,7 @@ def text_fields(value: object) -> dict[str, str]:
 
 
 def texts(value: object) -> list[str]:
-    """Return the items of an array as text; empty where one is neither text nor number."""
+    """Return the items of an array as text; empty text for other than text and numbers."""
     if not isinstance(value, list):
         raise UnreadableItem("not an array")
     return [_text(item) or "" for item in value]

@@ -1,13 +1,13 @@
-"""TimeMaps and indexes that are one JSON document, read without ever holding all of it.
+"""TimeMaps and CDX indexes that are one JSON document, decoded as they arrive.
 
-Two shapes, told apart by what they begin with::
+There are two shapes, distinguished by their beginning::
 
     {"original_uri": ..., "mementos": {"list": [{"datetime": ..., "uri": ...}, ...]}, ...}
     [["urlkey", "timestamp", "original", ...], ["com,example)/", "20020120142510", ...], ...]
 
 The first is MemGator's and Time Travel's, the second the Internet Archive's, for TimeMaps and
-CDX alike. What matters lies in objects and arrays that hold no others, so these are cut out
-and read, and of the rest only the brackets are counted.
+CDX alike. The captures are in objects and arrays that contain no others (leaves), so only these
+are decoded; of the rest, only the brackets are counted.
 """
 
 import re
@@ -33,12 +33,12 @@ from archives.regex_compat import compiled
 
 _STRING: Final = r'"[^"\\]*+(?:\\[\s\S]?+[^"\\]*+)*+"'
 _SPACE: Final = compiled(r"[ \t\r\n,\xef\xbb\xbf]*+")
-# Up to what shows whether it holds another object or array.
+# Up to the character that shows whether it contains another object or array.
 _OBJECT: Final = compiled(rf'\{{[^{{}}"]*+(?:{_STRING}[^{{}}"]*+)*+')
 _ARRAY: Final = compiled(rf'\[[^\[\]{{}}"]*+(?:{_STRING}[^\[\]{{}}"]*+)*+')
 _SCALAR: Final = compiled(rf'{_STRING}|[^ \t\r\n,:\[\]{{}}"]++(?=[\s\S])')
 _END: Final = {"{": "}", "[": "]"}
-# A row that is too long is dropped, but its end has to be seen to go on behind it.
+# A row that is too long is dropped, but its end must be found to continue after it.
 _LONGEST_TOKEN: Final = 65_536
 
 
@@ -53,15 +53,15 @@ class JsonTimeMap(ListDecoder):
         """The last string: a key, if a colon follows."""
         self._key = ""
         self._list = ""
-        """The key of the list that was begun last."""
+        """The key of the list that began last."""
         self._names: list[str] = []
         self._after_empty_row = False
 
     def close(self) -> list[Row]:
-        """Say that the document has ended; return the rows that this completed."""
+        """End the document; return the rows that this completed."""
         rows = super().close()
         if self._depth or not self._begun:
-            self.falls_short("its last bracket is missing")
+            self.note_shortfall("its last bracket is missing")
         return rows
 
     def _take(self, text: str, *, last: bool) -> tuple[list[Row], str]:
@@ -79,13 +79,13 @@ class JsonTimeMap(ListDecoder):
         if len(text) - at > _LONGEST_TOKEN:
             self._stop(f"a value of more than {_LONGEST_TOKEN} bytes")
         elif last:
-            self.falls_short("it ends inside a value")
+            self.note_shortfall("it ends inside a value")
         else:
             return text[at:]
         return ""
 
     def _take_token(self, rows: list[Row], token: str) -> None:
-        self._passed += 1
+        self._no_captures += 1
         match token:
             case ":":
                 self._key = self._text
@@ -115,27 +115,27 @@ class JsonTimeMap(ListDecoder):
 
     def _take_leaf(self, rows: list[Row], token: str) -> None:
         if self._key:
-            # "first": {...} and "last": {...} repeat what stands in the list.
+            # "first": {...} and "last": {...} repeat captures of the list.
             if self._key == "next":
                 self._take_next_page(token)
             return
         try:
             found = self._rows_of(self._bounded(token))
-            self._passed -= len(found)
+            self._no_captures -= len(found)
             rows += found
         except UnreadableItem:
             self.skipped += 1
 
     def _take_next_page(self, token: str) -> None:
-        """Follow ``"pages": {"next": {"uri": ...}}``; a memento called next has a datetime."""
+        """Read ``"pages": {"next": {"uri": ...}}``; a memento called next has a datetime."""
         try:
             fields = text_fields(json_value(self._bounded(token)))
         except UnreadableItem:
-            self.falls_short("the address of its next page cannot be read")
+            self.note_shortfall("the address of its next page cannot be read")
             return
         uri = resolved(fields.get("uri", ""), self.base_url) if fields.get("uri") else None
         if uri and "datetime" not in fields:
-            self._refer_to(TimeMapPage(uri, None, None))
+            self._add_page(TimeMapPage(uri, None, None))
 
     def _rows_of(self, token: str) -> list[Row]:
         value = json_value(token)
@@ -147,12 +147,12 @@ class JsonTimeMap(ListDecoder):
         if "uri" in fields:
             fields["uri"] = resolved(fields["uri"], self.base_url) or ""
         stated = fields.get("datetime") or fields.get("timestamp")
-        paged = fields.keys() & {"from", "until"} or self._list == "timemap_index"
-        if not stated and fields.get("uri") and paged:
+        is_page = fields.keys() & {"from", "until"} or self._list == "timemap_index"
+        if not stated and fields.get("uri") and is_page:
             since, until = (_time(fields.get(name, "")) for name in ("from", "until"))
-            self._refer_to(TimeMapPage(fields["uri"], since, until))
+            self._add_page(TimeMapPage(fields["uri"], since, until))
             return []
-        return [row_from_fields(self._sound(_time(stated or ""), stated or ""), fields)]
+        return [row_from_fields(self._valid_stamp(_time(stated or ""), stated or ""), fields)]
 
     def _read_line(self, values: list[str]) -> list[Row]:
         if not values:
@@ -169,11 +169,11 @@ class JsonTimeMap(ListDecoder):
             raise UnreadableItem("fields are missing")
         fields = dict(zip(self._names, values, strict=False))
         stated = fields["timestamp"]
-        return [row_from_fields(self._sound(_time(stated), stated), fields)]
+        return [row_from_fields(self._valid_stamp(_time(stated), stated), fields)]
 
 
 def _time(stated: str) -> str | None:
-    """Read a time as MemGator (RFC 3339), CDX servers (digits) or headers write it."""
+    """Read a time as written by MemGator (RFC 3339), CDX servers (digits) or in headers."""
     stamp = stamp_from_iso(stated) or stamp_from_digits(stated)
     if stamp or not stated[:1].isalpha():
         return stamp
@@ -189,13 +189,13 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Return where a match ends that begins at *at*; *at* if there is none."""
+    """Return the end of the match that begins at *at*; *at* if there is none."""
     match = pattern.match(text, at, at + _LONGEST_TOKEN)
     return match.end() if match else at
 
 
 def _token_end(text: str, at: int) -> int | None:
-    """Return where the bracket, value or leaf at *at* ends; None if that is not in *text*."""
+    """Return the end of the bracket, value or leaf at *at*; None if it is not in *text*."""
     first = text[at]
     if first in "]}:":
         return at + 1

@@ -1,8 +1,8 @@
-"""TimeMaps in link-format (RFC 7089 5): a million links a second, any link at all.
+"""TimeMaps in link-format (RFC 7089 5), decoded at a million links a second.
 
-Three readings of the same grammar, each for what the one before it leaves over, all with the
-same result: whole runs of lines exactly as the usual software writes them; memento links in
-any form that is short and free of escapes; and `linkformat`, which reads everything.
+There are three readers of the same grammar with the same result, each for the text that the one
+before it cannot read: whole runs of lines exactly as the common software writes them; memento
+links in any form that is short and without escapes; and `linkformat`, which reads all links.
 """
 
 import re
@@ -34,8 +34,8 @@ from archives.model import Relation
 from archives.regex_compat import compiled
 
 # One link a line, as the Internet Archive, OpenWayback, MemGator and pywb (with its collection)
-# write it. `[^>]` is much faster than a larger set; the line breaks and angle brackets that it
-# lets through are counted afterwards, and DAYS looks at the date.
+# write it. `[^>]` is much faster than a larger set; line breaks and angle brackets in the match
+# are counted afterwards, and DAYS checks the date.
 _USUAL: Final = compiled(
     r'^<(https?://[^>]{1,7000}+)>; rel="(?:memento|(?:first |last |prev |next ){1,4}+memento)'
     r'"; datetime="(.{16}) ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) GMT"'
@@ -45,12 +45,12 @@ _USUAL: Final = compiled(
 
 
 def _any_case(*words: str) -> str:
-    """Match *words* in any case, faster than with a flag."""
+    """Return a pattern of *words* in any case, faster than a flag."""
     return "|".join("".join(f"[{c}{c.upper()}]" for c in word) for word in words)
 
 
-# Any order, any case, any quotes, other parameters in between. Everything is bounded, so that
-# all of it stays below LONGEST_ITEM: 3500 for the target, 9 parameters of 470 at most.
+# Any order, any case, any quotes, other parameters between. Every part is bounded, so that a
+# link stays below LONGEST_ITEM: 3500 for the target, at most 9 parameters of 470.
 _GAP: Final = BLANK + "{0,6}+"
 _BARE: Final = rf"""(?!["']){DAY_COMMA}[^;,<>"\r\n]{{0,400}}+"""
 _ESCAPES: Final = r'(?:\\[^\r\n][^"\\\r\n]{0,40}+){0,5}+'
@@ -78,13 +78,13 @@ _DATETIME: Final = (
 _ANY: Final = compiled(
     rf"[ \t\r\n,;]*+(?:<([^<>\r\n]{{1,3500}}+)>{_OTHERS}"
     rf"(?:{_REL}{_OTHERS}{_DATETIME}|{_DATETIME}{_OTHERS}{_REL}){_OTHERS}{_GAP}{ENDS}"
-    # Some other link.
+    # Another link.
     rf"|<([^<>\r\n]{{0,3500}}+)>((?:{_GAP};{_GAP}(?:{_PARAMETER})?+){{0,9}}+){_GAP}{ENDS})"
-    # Neither, or too long: everything up to the next line that begins with one.
+    # Neither, or too long: all text up to the next line that begins with a link.
     r"|([\s\S][^\n]*+(?:\n(?![ \t]*+<)[^\n]*+)*+\n?+)"
 )
 
-_new: Final = tuple.__new__  # half the price of Row(...), which goes through Python
+_new: Final = tuple.__new__  # half the time of Row(...), which is a Python function
 _ABSOLUTE: Final = ("http://", "https://")
 _LINK_FORMAT: Final = "application/link-format"
 _RELATIONS: Final[tuple[Relation, ...]] = ("first", "prev", "next", "last")
@@ -98,7 +98,7 @@ class LinkTimeMap(ListDecoder):
         self._splitter = LinkSplitter()
 
     def _take(self, text: str, *, last: bool) -> tuple[list[Row], str]:
-        # A line that begins with "<" begins a link, so all before the last such line is whole.
+        # A line that begins with "<" begins a link: the text before the last one is complete.
         end = text.rfind("\n<") + 1
         start = _first_usual(text, end)
         usual = _usual_rows(text, start, end) if start < end else None
@@ -116,31 +116,31 @@ class LinkTimeMap(ListDecoder):
         return rows, rest
 
     def _take_any(self, text: str, *, last: bool, whole: bool = False) -> tuple[list[Row], str]:
-        """Read links in any form; *whole* means that another link follows *text*."""
+        """Read links in any form; with *whole*, another link follows *text*."""
         rows: list[Row] = []
-        rest = wreck = ""
-        # Bytes beyond ASCII have to be decoded: then no target is ready as it stands.
-        ready = _ABSOLUTE if text.isascii() else ()
+        rest = damaged = ""
+        # Bytes beyond ASCII must be decoded: then no target can be used as it is.
+        usable = _ABSOLUTE if text.isascii() else ()
         found = _ANY.findall(text)
         for number, item in enumerate(found, 1):
-            uri, day, h, m, s, late, late_h, late_m, late_s, target, params, wreck = item
+            uri, day, h, m, s, late, late_h, late_m, late_s, target, params, damaged = item
             if uri:
                 try:
                     stamp = f"{DAYS[day or late]}{h or late_h}{m or late_m}{s or late_s}"
-                    if not uri.startswith(ready):
+                    if not uri.startswith(usable):
                         uri = self._absolute(plain(uri))
                     rows.append(_new(Row, (stamp, uri, None, None, None, None)))
                 except UnreadableItem:
                     self.skipped += 1
-            elif not wreck:
+            elif not damaged:
                 self._read_link(rows, link(target, params))
             else:
                 if number > 1:
                     self._splitter.recover()
                 followed = whole or number < len(found)
-                more, rest = self._take_links(wreck, last=last, whole=followed)
+                more, rest = self._take_links(damaged, last=last, whole=followed)
                 rows += more
-        if not wreck:
+        if not damaged:
             self._splitter.recover()
         return rows, rest
 
@@ -154,32 +154,32 @@ class LinkTimeMap(ListDecoder):
         self.skipped += splitter.skipped
         splitter.skipped = 0
         if splitter.oversized:
-            self.falls_short(f"an item of more than {LONGEST_ITEM} bytes")
+            self.note_shortfall(f"an item of more than {LONGEST_ITEM} bytes")
         if last and not whole and (splitter.unfinished or cut):
-            self.falls_short("it ends inside a link")
+            self.note_shortfall("it ends inside a link")
         splitter.unfinished = False
         return rows, rest
 
     def _read_link(self, rows: list[Row], found: Link) -> bool:
-        """Take from any link what it says about captures; False if it should say more."""
+        """Read one link; return False if it is incomplete or unreadable."""
         rels = found.rels
         try:
             uri = self._absolute(found.target)
-            if self._about_something_else(found):
-                self._passed += 1
+            if self._has_other_context(found):
+                self._no_captures += 1
                 return True
             self._note_relations(uri, found)
             if "memento" in rels:
                 rows.append(Row(_stamp(found, "datetime"), uri))
             else:
-                self._passed += 1
+                self._no_captures += 1
         except UnreadableItem:
             self.skipped += 1
             return False
         return bool(rels)
 
-    def _in_vain(self) -> int:
-        return self.skipped + self._passed
+    def _without_capture(self) -> int:
+        return self.skipped + self._no_captures
 
     def _absolute(self, target: str) -> str:
         uri = resolved(target, self.base_url)
@@ -192,14 +192,14 @@ class LinkTimeMap(ListDecoder):
             self.original = self.original or uri
         if "timegate" in found.rels:
             self.timegate = self.timegate or uri
-        # MemGator lists its JSON and CDXJ forms as timemap links too: no pages of this one.
+        # MemGator links its JSON and CDXJ formats as timemaps too: they are not pages.
         same_format = found.params.get("type", _LINK_FORMAT).startswith(_LINK_FORMAT)
         if "timemap" in found.rels and "self" not in found.rels and same_format:
-            self._refer_to(
+            self._add_page(
                 TimeMapPage(uri, _optional(found, "from"), _optional(found, "until"))
             )
 
-    def _about_something_else(self, found: Link) -> bool:
+    def _has_other_context(self, found: Link) -> bool:
         if found.anchor is None or self.original is None:
             return False
         context = resolved(found.anchor, self.base_url) or ""
@@ -207,21 +207,21 @@ class LinkTimeMap(ListDecoder):
 
 
 def neighbours(links: Iterable[Link], base_url: str) -> dict[Relation, Row]:
-    """Return the mementos that a ``Link`` header calls first, prev, next and last."""
+    """Return the mementos with the relations first, prev, next and last."""
     found: dict[Relation, Row] = {}
     for each in links:
-        named = [relation for relation in _RELATIONS if relation in each.rels]
+        relations = [relation for relation in _RELATIONS if relation in each.rels]
         uri, stamp = resolved(each.target, base_url), _optional(each, "datetime")
-        if named and "memento" in each.rels and uri and stamp:
-            found = dict.fromkeys(named, Row(stamp, uri)) | found
+        if relations and "memento" in each.rels and uri and stamp:
+            found = dict.fromkeys(relations, Row(stamp, uri)) | found
     return found
 
 
 def _stamp(found: Link, name: str) -> str:
     try:
         return stamp_from_http_date(found.params.get(name, "").strip(" \t"))
-    except Malformed as complaint:
-        raise UnreadableItem(name) from complaint
+    except Malformed as error:
+        raise UnreadableItem(name) from error
 
 
 def _optional(found: Link, name: str) -> str | None:
@@ -232,7 +232,7 @@ def _optional(found: Link, name: str) -> str | None:
 
 
 def _first_usual(text: str, end: int) -> int:
-    """Return where the first line in the usual form begins; *end* if the last one is not."""
+    """Return the start of the first line in the usual form; *end* if the last is not in it."""
     last_line = text.rfind("\n", 0, max(end - 1, 0)) + 1
     if not _USUAL.match(text, last_line, end):
         return end
@@ -241,7 +241,7 @@ def _first_usual(text: str, end: int) -> int:
 
 
 def _usual_rows(text: str, start: int, end: int) -> list[Row] | None:
-    """Read lines that are all in the usual form; None if a single one is not."""
+    """Read lines that are all in the usual form; None if one of them is not."""
     lines = text.count("\n", start, end)
     if text.count("<", start, end) != lines or "\r" in text or not text.isascii():
         return None

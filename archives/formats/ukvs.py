@@ -1,6 +1,6 @@
 """UKVS, the Unified Key Value Store in which MementoMaps are written.
 
-Headers first, then one record a line: as many words as there are keys and values, and perhaps
+Headers come first, then one record on each line: a word for each key and value, and optionally
 an object (oduwsdl/ORS, ukvs.md)::
 
     !fields {keys: ["surt"], values: ["frequency"]}
@@ -9,7 +9,7 @@ an object (oduwsdl/ORS, ukvs.md)::
     com,cnn)/profiles/* 0
     com,twitter)/       100 {datetime: {"2014": "20~/10"}}
 
-The tool that makes such files (`mementomap` 0.1.0b2) writes no headers at all.
+The tool that writes such files (`mementomap` 0.1.0b2) writes no headers.
 """
 
 import re
@@ -22,7 +22,7 @@ from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
 
 LONGEST_LINE: Final = 65_536
-"""Eight times the longest URL: room for an object behind the longest key."""
+"""Eight times the longest URL: room for an object after the longest key."""
 MOST_HEADERS: Final = 1_000
 
 Bound = Literal["", "+", "-", "~"]
@@ -34,7 +34,7 @@ _FREQUENCY: Final = compiled(_FREQUENCY_TEXT)
 _WORD: Final = r"[!-~]++"
 _BLANK: Final = r"[ \t]++"
 _HEADER: Final = compiled(rb"!([a-z_]++)[ \t]++(.++)")
-# Headers are JSON whose names need no quotes; strings are passed over as they are.
+# Headers are JSON whose names need no quotes; strings are matched to be left unchanged.
 _UNQUOTED_NAME: Final = compiled(
     r"""("(?:[^"\\]|\\.)*+")|([A-Za-z_][A-Za-z0-9_]*+)(?=[ \t]*+:)"""
 )
@@ -55,33 +55,33 @@ class Frequency(NamedTuple):
 
     @property
     def nothing(self) -> bool:
-        """Whether it says clearly that nothing can be had."""
+        """Whether the count is zero, exactly or at most."""
         count = self.mementos or self.originals
         return count is not None and count.number == 0 and count.bound in ("", "-")
 
     @property
     def something(self) -> bool:
-        """Whether it says that there is something, be it in unknown number."""
+        """Whether there are captures, perhaps in unknown number."""
         count = self.mementos or self.originals
         return count is None or count.number > 0
 
 
 class UkvsRecord(NamedTuple):
-    """One line. Words are kept as they stand, because there are millions of them."""
+    """One line. Its words are not decoded, because there are millions of them."""
 
     key: bytes
     frequency: bytes
     whole: bool
-    """Whether it holds for everything under the key, not only for a year or a status."""
+    """Whether it applies to everything under the key, not only to a year or a status."""
 
 
 class Header(NamedTuple):
-    """What the file says of itself, as far as it matters here."""
+    """The headers of a file that are used here."""
 
     keys: tuple[str, ...] = ("surt",)
     values: tuple[str, ...] = ("frequency",)
     archive: str | None = None
-    """The address of the archive it is about."""
+    """The address of the archive that the file describes."""
     updated: str | None = None
 
 
@@ -109,21 +109,21 @@ def _count(text: str) -> Count | None:
 
 
 class UkvsFile:
-    """A file in memory: its header, read at once, and its records, read as they are asked for.
+    """A file in memory: its header, which is read at once, and its records, read on demand.
 
-    Raises Malformed; the position is that of the octet, and the line is in the message.
+    Raises Malformed; the position is that of the octet, and the message has the line number.
     """
 
     def __init__(self, octets: bytes) -> None:
         self._octets = octets
         self._start = 0
-        self._passed = 0
+        self._header_lines = 0
         self.header = self._read_header()
 
     def records(self) -> Iterator[UkvsRecord]:
         """Yield every record in the order of the file."""
         record, others = _record_pattern(self.header), len(self.header.keys) - 1
-        for line in _lines(self._octets, self._start, self._passed):
+        for line in _lines(self._octets, self._start, self._header_lines):
             found = record.fullmatch(line.text)
             if found is None:
                 raise _unreadable(line, self.header)
@@ -138,13 +138,13 @@ class UkvsFile:
             if line.number > MOST_HEADERS:
                 raise _bad(line, "too-many-headers", f"more than {MOST_HEADERS} headers")
             header = _with_line(header, line)
-            self._start, self._passed = line.end + 1, line.number
+            self._start, self._header_lines = line.end + 1, line.number
         return header
 
 
-def _lines(octets: bytes, start: int, passed: int) -> Iterator[_Line]:
-    """Yield the lines from *start* on that are not blank; *passed* stand before it."""
-    number = passed
+def _lines(octets: bytes, start: int, before: int) -> Iterator[_Line]:
+    """Yield the lines from *start* on that are not blank; *before* lines precede it."""
+    number = before
     while start < len(octets):
         number += 1
         end = octets.find(b"\n", start, start + LONGEST_LINE + 1)
@@ -164,45 +164,45 @@ def _with_line(header: Header, line: _Line) -> Header:
         raise _bad(line, "bad-header", "a header is !name and a value")
     if found[1] not in (b"fields", b"id", b"meta"):
         return header
-    told = _object(line, found[2])
+    members = _object(line, found[2])
     if found[1] == b"fields":
         return header._replace(
-            keys=_names(line, told, "keys"), values=_names(line, told, "values")
+            keys=_names(line, members, "keys"), values=_names(line, members, "values")
         )
     if found[1] == b"id":
-        return header._replace(archive=_text(told, "uri") or header.archive)
-    return header._replace(updated=_text(told, "updated_at") or header.updated)
+        return header._replace(archive=_text(members, "uri") or header.archive)
+    return header._replace(updated=_text(members, "updated_at") or header.updated)
 
 
 def _object(line: _Line, octets: bytes) -> Mapping[str, object]:
     try:
         text = _UNQUOTED_NAME.sub(lambda found: found[1] or f'"{found[2]}"', octets.decode())
-        told: object = msgspec.json.decode(text)
+        value: object = msgspec.json.decode(text)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
-        raise _bad(line, "bad-header", f"is no object: {error}") from None
-    if not isinstance(told, dict):
-        raise _bad(line, "bad-header", "is no object")
-    return told
+        raise _bad(line, "bad-header", f"is not an object: {error}") from None
+    if not isinstance(value, dict):
+        raise _bad(line, "bad-header", "is not an object")
+    return value
 
 
-def _names(line: _Line, told: Mapping[str, object], name: str) -> tuple[str, ...]:
-    listed = told.get(name)
+def _names(line: _Line, members: Mapping[str, object], name: str) -> tuple[str, ...]:
+    listed = members.get(name)
     if isinstance(listed, list) and 0 < len(listed) <= 20:
         names = tuple(each for each in listed if isinstance(each, str))
         if len(names) == len(listed):
             return names
-    raise _bad(line, "bad-header", f"{name} is no list of names")
+    raise _bad(line, "bad-header", f"{name} is not a list of names")
 
 
-def _text(told: Mapping[str, object], name: str) -> str | None:
-    value = told.get(name)
+def _text(members: Mapping[str, object], name: str) -> str | None:
+    value = members.get(name)
     return value if isinstance(value, str) else None
 
 
 def _record_pattern(header: Header) -> re.Pattern[bytes]:
-    """Key, other keys, values; the frequency where it stands among them; the object."""
+    """Return the pattern of a record: key, other keys, values with the frequency, object."""
     if header.keys[0] != "surt" or "frequency" not in header.values:
-        why = "a MementoMap is keyed by surt first, and frequency is among its values"
+        why = "the first key of a MementoMap must be surt, and its values must have frequency"
         raise Malformed("unknown-fields", why, 0)
     others = rf"{_BLANK}{_WORD}" * (len(header.keys) - 1)
     values = [
@@ -217,9 +217,9 @@ def _record_pattern(header: Header) -> re.Pattern[bytes]:
 
 def _unreadable(line: _Line, header: Header) -> Malformed:
     if line.text.startswith(b"!"):
-        return _bad(line, "late-header", "headers stand before the first record")
+        return _bad(line, "late-header", "headers must come before the first record")
     fields = " ".join((*header.keys, *header.values))
-    return _bad(line, "bad-record", f"is no record of {fields}")
+    return _bad(line, "bad-record", f"is not a record of {fields}")
 
 
 def _bad(line: _Line, code: str, why: str) -> Malformed:

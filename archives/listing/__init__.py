@@ -1,8 +1,8 @@
 """All captures of a page that an archive lists, in batches, oldest first.
 
-TimeMaps come in one piece, in pages, or as an index of pages (M-53); CDX servers hand out a
-resume key. Either way the rows are put into order, and who reads to the end has read all of
-it: a list that breaks off raises.
+A TimeMap is one document, or pages, or an index of pages (M-53); CDX servers give out a resume
+key. In either case the captures are sorted, on disk if they are too many for memory. Reading to
+the end without an error means that the list is complete: a list that breaks off raises.
 """
 
 import asyncio
@@ -25,99 +25,6 @@ from archives.nearest import oldest_first
 from archives.negotiation import Clock, latest_stamp
 from archives.source import Fetcher
 
-MOST_OCTETS: Final = 512 * 1024**2
-"""Two million captures, more than anybody is believed to list, are 300 MB."""
-RUN: Final = 50_000
-_BLOCK: Final = 500
-"""Captures that are read back at once from each run."""
-_BATCH: Final = 2_000
-_order: Final = itemgetter(0, 1)
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(list[Memento]).decode
-
-
-class _Full(Exception):
-    """No more may be written."""
-
-
-async def sorted_on_disk(
-    captures: list[Memento],
-    batches: AsyncIterator[list[Memento]],
-    complaint: Callable[[str], Misbehaved],
-    most: int = MOST_OCTETS,
-) -> AsyncGenerator[list[Memento], None]:
-    """Yield *captures* and those in *batches*, oldest first, by way of *most* octets.
-
-    Where the list breaks off, what came before is yielded first.
-    """
-    with await asyncio.to_thread(TemporaryFile) as file:
-        runs = _Runs(file, most)
-        try:
-            trouble = await _collect(runs, captures, batches)
-        except _Full:
-            why = f"lists more than {most} octets of captures out of order"
-            raise complaint(why) from None
-        ordered = runs.merged()
-        while batch := await asyncio.to_thread(_next, ordered):
-            yield batch
-    if trouble is not None:
-        raise trouble
-
-
-async def _collect(
-    runs: "_Runs", captures: list[Memento], batches: AsyncIterator[list[Memento]]
-) -> ArchiveError | None:
-    """Write everything into runs; return what broke the list off."""
-    trouble = None
-    try:
-        async for batch in batches:
-            captures += batch
-            if len(captures) >= RUN:
-                await asyncio.to_thread(runs.add, captures)
-                captures = []
-    except ArchiveError as error:
-        trouble = error
-    await asyncio.to_thread(runs.add, captures)
-    return trouble
-
-
-def _next(ordered: Iterator[Memento]) -> list[Memento]:
-    return list(islice(ordered, _BATCH))
-
-
-class _Runs:
-    """Sorted runs in a file, in blocks."""
-
-    def __init__(self, file: IO[bytes], most: int) -> None:
-        self._file = file
-        self._most = most
-        self._runs: list[Sequence[tuple[int, int]]] = []
-        """Of each run, where its blocks begin and how long they are."""
-        self._end = 0
-
-    def add(self, captures: list[Memento]) -> None:
-        """Write one more run. Raises _Full."""
-        captures.sort(key=_order)
-        places = []
-        for start in range(0, len(captures), _BLOCK):
-            block = _encode(captures[start : start + _BLOCK])
-            if self._end + len(block) > self._most:
-                raise _Full
-            self._file.write(block)
-            places.append((self._end, len(block)))
-            self._end += len(block)
-        self._runs.append(places)
-
-    def merged(self) -> Iterator[Memento]:
-        """Yield all captures, oldest first."""
-        return merge(*map(self._run, self._runs), key=_order)
-
-    def _run(self, places: Sequence[tuple[int, int]]) -> Iterator[Memento]:
-        for start, length in places:
-            self._file.seek(start)
-            yield from _decode(self._file.read(length))
-
-
 __all__ = ["Excerpt", "cdx_query", "filled", "list_captures", "read_captures"]
 
 MOST_DOCUMENTS: Final = 50
@@ -128,10 +35,20 @@ _ALL_ROWS: Final[Mapping[Dialect | None, Mapping[str, str]]] = {
     "arquivo": {"output": "json"},
     "outbackcdx": {},
 }
+MOST_OCTETS: Final = 512 * 1024**2
+"""Two million captures, more than are accepted from one list, are 300 MB."""
+RUN: Final = 50_000
+"""Captures that are sorted in memory and written to disk as one run."""
+_BLOCK: Final = 500
+"""Captures that are read back at once from each run."""
+_BATCH: Final = 2_000
+_order: Final = itemgetter(0, 1)
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(list[Memento]).decode
 
 
 def cdx_query(endpoint: str, original: str, options: Mapping[str, str]) -> str:
-    """Return the address of a question to a CDX server; the URL in it is escaped throughout."""
+    """Return the address of a query to a CDX server; *original* is fully percent-encoded."""
     more = "".join(f"&{name}={value}" for name, value in options.items())
     return f"{endpoint}?url={quote(original, safe='')}{more}"
 
@@ -140,19 +57,19 @@ def list_captures(
     entry: ArchiveEntry, fetch: Fetcher, clock: Clock, original: str
 ) -> AsyncGenerator[Sequence[Memento], None]:
     """Yield every capture of *original* that *entry* lists, oldest first."""
-    search = ListQuery(entry, fetch, latest_stamp(clock), original.partition("#")[0])
-    listing = _Listing(search)
-    complaint = partial(search.misbehaved, search.original)
-    return oldest_first(listing.batches(), listing.may_go_back, complaint, sorted_on_disk)
+    query = ListQuery(entry, fetch, latest_stamp(clock), original.partition("#")[0])
+    listing = _Listing(query)
+    misbehaved = partial(query.misbehaved, query.original)
+    return oldest_first(listing.batches(), listing.may_go_back, misbehaved, sorted_on_disk)
 
 
 class Excerpt(NamedTuple):
-    """What one document of a list says."""
+    """The captures in one document of a list."""
 
     captures: Sequence[Memento]
-    """In its order."""
+    """In the order of the document."""
     listed: int
-    """How many there are, with those that cannot be believed."""
+    """Their number, including captures that were dropped as unreadable or implausible."""
 
 
 async def read_captures(
@@ -166,12 +83,12 @@ async def read_captures(
 
 
 class _Listing:
-    """One reading of one archive's list, over as many documents as it takes."""
+    """Reads the list of one archive, in as many documents as it has."""
 
-    def __init__(self, search: ListQuery) -> None:
-        self._search = search
+    def __init__(self, query: ListQuery) -> None:
+        self._query = query
         self._documents: dict[str, Document] = {}
-        """All that were asked for, by address without scheme."""
+        """The documents requested so far, by address without scheme."""
 
     async def batches(self) -> AsyncGenerator[list[Memento], None]:
         """Yield the captures in the order in which the archive lists them."""
@@ -179,58 +96,58 @@ class _Listing:
             async for batch in batches:
                 yield batch
         documents = list(self._documents.values())
-        promised = any(document.lost or document.pages for document in documents)
-        if promised and not any(document.listed for document in documents):
-            stray = next((d.stray for d in documents if d.stray), None)
+        has_captures = any(document.lost or document.pages for document in documents)
+        if has_captures and not any(document.listed for document in documents):
+            foreign = next((d.foreign_server for d in documents if d.foreign_server), None)
             why = "lists captures, but none that can be read"
-            if stray is not None:
-                why = f"lists captures at {stray[:100]}, which the registry does not name"
-            raise self._search.misbehaved(documents[0].url, why)
+            if foreign is not None:
+                why = f"lists captures at {foreign[:100]}, which the registry does not name"
+            raise self._query.misbehaved(documents[0].url, why)
 
     def may_go_back(self, stamp: str) -> bool:
-        """Whether a page that is still to be read may list captures older than *stamp*."""
+        """Whether a page not read yet may list captures older than *stamp*."""
         pages = [page for document in self._documents.values() for page in document.pages]
         unread = [page for page in pages if _key(page.uri) not in self._documents]
         return any(page.since is None or page.since < stamp for page in unread)
 
     def _source(self) -> AsyncGenerator[list[Memento], None]:
-        entry = self._search.entry
+        entry = self._query.entry
         timemap = next((entry.timemaps[f] for f in _FORMATS if f in entry.timemaps), None)
-        # Without a template, an index of captures does not say where they are.
+        # An index has no addresses of captures: without a template they are unknown.
         cdx = None if entry.replay is None else entry.cdx
         if cdx is not None and (entry.kind.uses_index or timemap is None):
             return self._cdx(cdx)
         if timemap is not None:
-            return self._timemaps(timemap + self._search.original)
+            return self._timemaps(timemap + self._query.original)
         why = "publishes no list of captures that programs can read"
         raise Unreachable(entry.id, entry.replay or entry.timegate or "", why)
 
     async def _timemaps(self, url: str) -> AsyncGenerator[list[Memento], None]:
         """Read the TimeMap at *url*, then those that it refers to, oldest first (M-53)."""
-        waiting = [url]
+        unread = [url]
         extents: set[object] = set()
-        while waiting:
-            document = self._document(waiting.pop(0))
+        while unread:
+            document = self._document(unread.pop(0))
             async with aclosing(document.batches()) as batches:
                 async for batch in batches:
                     yield batch
-            # A page that repeats another is the first under another address, or one of pages
-            # without end: neither leads to anything new.
+            # A page that repeats another one is the first page at another address, or one of an
+            # endless series: the pages that it links are not followed.
             if document.extent not in extents:
-                waiting[:0] = [uri for uri in self._following(document) if uri not in waiting]
+                unread[:0] = [uri for uri in self._linked(document) if uri not in unread]
             if document.listed:
                 extents.add(document.extent)
 
-    def _following(self, document: Document) -> list[str]:
-        """Return the pages that *document* refers to and nobody has read, oldest first."""
+    def _linked(self, document: Document) -> list[str]:
+        """Return the pages that *document* links and that were not requested, oldest first."""
         pages = sorted(document.pages, key=lambda page: page.since or "")
         uris = dict.fromkeys(page.uri for page in pages)
         return [uri for uri in uris if _key(uri) not in self._documents]
 
     async def _cdx(self, endpoint: str) -> AsyncGenerator[list[Memento], None]:
-        """Read the index, from resume key to resume key where the server gives them."""
-        options = _ALL_ROWS[self._search.entry.dialect]
-        first = cdx_query(endpoint, self._search.original, options)
+        """Read the index; if the server gives out resume keys, in several documents."""
+        options = _ALL_ROWS[self._query.entry.dialect]
+        first = cdx_query(endpoint, self._query.original, options)
         url: str | None = first
         while url is not None:
             document = self._document(url)
@@ -242,11 +159,11 @@ class _Listing:
 
     def _document(self, url: str) -> Document:
         if _key(url) in self._documents:
-            raise self._search.misbehaved(url, "a list that leads back to itself")
+            raise self._query.misbehaved(url, "a list whose pages form a loop")
         if len(self._documents) >= MOST_DOCUMENTS:
             why = f"a list in more than {MOST_DOCUMENTS} documents"
-            raise self._search.misbehaved(url, why)
-        document = Document(self._search, url, continues=bool(self._documents))
+            raise self._query.misbehaved(url, why)
+        document = Document(self._query, url, continues=bool(self._documents))
         self._documents[_key(url)] = document
         return document
 
@@ -254,3 +171,85 @@ class _Listing:
 def _key(url: str) -> str:
     """Return *url* without its scheme: archives behind a proxy often write the wrong one."""
     return url.partition("://")[2]
+
+
+class _Full(Exception):
+    """The limit of octets on disk is reached."""
+
+
+async def sorted_on_disk(
+    captures: list[Memento],
+    batches: AsyncIterator[list[Memento]],
+    misbehaved: Callable[[str], Misbehaved],
+    most: int = MOST_OCTETS,
+) -> AsyncGenerator[list[Memento], None]:
+    """Yield *captures* and those in *batches*, oldest first; write at most *most* octets.
+
+    If the list breaks off, the captures before that are yielded first.
+    """
+    with await asyncio.to_thread(TemporaryFile) as file:
+        runs = _Runs(file, most)
+        try:
+            error = await _collect(runs, captures, batches)
+        except _Full:
+            why = f"lists more than {most} octets of captures out of order"
+            raise misbehaved(why) from None
+        ordered = runs.merged()
+        while batch := await asyncio.to_thread(_next, ordered):
+            yield batch
+    if error is not None:
+        raise error
+
+
+async def _collect(
+    runs: "_Runs", captures: list[Memento], batches: AsyncIterator[list[Memento]]
+) -> ArchiveError | None:
+    """Write everything into runs; return the error that broke the list off."""
+    broken_by = None
+    try:
+        async for batch in batches:
+            captures += batch
+            if len(captures) >= RUN:
+                await asyncio.to_thread(runs.add, captures)
+                captures = []
+    except ArchiveError as error:
+        broken_by = error
+    await asyncio.to_thread(runs.add, captures)
+    return broken_by
+
+
+def _next(ordered: Iterator[Memento]) -> list[Memento]:
+    return list(islice(ordered, _BATCH))
+
+
+class _Runs:
+    """Sorted runs of captures in a file, in blocks."""
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        self._file = file
+        self._most = most
+        self._runs: list[Sequence[tuple[int, int]]] = []
+        """Offset and length of the blocks of each run."""
+        self._end = 0
+
+    def add(self, captures: list[Memento]) -> None:
+        """Write one more run. Raises _Full."""
+        captures.sort(key=_order)
+        blocks = []
+        for start in range(0, len(captures), _BLOCK):
+            block = _encode(captures[start : start + _BLOCK])
+            if self._end + len(block) > self._most:
+                raise _Full
+            self._file.write(block)
+            blocks.append((self._end, len(block)))
+            self._end += len(block)
+        self._runs.append(blocks)
+
+    def merged(self) -> Iterator[Memento]:
+        """Yield all captures, oldest first."""
+        return merge(*map(self._run, self._runs), key=_order)
+
+    def _run(self, blocks: Sequence[tuple[int, int]]) -> Iterator[Memento]:
+        for start, length in blocks:
+            self._file.seek(start)
+            yield from _decode(self._file.read(length))

@@ -30,6 +30,7 @@ from archives.registry.entry import (
     origin_of,
     read_entry,
 )
+from archives.uri import DEFAULT_PORTS
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -48,7 +49,6 @@ __all__ = [
 ]
 
 Origin = tuple[str, str, int]
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _MOST_LABELS: Final = 127
 """RFC 1035 2.3.4: 255 octets. Longer names are not looked up, to bound the cost."""
 _MEMGATOR_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
@@ -148,7 +148,7 @@ class Registry:
         schemes = {scheme for scheme, _, _ in origins}
         return frozenset(
             origins
-            | {(each, host, _DEFAULT_PORTS[each]) for each in schemes for host in elsewhere}
+            | {(each, host, DEFAULT_PORTS[each]) for each in schemes for host in elsewhere}
         )
 
 
@@ -261,7 +261,7 @@ def _memgator_errors(row: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for key, value in row.items():
         types = _MEMGATOR_TYPES.get(key)
         if types is None:
-            yield key, f"no such key; allowed: {', '.join(_MEMGATOR_TYPES)}"
+            yield key, f"unknown key; allowed: {', '.join(_MEMGATOR_TYPES)}"
         elif not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
             expected = " or ".join(each.__name__ for each in types)
             yield key, f"expected {expected}, got {type(value).__name__}"

@@ -1,7 +1,7 @@
-"""From a table of TOML to an `ArchiveEntry`, with complaints that name the file and the key.
+"""Reads an `ArchiveEntry` from a TOML table; errors name the file and the key.
 
-The same rules hold for the files in `archives/known` and for an operator's own archives; what
-may be left out has its default here.
+The same rules apply to the files in `archives/known` and to an operator's own archives; the
+defaults of optional keys are here.
 """
 
 import tomllib
@@ -32,7 +32,7 @@ _ID_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-_")
 
 
 class BadEntry(ValueError):
-    """An entry that cannot be used: which file, which key, and what would be right."""
+    """An invalid entry: which file, which key, and what is allowed."""
 
     def __init__(self, origin: str, key: str, why: str) -> None:
         super().__init__(f"{origin}: {key}: {why}" if key else f"{origin}: {why}")
@@ -42,12 +42,12 @@ class BadEntry(ValueError):
 
 
 def load_file(path: Path) -> ArchiveEntry:
-    """Read one file; its id must be its name."""
+    """Read one file; the name of the file must be the id of the archive."""
     return entry_of_file(path.read_text("utf-8"), str(path), path.stem)
 
 
 def entry_of_file(text: str, origin: str, stem: str) -> ArchiveEntry:
-    """Read a file that is called *stem*, which must say more than an operator has to."""
+    """Read a file called *stem*, in which more keys are required than of an operator."""
     table = _parsed(text, origin)
     for key in _NEEDED_IN_FILES:
         if key not in table:
@@ -64,7 +64,7 @@ def read_entry(text: str, origin: str) -> ArchiveEntry:
 
 
 def entry_from(table: Mapping[str, object], origin: str) -> ArchiveEntry:
-    """Read one archive from a table that needs only ``id``, ``kind`` and its endpoint.
+    """Read one archive from a table; ``id``, ``kind`` and what the kind needs are required.
 
     ``timemap = "..."`` is short for ``timemaps.link``.
     """
@@ -73,15 +73,15 @@ def entry_from(table: Mapping[str, object], origin: str) -> ArchiveEntry:
             raise BadEntry(origin, key, "is missing")
     kind = _kind(table["kind"], origin)
     entry = _converted({**_completed(table), "kind": kind}, origin)
-    for key, why in _objections(entry):
+    for key, why in _errors(entry):
         raise BadEntry(origin, key, why)
     return entry if entry.hosts else replace(entry, hosts=_hosts_of(entry))
 
 
 def canary_from(table: Mapping[str, object], origin: str, key: str) -> Canary:
-    """Read what an archive must have and cannot have; *key* is where it stands."""
+    """Read a canary; *key* is its key in the configuration."""
     for unknown, allowed in _unknown_keys(table, Canary, f"{key}."):
-        raise BadEntry(origin, unknown, f"no such key; allowed: {', '.join(allowed)}")
+        raise BadEntry(origin, unknown, f"unknown key; allowed: {', '.join(allowed)}")
     try:
         canary = msgspec.convert(table, Canary)
     except msgspec.ValidationError as error:
@@ -93,7 +93,7 @@ def canary_from(table: Mapping[str, object], origin: str, key: str) -> Canary:
 
 
 def endpoints(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
-    """Yield key and address of everything that is asked at *entry*, templates included."""
+    """Yield key and address of each endpoint of *entry*, templates included."""
     for key in ("timegate", "cdx", "replay", "raw"):
         address: str | None = getattr(entry, key)
         if address is not None:
@@ -110,7 +110,7 @@ def _parsed(text: str, origin: str) -> dict[str, object]:
 
 
 def _completed(table: Mapping[str, object]) -> dict[str, object]:
-    filled: dict[str, object] = {
+    completed: dict[str, object] = {
         "name": table["id"],
         "use": True,
         "because": "configured",
@@ -118,22 +118,22 @@ def _completed(table: Mapping[str, object]) -> dict[str, object]:
         "limits": DEFAULT_LIMITS,
         **table,
     }
-    if "timemap" in filled and "timemaps" not in filled:
-        filled["timemaps"] = {"link": filled.pop("timemap")}
-    return filled
+    if "timemap" in completed and "timemaps" not in completed:
+        completed["timemaps"] = {"link": completed.pop("timemap")}
+    return completed
 
 
 def _kind(name: object, origin: str) -> ArchiveKind:
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        why = f"{name!r} is no kind of archive; allowed: {', '.join(KINDS)}"
+        why = f"{name!r} is not a kind of archive; allowed: {', '.join(KINDS)}"
         raise BadEntry(origin, "kind", why)
     return kind
 
 
 def _converted(table: Mapping[str, object], origin: str) -> ArchiveEntry:
     for key, allowed in _unknown_keys(table, ArchiveEntry, ""):
-        raise BadEntry(origin, key, f"no such key; allowed: {', '.join(allowed)}")
+        raise BadEntry(origin, key, f"unknown key; allowed: {', '.join(allowed)}")
     try:
         entry = msgspec.convert({**table, "origin": origin}, ArchiveEntry)
     except msgspec.ValidationError as error:
@@ -146,26 +146,26 @@ def _converted(table: Mapping[str, object], origin: str) -> ArchiveEntry:
 def _unknown_keys(
     value: object, expected: type[object], path: str
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the path of every key that *expected* has no field for, with those it has."""
+    """Yield the path of each key that is no field of *expected*, with the fields there are."""
     if not isinstance(value, Mapping) or not is_dataclass(expected):
         return
     hints = _hints(expected)
     known = [field.name for field in fields(expected) if field.name != "origin"]
-    for key, held in value.items():
+    for key, member in value.items():
         if key not in known:
             yield f"{path}{key}", known
             continue
         nested = next(filter(is_dataclass, (hints[key], *get_args(hints[key]))), None)
-        many = isinstance(held, Sequence) and not isinstance(held, str)
+        many = isinstance(member, Sequence) and not isinstance(member, str)
         if isinstance(nested, type):
-            for index, each in enumerate(held if many else [held]):
+            for index, each in enumerate(member if many else [member]):
                 place = f"{path}{key}[{index}]." if many else f"{path}{key}."
                 yield from _unknown_keys(each, nested, place)
 
 
 @cache
 def _hints(kind: type[object]) -> dict[str, object]:
-    """Return what the fields of *kind* may hold: looked up once, not for every archive."""
+    """Return the types of the fields of *kind*, looked up once and not for every archive."""
     return get_type_hints(kind)
 
 
@@ -177,7 +177,7 @@ def _allowed_values(key: str) -> str:
     return ""
 
 
-def _objections(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
+def _errors(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
     if not entry.id or not _ID_CHARACTERS.issuperset(entry.id):
         yield "id", f"{entry.id!r} is not made of a to z, 0 to 9, dot, hyphen and underscore"
     for key in entry.kind.needs:
@@ -200,7 +200,7 @@ def _objections(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
 def _bad_endpoints(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
     for key, address in endpoints(entry):
         if _origin_of(address) is None:
-            yield key, f"{address!r} is no http or https address"
+            yield key, f"{address!r} is not an http or https address"
     for key in ("replay", "raw"):
         template: str | None = getattr(entry, key)
         for field in ("{uri}", "{time14}"):
@@ -208,14 +208,14 @@ def _bad_endpoints(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
                 yield key, f"{template!r} has no {field}"
     for form in entry.timemaps:
         if form not in FORMATS:
-            yield f"timemaps.{form}", f"no such format; allowed: {', '.join(FORMATS)}"
+            yield f"timemaps.{form}", f"unknown format; allowed: {', '.join(FORMATS)}"
 
 
 def _bad_relocations(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
     for index, move in enumerate(entry.relocations):
         for key in ("dead", "living"):
             if _origin_of(getattr(move, key)) is None:
-                yield f"relocations[{index}].{key}", "is no http or https address"
+                yield f"relocations[{index}].{key}", "is not an http or https address"
 
 
 def _bad_limits(limits: Limits) -> Iterator[tuple[str, str]]:
@@ -233,7 +233,7 @@ def _bad_limits(limits: Limits) -> Iterator[tuple[str, str]]:
 def _bad_canary(canary: Canary, place: str) -> Iterator[tuple[str, str]]:
     for key, url in (("has", canary.has), ("lacks", canary.lacks)):
         if url is not None and (_origin_of(url) is None or not url.isprintable()):
-            yield f"{place}.{key}", f"{url!r} is no http or https address"
+            yield f"{place}.{key}", f"{url!r} is not an http or https address"
     try:
         if canary.at:
             Moment(canary.at)
@@ -245,14 +245,14 @@ def _bad_names(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
     for key in ("hosts", "former_hosts"):
         for host in getattr(entry, key):
             if not host or host != host.lower() or set(host) & set("/:?#@ "):
-                yield key, f"{host!r} is no host in lower case without a port"
+                yield key, f"{host!r} is not a host in lower case without a port"
     for name in entry.pwid:
         if not name or name != name.lower() or set(name) & set("/: "):
-            yield "pwid", f"{name!r} is no archive-id in lower case"
+            yield "pwid", f"{name!r} is not an archive-id in lower case"
 
 
 def _hosts_of(entry: ArchiveEntry) -> tuple[str, ...]:
-    """Return the hosts of the endpoints; none for a tenant, whose host is the landlord's."""
+    """Return the hosts of the endpoints; none for an archive hosted by another archive."""
     if entry.hosted_by is not None:
         return ()
     origins = (_origin_of(address) for _, address in endpoints(entry))
@@ -260,10 +260,10 @@ def _hosts_of(entry: ArchiveEntry) -> tuple[str, ...]:
 
 
 def origin_of(address: str) -> tuple[str, str, int]:
-    """Return scheme, host and port of an endpoint that has passed the checks here."""
+    """Return scheme, host and port of an endpoint that has been validated."""
     origin = _origin_of(address)
     if origin is None:
-        raise ValueError(f"{address!r} is no http or https address")
+        raise ValueError(f"{address!r} is not an http or https address")
     return origin
 
 

@@ -1,22 +1,22 @@
-"""Shapes of links into archives, as the files in `archives/known` write them.
+"""Templates of links into archives, as the files in `archives/known` write them.
 
     template = [kind ": "] host "/" segments ["?" parameters]
 
-``{host}`` is any host of the archive, a written host only itself (and its subdomains). A
-segment is text around at most one field; whatever follows ``{uri}`` belongs to the target.
+``{host}`` is any host of the archive; a host written out is that host and its subdomains. A
+segment is text around at most one field; everything after ``{uri}`` belongs to the target.
 
     {time}         a stamp: 1 to 17 digits, a dashed date, ``*``; a modifier may follow
     {time:codec}   a time in another notation, see `archives.replay_links.fields`
-    {mod}          the modifier behind a stamp; {mod:raw} the word ``raw`` that acts as one
-    {coll}         the name of a collection; {coll:gov} the word ``gov`` that is one
-    {id}           the archive's own name of a copy; {id:####-####} with letters or digits so
-    {hash}         the digest of a copy in hexadecimal
-    {any}          one segment that does not matter
+    {mod}          the modifier after a stamp; {mod:raw} the word ``raw`` as modifier
+    {coll}         the name of a collection; {coll:gov} the collection ``gov``
+    {id}           the archive's own id of a capture; {id:####-####} letters or digits for ``#``
+    {hash}         the digest of a capture in hexadecimal
+    {any}          one segment of any text
     {uri}          the target; {uri:escaped} with ``?`` and ``#`` escaped, {uri:cache} Google's,
-                   {uri:bare} without a scheme although nothing else marks the form
+                   {uri:bare} without a scheme although nothing else identifies the form
 
-The kind is said only where the fields do not show it: a time and a target make a memento, an id
-an opaque id, a target alone a TimeGate.
+The kind is written only where the fields do not imply it: a time and a target are a memento, an
+id is an opaque id, a target alone is a TimeGate.
 """
 
 from dataclasses import dataclass
@@ -52,20 +52,20 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class LinkForm:
-    """A template, taken apart."""
+    """A parsed template."""
 
     kind: LinkKind
     host: str | None
-    """None for any host of the archive."""
+    """None if the link may have any host of the archive."""
     segments: tuple[Segment, ...]
-    """Those of the path, without the target."""
+    """The segments of the path, without the target."""
     parameters: tuple[tuple[str, Segment], ...]
     target: str | None
-    """Shape of the target at the end of the path; None where the path has none."""
+    """Shape of the target at the end of the path; None if the path has no target."""
 
     @property
     def anchored(self) -> bool:
-        """Whether something besides a free word and the target identifies the form."""
+        """Whether the form is identified by more than free words and the target."""
         return self.target == "bare" or any(
             segment.field not in ("coll", "any") or segment.shape for segment in self.segments
         )
@@ -73,7 +73,7 @@ class LinkForm:
 
 @lru_cache(maxsize=2048)
 def compiled(template: str) -> LinkForm:
-    """Take *template* apart; ValueError says what is wrong with it."""
+    """Parse *template*. Raises ValueError."""
     stated, text = _kind_and_rest(template)
     address, _, query = text.partition("?")
     host, slash, path = address.partition("/")
@@ -107,7 +107,7 @@ def _kind_and_rest(template: str) -> tuple[LinkKind | None, str]:
         if word == kind:
             return kind, rest
     allowed = ", ".join(get_args(LinkKind))
-    raise ValueError(f"{word!r} is no kind of link; allowed: {allowed}")
+    raise ValueError(f"{word!r} is not a kind of link; allowed: {allowed}")
 
 
 def _segment(text: str) -> Segment:
@@ -118,11 +118,11 @@ def _segment(text: str) -> Segment:
     inside, closed, after = rest.partition("}")
     name, _, shape = inside.partition(":")
     if not closed or "{" in after or name not in FIELDS:
-        raise ValueError(f"{text!r} is no field; allowed: {', '.join(sorted(FIELDS))}")
+        raise ValueError(f"{text!r} is not a field; allowed: {', '.join(sorted(FIELDS))}")
     shapes = {"time": CODECS, "uri": _TARGETS}.get(name)
     if shapes is not None and shape not in shapes:
         allowed = ", ".join(sorted(shapes - {""}))
-        raise ValueError(f"{{{inside}}} is written in no known way; allowed: {allowed}")
+        raise ValueError(f"{{{inside}}} has an unknown notation; allowed: {allowed}")
     return Segment(before, name, shape, after)
 
 

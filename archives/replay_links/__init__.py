@@ -1,7 +1,7 @@
 """Reads a link into a web archive: which archive, which time, which original.
 
-The shapes are data, in `archives/known`; here are the rules that hold for all of them (R-1 to
-R-7). What a link says is a claim: the copy it leads to may be another one.
+The templates of links are data, in `archives/known`; the rules common to all of them are here
+(R-1 to R-7). A link is a claim: the capture that the archive serves for it may be another one.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from archives.replay_links.matching import LinkParts, Match, forms_of, matched
 
 __all__ = ["LinkKind", "ReplayLink", "read_link"]
 
-# G-5. No-break and zero-width space, line separators, byte order mark: invisible, so a trap.
+# G-5. No-break and zero-width space, line separators, byte order mark: invisible to people.
 _BLANKS: Final = frozenset(map(chr, (*range(0x21), *range(0x7F, 0xA1), 0x200B, 0x2028, 0x2029)))
 _INVISIBLE: Final = _BLANKS | {"\ufeff"}
 _FORBIDDEN: Final = frozenset('<>"\\')
@@ -24,35 +24,35 @@ _FORBIDDEN: Final = frozenset('<>"\\')
 
 @dataclass(frozen=True, slots=True)
 class ReplayLink:
-    """What a link into an archive says."""
+    """A link into an archive, as read."""
 
     kind: LinkKind
     archive: str | None = None
-    """The id in the registry; None for a host that is no archive's."""
+    """The id in the registry; None if the host is not an archive's."""
     time: Moment | None = None
-    """As precise as it is written; None where none is written, or none that can be used."""
+    """As precise as written; None if no time is written, or none that can be used."""
     time_text: str | None = None
     uri: str | None = None
     """The original, with its query and fragment."""
     modifier: str | None = None
-    """The view: ``id_`` for the raw bytes, or a word that acts like it (``raw``)."""
+    """The view: ``id_`` for the raw bytes, or a word with that meaning (``raw``)."""
     collection: str | None = None
-    """The part of the archive, which a PWID cannot name: a hint for resolution."""
+    """The collection within the archive: a hint for resolution, which PWIDs cannot express."""
     id: str | None = None
-    """The archive's own name for the copy."""
+    """The archive's own id of the capture."""
 
 
 def read_link(url: str, registry: Registry, diagnosis: Diagnosis) -> ReplayLink:
-    """Read *url*; a host of no archive, or a page that is no copy, is an answer too.
+    """Read *url*; an unknown host, or a page that is not a memento, is a result too.
 
-    Raises Malformed for characters no URL has and for dates that do not exist.
+    Raises Malformed for characters that no URL has and for dates that do not exist.
     """
-    _refuse_foreign_characters(url)
+    _check_characters(url)
     address = _address(url)
     entry = registry.by_host(address.host)
     if entry is None:
         return ReplayLink("unknown-host")
-    _complain_of_the_beginning(url, diagnosis)
+    _diagnose_scheme(url, diagnosis)
     for form in forms_of(entry):
         match = matched(form, address)
         if match is not None:
@@ -60,16 +60,18 @@ def read_link(url: str, registry: Registry, diagnosis: Diagnosis) -> ReplayLink:
     return ReplayLink("not-a-memento", entry.id)
 
 
-def _refuse_foreign_characters(url: str) -> None:
+def _check_characters(url: str) -> None:
     for position, character in enumerate(url):
         if character in _INVISIBLE:
-            raise Malformed("control-or-space", "blanks and controls are no part", position)
+            raise Malformed(
+                "control-or-space", "blanks and control characters are not allowed", position
+            )
         if character in _FORBIDDEN:
-            raise Malformed("bad-char", f"{character} is no character of a URL", position)
+            raise Malformed("bad-char", f"{character} is not allowed in a URL", position)
 
 
 def _address(url: str) -> LinkParts:
-    """Find host and path. A link may lack its own scheme, or one of the slashes behind it."""
+    """Find host and path. A link may lack its scheme, or one of the slashes after it."""
     colon = url.find(":")
     start = colon + 1 if url[:colon].lower() in ("http", "https") else 0
     while start < len(url) and url[start] == "/" and start <= colon + 2:
@@ -86,7 +88,7 @@ def _address(url: str) -> LinkParts:
     )
 
 
-def _complain_of_the_beginning(url: str, diagnosis: Diagnosis) -> None:
+def _diagnose_scheme(url: str, diagnosis: Diagnosis) -> None:
     scheme, colon, rest = url.partition(":")
     if not colon or scheme.lower() not in ("http", "https"):
         diagnosis.repair("scheme-assumed", "the link has no scheme", 0)

@@ -1,6 +1,6 @@
-"""Tries one form on one link. Says what stands where, and judges nothing.
+"""Matches a link against the forms of an archive, and returns the value of each field.
 
-Every step goes forward through the link, so that a try costs at most its length.
+A match costs at most the length of the link: every step moves forward in it.
 """
 
 from collections.abc import Iterator
@@ -28,19 +28,19 @@ _COLONS: Final = ("%3A", "%3a")
 
 @dataclass(frozen=True, slots=True)
 class LinkParts:
-    """A link, taken apart as far as every form needs it."""
+    """A link, split into the parts that all forms need."""
 
     host: str
     text: str
     """The whole link."""
     path: int
-    """Where the path begins, behind its first slash."""
+    """Index where the path begins, after its first slash."""
     path_end: int
-    """Where query or fragment begin."""
+    """Index where the query or the fragment begins."""
 
     @property
     def parameters(self) -> list[tuple[str, str, int]]:
-        """Names, raw values and their places in the link."""
+        """Names, raw values and the positions of the values in the link."""
         if self.text[self.path_end : self.path_end + 1] != "?":
             return []
         found, at = [], self.path_end + 1
@@ -53,7 +53,7 @@ class LinkParts:
 
 @dataclass(slots=True)
 class Match:
-    """What the fields of a form stand for in a link."""
+    """The values of the fields of a form in a link."""
 
     collection: list[str] = field(default_factory=list)
     modifier: str | None = None
@@ -65,7 +65,7 @@ class Match:
 
 
 def matched(form: LinkForm, address: LinkParts) -> Match | None:
-    """Return what the fields of *form* stand for in *address*; None if it has another shape."""
+    """Return the values of the fields of *form* in *address*; None if it does not match."""
     if form.host is not None and not f".{address.host}".endswith(f".{form.host}"):
         return None
     found = Match()
@@ -80,7 +80,7 @@ def matched(form: LinkForm, address: LinkParts) -> Match | None:
 
 
 def _segments(form: LinkForm, address: LinkParts, found: Match) -> int | None:
-    """Read the path up to the target; return where that begins."""
+    """Match the path up to the target; return where the target begins."""
     at = address.path
     for index, segment in enumerate(form.segments):
         slash = address.text.find("/", at, address.path_end)
@@ -118,7 +118,7 @@ def _named(segment: Segment, word: str, found: Match) -> bool:
             found.modifier = word
             return not shape or word == shape
         case "id":
-            # Kept as a collection too: it is where the archive looks for the copy (R-7).
+            # Also a collection: the archive looks for the capture under this id (R-7).
             found.id = word
             found.collection.append(word)
             return not shape or _masked(word) == shape
@@ -148,7 +148,7 @@ def _parameters(form: LinkForm, address: LinkParts, found: Match) -> bool:
                 return False
             continue
         end = at + len(value)
-        # Programs encode what they ask an index; people paste.
+        # Programs percent-encode the URL in a query to an index; people paste it as it is.
         if form.kind != "index-query":
             end = _end_of_target(given, place, names)
         if not _target(segment, address.text[at:end], at, found):
@@ -157,10 +157,10 @@ def _parameters(form: LinkForm, address: LinkParts, found: Match) -> bool:
 
 
 def _end_of_target(given: list[tuple[str, str, int]], place: int, names: set[str]) -> int:
-    """Return where a target in a parameter ends.
+    """Return the index where a target in a parameter ends.
 
-    At the next ``&``, unless it was pasted raw and has parameters of its own: then at the next
-    parameter that the form knows.
+    That is the next ``&``; or, if the target is not encoded and has parameters of its own, the
+    next parameter that the form names.
     """
     _, value, at = given[place]
     end = at + len(value)
@@ -206,47 +206,55 @@ _WAYBACK: Final = (
     "timegate/{uri}",
     "{uri}",
 )
-_USUAL_PLACES: Final = ("{host}/", "{host}/web/", "{host}/wayback/")
-# Seeds 001 and 002 imagine this at every archive (U-7).
+_USUAL_PREFIXES: Final = ("{host}/", "{host}/web/", "{host}/wayback/")
+# Seeds 001 and 002 assume this form at every archive (U-7).
 _PWID: Final = "{host}/pwid?time={time:iso}&coverage={mod}&item={uri}"
 
 
 def forms_of(entry: ArchiveEntry) -> tuple[LinkForm, ...]:
-    """Return the forms of links into *entry*, those that say most first."""
+    """Return the forms of links into *entry*, the most specific first."""
     listed = tuple(form.template for form in entry.forms)
-    return _forms(listed, tuple(_from_endpoints(entry)))
+    return _forms(listed, tuple(_endpoint_templates(entry)))
 
 
 @lru_cache(maxsize=512)
 def _forms(listed: tuple[str, ...], endpoints: tuple[str, ...]) -> tuple[LinkForm, ...]:
-    # What is listed knows of collections, which the address of an endpoint does not show.
-    own, asked = _places(listed), _places(endpoints)
-    crowded = any(place.startswith("{host}/{coll}") for place in own)
-    usual = () if crowded or not (own or asked) else _USUAL_PLACES
-    templates = (*listed, *_derived(own), *endpoints, *_derived((*asked, *usual)), _PWID)
+    # The listed forms come first: they name collections, which endpoints do not show.
+    from_listed, from_endpoints = _prefixes(listed), _prefixes(endpoints)
+    has_collections = any(prefix.startswith("{host}/{coll}") for prefix in from_listed)
+    is_wayback = from_listed or from_endpoints
+    usual = _USUAL_PREFIXES if is_wayback and not has_collections else ()
+    templates = (
+        *listed,
+        *_derived(from_listed),
+        *endpoints,
+        *_derived((*from_endpoints, *usual)),
+        _PWID,
+    )
     return tuple(map(compiled, dict.fromkeys(templates)))
 
 
-def _derived(places: tuple[str, ...]) -> Iterator[str]:
+def _derived(prefixes: tuple[str, ...]) -> Iterator[str]:
+    """Yield the templates that Wayback software serves below each of *prefixes*."""
     for shape in _WAYBACK:
         kind, colon, rest = shape.rpartition(": ")
-        for place in places:
-            yield f"{kind}{colon}{place}{rest}"
+        for prefix in prefixes:
+            yield f"{kind}{colon}{prefix}{rest}"
 
 
-def _places(templates: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(_place, templates))))
+def _prefixes(templates: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(_prefix, templates))))
 
 
-def _place(template: str) -> str | None:
-    """Return what stands before the stamp, if nothing but the target follows it."""
+def _prefix(template: str) -> str | None:
+    """Return the text before the stamp, if only the target follows the stamp."""
     for ending in _DATED:
         if template.endswith(ending):
             return template.removesuffix(ending)
     return None
 
 
-def _from_endpoints(entry: ArchiveEntry) -> Iterator[str]:
+def _endpoint_templates(entry: ArchiveEntry) -> Iterator[str]:
     for address in entry.timemaps.values():
         yield f"timemap: {_bare(address)}{{uri}}"
     if entry.cdx is not None:

@@ -8,8 +8,8 @@ from archives.evidence import (
     ReplayAddress,
     Statement,
     address_of,
-    believable,
     plausible,
+    plausible_stamp,
     same_page,
     weigh,
 )
@@ -195,7 +195,7 @@ def test_without_a_link_the_address_says_what_was_captured(uri: str, expected: s
 def test_more_than_one_original_is_doubtful(links: list[str], doubts: tuple[str, ...]) -> None:
     said = statement(link=", ".join(f'<{target}>; rel="original"' for target in links))
 
-    assert said.quarrels == doubts
+    assert said.contradictions == doubts
 
 
 # Which date belongs to an address
@@ -295,7 +295,7 @@ def at(stamp: str) -> str:
     return f"http://archive.example/web/{stamp}/{PAGE}"
 
 
-def test_neighbours_are_those_linked_with_believable_dates() -> None:
+def test_neighbours_are_those_linked_with_plausible_stamp_dates() -> None:
     said = dated(
         (at("20100101120000"), "first prev memento", "Fri, 01 Jan 2010 12:00:00 GMT"),
         (MEMENTO, "memento", DATE),
@@ -378,10 +378,11 @@ def test_captures_are_as_old_as_the_web_and_not_from_tomorrow(
     ],
 )
 def test_a_date_is_believed_if_a_capture_can_have_it(date: str, stamp: str | None) -> None:
-    assert believable(date, NOW) == stamp
+    assert plausible_stamp(date, NOW) == stamp
 
 
-CONFLICT = "Memento-Datetime says 20200202020202, the address says 20130615083000"
+CONFLICT = "Memento-Datetime states 20200202020202, the address states 20130615083000"
+LINK_CONFLICT = CONFLICT.replace("the address", "the link to it")
 
 
 @pytest.mark.parametrize(
@@ -401,7 +402,7 @@ CONFLICT = "Memento-Datetime says 20200202020202, the address says 2013061508300
             None,
             Dated(
                 "20130615083000",
-                ("the address says 20130615083000, the link to it says 20200202020202",),
+                ("the address states 20130615083000, the link to it states 20200202020202",),
             ),
         ),
         (
@@ -409,10 +410,7 @@ CONFLICT = "Memento-Datetime says 20200202020202, the address says 2013061508300
             DATE,
             "http://a/ABCD",
             None,
-            Dated(
-                "20200202020202",
-                ("Memento-Datetime says 20200202020202, the link to it says 20130615083000",),
-            ),
+            Dated("20200202020202", (LINK_CONFLICT,)),
         ),
         (
             ANOTHER_DATE,
@@ -421,7 +419,7 @@ CONFLICT = "Memento-Datetime says 20200202020202, the address says 2013061508300
             "20200202020202",
             Dated(
                 "20130615083000",
-                (CONFLICT, "Memento-Datetime echoes the time that was asked for"),
+                (CONFLICT, "Memento-Datetime repeats the requested time"),
             ),
         ),
         (
@@ -430,7 +428,7 @@ CONFLICT = "Memento-Datetime says 20200202020202, the address says 2013061508300
             MEMENTO,
             None,
             Dated(
-                "20130615083000", ("Memento-Datetime gives an impossible date: 'yesterday'",)
+                "20130615083000", ("Memento-Datetime states an impossible date: 'yesterday'",)
             ),
         ),
         (
@@ -441,8 +439,8 @@ CONFLICT = "Memento-Datetime says 20200202020202, the address says 2013061508300
             Dated(
                 "20130615083000",
                 (
-                    "the link to it gives an impossible date: 'Thu, 01 Jan 2150 00:00:00 GMT'",
-                    "the address gives an impossible date: 21500101000000",
+                    "the link to it states an impossible date: 'Thu, 01 Jan 2150 00:00:00 GMT'",
+                    "the address states an impossible date: 21500101000000",
                 ),
             ),
         ),

@@ -160,14 +160,14 @@ async def test_a_sixth_redirect_is_not_followed() -> None:
 @pytest.mark.parametrize(
     ("answers", "why"),
     [
-        ({TIMEGATE: redirect(TIMEGATE)}, "redirects in a circle"),
-        ({TIMEGATE: redirect(BASE), BASE: redirect(TIMEGATE)}, "redirects in a circle"),
-        ({TIMEGATE: redirect("")}, "redirects in a circle"),
+        ({TIMEGATE: redirect(TIMEGATE)}, "redirects in a loop"),
+        ({TIMEGATE: redirect(BASE), BASE: redirect(TIMEGATE)}, "redirects in a loop"),
+        ({TIMEGATE: redirect("")}, "redirects in a loop"),
         ({TIMEGATE: redirect(None)}, "302 without Location"),
-        ({TIMEGATE: redirect("http://[/")}, "host not everybody reads alike"),
-        ({TIMEGATE: redirect(at(STAMP).replace("://", "://me@"))}, "not everybody reads alike"),
-        ({TIMEGATE: redirect(BACKSLASH, linking(BACKSLASH))}, "not everybody reads alike"),
-        ({TIMEGATE: redirect(at(STAMP))}, "leads to a capture that is not there"),
+        ({TIMEGATE: redirect("http://[/")}, "host is ambiguous"),
+        ({TIMEGATE: redirect(at(STAMP).replace("://", "://me@"))}, "host is ambiguous"),
+        ({TIMEGATE: redirect(BACKSLASH, linking(BACKSLASH))}, "host is ambiguous"),
+        ({TIMEGATE: redirect(at(STAMP))}, "redirects to a capture that does not exist"),
         ({TIMEGATE: redirect("http://elsewhere.example/")}, "does not name its host"),
         ({TIMEGATE: Canned(300, VARY)}, "answers 300"),
     ],
@@ -344,7 +344,7 @@ async def test_nobody_is_led_to_a_linked_address_that_is_not_the_archives(
     closest = await found({TIMEGATE: answer})
 
     assert (closest.memento.uri, closest.memento.stamp) == (TIMEGATE, STAMP)
-    assert f"links a memento where nobody is led: {address}" in closest.doubts
+    assert f"links a memento at an address that is not its own: {address}" in closest.doubts
 
 
 @pytest.mark.parametrize("address", FOREIGN)
@@ -360,7 +360,7 @@ async def test_the_archives_own_address_counts_beside_a_foreign_one(address: str
 async def test_a_frame_around_a_foreign_address_is_misbehaviour(address: str) -> None:
     frame = Canned(200, {**VARY, "link": f"{original()}, {link(address, STAMP)}"})
 
-    with pytest.raises(Misbehaved, match="where nobody is led"):
+    with pytest.raises(Misbehaved, match="an address that is not its own"):
         await ask({TIMEGATE: frame})
 
 
@@ -426,7 +426,7 @@ async def test_a_timegate_may_have_no_other_address() -> None:
 
     assert closest.memento.uri == TIMEGATE
     assert closest.doubts == (
-        "it has no address of its own: without a time, this one may lead elsewhere",
+        "no URI-M of its own: without Accept-Datetime it may be another capture",
     )
 
 
@@ -462,7 +462,7 @@ async def test_a_status_that_nobody_asked_for_is_doubtful(status: int) -> None:
         {TIMEGATE: memento(VARY | {"content-location": at(STAMP)}, status=status)}
     )
 
-    assert closest.doubts == (f"answers {status}, which nobody asked for",)
+    assert closest.doubts == (f"answers {status}, which was not requested",)
 
 
 async def test_several_originals_are_doubtful() -> None:
@@ -482,7 +482,7 @@ async def test_an_echo_of_the_asked_time_does_not_count() -> None:
     closest = await found({TIMEGATE: echo}, STAMP)
 
     assert closest.memento.stamp == EARLIER
-    assert "Memento-Datetime echoes the time that was asked for" in closest.doubts
+    assert "Memento-Datetime repeats the requested time" in closest.doubts
 
 
 async def test_only_who_was_asked_can_echo() -> None:
@@ -491,7 +491,7 @@ async def test_only_who_was_asked_can_echo() -> None:
     closest = await found(answers, STAMP)
 
     assert closest.memento.stamp == STAMP
-    assert closest.doubts == (f"Memento-Datetime says {STAMP}, the address says {EARLIER}",)
+    assert closest.doubts == (f"Memento-Datetime states {STAMP}, the address states {EARLIER}",)
 
 
 async def test_the_digits_that_we_wrote_ourselves_prove_nothing() -> None:
@@ -680,7 +680,7 @@ async def test_a_neighbour_inside_the_interval_is_preferred_and_the_choice_doubt
     closest = await found({TIMEGATE: with_neighbours(chosen, **neighbours)}, when)
 
     assert closest.memento.uri == at(best)
-    assert closest.doubts == (f"chose {chosen} although it links {best}",)
+    assert closest.doubts == (f"selected {chosen} although it links {best}",)
 
 
 @pytest.mark.parametrize(
@@ -696,7 +696,7 @@ async def test_a_neighbour_that_is_merely_nearer_is_a_claim_and_the_choice_is_do
     closest = await found({TIMEGATE: with_neighbours(chosen, **neighbours)}, when)
 
     assert closest.memento.uri == at(chosen)
-    assert closest.doubts == (f"chose {chosen} although it links {nearer}",)
+    assert closest.doubts == (f"selected {chosen} although it links {nearer}",)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from archives.model import ArchiveEntry
 from archives.moment import Moment
 from archives.source import Source
 from tests.fakes import an_entry
-from timegate.misbehave import EXAMPLE, FAULTS, Archive, Manner, misbehaving_archive
+from timegate.misbehave import EXAMPLE, FAULTS, Archive, ArchiveOptions, misbehaving_archive
 from timegate.misbehave.faults.refusals import PAUSE
 from timegate.upstream.http_client import Timeouts
 from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
@@ -38,7 +38,9 @@ RIGHT: Final = {EXACT: EXACT, COARSE: "20150630235958", NEWEST: "20200202020202"
 CLAIMED: Final = {EXACT: EXACT, COARSE: "20140702120000", NEWEST: "20130101000000"}
 """What the archive that claims everything answers: nobody can tell from here (HU-20)."""
 
-SMALL: Final = Manner(interval=0.01, patience=10.0, bulk=200_000, bomb=3_000_000, delay=0.01)
+SMALL: Final = ArchiveOptions(
+    interval=0.01, patience=10.0, bulk=200_000, bomb=3_000_000, delay=0.01
+)
 PATIENT: Final = Timeouts(connect=10, tls=10, first_byte=10, stall=10, total=20)
 HASTY: Final = Timeouts(0.3, 0.3, first_byte=0.3, stall=0.3, total=0.9, total_memento=0.9)
 SILENT: Final = ("hang", "drip-head", "drip-body", "tls-hung")
@@ -256,7 +258,7 @@ class NoNames(AbstractResolver):
 @asynccontextmanager
 async def archive_with(fault: str, kind: Kind) -> AsyncGenerator[Archive]:
     manner = replace(SMALL, timegate="200" if kind == "200" else "302")
-    async with misbehaving_archive(fault=fault, manner=manner) as archive:
+    async with misbehaving_archive(fault=fault, options=manner) as archive:
         yield archive
 
 
@@ -455,15 +457,15 @@ async def test_wrong_dates_are_explained() -> None:
     assert found is not None
     assert found.memento.stamp == EXACT
     assert found.doubts == (
-        "Memento-Datetime gives an impossible date: 'Thu, 01 Jan 2150 00:00:00 GMT'",
-        "the link to it gives an impossible date: 'Thu, 01 Jan 2150 00:00:00 GMT'",
+        "Memento-Datetime states an impossible date: 'Thu, 01 Jan 2150 00:00:00 GMT'",
+        "the link to it states an impossible date: 'Thu, 01 Jan 2150 00:00:00 GMT'",
     )
 
 
 @pytest.mark.parametrize("manner", ["pages", "index"])
 async def test_a_paged_timemap_is_read_to_its_end(manner: Literal["pages", "index"]) -> None:
-    paged = Manner(timemap=manner, page_size=2)
-    async with misbehaving_archive(manner=paged) as archive, asking(archive, "302") as source:
+    paged = ArchiveOptions(timemap=manner, page_size=2)
+    async with misbehaving_archive(options=paged) as archive, asking(archive, "302") as source:
         assert await read(source) == (ALL, None)
 
     assert len(archive.journal.requests) == (3 if manner == "pages" else 4)

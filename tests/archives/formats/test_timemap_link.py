@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import parse_header
-from archives.formats.rows import LONGEST_ITEM, MOST_IN_VAIN, Row, TimeMapPage
+from archives.formats.rows import LONGEST_ITEM, MOST_WITHOUT_CAPTURE, Row, TimeMapPage
 from archives.formats.timemap_link import LinkTimeMap, neighbours
 
 BASE = "http://arxiv.example.net/timemap/http://a.example.org"
@@ -206,7 +206,7 @@ def test_links_that_are_no_mementos_count_against_the_limit() -> None:
 def test_no_more_is_read_where_nearly_nothing_is_a_capture(link: bytes) -> None:
     timemap = LinkTimeMap(BASE)
 
-    rows = timemap.feed(usual(STAMP) + link * MOST_IN_VAIN)
+    rows = timemap.feed(usual(STAMP) + link * MOST_WITHOUT_CAPTURE)
     too_soon = timemap.full
     timemap.feed(link * 10)
     rows += timemap.feed(usual(STAMP)) + timemap.close()

@@ -165,7 +165,7 @@ def test_what_is_wrong_is_refused_with_its_line(octets: bytes, code: str, line: 
     [b'{keys: ["url"], values: ["frequency"]}', b'{keys: ["surt"], values: ["count"]}'],
 )
 def test_files_that_are_no_mementomap_are_refused(fields: bytes) -> None:
-    with pytest.raises(Malformed, match="keyed by surt"):
+    with pytest.raises(Malformed, match="must be surt"):
         records(b"!fields " + fields + b"\ncom,a)/ 1\n")
 
 

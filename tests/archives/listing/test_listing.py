@@ -206,9 +206,9 @@ async def test_a_timemap_that_names_no_memento_is_an_empty_list() -> None:
     ("answer", "kind", "why"),
     [
         (Canned(body=b"<!doctype html><title>Are you human?</title>"), Misbehaved, "web page"),
-        (Canned(body=b"no such thing"), Misbehaved, "does not begin like any list"),
-        (Canned(body=b"\n" * 3), Misbehaved, "answers with nothing"),
-        (Canned(body=b" " * 5_000), Misbehaved, "answers with nothing"),
+        (Canned(body=b"no such thing"), Misbehaved, "does not begin like a list"),
+        (Canned(body=b"\n" * 3), Misbehaved, "with no content"),
+        (Canned(body=b" " * 5_000), Misbehaved, "with no content"),
         (Canned(206, body=b"<http://e/>;"), Misbehaved, "answers 206"),
         (Canned(500), Misbehaved, "answers 500"),
         (Canned(302), Misbehaved, "answers 302"),
@@ -252,7 +252,7 @@ async def test_a_list_that_ends_in_its_middle_says_so() -> None:
 
     assert stamps == years(2010)
     assert isinstance(trouble, Misbehaved)
-    assert "not whole" in trouble.why
+    assert "incomplete" in trouble.why
 
 
 async def test_the_fragment_of_a_page_is_not_asked_for() -> None:
@@ -665,7 +665,7 @@ async def closest(
     return None if found is None else (found.memento.stamp, found.doubts)
 
 
-UNSORTED: Final = ("does not sort its index as asked: all of it was read",)
+UNSORTED: Final = ("does not sort its index as requested: the whole index was read",)
 
 
 def ignoring_sort(*stamps: str) -> FakeFetcher:

@@ -104,29 +104,33 @@ BAD: list[tuple[str, str, str]] = [
         "dialect",
         "allowed: wayback-cdx",
     ),
-    (f"{MINIMAL}colour = 'red'", "colour", "no such key; allowed: id, name"),
-    (f"{MINIMAL}origin = 'x'", "origin", "no such key"),
+    (f"{MINIMAL}colour = 'red'", "colour", "unknown key; allowed: id, name"),
+    (f"{MINIMAL}origin = 'x'", "origin", "unknown key"),
     (f"{MINIMAL}name = 3", "name", "Expected `str`, got `int`"),
     (f"{MINIMAL}use = 'yes'", "use", "Expected `bool`, got `str`"),
     (f"{MINIMAL}pwid = 'archive.org'", "pwid", "Expected `array`, got `str`"),
     (f"{MINIMAL}pwid = ['Archive.org']", "pwid", "lower case"),
     (f"{MINIMAL}hosts = ['a.example:80']", "hosts", "without a port"),
-    (f"{MINIMAL}timemap = 'a.example/timemap/'", "timemaps.link", "no http or https address"),
+    (
+        f"{MINIMAL}timemap = 'a.example/timemap/'",
+        "timemaps.link",
+        "not an http or https address",
+    ),
     (f"{MINIMAL}timemaps.atom = 'http://a.example/'", "timemaps.atom", "allowed: link, json"),
     (f"{MINIMAL}replay = 'http://a.example/{{time14}}/'", "replay", "has no {uri}"),
     (f"{MINIMAL}replay = 'http://a.example/{{uri}}'", "replay", "has no {time14}"),
-    ("id = 'mine'\nkind = 'memento'\ntimegate = 'ftp://a.example/'", "timegate", "no http"),
-    ("id = 'mine'\nkind = 'memento'\ntimegate = 'http://[a/'", "timegate", "no http"),
+    ("id = 'mine'\nkind = 'memento'\ntimegate = 'ftp://a.example/'", "timegate", "not an http"),
+    ("id = 'mine'\nkind = 'memento'\ntimegate = 'http://[a/'", "timegate", "not an http"),
     (f"{MINIMAL}[limits]\nat_once = 1\nsource = 'x'", "limits", "missing required field"),
     (
         f"{MINIMAL}[[forms]]\ntemplate = '{{host}}/{{when}}/{{uri}}'",
         "forms[0].template",
-        "no field",
+        "not a field",
     ),
     (
         f"{MINIMAL}[[forms]]\ntemplate = 'lost: {{host}}/{{uri}}'",
         "forms[0].template",
-        "no kind",
+        "not a kind",
     ),
     (
         f"{MINIMAL}[[forms]]\ntemplate = '{{host}}/{{time:x}}'",
@@ -138,9 +142,13 @@ BAD: list[tuple[str, str, str]] = [
     (
         f"{MINIMAL}[[forms]]\nshape = '{{host}}/'",
         "forms[0].shape",
-        "no such key; allowed: templ",
+        "unknown key; allowed: templ",
     ),
-    (f"{MINIMAL}[[relocations]]\ndead = 'a'\nliving = 'b'", "relocations[0].dead", "no http"),
+    (
+        f"{MINIMAL}[[relocations]]\ndead = 'a'\nliving = 'b'",
+        "relocations[0].dead",
+        "not an http",
+    ),
 ]
 
 

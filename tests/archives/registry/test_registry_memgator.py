@@ -71,8 +71,8 @@ def test_a_shorter_archive_id_that_fits_two_finds_none() -> None:
 @pytest.mark.parametrize(
     ("change", "key", "why"),
     [
-        ({"timegate": "gopher://x/"}, "[1].timegate", "no http or https address"),
-        ({"timemap": "x"}, "[1].timemap", "no http or https address"),
+        ({"timegate": "gopher://x/"}, "[1].timegate", "not an http or https address"),
+        ({"timemap": "x"}, "[1].timemap", "not an http or https address"),
         ({"timemap": ""}, "[1].timemap", "is missing"),
         ({"id": None}, "[1].id", "is missing"),
         ({"id": 7}, "[1].id", "expected str, got int"),
@@ -80,7 +80,7 @@ def test_a_shorter_archive_id_that_fits_two_finds_none() -> None:
         ({"ignore": "no"}, "[1].ignore", "expected bool, got str"),
         ({"probability": "high"}, "[1].probability", "expected int or float, got str"),
         ({"probability": True}, "[1].probability", "expected int or float, got bool"),
-        ({"colour": "red"}, "[1].colour", "no such key; allowed: id, name"),
+        ({"colour": "red"}, "[1].colour", "unknown key; allowed: id, name"),
         ({"id": "ia"}, "[1].id", "is also the id of [0]"),
     ],
 )

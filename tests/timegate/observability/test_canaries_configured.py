@@ -64,13 +64,13 @@ def test_the_section_goes_before_the_entry(tmp_path: Path) -> None:
         ("[canaries]\nevery = 6\n", "canaries.every"),
         ("[canaries]\noften = '6h'\n", "canaries.often: unknown; allowed are every, pages"),
         ("[canaries.pages.arquivo]\nhas = 'http://a/'\n", "no such archive.*arquivo-pt"),
-        ("[canaries.pages.arquivo-pt]\nhad = 'x'\n", r"arquivo-pt\.had: no such key; allowed"),
-        ("[canaries.pages.arquivo-pt]\nhas = 'ftp://a/'\n", "has: 'ftp://a/' is no http"),
+        ("[canaries.pages.arquivo-pt]\nhad = 'x'\n", r"arquivo-pt\.had: unknown key; allowed"),
+        ("[canaries.pages.arquivo-pt]\nhas = 'ftp://a/'\n", "has: 'ftp://a/' is not an http"),
         ("[canaries.pages.arquivo-pt]\nhas = 7\n", r"pages\.arquivo-pt\.has: Expected"),
         ("[canaries.pages.arquivo-pt]\nat = '2016-01'\n", r"arquivo-pt\.at: '2016-01': a time"),
-        (OWN + "canary = { lacks = 'nowhere' }\n", "canary.lacks: 'nowhere' is no http"),
+        (OWN + "canary = { lacks = 'nowhere' }\n", "canary.lacks: 'nowhere' is not an http"),
         (OWN + "canary = { at = '20161301' }\n", "canary.at: '20161301': there is no month"),
-        (OWN + "canary = { haz = '1' }\n", "canary.haz: no such key; allowed: has, at"),
+        (OWN + "canary = { haz = '1' }\n", "canary.haz: unknown key; allowed: has, at"),
     ],
 )
 def test_nonsense_is_refused_with_its_key(tmp_path: Path, text: str, complaint: str) -> None:
