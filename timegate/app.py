@@ -1,357 +1,476 @@
-"""The composition root: from configuration to running objects, wrapped in this order."""
+"""Composition root: from a configuration to running objects.
+
+`build_core` builds everything that resolves, without HTTP: the command line, batches, extraction
+and the library use it. `build_server` builds the HTTP handler over a core.
+"""
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
 
-from archives.adapters import source_for
+import msgspec
+
+from archives.adapters import adapter_for
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.negotiation import Negotiator, Question
+from archives.registry import Registry
 from archives.source import Fetcher, Source
-from timegate.access.blocklist import Blocklist, denying
-from timegate.access.restricted import ScopedRecollection, visible
-from timegate.cache import Store
+from timegate.access.blocklist import Blocklist
+from timegate.cache import AnswerCache, OpenStores, Store
 from timegate.collections.opening import (
     LocalCollections,
-    is_local,
     open_collections,
     with_replay_addresses,
 )
-from timegate.collections.site import VisibleCollections
 from timegate.config import BadConfig, Config, is_public
-from timegate.conformance.report import Report
-from timegate.conformance.run import check_entry
 from timegate.demo import DelayedSource
-from timegate.endpoints.operations import Monitor, Operations
-from timegate.endpoints.timemap import TimeMapEndpoint
-from timegate.observability.canaries import open_canaries
-from timegate.observability.logs import AccessLog, StateChanges
+from timegate.observability.canaries import Canaries, open_canaries
+from timegate.observability.logs import Unforeseen, set_up
+from timegate.observability.metrics import AttemptObserver, Metrics
 from timegate.observability.tracing import Trace, TracedSource, tracing
-from timegate.pages.checks import ArchiveChecks
-from timegate.pages.progress import SearchEvents
 from timegate.redis import is_shared, open_shared
-from timegate.resolution.budget import budgeted
-from timegate.resolution.coalescing import Coalescer, ReplicaLocks
-from timegate.resolution.model import Attempt
+from timegate.resolution.coalescing import Coalescer, Contained, Containment, ReplicaLocks
+from timegate.resolution.model import Deadlines, Resolves
 from timegate.resolution.neighbours import Neighbours
-from timegate.resolution.resolver import Deadlines, Resolver
+from timegate.resolution.resolver import Resolver
 from timegate.resolution.verification import MementoProbe, Verifier
-from timegate.responses.answers import Answers
 from timegate.routing import CombinedKnowledge, MementoMap, Observations, Standing
 from timegate.routing.planner import Planner
-from timegate.server.client_quota import FrugalLists, FrugalResolver, Public
-from timegate.server.middleware import Dispatch
-from timegate.server.process_state import ProcessState
-from timegate.server.routes import Dependencies, routed
+from timegate.timemaps import ArchiveLists
 from timegate.upstream.breaker import Breakers
-from timegate.upstream.containment import Contained, Containment
 from timegate.upstream.rate_limit import RateLimiter
 from timegate.upstream.stack import (
+    ArchiveSources,
     Fetchers,
     UpstreamEnvironment,
     UpstreamSettings,
+    UpstreamState,
     open_fetchers,
 )
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters
 
+if TYPE_CHECKING:
+    from timegate.conformance.report import Report
+    from timegate.server.middleware import Dispatch
+    from timegate.server.process_state import ProcessState
+
+_OBSERVATIONS: Final = "observations"
+_MONTH: Final = 30 * 86_400.0
+
 
 @dataclass(frozen=True, slots=True)
-class App:
-    """What runs: the resolver, and everything that answers over HTTP."""
+class CoreState:
+    """State that survives a configuration reload: caches, counters, limits of archives.
 
-    resolver: Resolver
-    answers: Answers
-    timemap: TimeMapEndpoint
-    dispatch: Dispatch
+    A reload must not start with full token buckets again (R-12). Use as a context manager.
+    """
+
+    metrics: Metrics = field(default_factory=Metrics)
+    observations: Observations = field(default_factory=lambda: Observations(time.time))
+    upstream: UpstreamState = field(default_factory=UpstreamState)
+    stores: OpenStores = field(default_factory=OpenStores)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stores.close()
 
 
-def askable(config: Config) -> list[ArchiveEntry]:
-    """Return the archives that are asked, in the order of the registry."""
-    return [entry for entry in config.registry.used if is_local(entry) or entry.kind.is_remote]
+@dataclass(frozen=True, slots=True)
+class Core:
+    """Everything that resolves, without HTTP."""
+
+    config: Config
+    base_url: str
+    resolver: Resolves
+    """Resolves queries, and verifies the memento where the preferences want that."""
+    planner: Planner
+    lists: ArchiveLists
+    neighbours: Neighbours
+    deadlines: Deadlines
+    fetchers: Mapping[str, Fetcher]
+    local: LocalCollections
+    blocklist: Blocklist
+    containment: Containment
+    canaries: Canaries
+    metrics: Metrics
+    observer: AttemptObserver
+    store: Store
+    upstream_settings: UpstreamSettings
+    rate_limiter: Callable[[ArchiveEntry], RateLimiter]
+    trace: Trace | None = None
+
+    @property
+    def registry(self) -> Registry:
+        """The archives that are known."""
+        return self.config.registry
 
 
 @asynccontextmanager
-async def running(
+async def build_core(
     config: Config,
     base_url: str,
-    ledgers: Path | None = None,
     *,
-    lasting: ProcessState | None = None,
-) -> AsyncIterator[App]:
-    """Build everything, and end it at the end of the block.
+    state: CoreState | None = None,
+    rate_limits: Path | None = None,
+    serving: bool = False,
+) -> AsyncIterator[Core]:
+    """Build everything that resolves, and close it at the end of the block.
 
-    *ledgers* is the file in which several workers share their manners. With *lasting*, it
-    serves: clients have limits, and the indexes of local collections are kept up to date.
+    *rate_limits* is the file in which several processes share their rate limits. With
+    *serving*, indexes of local collections are kept up to date, canaries are sent, and spans
+    are traced.
     """
     replay_url = config.replay_url or base_url
     config = with_replay_addresses(config, replay_url)
-    remote = [entry for entry in askable(config) if not is_local(entry)]
     settings = UpstreamSettings(
         config.contact or "no contact given",
         allow_private=config.private,
         authorizations=config.authorizations,
     )
-    deadlines = Deadlines(config.soft, config.hard)
     async with AsyncExitStack() as stack:
-        kept = await stack.enter_async_context(ProcessState()) if lasting is None else lasting
-        state = await _state(config, remote, ledgers, kept, stack)
-        if lasting is not None and config.telemetry is not None:
+        if state is None:
+            state = await stack.enter_async_context(CoreState())
+        shared = await _shared_state(config, rate_limits, state, stack)
+        trace = None
+        if serving and config.telemetry is not None:
             trace = await stack.enter_async_context(tracing(config.telemetry))
-            state = replace(state, trace=trace)
-        around = UpstreamEnvironment(ledger=state.ledger, addresses=kept.addresses)
-        fetchers = await stack.enter_async_context(open_fetchers(remote, settings, around))
-        kept.hand_on(fetchers.breakers)
-        state.watch(fetchers.breakers)
+        environment = UpstreamEnvironment(
+            limiter=shared.limiter, addresses=state.upstream.addresses
+        )
+        fetchers = await stack.enter_async_context(
+            open_fetchers(config.remote, settings, environment)
+        )
+        state.upstream.replace_breakers(fetchers.breakers)
+        shared.watch(fetchers.breakers)
         local = await stack.enter_async_context(
-            open_collections(
-                config.registry,
-                replay_url,
-                deadlines,
-                keep=lasting is not None,
-                settings=settings,
+            open_collections(config.registry, replay_url, keep=serving, settings=settings)
+        )
+        parts = _Parts(config, base_url, state, shared, settings, fetchers, local, trace)
+        yield await stack.enter_async_context(_core(parts, canaries=serving))
+
+
+@asynccontextmanager
+async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Dispatch]":
+    """Build the HTTP handler over *core*, and close it at the end of the block."""
+    # The command line needs no HTTP server, which is slow to import.
+    from timegate.conformance.run import check_entry  # noqa: PLC0415
+    from timegate.pages.checks import open_checks  # noqa: PLC0415
+    from timegate.server.routes import Dependencies, open_routes  # noqa: PLC0415
+
+    config = core.config
+
+    def check(entry: ArchiveEntry) -> "Awaitable[tuple[Report, str]]":
+        return check_entry(entry, core.upstream_settings, core.rate_limiter)
+
+    async with (
+        open_checks(config.checks, config.registry, core.base_url, check) as checks,
+        open_routes(
+            Dependencies(
+                config=config,
+                base_url=core.base_url,
+                resolver=core.resolver,
+                planner=core.planner,
+                lists=core.lists,
+                neighbours=core.neighbours,
+                deadlines=core.deadlines,
+                fetchers=core.fetchers,
+                local=core.local,
+                blocklist=core.blocklist,
+                containment=core.containment,
+                canaries=core.canaries,
+                metrics=core.metrics,
+                observer=core.observer,
+                store=core.store,
+                trace=core.trace,
+                limits=state.limits(config),
+                condition=state.condition,
+                checks=checks,
             )
-        )
-        checks = _checks(config, base_url, settings, state.ledger)
-        if checks is not None:
-            await stack.enter_async_context(checks)
-        if lasting is None:
-            # Who asks once from a command line has no time to watch anybody.
-            config = replace(config, canaries_every=None)
-        yield await stack.enter_async_context(
-            _answering(config, fetchers, local, state, base_url, checks)
-        )
+        ) as dispatch,
+    ):
+        yield dispatch
+
+
+async def serve(
+    config: Config, reread: Callable[[], Config], rate_limits: Path | None = None
+) -> None:
+    """Serve over HTTP until a signal says stop; *reread* reads the configuration again.
+
+    A worker process has the file *rate_limits*. Raises CannotListen.
+    """
+    from timegate.server.process_state import ProcessState  # noqa: PLC0415
+    from timegate.server.running import run_server  # noqa: PLC0415
+
+    async with CoreState() as state:
+        process = ProcessState(state.metrics)
+
+        @asynccontextmanager
+        async def opening(settings: Config, base_url: str) -> "AsyncIterator[Dispatch]":
+            async with (
+                build_core(
+                    settings, base_url, state=state, rate_limits=rate_limits, serving=True
+                ) as core,
+                build_server(core, process) as dispatch,
+            ):
+                yield dispatch
+
+        await run_server(config, reread, opening, process, rate_limits)
+
+
+def supervise(config: Config, options: Sequence[str], reread: Callable[[], Config]) -> int:
+    """Run several worker processes until a signal says stop; return the exit code."""
+    from timegate.server.running import address_of, announce  # noqa: PLC0415
+    from timegate.server.workers import SharedRateLimits, Workers, reserved  # noqa: PLC0415
+
+    set_up(config.log)
+    listen = config.listen
+    with (
+        TemporaryDirectory(prefix="timegate-") as folder,
+        reserved(listen.host, listen.port) as port,
+    ):
+        path = Path(folder) / "rate_limits"
+        place = ["--host", listen.host, "--port", str(port), "--rate-limits", str(path)]
+        renew = SharedRateLimits(path, config.remote, lambda: reread().remote)
+        workers = Workers(listen.workers, ["serve", *place, *options], Path(folder), renew)
+        workers.wait_until_listening()
+        announce(config, address_of(listen.host, port), worker=False)
+        return workers.watch()
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """What outlives a request: in this process, in files, or shared by replicas."""
+class _Shared:
+    """State that processes or replicas share: the store, rate limits, locks, breakers."""
 
-    lasting: ProcessState
     store: Store
-    ledger: Callable[[ArchiveEntry], RateLimiter]
-    turns: ReplicaLocks | None = None
+    limiter: Callable[[ArchiveEntry], RateLimiter]
+    locks: ReplicaLocks | None = None
     watch: Callable[[Breakers], None] = lambda _: None
-    trace: Trace | None = None
-    board: Store | None = None
-    """Where canaries are kept, if not in the store."""
+    canary_store: Store | None = None
+    """Where results of canaries are kept, if not in the store."""
 
 
 @contextmanager
-def _complaining_of_the_cache() -> Iterator[None]:
+def _naming_the_cache() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
         raise BadConfig(f"cache.url: {error}") from error
 
 
-async def _state(
-    config: Config,
-    remote: Sequence[ArchiveEntry],
-    ledgers: Path | None,
-    lasting: ProcessState,
-    stack: AsyncExitStack,
-) -> _State:
+async def _shared_state(
+    config: Config, rate_limits: Path | None, state: CoreState, stack: AsyncExitStack
+) -> _Shared:
     if is_shared(config.cache):
-        with _complaining_of_the_cache():
+        with _naming_the_cache():
             opening = open_shared(config.cache, config.replicas)
         shared = await stack.enter_async_context(opening)
-        turns = shared.turns(_version(askable(config)), restricted=config.restricted.keys())
-        return _State(
-            lasting, shared.store, shared.ledger, turns, shared.watch, board=shared.board
-        )
-    with _complaining_of_the_cache():
-        store = lasting.store(config.cache, config.cache_limit)
-    if ledgers is None:
-        return _State(lasting, store, lasting.ledger)
-    file = WorkerRateLimiters(ledgers, remote)
+        locks = shared.turns(_version(config.askable), restricted=config.restricted.keys())
+        return _Shared(shared.store, shared.ledger, locks, shared.watch, shared.board)
+    with _naming_the_cache():
+        store = state.stores.open(config.cache, config.cache_limit)
+    if rate_limits is None:
+        return _Shared(store, state.upstream.limiter)
+    file = WorkerRateLimiters(rate_limits, config.remote)
     stack.callback(file.close)
-    # Canaries are asked by one worker, and all of them tell what it was told.
-    beside = f"sqlite:{ledgers.with_name('canaries.sqlite')}"
-    alone = config.cache == "memory:" and config.canaries_every is not None
-    return _State(lasting, store, file.of, board=lasting.store(beside) if alone else None)
+    # One worker sends canaries, and all of them show the results.
+    canaries = None
+    if config.cache == "memory:" and config.canaries_every is not None:
+        canaries = state.stores.open(f"sqlite:{rate_limits.with_name('canaries.sqlite')}")
+    return _Shared(store, file.of, canary_store=canaries)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What a core is built from."""
+
+    config: Config
+    base_url: str
+    state: CoreState
+    shared: _Shared
+    settings: UpstreamSettings
+    remote: Fetchers
+    local: LocalCollections
+    trace: Trace | None
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The operator's own archives."""
+        return frozenset(entry.id for entry in self.config.askable if not is_public(entry))
+
+    @property
+    def fetchers(self) -> dict[str, Fetcher]:
+        """The fetcher of each archive, remote or local."""
+        return {**self.remote, **self.local.fetchers}
 
 
 @asynccontextmanager
-async def _answering(  # noqa: PLR0913, PLR0917 -- all that an answer is made of
-    config: Config,
-    remote: Fetchers,
-    local: LocalCollections,
-    state: _State,
-    base_url: str,
-    checks: ArchiveChecks | None = None,
-) -> AsyncIterator[App]:
-    entries = askable(config)
-    store, lasting = state.store, state.lasting
-    deadlines = Deadlines(config.soft, config.hard)
-    own = frozenset(entry.id for entry in entries if not is_public(entry))
-    public = frozenset(entry.id for entry in entries) - own
-    containment = _containment(lasting, remote.breakers)
-    sources = _sources(config, entries, remote, local, public)
-    sources = {name: Contained(one, containment) for name, one in sources.items()}
-    if state.trace is not None:
-        sources = {name: TracedSource(one, state.trace) for name, one in sources.items()}
-    fetchers: dict[str, Fetcher] = {**remote, **local.fetchers}
-    memory = ScopedRecollection(
+async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
+    config, state, store = parts.config, parts.state, parts.shared.store
+    public = frozenset(entry.id for entry in config.askable) - parts.own
+    containment = _containment(state.metrics, parts.remote.breakers)
+    sources = _sources(parts, containment)
+    cache = AnswerCache(
         store,
         time.time,
-        _version(entries),
-        changing=local.sources,
+        _version(config.askable),
+        changing=parts.local.sources,
         restricted=config.restricted.keys(),
     )
-    observations = await lasting.observed(store)
-    known = _known(config, observations, remote, local, own)
-    guide = Planner(entries, known)
-    denials = Blocklist(config.deny.urls, config.deny.hosts)
-    plan = denying(visible(guide.plan), denials)
-    monitor, news, changes = Monitor(), SearchEvents(), StateChanges("archive")
-    lasting.metrics.watch(
-        lasting.gauges, lambda: {entry.id: known.standing(entry.id) for entry in entries}
+    await _read_observations(state.observations, store)
+    known = _known(parts)
+    blocklist = Blocklist(config.deny.urls, config.deny.hosts)
+    planner = Planner(config.askable, known, blocklist=blocklist)
+    observer = AttemptObserver(
+        state.metrics, planner.note, known.standing, config.restricted.keys()
     )
-
-    def observe(attempt: Attempt) -> None:
-        lasting.metrics.asked(attempt)
-        monitor.observe(attempt)
-        if attempt.archive not in config.restricted:
-            news.observe(attempt)
-        guide.note(attempt)
-        changes.look(attempt.archive, known.standing(attempt.archive))
-
+    deadlines = Deadlines(config.soft, config.hard)
     async with (
         open_canaries(
-            config.canaries_every,
-            entries,
+            config.canaries_every if canaries else None,
+            config.askable,
             sources,
-            remote,
-            state.board or store,
-            state.turns,
+            parts.remote,
+            parts.shared.canary_store or store,
+            parts.shared.locks,
             config.restricted.keys(),
-        ) as canaries,
-        Coalescer(sources, memory, observe, turns=state.turns, containment=containment) as desk,
+        ) as sent,
+        Coalescer(
+            sources,
+            cache,
+            observer,
+            locks=parts.shared.locks,
+            containment=containment,
+            public=public,
+        ) as coalescer,
     ):
-        lasting.metrics.watch_canaries(canaries.standings)
-        resolver = FrugalResolver(
-            desk, memory, plan, deadlines, public=public, observe=lasting.metrics.resolved
+        state.metrics.watch_archives(
+            lambda: {entry.id: known.standing(entry.id) for entry in config.askable}
         )
-        looking = _looking(entries, fetchers, containment)
-        verifier = Verifier(resolver, looking, config.soft)
-        answers = Answers(
-            resolver, config.registry, base_url, verifier, changing=frozenset(local.sources)
-        )
-        rooms = Dependencies(
-            config,
-            answers,
-            guide,
-            plan,
-            FrugalLists(sources, memory, public, containment),
+        state.metrics.watch_canaries(sent.standings)
+        resolver = Resolver(
+            coalescer,
+            cache,
+            planner.plan,
             deadlines,
-            Neighbours(sources, memory, own),
-            fetchers,
-            Operations(
-                config.registry,
-                lambda name: {**guide.state(name), **canaries.state(name)},
-                lambda: store.trouble,
-                lasting.metrics.registry,
-                config.contact,
-                lasting.condition,
-            ),
-            monitor,
-            news,
-            VisibleCollections(local.collections, denials),
-            lasting.metrics.answered,
-            lasting.guard(config),
-            checks,
-            AccessLog() if config.log.access else None,
-            state.trace,
-            containment,
+            public=public,
+            observe=state.metrics.resolved,
         )
-        async with routed(rooms) as dispatch:
-            yield App(resolver, answers, rooms.timemap, dispatch)
-    await lasting.keep_observed(store)
+        yield Core(
+            config=config,
+            base_url=parts.base_url,
+            resolver=Verifier(resolver, _probes(parts, containment), config.soft),
+            planner=planner,
+            lists=ArchiveLists(sources, cache, containment, public=public),
+            neighbours=Neighbours(sources, cache, parts.own),
+            deadlines=deadlines,
+            fetchers=parts.fetchers,
+            local=parts.local,
+            blocklist=blocklist,
+            containment=containment,
+            canaries=sent,
+            metrics=state.metrics,
+            observer=observer,
+            store=store,
+            upstream_settings=parts.settings,
+            rate_limiter=parts.shared.limiter,
+            trace=parts.trace,
+        )
+    await _write_observations(state.observations, store)
 
 
-def _checks(
-    config: Config,
-    base_url: str,
-    settings: UpstreamSettings,
-    ledger: Callable[[ArchiveEntry], RateLimiter],
-) -> ArchiveChecks | None:
-    """Return the checks that pages show, and what runs one where that is allowed."""
-    if config.checks.history is None:
-        return None
-
-    async def run(entry: ArchiveEntry) -> tuple[Report, str]:
-        return await check_entry(entry, settings, ledger)
-
-    file, may_run = Path(config.checks.history), config.checks.run
-    return ArchiveChecks(file, config.registry, base_url, run if may_run else None)
-
-
-def _sources(
-    config: Config,
-    entries: Sequence[ArchiveEntry],
-    remote: Fetchers,
-    local: LocalCollections,
-    public: frozenset[str],
-) -> dict[str, Source]:
-    sources = {
-        entry.id: local.sources.get(entry.id)
-        or source_for(entry, budgeted(remote[entry.id], entry.id), _now)
-        for entry in entries
-    }
-    for name, seconds in config.delays.items():
-        sources[name] = DelayedSource(sources[name], seconds)
-    return {
-        name: Public(source) if name in public else source for name, source in sources.items()
-    }
+def _sources(parts: _Parts, containment: Containment) -> ArchiveSources:
+    """Return the source of each archive, inside what surrounds a question."""
+    around: dict[str, Sequence[Callable[[Source], Source]]] = {}
+    for entry in parts.config.askable:
+        wraps: list[Callable[[Source], Source]] = []
+        delay = parts.config.delays.get(entry.id)
+        if delay is not None:
+            wraps.append(lambda source, seconds=delay: DelayedSource(source, seconds))  # type: ignore[misc]
+        wraps.append(lambda source: Contained(source, containment))
+        trace = parts.trace
+        if trace is not None:
+            wraps.append(lambda source, trace=trace: TracedSource(source, trace))  # type: ignore[misc]
+        around[entry.id] = wraps
+    adapters = {entry.id: adapter_for(entry, _now) for entry in parts.config.remote}
+    return ArchiveSources(adapters, parts.remote, parts.local.sources, around)
 
 
-def _known(
-    config: Config,
-    observations: Observations,
-    remote: Fetchers,
-    local: LocalCollections,
-    own: frozenset[str],
-) -> CombinedKnowledge:
+def _known(parts: _Parts) -> CombinedKnowledge:
+    config, local, breakers = parts.config, parts.local.sources, parts.remote.breakers
     maps = {name: MementoMap.load(Path(file)) for name, file in config.mementomaps.items()}
 
     def health(archive: str) -> Standing:
-        return "closed" if archive in local.sources else remote.breakers.standing(archive)
+        return "closed" if archive in local else breakers.standing(archive)
 
-    return CombinedKnowledge(observations, health, maps, frozenset(local.sources), own)
+    return CombinedKnowledge(
+        parts.state.observations, health, maps, frozenset(local), parts.own
+    )
 
 
-def _containment(lasting: ProcessState, breakers: Breakers) -> Containment:
+def _containment(metrics: Metrics, breakers: Breakers) -> Containment:
     """Return the boundary around questions to archives."""
 
     def failed(archive: str) -> None:
-        lasting.metrics.broke(archive)
+        metrics.broke(archive)
         breakers.broke(archive)
 
-    return Containment(failed, breakers.worked)
+    return Containment(failed, breakers.worked, Unforeseen("archive-internal-error"))
 
 
-def _looking(
-    entries: Sequence[ArchiveEntry],
-    fetchers: Mapping[str, Fetcher],
-    containment: Containment,
-) -> Mapping[str, MementoProbe]:
-    """Return for each archive how to look at one of its copies."""
+def _probes(parts: _Parts, containment: Containment) -> Mapping[str, MementoProbe]:
+    """Return for each archive how to request one of its mementos."""
+    fetchers = parts.fetchers
 
-    def at(negotiator: Negotiator, fetch: Fetcher) -> MementoProbe:
-        async def look(memento: Memento) -> Closest | None:
-            asked = Question(
+    def probe(entry: ArchiveEntry) -> MementoProbe:
+        negotiator, fetch = Negotiator(entry, _now), fetchers[entry.id]
+
+        async def requested(memento: Memento) -> Closest | None:
+            question = Question(
                 memento.uri, memento.original, memento.captured, "template", {}, None
             )
-            with containment.around(memento.archive, memento.uri):
-                return await negotiator.closest(fetch, asked)
+            with containment.around(entry.id, memento.uri):
+                return await negotiator.closest(fetch, question)
 
-        return look
+        return requested
 
-    return {entry.id: at(Negotiator(entry, _now), fetchers[entry.id]) for entry in entries}
+    return {entry.id: probe(entry) for entry in parts.config.askable}
+
+
+async def _read_observations(observations: Observations, store: Store) -> None:
+    """Restore what earlier processes observed, once."""
+    stored = None if observations.restored else await store.get(_OBSERVATIONS)
+    observations.restored = True
+    if stored is not None:
+        # Damaged observations, or those of another version, are made again.
+        with suppress(ValueError):
+            observations.restore(msgspec.json.decode(bytes(stored.value)))
+
+
+async def _write_observations(observations: Observations, store: Store) -> None:
+    """Keep the observations for the next process."""
+    exported = msgspec.json.encode(observations.export())
+    await store.put(_OBSERVATIONS, exported, _MONTH, 0.0)
 
 
 def _now() -> datetime:
@@ -359,8 +478,8 @@ def _now() -> datetime:
 
 
 def _version(entries: Sequence[ArchiveEntry]) -> str:
-    """Return a name for this set of archives: answers of another set are not ours (R10)."""
-    told = "\n".join(
-        f"{e.id} {e.kind} {e.timegate} {e.cdx} {e.replay} {e.path}" for e in entries
+    """Return a name for this set of archives: answers of another set are not used (R-10)."""
+    described = "\n".join(
+        f"{e.id} {e.kind.name} {e.timegate} {e.cdx} {e.replay} {e.path}" for e in entries
     )
-    return blake2b(told.encode(), digest_size=8).hexdigest()
+    return blake2b(described.encode(), digest_size=8).hexdigest()

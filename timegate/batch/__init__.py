@@ -1,1 +1,1 @@
-"""Many references at once: read from a list, resolved politely, written back."""
+"""Batch resolution: reads a list of references, resolves each, writes the results."""

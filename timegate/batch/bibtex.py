@@ -1,4 +1,4 @@
-"""References in BibTeX, each with its place, so that a file can be rewritten in place."""
+"""Reader of BibTeX: entries, macros and links with their positions, for rewriting."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ _FIELD: Final = compiled(r"[\s,]*+([A-Za-z][A-Za-z0-9_:.+-]*+)\s*+=\s*+")
 _KEY: Final = compiled(r"[^,=\"{}]*+,")
 _BARE: Final = compiled(r"[^\s,{}\"#]++")
 _JOIN: Final = compiled(r"\s*+#\s*+")
-_TURN: Final = compiled(r"[{}\"]")
+_DELIMITER: Final = compiled(r"[{}\"]")
 _NOT_READ: Final = ("comment", "preamble")
 _MONTHS: Final = (
     *("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
@@ -22,26 +22,26 @@ _MONTHS: Final = (
 _MOST_FIELDS: Final = 1000
 _LONGEST_MACRO: Final = 2048
 _LONGEST: Final = 8192
-"""Characters of a value that was put together: macros of macros could grow without end."""
+"""Characters of a concatenated value: nested macros could grow without end."""
 
 Macros = Mapping[str, str]
 
 
 class Value(NamedTuple):
-    """What a field says."""
+    """The value of a field."""
 
     text: str
     span: TextSpan | None
-    """Where the text stands in the file; None where it was put together."""
+    """Where the text is in the file; None if the value was concatenated."""
     trouble: str = ""
-    """Why it could not be read; empty where it could."""
+    """Why the value could not be read; empty if it could."""
 
 
 EntryFields = dict[str, Value]
 
 
 def entries(text: str) -> Iterator[EntryFields]:
-    """Yield the fields of every entry, in order; of equal names the first counts."""
+    """Yield the fields of every entry, in order; the first of equal names counts."""
     starts = [*_START.finditer(text)]
     ends = [*(match.start() for match in starts[1:]), len(text)]
     macros: dict[str, str] = {}
@@ -57,12 +57,12 @@ def entries(text: str) -> Iterator[EntryFields]:
                 }
             else:
                 yield fields
-            # Another one in the same line.
+            # Another entry on the same line.
             opening = _NEXT.match(text, at, end)
 
 
 def _fields(text: str, start: int, end: int, macros: Macros) -> tuple[EntryFields, int]:
-    """Return the fields of the entry that is opened before *start*, and where they end."""
+    """Return the fields of the entry whose brace opens before *start*, and their end."""
     fields: EntryFields = {}
     key = _KEY.match(text, start, end)
     at = key.end() if key else start
@@ -73,7 +73,7 @@ def _fields(text: str, start: int, end: int, macros: Macros) -> tuple[EntryField
 
 
 def _value(text: str, start: int, end: int, macros: Macros) -> tuple[Value, int]:
-    """Return the value, whose pieces have ``#`` between them, and where it ends."""
+    """Return the value, concatenated from pieces separated by ``#``, and its end."""
     value, at = _piece(text, start, end, macros)
     while join := _JOIN.match(text, at, end):
         piece, at = _piece(text, join.end(), end, macros)
@@ -84,36 +84,40 @@ def _value(text: str, start: int, end: int, macros: Macros) -> tuple[Value, int]
 def _joined(one: Value, other: Value) -> Value:
     trouble = one.trouble or other.trouble
     if len(one.text) + len(other.text) > _LONGEST:
-        return Value("", None, trouble or f"more than {_LONGEST} characters, put together")
+        return Value(
+            "", None, trouble or f"longer than {_LONGEST} characters after concatenation"
+        )
     return Value(one.text + other.text, None, trouble)
 
 
 def _piece(text: str, start: int, end: int, macros: Macros) -> tuple[Value, int]:
-    """Return one piece without its braces or quotes, and where it ends with them."""
+    """Return one piece without its braces or quotes, and its end including them."""
     opening = text[start : start + 1]
     if opening in ("{", '"'):
         closing = _balanced(text, start + 1, end, "}" if opening == "{" else '"')
         return Value(text[start + 1 : closing], TextSpan(start + 1, closing)), closing + 1
     bare = _BARE.match(text, start, end)
     stop = bare.end() if bare else start
-    return _named(text[start:stop], TextSpan(start, stop), macros), stop
+    return _word_value(text[start:stop], TextSpan(start, stop), macros), stop
 
 
-def _named(word: str, span: TextSpan, macros: Macros) -> Value:
-    """Return what *word* stands for: a number for itself, a month too, else a macro."""
+def _word_value(word: str, span: TextSpan, macros: Macros) -> Value:
+    """Return the value of *word*: a number or month stands for itself, others are macros."""
     known = macros.get(word.lower())
     if known is not None:
         return Value(known, None)
-    # A URL without braces is no BibTeX, and what somebody meant.
+    # A URL without braces is not valid BibTeX, but the meaning is clear.
     if not word or word[0].isdigit() or "://" in word or word.lower() in _MONTHS:
         return Value(word, span)
-    return Value(word, span, f"the macro {word[:64]} is not defined before it, or too long")
+    return Value(
+        word, span, f"the macro {word[:64]} is not defined before this entry, or is too long"
+    )
 
 
 def _balanced(text: str, start: int, end: int, closing: str) -> int:
-    """Return where the *closing* of the same depth is; *end* where it is missing."""
+    """Return the index of the matching *closing* character; *end* if it is missing."""
     depth = 0
-    for match in _TURN.finditer(text, start, end):
+    for match in _DELIMITER.finditer(text, start, end):
         if match[0] == closing and depth == 0:
             return match.start()
         if match[0] == "{":
@@ -123,7 +127,7 @@ def _balanced(text: str, start: int, end: int, closing: str) -> int:
     return end
 
 
-# Signs that mean something to TeX, as people write them into links.
+# Escapes that people write in links for characters with a meaning in TeX.
 _ESCAPE: Final = (
     r"\{\\[_%&#~$^]\}|\\~\{\}|\\[_%&#~$^]|\{\\textasciitilde\}|\\textasciitilde(?:\{\})?+"
     r"|\{\$\\sim\$\}|\$\\sim\$|\\string~"
@@ -161,7 +165,7 @@ def _place(fields: Fields, is_archive_link: IsArchiveLink) -> ReferencePlace | N
     ]
     if not links:
         return _without_link(fields)
-    # The link into an archive says most: which page, and when.
+    # A link into an archive is the most specific: it states page and time.
     archived = next((link for link in links if is_archive_link(link[0])), None)
     first = archived or links[0]
     references = (first[0], *(link for link, _ in links if link != first[0]))
@@ -171,7 +175,7 @@ def _place(fields: Fields, is_archive_link: IsArchiveLink) -> ReferencePlace | N
 
 
 def _without_link(fields: Fields) -> ReferencePlace | None:
-    """Return what stands where a link should be, so that it is asked for, or told as bad."""
+    """Return the text of a link field without a URL, to be resolved or reported as refused."""
     for name in _LINKS:
         value = fields.get(name, _NOTHING)
         text = _COMMAND.sub("", _unescaped(value.text)).strip()
@@ -182,9 +186,9 @@ def _without_link(fields: Fields) -> ReferencePlace | None:
 
 
 def _links(value: Value, *, whole: bool) -> Iterator[tuple[str, TextSpan | None]]:
-    """Yield the links in *value*; in a sentence, without what ends the sentence."""
+    """Yield the links in *value*; in prose, without the punctuation after them."""
     for match in _URL.finditer(value.text):
-        link = match[0] if whole else _without_end(match[0])
+        link = match[0] if whole else _without_punctuation(match[0])
         span = None
         if value.span is not None:
             start = value.span.start + match.start()
@@ -192,7 +196,7 @@ def _links(value: Value, *, whole: bool) -> Iterator[tuple[str, TextSpan | None]
         yield _unescaped(link), span
 
 
-def _without_end(link: str) -> str:
+def _without_punctuation(link: str) -> str:
     end = len(link)
     unopened = link.count(")") - link.count("(")
     while link[end - 1] in _AFTER_LINK or (link[end - 1] == ")" and unopened > 0):
@@ -202,11 +206,11 @@ def _without_end(link: str) -> str:
 
 
 def _unescaped(link: str) -> str:
-    return _ESCAPED.sub(_sign, link)
+    return _ESCAPED.sub(_character, link)
 
 
-def _sign(escape: re.Match[str]) -> str:
-    return next((sign for sign in "_%&#^" if sign in escape[0]), None) or (
+def _character(escape: re.Match[str]) -> str:
+    return next((plain for plain in "_%&#^" if plain in escape[0]), None) or (
         "$" if escape[0] in ("\\$", "{\\$}") else "~"
     )
 
@@ -224,7 +228,7 @@ def _dates(fields: Fields) -> Iterator[str]:
 
 
 def _plain(fields: Fields, name: str) -> str:
-    """Return the text of a field without braces and ties; empty where there is none."""
+    """Return the text of a field without braces and ties; empty if there is none."""
     value = fields.get(name)
     if value is None or value.trouble:
         return ""

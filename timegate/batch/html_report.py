@@ -1,6 +1,6 @@
-"""The report of a run as one HTML file: pictures in SVG, the same numbers in tables, no script.
+"""The report of a run as one HTML file: charts in SVG, the numbers in tables, no scripts.
 
-Everything that came from outside is escaped; nothing is loaded from anywhere.
+All text from lists and archives is escaped; the page loads nothing.
 """
 
 from bisect import bisect_right
@@ -27,7 +27,7 @@ _MOST_ARCHIVES: Final = 1000
 
 
 class Bar(NamedTuple):
-    """One bar of a histogram."""
+    """A bar of a chart."""
 
     label: str
     number: int
@@ -42,16 +42,16 @@ class Statistics:
         self.codes: Counter[int] = Counter()
         self._drift = [0] * (2 * _SIDE + 1)
         self.undated = 0
-        """Copies that were asked for without a time, or have none."""
+        """Number of copies without a distance: no time was asked for, or the copy has none."""
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """Number of results."""
         return self.outcomes.total()
 
     @property
     def worst(self) -> int:
-        """The worst code of all; 0 where there are none."""
+        """The highest code; 0 without results."""
         return max(self.codes, default=0)
 
     def add(self, result: ItemResult) -> None:
@@ -71,12 +71,12 @@ class Statistics:
 
     @property
     def drift(self) -> list[Bar]:
-        """How far copies are off: years before on the left, the time itself, years after."""
+        """Copies by distance from the requested time, from years before to years after."""
         return [Bar(_label(at - _SIDE), number) for at, number in enumerate(self._drift)]
 
 
 def _step(delta: int) -> int:
-    """Return 0 for no drift, else which power of time it is, negative before."""
+    """Return the index of the bar for *delta* seconds: 0 for none, negative for before."""
     if delta == 0:
         return 0
     step = 1 + bisect_right(_LIMITS, abs(delta) - 1)
@@ -89,10 +89,10 @@ def _label(step: int) -> str:
     side = "before" if step < 0 else "after"
     last = abs(step) == _SIDE
     name = _EDGES[-1][1] if last else _EDGES[abs(step) - 1][1]
-    return f"{'more than' if last else 'up to'} {_one(name)} {side}"
+    return f"{'more than' if last else 'up to'} {_with_article(name)} {side}"
 
 
-def _one(name: str) -> str:
+def _with_article(name: str) -> str:
     if name.startswith("ten"):
         return name
     return f"an {name}" if name == "hour" else f"a {name}"
@@ -102,7 +102,7 @@ _WIDTH: Final = 720
 _BAR: Final = 18
 _LABELS: Final = 190
 _LEAST: Final = 3
-"""Width of the bar for one of very many."""
+"""Minimum width of a bar, so that one lost reference is visible beside thousands."""
 _MOST_ROWS: Final = 10_000
 _LONGEST: Final = 300
 _STYLE: Final = (
@@ -118,7 +118,7 @@ _STYLE: Final = (
 
 
 def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> Iterator[str]:
-    """Yield the page; *gaps* are the results that are less than asked."""
+    """Yield the page in pieces; *gaps* are the results that are less than asked."""
     outcomes = [Bar(name, count) for name, count in statistics.outcomes.most_common()]
     archives = [Bar(name, count) for name, count in statistics.archives.most_common()]
     yield (
@@ -135,7 +135,7 @@ def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> I
         "Drift", "distance", "Copies by distance from the time asked for", statistics.drift
     )
     if statistics.undated:
-        yield f"<p>Without a distance: {statistics.undated}. No time was asked for.</p>"
+        yield f"<p>Without a distance: {statistics.undated}, because no time was asked for.</p>"
     yield from _section("Archives", "archive", "Copies by archive", archives)
     yield from _gaps(gaps)
     yield "</main></body></html>\n"
@@ -144,7 +144,7 @@ def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> I
 def _section(title: str, heading: str, meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
     yield f"<section><h2>{_text(title)}</h2>"
     if any(bar.number for bar in bars):
-        yield from _picture(meaning, bars)
+        yield from _chart(meaning, bars)
     yield "<details><summary>The numbers</summary>"
     yield f'<table><tr><th scope="col">{_text(heading)}</th><th scope="col" class="n">number'
     yield "</th></tr>"
@@ -153,16 +153,16 @@ def _section(title: str, heading: str, meaning: str, bars: Sequence[Bar]) -> Ite
     yield "</table></details></section>"
 
 
-def _picture(meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
-    """Yield bars as long as their numbers; one lost reference is seen beside thousands."""
+def _chart(meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
+    """Yield a bar chart."""
     name = "".join(c if c.isalnum() else "-" for c in meaning.lower())
     height = _BAR * len(bars) + 8
     scale = (_WIDTH - _LABELS - 70) / max(bar.number for bar in bars)
-    told = "; ".join(f"{bar.label}: {bar.number}" for bar in bars if bar.number)
+    description = "; ".join(f"{bar.label}: {bar.number}" for bar in bars if bar.number)
     yield f'<svg viewBox="0 0 {_WIDTH} {height}" role="img"'
     yield f' aria-labelledby="{name}-t {name}-d">'
     yield f'<title id="{name}-t">{_text(meaning)}</title>'
-    yield f'<desc id="{name}-d">{_text(told)}</desc>'
+    yield f'<desc id="{name}-d">{_text(description)}</desc>'
     for number, bar in enumerate(bars):
         top = _BAR * number + 4
         width = max(bar.number * scale, _LEAST) if bar.number else 0.0
@@ -179,7 +179,7 @@ def _gaps(gaps: Iterable[ItemResult]) -> Iterator[str]:
     yield "</tr>"
     for number, result in enumerate(gaps):
         if number == _MOST_ROWS:
-            yield f'<tr><td colspan="3">and more; these are the first {_MOST_ROWS}</td></tr>'
+            yield f'<tr><td colspan="3">more; the first {_MOST_ROWS} are listed</td></tr>'
             break
         yield (
             f"<tr><td>{_text(result.item.text)}</td><td>{_outcome(result)}</td>"

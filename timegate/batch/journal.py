@@ -1,7 +1,7 @@
-"""What is done, on disk: one line for each finished item, so that a killed run can go on.
+"""The journal of a batch run: one line per result on disk, so that a killed run can resume.
 
-A line is written in one piece as soon as the item is finished; if the machine stops in the
-middle of it, the torn end is cut off at the next start. In memory are 17 octets for each item.
+A line is written as soon as the item has a result; if the machine stops in the middle, the
+incomplete last line is cut off at the next start. Memory use is 17 octets per item.
 """
 
 import fcntl
@@ -18,20 +18,20 @@ from timegate.batch.model import Item, ItemResult, from_line, to_line
 _KIND: Final = "timegate batch 1"
 _ABSENT: Final = -1
 _SYNC_AFTER: Final = 32
-"""Lines. What a failing machine may lose; a killed process loses none."""
+"""Lines that a power failure may lose; a killed process loses none."""
 
 
 class BadJournal(ValueError):
-    """A journal that cannot be gone on with; says why, and what to do."""
+    """A journal that cannot be used; the message says why, and what to do."""
 
 
 class Journal:
-    """The journal of one run. Use as a context manager; only one process can have it open."""
+    """The journal of one run, a context manager. Only one process can open it at a time."""
 
     def __init__(self, path: Path, binding: str, *, resume: bool) -> None:
-        """Open or begin the journal at *path*. Raises BadJournal.
+        """Open or create the journal at *path*. Raises BadJournal.
 
-        *binding* says what the run was asked to do; a journal of something else is refused.
+        *binding* describes the options of the run; a journal with another one is refused.
         """
         self._path = path
         self._offsets = array("q")
@@ -39,7 +39,7 @@ class Journal:
         self._final = bytearray()
         self._unsynced = 0
         self.finished = 0
-        """Items that have a result."""
+        """Number of items with a result."""
         self._file = _opened(path, resume=resume)
         try:
             self._begin(json.dumps({"journal": _KIND, "binding": binding}).encode() + b"\n")
@@ -61,21 +61,21 @@ class Journal:
 
     @property
     def due(self) -> bool:
-        """Whether it is time to `sync`."""
+        """Whether `sync` should be called now."""
         return self._unsynced >= _SYNC_AFTER
 
     def append(self, result: ItemResult) -> None:
-        """Note *result*; it takes the place of an earlier one for the same item."""
+        """Write *result*; it replaces an earlier one of the same item."""
         line = to_line(result)
         offset = os.lseek(self._file, 0, os.SEEK_END)
         try:
             _write(self._file, line)
         except OSError:
-            # A full disk: no torn line may stand before one that others still write.
+            # Disk full: an incomplete line must not precede later ones.
             os.ftruncate(self._file, offset)
             raise
         self._unsynced += 1
-        self._note(result, offset)
+        self._index(result, offset)
 
     def sync(self) -> None:
         """Wait until everything is on the disk."""
@@ -83,7 +83,7 @@ class Journal:
         os.fsync(self._file)
 
     def knows(self, item: Item) -> bool:
-        """Whether *item* has a result. Raises BadJournal if another item had its place."""
+        """Whether *item* has a result. Raises BadJournal if another item is at its position."""
         at = item.position
         if at >= len(self._offsets) or self._offsets[at] == _ABSENT:
             return False
@@ -109,15 +109,15 @@ class Journal:
         yield from self._read(at for at in range(len(self._final)) if not self._final[at])
 
     def result(self, position: int) -> ItemResult | None:
-        """Return the result of the item at *position*; None where it has none."""
+        """Return the result of the item at *position*; None if it has none."""
         return next(self._read([position]), None) if position < len(self._offsets) else None
 
     def is_final(self, position: int) -> bool:
-        """Whether the item at *position* has a result that stays."""
+        """Whether the item at *position* has a final result."""
         return position < len(self._final) and bool(self._final[position])
 
     def reopen(self) -> int:
-        """Unsettle what an archive did not tell in the last run; return how many there are."""
+        """Make results not final for which an archive did not answer; return their number."""
         unsure = [result.item.position for result in self.results() if result.unsure]
         for at in unsure:
             self._final[at] = False
@@ -125,7 +125,7 @@ class Journal:
 
     @property
     def settled(self) -> int:
-        """How many results are final."""
+        """Number of final results."""
         return self._final.count(1)
 
     def _begin(self, head: bytes) -> None:
@@ -133,7 +133,7 @@ class Journal:
             first = lines.readline(1 << 16)
             if first.endswith(b"\n"):
                 self._check_head(first, head)
-                end = self._replayed(lines.tell(), lines)
+                end = self._read_lines(lines.tell(), lines)
             else:
                 end = 0
         os.ftruncate(self._file, end)
@@ -145,24 +145,28 @@ class Journal:
         if first == head:
             return
         if _KIND.encode() not in first:
-            raise BadJournal(f"{self._path} exists and is no journal of ours")
+            raise BadJournal(
+                f"{self._path} exists and is not a journal of timegate; choose another --output"
+            )
         why = f"{self._path} belongs to a run with other options"
-        raise BadJournal(f"{why}; give the same ones, or remove it and begin anew")
+        raise BadJournal(f"{why}; use the same options, or remove it to start again")
 
-    def _replayed(self, offset: int, lines: Iterator[bytes]) -> int:
-        """Take note of every whole line; return where the last of them ends."""
+    def _read_lines(self, offset: int, lines: Iterator[bytes]) -> int:
+        """Read every complete line; return the offset after the last one."""
         for line in lines:
             if not line.endswith(b"\n"):
                 break
             try:
-                self._note(from_line(line), offset)
+                self._index(from_line(line), offset)
             except ValueError as error:
                 why = f"{self._path} is damaged at octet {offset}: {error}"
-                raise BadJournal(f"{why}; remove that line, or begin anew") from error
+                raise BadJournal(
+                    f"{why}; remove that line, or the whole file to start again"
+                ) from error
             offset += len(line)
         return offset
 
-    def _note(self, result: ItemResult, offset: int) -> None:
+    def _index(self, result: ItemResult, offset: int) -> None:
         at = result.item.position
         missing = at + 1 - len(self._offsets)
         if missing > 0:
@@ -187,8 +191,8 @@ def _opened(path: Path, *, resume: bool) -> int:
     try:
         file = os.open(path, flags, 0o644)
     except FileExistsError:
-        why = f"{path} exists: an earlier run was not cleared away"
-        raise BadJournal(f"{why}; go on with --resume, or remove it") from None
+        why = f"{path} exists from an earlier run"
+        raise BadJournal(f"{why}; continue with --resume, or remove the file") from None
     except OSError as error:
         raise BadJournal(f"{path} cannot be written: {error.strerror}") from error
     try:

@@ -1,6 +1,6 @@
-"""Lists with one reference a line: plain text, and lines of JSON.
+"""Readers of plain lists: text lines, CSV tables, JSON and lines of JSON.
 
-Read as a stream, so that a list may be longer than memory.
+All but JSON are read as a stream, so that a list may be larger than memory.
 """
 
 import csv
@@ -13,26 +13,26 @@ from timegate.batch.model import BadInput, Item
 
 _NAMES: Final = ("identifier", "url", "uri", "link", "href", "id")
 _DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed", "issued")
-_EXPECTED: Final = "expected is a list of URLs, or of objects with url and date"
+_EXPECTED: Final = "expected a list of URLs, or of objects with url and date"
 
 
 def read_json(text: str) -> Iterator[Item]:
-    """Yield the references of a document: a list, or an object with one. Raises BadInput."""
+    """Yield the items of a JSON document: a list, or an object with a list. Raises BadInput."""
     if not text.strip("\ufeff \t\r\n"):
         return
     try:
         value = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
-        lines = "; a file with one value a line is called .jsonl"
-        raise BadInput(f"not JSON: {error.msg} in line {error.lineno}{lines}") from error
+        hint = "; if each line is a value of its own, call the file .jsonl"
+        raise BadInput(f"not JSON: {error.msg} in line {error.lineno}{hint}") from error
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"JSON that cannot be read: {error}") from error
-    for position, one in enumerate(_listed(value)):
-        yield item_of(position, one)
+        raise BadInput(f"the JSON cannot be read: {error}") from error
+    for position, member in enumerate(_listed(value)):
+        yield item_of(position, member)
 
 
 def item_of(position: int, value: object) -> Item:
-    """Return the reference that *value* is, with its dates."""
+    """Return the item that the JSON *value* describes."""
     if isinstance(value, str):
         return Item(position, value, (value,))
     text = json.dumps(value)
@@ -53,17 +53,17 @@ def _listed(value: object) -> Sequence[object]:
         lists = [member for member in value.values() if isinstance(member, list)]
         if len(lists) == 1:
             return lists[0]
-        raise BadInput(f"an object with {len(lists) or 'no'} lists; {_EXPECTED}")
-    raise BadInput(f"no list; {_EXPECTED}")
+        raise BadInput(f"an object with {len(lists) or 'no'} lists instead of one; {_EXPECTED}")
+    raise BadInput(f"not a list; {_EXPECTED}")
 
 
 def _members(value: Mapping[str, object]) -> dict[str, object]:
-    # CSL-JSON has URL where others have url.
+    # CSL-JSON writes URL in capitals.
     return {name.lower(): member for name, member in value.items()}
 
 
 def _references(members: Mapping[str, object]) -> Iterator[str]:
-    """Yield what names the page; an ``id`` first if it can be more than a number or a key."""
+    """Yield the references; ``id`` comes first if it looks like an identifier."""
     found = {name: text for name in _NAMES for text in _strings([members.get(name)])}
     if ":" in found.get("id", ""):
         yield found.pop("id")
@@ -91,18 +91,18 @@ def _strings(values: Sequence[object]) -> Iterator[str]:
         if isinstance(value, str) and value.strip():
             yield value.strip()
         elif isinstance(value, int) and not isinstance(value, bool):
-            # A year, or digits, without quotes.
+            # A year or a timestamp without quotes.
             yield str(value)
 
 
-# 8,192 octets, each written as \u00XX in a JSON string, fit with room to spare.
+# An identifier has up to 8,192 octets; each may be written as \u00XX in a JSON string.
 _LONGEST_LINE: Final = 1 << 17
 
 
 def text_lines(stream: BinaryIO) -> Iterator[str]:
-    """Yield the lines of *stream* without their ends, each cut at a fixed length.
+    """Yield the lines of *stream* without line ends, cut at a maximum length.
 
-    Octets that are no UTF-8 become lone surrogates, which every reader of identifiers refuses.
+    Octets that are not UTF-8 become lone surrogates, which `parse` rejects.
     """
     first = True
     while line := stream.readline(_LONGEST_LINE):
@@ -115,9 +115,9 @@ def text_lines(stream: BinaryIO) -> Iterator[str]:
 
 
 def read_plain(stream: BinaryIO) -> Iterator[Item]:
-    """Yield an item for each line: an identifier, or a URL, a blank and a date.
+    """Yield an item for each line: an identifier, or a URL, a space and a date.
 
-    Empty lines and those that begin with ``#`` are for people.
+    Empty lines and lines that begin with ``#`` are skipped.
     """
     position = 0
     for line in text_lines(stream):
@@ -130,7 +130,7 @@ def read_plain(stream: BinaryIO) -> Iterator[Item]:
 def read_jsonl(stream: BinaryIO) -> Iterator[Item]:
     """Yield an item for each line: a JSON string, or an object with ``url`` and ``dates``.
 
-    A line that is neither is an item too: it will be refused, and the refusal reported.
+    Any other line is an item too, and is reported as refused.
     """
     position = 0
     for line in text_lines(stream):
@@ -154,7 +154,7 @@ _DATE_HEADINGS: Final = ("date", "datetime", "timestamp", "access-date", "urldat
 
 
 class Columns(NamedTuple):
-    """Which columns count; None for those that are to be found."""
+    """The columns to read, by name or number; those not given are detected."""
 
     reference: str | None = None
     dates: tuple[str, ...] = ()
@@ -167,7 +167,7 @@ def read_table(
     try:
         yield from _items(stream, columns, is_reference)
     except csv.Error as error:
-        raise BadInput(f"not a table: {error}; is a quotation mark missing?") from error
+        raise BadInput(f"not a CSV table: {error}; is a quotation mark missing?") from error
 
 
 def _items(
@@ -178,9 +178,9 @@ def _items(
     delimiter = max(_DELIMITERS, key=first.count)
     rows = csv.reader((f"{line}\n" for line in chain([first], lines)), delimiter=delimiter)
     sample = list(islice(rows, _SAMPLE))
-    headless = columns.reference is None and any(map(is_reference, sample[0]))
-    headings = [] if headless else [cell.strip().lower() for cell in sample[0]]
-    body = sample if headless else sample[1:]
+    has_no_heading = columns.reference is None and any(map(is_reference, sample[0]))
+    headings = [] if has_no_heading else [cell.strip().lower() for cell in sample[0]]
+    body = sample if has_no_heading else sample[1:]
     place = _reference_column(columns.reference, headings, body, is_reference)
     dates = _date_columns(columns.dates, headings)
     position = 0
@@ -207,13 +207,13 @@ def _reference_column(
     width = max(map(len, body), default=0)
     for column in range(width):
         cells = [cell for row in body if (cell := _cell(row, column))]
-        # Half of them: a broken one shall be reported, not hide the column.
+        # Half of them is enough: a faulty reference should be reported, not hide the column.
         if cells and sum(map(is_reference, cells)) * 2 >= len(cells):
             return column
     named = [headings.index(name) for name in _REFERENCE_HEADINGS if name in headings]
     if named or not body:
         return named[0] if named else 0
-    raise BadInput("no column holds URLs or identifiers; name it with --column")
+    raise BadInput("no column contains URLs or identifiers; name it with --column")
 
 
 def _date_columns(wanted: Sequence[str], headings: Sequence[str]) -> list[int]:
@@ -223,7 +223,7 @@ def _date_columns(wanted: Sequence[str], headings: Sequence[str]) -> list[int]:
 
 
 def _column(name: str, headings: Sequence[str]) -> int:
-    """Return the column called *name*, or the one with that number, counted from 1."""
+    """Return the index of the column called *name*, or with that number, from 1."""
     if name.strip().lower() in headings:
         return headings.index(name.strip().lower())
     if name.isascii() and name.isdecimal() and 0 < int(name[:6]) <= 1000:

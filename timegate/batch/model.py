@@ -18,73 +18,74 @@ from timegate.verdict import Verdict, satisfies
 
 Json = dict[str, object]
 Code = Literal[0, 1, 2, 3, 4]
-"""As the exit codes: as asked, less than asked, refused, nothing anywhere, nobody knows."""
+"""As exit codes: 0 as asked, 1 less than asked, 2 refused, 3 absent, 4 unknown."""
 _PRECISE: Final = ("exact", "within")
 _IN_TIME: Final = ("exact", "within", "latest")
 _SAME_PAGE: Final = ("same", "normalized")
-_ALL_OF_IT: Final = ("as-requested", "upgraded")
+_COMPLETE: Final = ("as-requested", "upgraded")
 
 
 class BadInput(ValueError):
-    """A list that cannot be read; says where, and what was expected."""
+    """A list that cannot be read; the message says where, and what was expected."""
 
 
 class Item(NamedTuple):
-    """One reference, as it stands in the list."""
+    """One reference of a list, as written there."""
 
     position: int
-    """Counted from 0, over the items of the list."""
+    """Index in the list, from 0."""
     text: str
-    """What a person would recognise it by."""
+    """The text by which a person recognises the item."""
     references: tuple[str, ...]
-    """Identifiers, the one that says most first; the first that can be asked for counts."""
+    """Identifiers, the most specific first; the first that can be resolved is used."""
     dates: tuple[str, ...] = ()
-    """Times as written, in order of preference, for a reference that has none of its own."""
+    """Times as written, in order of preference, for a reference without its own time."""
     trouble: str = ""
-    """Why it cannot be asked for as it is written; empty where it can be tried."""
+    """Why the item cannot be resolved as it is written; empty if it can be tried."""
 
     @property
     def key(self) -> int:
-        """Return 64 bits that another item, or the same at another place, does not have."""
-        told = json.dumps([self.position, self.text, self.references, self.dates])
-        return int.from_bytes(blake2b(told.encode(), digest_size=8).digest())
+        """Return a 64-bit hash of the item and its position in the list."""
+        content = json.dumps([self.position, self.text, self.references, self.dates])
+        return int.from_bytes(blake2b(content.encode(), digest_size=8).digest())
 
 
 class TextSpan(NamedTuple):
-    """A piece of a document, in characters."""
+    """A range of characters in a document."""
 
     start: int
     end: int
 
 
 class ReferencePlace(NamedTuple):
-    """One reference in a document."""
+    """A reference in a document, and the ranges that may be rewritten."""
 
     item: Item
     link: TextSpan | None
-    """The archive link that may be replaced; None where there is none."""
+    """The archive link; None if there is none."""
     date: TextSpan | None = None
-    """The date of the archive link, where one stands beside it."""
+    """The date of the archive link; None if there is none."""
     before_link: str = ""
-    """What comes before a link that was not there."""
+    """Markup to insert before a link where there was none."""
     before_date: str = ""
+    """Markup to insert before a date where there was none."""
 
 
 ReadTime = Callable[[str], Moment | None]
 
 
 class Candidate(NamedTuple):
-    """One question that an item may mean."""
+    """One query that an item may stand for."""
 
     query: Query
     date: str | None
-    """The date of the list that it uses; None where the reference has its own, or none."""
+    """The date of the item that it uses; None if the reference has its own time, or none."""
 
 
 def candidates(item: Item, registry: Registry, read_time: ReadTime) -> list[Candidate]:
-    """Return the questions *item* may mean, the preferred first.
+    """Return the queries that *item* may stand for, in order of preference.
 
-    Raises ValueError where it means none: it cannot be read, or none of its dates can.
+    Raises ValueError if neither a reference nor a date can be read.
     """
     query = _query(item, registry)
     if query.at is not None or not item.dates:
@@ -93,7 +94,10 @@ def candidates(item: Item, registry: Registry, read_time: ReadTime) -> list[Cand
 
 
 def _query(item: Item, registry: Registry) -> Query:
-    """Return what the first usable reference asks; short links into archive.today are not."""
+    """Return the query of the first reference that can be resolved.
+
+    Short links of archive.today cannot: they do not contain the original URL.
+    """
     if item.trouble:
         raise ValueError(item.trouble)
     complaint: ValueError = ValueError("no reference")
@@ -116,14 +120,14 @@ def _dated(query: Query, item: Item, read_time: ReadTime) -> Iterator[Candidate]
             continue
         if at not in seen:
             seen.add(at)
-            # The name of the undated URL would no longer be the name of what is asked.
+            # The identifier of the undated URL does not identify the dated query.
             yield Candidate(replace(query, at=at, identifier=None), date)
     if not seen:
         raise complaints[0]
 
 
 def is_reference(text: str, registry: Registry) -> bool:
-    """Whether *text* is beyond doubt an identifier or URL: a title like Node.js is not."""
+    """Whether *text* is certainly an identifier or URL; a title such as Node.js is not."""
     try:
         reading = parse(text, registry)
     except Malformed:
@@ -134,39 +138,39 @@ def is_reference(text: str, registry: Registry) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """What became of an item."""
+    """The result of resolving an item."""
 
     item: Item
     outcome: str
     """The match of the verdict, or ``absent``, ``unknown``, ``refused``."""
     code: Code
     final: bool
-    """Whether it was asked for the last time; otherwise it is asked again, more slowly."""
+    """Whether the result is final; otherwise the item is resolved again in the second pass."""
     date: str | None
-    """The date of the list that was used."""
+    """The date of the item that was used."""
     why: str
     report: Mapping[str, object] | None
 
     @property
     def memento(self) -> Mapping[str, object] | None:
-        """The copy: its uri, archive and datetime."""
+        """The memento: its uri, archive and datetime."""
         return _mapping(self.report, "memento")
 
     @property
     def delta(self) -> int | None:
-        """Seconds between the time asked for and the copy; None where either is missing."""
+        """Seconds from the requested time to the memento; None if either is missing."""
         delta = (_mapping(self.report, "time") or {}).get("delta")
         return delta if isinstance(delta, int) else None
 
     @property
     def unsure(self) -> bool:
-        """Whether it is less than asked while some archive did not answer."""
+        """Whether an archive that did not answer may hold a better memento."""
         sources = _mapping(self.report, "sources") or {}
         return self.code in (1, 4) and sources.get("value") == "partial"
 
     @property
     def pwid(self) -> str | None:
-        """The PWID of the copy."""
+        """The PWID of the memento."""
         pwid = (_mapping(self.report, "cite") or {}).get("pwid")
         return pwid if isinstance(pwid, str) else None
 
@@ -177,13 +181,13 @@ def _mapping(report: Mapping[str, object] | None, name: str) -> Mapping[str, obj
 
 
 def code_of(resolution: Resolution, judged: Verdict) -> Code:
-    """Return how *resolution* compares with what its policy asks for.
+    """Return how *resolution* compares with what was asked for.
 
-    Another archive than the named one is as good, unless the policy wants that very archive:
-    who replaces links into an archive asks for nothing else.
+    A copy in another archive than the named one is as good, unless the preferences demand the
+    named archive: lists are often resolved to replace links into an archive that is gone.
     """
     if resolution.memento is None:
-        # Where nobody could be asked, nobody has said no.
+        # If no archive could be queried, none has said that there is no copy.
         return 3 if resolution.complete and resolution.attempts else 4
     if not satisfies(resolution, judged):
         return 1
@@ -192,66 +196,66 @@ def code_of(resolution: Resolution, judged: Verdict) -> Code:
 
 
 def _is_equivalent(judged: Verdict, preferences: Preferences) -> bool:
-    """Whether the copy is what was meant, wherever it is: same page, in time, beyond doubt."""
+    """Whether the copy is the same page, in time and beyond doubt, in whatever archive."""
     uri, coverage, time = judged.uri, judged.coverage, judged.time
     if uri is None or coverage is None or time is None or time["doubt"] is not None:
         return False
     lenient = preferences.tolerance is not None or preferences.precision == "day"
     return (
         uri.value in _SAME_PAGE
-        and coverage.value in _ALL_OF_IT
+        and coverage.value in _COMPLETE
         and (lenient or time.value in _IN_TIME)
     )
 
 
-def found(
+def result_of(
     item: Item,
     resolution: Resolution,
     judged: Verdict,
     date: str | None,
     report: Callable[[Resolution, Verdict], Json],
 ) -> ItemResult:
-    """Return the result of an item that was asked for."""
+    """Return the result of *item* from its *resolution*."""
     code = code_of(resolution, judged)
-    told = report(resolution, judged)
+    details = report(resolution, judged)
     outcome = judged.match.value if resolution.memento else _NOTHING[code]
-    why = str(told["words"])
+    why = str(details["words"])
     if resolution.memento is None and resolution.failed:
         why = f"nothing found; no answer from {', '.join(resolution.failed)}"
     elif not resolution.attempts:
-        why = "nothing found: nobody could be asked"
-    # Who did not answer may hold a better copy than the one that was found.
+        why = "nothing found: no archive could be queried"
+    # An archive that did not answer may hold a better copy.
     final = code == 0 or resolution.complete
-    return ItemResult(item, outcome, code, final, date, why, told)
+    return ItemResult(item, outcome, code, final, date, why, details)
 
 
 _NOTHING: Final[Mapping[Code, str]] = {3: "absent", 4: "unknown"}
 
 
-def refused(item: Item, error: ValueError) -> ItemResult:
-    """Return the result of an item that cannot be asked for."""
+def refused_result(item: Item, error: ValueError) -> ItemResult:
+    """Return the result of an item that cannot be resolved."""
     return ItemResult(item, "refused", 2, final=True, date=None, why=str(error), report=None)
 
 
-def broken(item: Item, error: Exception) -> ItemResult:
-    """Return the result of an item at which our own code failed; it is asked once more."""
+def failed_result(item: Item, error: Exception) -> ItemResult:
+    """Return the result after an internal error; the item is resolved once more."""
     why = f"an internal error happened ({type(error).__name__})"
     return ItemResult(item, "unknown", 4, final=False, date=None, why=why, report=None)
 
 
 def better(one: ItemResult | None, other: ItemResult) -> ItemResult:
-    """Return the one that is nearer to what it asked for; the first of equals."""
+    """Return the result that is closer to what was asked; *one* if they are equal."""
     return other if one is None or _rank(other) < _rank(one) else one
 
 
 def _rank(result: ItemResult) -> tuple[int, int]:
-    # Not to know is no reason to say that there is nothing: 4 outranks 3.
+    # 4 before 3: as long as one query is unknown, the item is not absent.
     order = {0: 0, 1: 1, 4: 2, 3: 3, 2: 4}
     return order[result.code], abs(result.delta or 0)
 
 
 def to_line(result: ItemResult) -> bytes:
-    """Write *result* as a line of JSON."""
+    """Return *result* as a line of JSON."""
     item = result.item
     return (
         json.dumps(
@@ -276,23 +280,32 @@ def to_line(result: ItemResult) -> bytes:
 def from_line(line: bytes) -> ItemResult:
     """Read what `to_line` wrote. Raises ValueError for anything else."""
     try:
-        told = json.loads(line)
+        members = json.loads(line)
         item = Item(
-            told["position"], told["input"], tuple(told["references"]), tuple(told["dates"])
+            members["position"],
+            members["input"],
+            tuple(members["references"]),
+            tuple(members["dates"]),
         )
-        if item.key != told["key"]:
+        if item.key != members["key"]:
             raise ValueError("the line was altered")
         return ItemResult(
             item,
-            *(told["outcome"], told["code"], told["final"], told["date"], told["why"]),
-            told["report"],
+            *(
+                members["outcome"],
+                members["code"],
+                members["final"],
+                members["date"],
+                members["why"],
+            ),
+            members["report"],
         )
     except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError("not a line of a journal") from error
 
 
 def trusted(resolution: Resolution, registry: Registry) -> Resolution:
-    """Return *resolution* with the best of the copies that its policy allows."""
+    """Return *resolution* with only the copies in archives that its preferences allow."""
     preferences = resolution.preferences
     if resolution.best is None or (preferences.archives is None and not preferences.exclude):
         return resolution
@@ -309,33 +322,33 @@ def _is_allowed(attempt: Attempt, preferences: Preferences, registry: Registry) 
     if not isinstance(attempt.outcome, Closest):
         return False
     holder = _holder(attempt.outcome.memento.uri, registry)
-    if holder is None or _is_at_home(attempt.archive, holder, registry):
+    if holder is None or _is_same_archive(attempt.archive, holder, registry):
         return True
     chosen = preferences.archives is None or holder.id in preferences.archives
     return chosen and holder.id not in preferences.exclude
 
 
 def _holder(uri: str, registry: Registry) -> ArchiveEntry | None:
-    """Return the archive that *uri* leads into; None where nobody knows."""
+    """Return the archive that *uri* leads into; None if it is not known."""
     try:
         return registry.by_id(read_link(uri, registry, Diagnosis()).archive or "")
     except Malformed:
         return None
 
 
-def _is_at_home(archive: str, holder: ArchiveEntry, registry: Registry) -> bool:
-    """Whether *holder* is *archive* itself; at a shared host a link names the first of them."""
+def _is_same_archive(archive: str, holder: ArchiveEntry, registry: Registry) -> bool:
+    """Whether *holder* is *archive*; of archives on a shared host, a link names the first."""
     entry = registry.by_id(archive)
     return entry is not None and not set(entry.hosts).isdisjoint(holder.hosts)
 
 
 def preferences_digest(preferences: Preferences) -> str:
-    """Write what was asked of every item, for comparison with another run."""
+    """Return *preferences* as text, to compare them with those of another run."""
     archives = sorted(preferences.archives) if preferences.archives is not None else None
-    told = [
+    members = [
         archives,
         sorted(preferences.exclude),
         preferences.precision,
         str(preferences.tolerance),
     ]
-    return json.dumps([*told, preferences.direction])
+    return json.dumps([*members, preferences.direction])

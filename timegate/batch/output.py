@@ -1,4 +1,4 @@
-"""Results as lines of JSON and as a table, one at a time."""
+"""Output of a run: rows of results, documents with new links, and progress."""
 
 import asyncio
 import csv
@@ -38,15 +38,15 @@ COLUMNS: Final = (
 
 
 class OutputFormat(NamedTuple):
-    """How results are written: what stands before all of them, and each by itself."""
+    """A format of rows: the head, and the row of one result."""
 
     head: bytes
     row: Callable[[ItemResult], bytes]
 
 
 def _line(result: ItemResult) -> bytes:
-    """Return a line of JSON; ``report`` is what ``timegate resolve --json`` tells."""
-    told = {
+    """Return a line of JSON; ``report`` is the output of ``timegate resolve --json``."""
+    members = {
         "input": result.item.text,
         "outcome": result.outcome,
         "code": result.code,
@@ -54,7 +54,7 @@ def _line(result: ItemResult) -> bytes:
         "why": result.why,
         "report": result.report,
     }
-    return json.dumps(told).encode() + b"\n"
+    return json.dumps(members).encode() + b"\n"
 
 
 def _cells(result: ItemResult) -> bytes:
@@ -80,7 +80,7 @@ def _row(cells: Iterable[object]) -> bytes:
 
 
 def _cell(value: object) -> object:
-    """Return *value* so that no spreadsheet takes it for a formula (CWE-1236)."""
+    """Return *value*, quoted if a spreadsheet would read it as a formula (CWE-1236)."""
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
     return value
@@ -93,7 +93,7 @@ FORMS: Final[Mapping[str, OutputFormat]] = {
 
 
 class OrderedRows:
-    """Writes the rows of one journal, each once."""
+    """Writes the final results of a journal as rows, in the order of the list."""
 
     def __init__(
         self, journal: Journal, row: Callable[[ItemResult], bytes], out: BinaryIO
@@ -102,27 +102,27 @@ class OrderedRows:
         self._row = row
         self._out = out
         self._next = 0
-        self._news = asyncio.Event()
-        self._over = False
+        self._changed = asyncio.Event()
+        self._ended = False
 
     def advance(self) -> None:
-        """Note that a result has become final."""
-        self._news.set()
+        """Signal that another result is final."""
+        self._changed.set()
 
     def end(self) -> None:
-        """Note that there will be no more results."""
-        self._over = True
-        self._news.set()
+        """Signal that there are no more results."""
+        self._ended = True
+        self._changed.set()
 
     async def follow(self) -> None:
-        """Write what is final, until the end. Raises OSError."""
-        over = False
-        while not over:
-            over = self._over
-            self._news.clear()
+        """Write final results until the end. Raises OSError."""
+        ended = False
+        while not ended:
+            ended = self._ended
+            self._changed.clear()
             await asyncio.to_thread(self._write)
-            if not over:
-                await self._news.wait()
+            if not ended:
+                await self._changed.wait()
 
     def _write(self) -> None:
         self._out.writelines(map(self._row, self._final()))
@@ -142,19 +142,19 @@ _MONTHS: Final = (
 )
 _DAY_FIRST: Final = re.compile(r"[0-9]{1,2} ([A-Za-z]{3,9}) [0-9]{4}")
 _MONTH_FIRST: Final = re.compile(r"([A-Za-z]{3,9}) [0-9]{1,2}, [0-9]{4}")
-# What would end a link, a parameter, a template, a field or a comment.
+# Characters that end a link, a parameter, a template, a field or a comment.
 _UNSAFE: Final = frozenset(" |[]{}<>\"'\\^`")
 
 
 class Edit(NamedTuple):
-    """What takes the place of a span."""
+    """A replacement for a range of a document."""
 
     span: TextSpan
     text: str
 
 
 def edited(document: str, edits: Iterable[Edit]) -> Iterator[bytes]:
-    """Yield *document* in pieces, with *edits* made; they come in order and do not overlap."""
+    """Yield *document* in pieces with *edits* made, which are in order without overlap."""
     at = 0
     for (start, end), text in edits:
         yield document[at:start].encode(errors="surrogateescape")
@@ -168,18 +168,22 @@ def edits(
     places: Iterable[ReferencePlace],
     result_of: Callable[[int], ItemResult | None],
 ) -> Iterator[Edit]:
-    """Yield the changes to *document*, in order."""
+    """Yield the edits that put better archive links into *document*, in order.
+
+    Only links and their dates change, and only if the copy is as good as asked. A link that
+    leads to the very copy it names stays.
+    """
     changes = [
         edit
         for place in places
         if (result := result_of(place.item.position)) is not None
         for edit in _changes(document, place, result)
     ]
-    # Equal places keep their order: the link, then its date.
+    # At equal positions, the order stays: the link, then its date.
     changes.sort(key=lambda edit: edit.span)
     end = 0
     for edit in changes:
-        # A template inside the link of another: the outer one is not a link at all.
+        # A template inside the link of another one: the outer one is not a link.
         if edit.span.start >= end:
             yield edit
             end = edit.span.end
@@ -198,12 +202,12 @@ def _changes(document: str, place: ReferencePlace, result: ItemResult) -> Iterat
 
 def _is_better(result: ItemResult) -> bool:
     status = (result.memento or {}).get("status")
-    # A copy of an error or of a redirect is a copy, and no use to a reader.
-    return result.code == 0 and status in (None, 200) and not _is_the_same(result)
+    # A copy of an error or of a redirect is useless to a reader.
+    return result.code == 0 and status in (None, 200) and not _is_same_copy(result)
 
 
-def _is_the_same(result: ItemResult) -> bool:
-    """Whether the reference named this copy: there is nothing to improve."""
+def _is_same_copy(result: ItemResult) -> bool:
+    """Whether the reference already names this copy."""
     named = (result.report or {}).get("archive")
     return (
         result.outcome == "exact"
@@ -213,7 +217,7 @@ def _is_the_same(result: ItemResult) -> bool:
 
 
 def _safe(uri: str) -> str | None:
-    """Return *uri* so that it ends nothing but itself; None for what is no link."""
+    """Return *uri* without characters that are markup; None if it is not an http URL."""
     if not uri.lower().startswith(("http://", "https://")):
         return None
     return "".join(
@@ -225,7 +229,7 @@ def _safe(uri: str) -> str | None:
 
 
 def _dated(day: str, written: str) -> str:
-    """Write *day* (ISO 8601) in the manner of *written*."""
+    """Return *day* (ISO 8601) in the notation of *written*."""
     moment = Moment(day.replace("-", ""))
     year, month, date = moment.digits[:4], int(moment.digits[4:6]), int(moment.digits[6:8])
     if day_first := _DAY_FIRST.fullmatch(written.strip()):
@@ -237,18 +241,19 @@ def _dated(day: str, written: str) -> str:
 
 def _month(number: int, like: str) -> str:
     name = _MONTHS[number - 1]
-    # May is short for May.
+    # May is the same in both lengths.
     return name[:3] if len(like) == 3 and like.lower() != "may" else name
 
 
-_EVERY: Final = 10.0
+_INTERVAL: Final = 10.0
+"""Seconds between lines of progress."""
 
 Advance = Callable[[], None]
 
 
 @contextmanager
-def shown(total: int | None, done: int, *, terminal: bool) -> Iterator[Advance]:
-    """Show the progress of *total* items (None: nobody knows), of which *done* are done."""
+def show_progress(total: int | None, done: int, *, terminal: bool) -> Iterator[Advance]:
+    """Show the progress of *total* items (None if not known), of which *done* are done."""
     if terminal:
         with _bar(total, done) as advance:
             yield advance
@@ -277,7 +282,7 @@ def _bar(total: int | None, done: int) -> Iterator[Advance]:
 
 
 class ProgressLines:
-    """Writes a line every few seconds, when something has happened."""
+    """Progress as a line on standard error every few seconds."""
 
     def __init__(self, total: int | None, done: int, clock: Callable[[], float]) -> None:
         self._of = "" if total is None else f" of {total}"
@@ -289,7 +294,7 @@ class ProgressLines:
     def __call__(self) -> None:
         self._done += 1
         now = self._clock()
-        if now - self._last >= _EVERY:
+        if now - self._last >= _INTERVAL:
             self._last = now
             rate = (self._done - self._at_start) / (now - self._began)
             left = ""
@@ -299,7 +304,7 @@ class ProgressLines:
 
 
 def in_words(seconds: float) -> str:
-    """Return about how long *seconds* are."""
+    """Return *seconds* as a rounded duration for people."""
     for unit, name in ((86_400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:.0f} {name}"

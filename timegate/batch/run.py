@@ -1,6 +1,6 @@
-"""The run: items in, results out, some at a time; quickly first, then slowly what is left.
+"""The batch run: resolves several items at a time in two passes, the second more patient.
 
-No I/O in here but through what is passed in; time is the event loop's.
+All I/O goes through the `BatchEnvironment`; the clock is that of the event loop.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from timegate.batch.model import (
     Json,
     ReadTime,
     better,
-    broken,
     candidates,
-    found,
-    refused,
+    failed_result,
+    refused_result,
+    result_of,
     trusted,
 )
 from timegate.observability.logs import Unforeseen
@@ -29,13 +29,13 @@ from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.verdict import Verdict, verdict
 
 _LONGEST_REST: Final = 300.0
-"""Seconds, for one archive in a whole run: as long as the breaker rests at most."""
+"""Seconds per archive in a whole run: the longest time for which the breaker opens."""
 
 
 def queued(resolution: Resolution) -> dict[str, float]:
-    """Return the archives that were not asked because too many of ours wait, and how long.
+    """Return the archives that our own full queue kept from being asked, with the wait.
 
-    Not those that want to be left alone or seem dead: to wait for them is the second pass's.
+    Archives that asked us to wait or seem dead are left to the second pass.
     """
     return {
         attempt.archive: attempt.outcome.retry_after
@@ -45,14 +45,14 @@ def queued(resolution: Resolution) -> dict[str, float]:
 
 
 class ArchiveQueue:
-    """The times at which items may ask again, for each archive one after the other."""
+    """Hands out turns: the times at which items may query an archive, one after the other."""
 
     def __init__(self, rates: Mapping[str, Rate]) -> None:
         self._periods = {name: rate.seconds / rate.requests for name, rate in rates.items()}
         self._last: dict[str, float] = {}
 
     def next(self, archive: str, now: float, wait: float) -> float:
-        """Return when to ask *archive* again, which will have a place in *wait* seconds."""
+        """Return the next turn for *archive*, whose queue has a place in *wait* seconds."""
         period = self._periods.get(archive, 1.0)
         last = self._last.get(archive, now)
         turn = max(now + min(wait, period), last + period)
@@ -61,10 +61,10 @@ class ArchiveQueue:
 
 
 class ArchiveRests:
-    """How long the second pass waits for archives that asked us to, or seem dead.
+    """How long the second pass waits for archives that asked us to wait, or seem dead.
 
-    So long for each of them in all, not for each item: an archive that stays away costs a long
-    list no more than a short one.
+    The limit is per archive, not per item: a dead archive delays a long list no more than a
+    short one.
     """
 
     def __init__(self, longest: float = _LONGEST_REST) -> None:
@@ -72,7 +72,7 @@ class ArchiveRests:
         self._give_up: dict[str, float] = {}
 
     def wait(self, resolution: Resolution, now: float) -> float:
-        """Return the seconds until those who rest may be asked; 0 for nobody to wait for."""
+        """Return the seconds until these archives may be queried; 0 if none is waited for."""
         waits = [0.0]
         for attempt in resolution.attempts:
             error = attempt.outcome
@@ -85,16 +85,16 @@ class ArchiveRests:
 
 
 class DurationEstimate(NamedTuple):
-    """How long a list takes at most, if no archive is slow to answer."""
+    """How long a list takes at most, if every archive answers at once."""
 
     seconds: float
     archive: str
-    """The one that has to be waited for."""
+    """The archive whose rate limit determines the duration."""
     rate: Rate
 
 
 def rates_of(entries: Collection[ArchiveEntry]) -> dict[str, Rate]:
-    """Return how fast each archive may be asked for a copy; archives at one host share it."""
+    """Return the rate limit for queries of each archive; archives on one host share it."""
     by_id = {entry.id: entry for entry in entries}
     rates = {}
     for entry in entries:
@@ -104,7 +104,7 @@ def rates_of(entries: Collection[ArchiveEntry]) -> dict[str, Rate]:
 
 
 def estimate(items: int, rates: Mapping[str, Rate]) -> DurationEstimate | None:
-    """Return how long *items* take if each must be asked of everyone; None for nobody."""
+    """Return how long *items* take if every archive is queried; None without archives."""
     times = {
         name: max(items - rate.burst, 0) * rate.seconds / rate.requests
         for name, rate in rates.items()
@@ -116,7 +116,7 @@ def estimate(items: int, rates: Mapping[str, Rate]) -> DurationEstimate | None:
 
 
 _MOST_TURNS: Final = 20
-"""An archive that never lets an item in, however often it waits, is one that did not answer."""
+"""After so many turns, an archive whose queue is still full counts as not answering."""
 
 Resolve = Callable[[Query, Preferences], Awaitable[Resolution]]
 Without = Callable[[Item], frozenset[str]]
@@ -124,7 +124,7 @@ Without = Callable[[Item], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class BatchEnvironment:
-    """What a run needs of the world."""
+    """What a run needs from outside."""
 
     resolve: Resolve
     report: Callable[[Resolution, Verdict], Json]
@@ -132,31 +132,31 @@ class BatchEnvironment:
     read_time: ReadTime
     turns: ArchiveQueue
     advance: Callable[[], None] = lambda: None
-    """Called when an item is done."""
+    """Called when a result is final."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Seconds an archive has to answer, in the first pass and in the second."""
+    """Seconds that an archive has to answer, in the first and in the second pass."""
 
     quick: float
     slow: float
 
 
 class BatchRun:
-    """Resolves the items of one list, each once, and notes what became of them."""
+    """Resolves each item of a list and writes the results to a journal."""
 
     def __init__(
         self,
-        around: BatchEnvironment,
+        environment: BatchEnvironment,
         journal: Journal,
         preferences: Preferences,
         at_once: int,
         without: Without = lambda _: frozenset(),
     ) -> None:
-        """*without* says which archives are not to be asked for an item, beside the policy."""
+        """*without* returns archives to exclude for an item, besides the preferences."""
         self._without = without
-        self._around = around
+        self._environment = environment
         self._journal = journal
         self._preferences = preferences
         self._at_once = at_once
@@ -164,7 +164,7 @@ class BatchRun:
         self._log = Unforeseen("item-internal-error")
 
     async def complete(self, items: AsyncIterator[Item], waits: Waits) -> None:
-        """Resolve what the journal does not have, then again what nobody answered."""
+        """Resolve the items that the journal does not have, then those without final result."""
         new = (item async for item in items if not self._journal.knows(item))
         await self._pass(new, replace(self._preferences, wait=waits.quick), last=False)
         again = _unsettled(self._journal)
@@ -192,80 +192,81 @@ class BatchRun:
         result = self._settled(result) if last else result
         self._journal.append(result)
         if result.final:
-            self._around.advance()
+            self._environment.advance()
         if self._journal.due:
             await asyncio.to_thread(self._journal.sync)
 
     async def _contained(
         self, item: Item, preferences: Preferences, *, last: bool
     ) -> ItemResult:
-        """Resolve *item*; an unforeseen exception costs its row and no other."""
+        """Resolve *item*; an unexpected exception affects only its own result."""
         try:
-            spared = replace(preferences, exclude=preferences.exclude | self._without(item))
-            return await self._resolved(item, spared, last=last)
-        except Exception as error:  # noqa: BLE001 -- the boundary around each item
+            allowed = replace(preferences, exclude=preferences.exclude | self._without(item))
+            return await self._resolved(item, allowed, last=last)
+        except Exception as error:  # noqa: BLE001 -- the boundary environment each item
             self._log("list", error)
-            return broken(item, error)
+            return failed_result(item, error)
 
     def _settled(self, result: ItemResult) -> ItemResult:
-        """Return *result*, or what was found before it if somebody has fallen silent since."""
-        before = self._journal.result(result.item.position)
-        if not result.final and before is not None:
-            result = better(result, before)
+        """Return *result*, or a better one of the first pass if an archive fails by now."""
+        earlier = self._journal.result(result.item.position)
+        if not result.final and earlier is not None:
+            result = better(result, earlier)
         return replace(result, final=True)
 
     async def _resolved(
         self, item: Item, preferences: Preferences, *, last: bool
     ) -> ItemResult:
-        """Try one date after the other until one gives what is asked; else take the best."""
-        around = self._around
+        """Try each date until one gives what was asked; otherwise return the best result."""
+        environment = self._environment
         try:
-            questions = candidates(item, around.registry, around.read_time)
+            queries = candidates(item, environment.registry, environment.read_time)
         except ValueError as error:
-            return refused(item, error)
+            return refused_result(item, error)
         best: ItemResult | None = None
         certain = True
-        for query, date in questions:
+        for query, date in queries:
             resolution = trusted(
-                await self._patiently(query, preferences, last=last), around.registry
+                await self._resolved_in_turn(query, preferences, last=last),
+                environment.registry,
             )
-            judged = verdict(resolution, around.registry)
-            result = found(item, resolution, judged, date, around.report)
+            judged = verdict(resolution, environment.registry)
+            result = result_of(item, resolution, judged, date, environment.report)
             if result.code == 0:
                 return result
             certain = certain and result.final
             best = better(best, result)
-        assert best is not None  # noqa: S101 -- there is always a question
+        assert best is not None  # noqa: S101 -- there is always a query
         return replace(best, final=certain)
 
-    async def _patiently(
+    async def _resolved_in_turn(
         self, query: Query, preferences: Preferences, *, last: bool
     ) -> Resolution:
-        """Ask; while only our own queues are in the way, wait for a turn and ask again.
+        """Resolve; while our own queues are full, wait for a turn and resolve again.
 
-        The last time, wait also for archives that rest.
+        In the last pass, wait for archives that asked us to wait as well.
         """
         clock = asyncio.get_running_loop().time
-        resolution = await self._around.resolve(query, preferences)
+        resolution = await self._environment.resolve(query, preferences)
         for _ in range(_MOST_TURNS):
             wait = self._wait(resolution, clock(), last=last)
-            if wait == 0 or _suffices(resolution, self._around.registry):
+            if wait == 0 or _suffices(resolution, self._environment.registry):
                 break
             await asyncio.sleep(wait)
-            resolution = await self._around.resolve(query, preferences)
+            resolution = await self._environment.resolve(query, preferences)
         return resolution
 
     def _wait(self, resolution: Resolution, now: float, *, last: bool) -> float:
         turns = [
-            self._around.turns.next(archive, now, wait) - now
+            self._environment.turns.next(archive, now, wait) - now
             for archive, wait in queued(resolution).items()
         ]
         rest = self._rests.wait(resolution, now) if last else 0.0
         return max([rest, *turns])
 
 
-async def aside(items: Iterator[Item]) -> AsyncIterator[Item]:
-    """Read *items* in a thread: who is made to wait by them makes no archive wait."""
+async def read_in_thread(items: Iterator[Item]) -> AsyncIterator[Item]:
+    """Yield *items*, read in a thread: slow input does not block requests to archives."""
     while (item := await asyncio.to_thread(next, items, None)) is not None:
         yield item
 

@@ -1,4 +1,4 @@
-"""The list itself: a file or standard input, read item by item in whatever format it has."""
+"""Opens a list, detects its format, and reads its items; also the reader of HTML."""
 
 import json
 import re
@@ -41,37 +41,37 @@ _PAGE: Final = compiled(r"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _LINK: Final = compiled(r"<a\s[^<>]{0,999}href\s{0,9}=", re.IGNORECASE)
 _JSON: Final = compiled(r"\[\s*+[{\"]|\{\s*+\"")
 _LOOK: Final = 8192
-_FOREIGN: Final = (
+_UNSUPPORTED: Final = (
     (b"%PDF-", "a PDF: save its references as text"),
-    (b"PK\x03\x04", "a ZIP, as office programs write: save the list as CSV or text"),
-    (b"\x1f\x8b", "compressed: unpack it first"),
-    (b"\xff\xfe", "written in UTF-16: save it as UTF-8"),
-    (b"\xfe\xff", "written in UTF-16: save it as UTF-8"),
+    (b"PK\x03\x04", "a ZIP or office file: save the list as CSV or text"),
+    (b"\x1f\x8b", "a compressed file: unpack it first"),
+    (b"\xff\xfe", "a text in UTF-16: save it as UTF-8"),
+    (b"\xfe\xff", "a text in UTF-16: save it as UTF-8"),
 )
 
 
 def format_of(name: str, beginning: bytes) -> InputFormat:
-    """Return the format of the list *name* that begins like *beginning*."""
+    """Return the format of the list called *name* that begins with *beginning*."""
     text = beginning[:_LOOK].decode(errors="replace").lstrip("\ufeff \r\n\t")
-    said = said_by(name)
-    if said == "json" and _begins_with_a_whole_line(text, last=False):
+    named = format_of_name(name)
+    if named == "json" and _begins_with_a_whole_line(text, last=False):
         return "jsonl"
-    return said or _looked(text)
+    return named or _detected(text)
 
 
-def said_by(name: str) -> InputFormat | None:
-    """Return the format that the name of a file promises; None where it promises none."""
+def format_of_name(name: str) -> InputFormat | None:
+    """Return the format that the suffix of a file name stands for; None if unknown."""
     return _SUFFIXES.get(PurePath(name).suffix.lower())
 
 
-def foreign(beginning: bytes) -> str:
-    """Say what begins like *beginning* and is no list at all; nothing for what may be one."""
-    return next((told for mark, told in _FOREIGN if beginning.startswith(mark)), "")
+def unsupported(beginning: bytes) -> str:
+    """Return what a file that is certainly not a list is, and what to do; else nothing."""
+    return next((hint for mark, hint in _UNSUPPORTED if beginning.startswith(mark)), "")
 
 
-def _looked(text: str) -> InputFormat:
+def _detected(text: str) -> InputFormat:
     if text.startswith('"'):
-        # A table may begin with a quoted heading; a line of JSON ends where its string does.
+        # A CSV table may begin with a quoted heading; a JSON string is a whole line.
         return "jsonl" if text.partition("\n")[0].rstrip().count('"') == 2 else "csv"
     if _JSON.match(text):
         return "jsonl" if _begins_with_a_whole_line(text, last=True) else "json"
@@ -93,12 +93,12 @@ def _plain(text: str) -> InputFormat:
 
 
 def _begins_with_a_whole_line(text: str, *, last: bool) -> bool:
-    """Whether the first line is an object by itself; *last* if it may be the only one."""
+    """Whether the first line is a whole JSON object; *last*: it may be the only line."""
     first, line_break, rest = text.partition("\n")
     if not first.startswith("{") or not (last or rest.strip()):
         return False
     if not line_break:
-        # Maybe cut off; who breaks no line behind the first brace writes one object a line.
+        # The line may be cut off here; a pretty-printed object would have a line break by now.
         return True
     try:
         json.loads(first)
@@ -117,7 +117,7 @@ _IDENTIFIERS: Final = (
 
 
 def read_html(document: str) -> Iterator[Item]:
-    """Yield the links of *document*, in order."""
+    """Yield an item for each link of *document*, in order."""
     position = 0
     for attributes in _anchors(page_text(document.encode(errors="surrogateescape"))):
         references = tuple(_references(attributes))
@@ -128,7 +128,7 @@ def read_html(document: str) -> Iterator[Item]:
 
 
 def _anchors(text: str) -> Iterator[Mapping[str, str]]:
-    """Yield the attributes of each ``a``; of equal ones the first counts."""
+    """Yield the attributes of each ``a``; the first of equal names counts."""
     lower = ascii_lower(text)
     at = 0
     while tag := next_tag(lower, at):
@@ -146,8 +146,8 @@ def _anchors(text: str) -> Iterator[Mapping[str, str]]:
 
 
 def _references(attributes: Mapping[str, str]) -> Iterator[str]:
-    """Yield the link and its like, the copy first: it says most."""
-    # Robust Links allow several copies, with blanks between.
+    """Yield the links of an anchor, the link to a copy first: it is the most specific."""
+    # Robust Links allow several copies, separated by spaces.
     copies = attributes.get("data-versionurl", "").split()[:1]
     named = [*copies, attributes.get("href", ""), attributes.get("data-originalurl", "")]
     for link in dict.fromkeys(named):
@@ -162,42 +162,42 @@ MOST_OCTETS: Final = 64 * 1024 * 1024
 _REWRITTEN: Final = {"wikitext": read_wikitext, "bibtex": read_bibtex}
 _WHOLE: Final = {"json": read_json, "html": read_html}
 _COUNTS: Final[Mapping[InputFormat, str]] = {
-    "lines": "every line counts that does not begin with #",
-    "csv": "every row counts that has something in the column of references",
-    "json": "each value of the list counts",
-    "jsonl": "every line counts",
-    "bibtex": "entries count that have a link",
-    "wikitext": "archive links count, and citations whose link is said to be dead",
-    "html": "links count that say their host",
+    "lines": "a reference is every line that does not begin with #",
+    "csv": "a reference is every row with a value in the reference column",
+    "json": "a reference is each value of the list",
+    "jsonl": "a reference is every line",
+    "bibtex": "a reference is every entry with a link",
+    "wikitext": "references are archive links and citations whose link is marked as dead",
+    "html": "a reference is every link with a host",
 }
-_ENDINGS: Final = ".csv, .json, .jsonl, .bib, .wiki, .html"
+_SUFFIX_LIST: Final = ".csv, .json, .jsonl, .bib, .wiki, .html"
 
 
 class ListSource:
-    """A list of references. Raises BadInput where it cannot be read."""
+    """A list of references. Raises BadInput if it cannot be read."""
 
     def __init__(
         self, name: str, form: InputFormat | None, columns: Columns, registry: Registry
     ) -> None:
-        """*name* is a path, or ``-`` for standard input; *form* None to find out."""
+        """*name* is a path, or ``-`` for standard input; without *form* it is detected."""
         self.name = name
         self._columns = columns
         self._registry = registry
         self._empty = False
         self.document: str | None = None
-        """The whole text of a document; None for lists, which are read as a stream."""
+        """The whole text of a document; None for a list that is read as a stream."""
         with self._stream() as stream:
-            # Who says the format may write the list bit by bit: nothing is waited for.
-            self.form: InputFormat = form or self._looked_at(_beginning(stream))
+            # With a given format, nothing is read yet: the input may arrive slowly.
+            self.form: InputFormat = form or self._detected(_beginning(stream))
             if self.form in _REWRITTEN or self.form in _WHOLE:
                 self.document = read_document(stream)
-        self._guessed = form is None and said_by(name) is None
+        self._guessed = form is None and format_of_name(name) is None
 
-    def _looked_at(self, beginning: bytes) -> InputFormat:
-        """Return the format of a list that begins like *beginning*. Raises BadInput."""
-        trouble = foreign(beginning)
-        if trouble:
-            raise BadInput(trouble)
+    def _detected(self, beginning: bytes) -> InputFormat:
+        """Return the format of a list that begins with *beginning*. Raises BadInput."""
+        hint = unsupported(beginning)
+        if hint:
+            raise BadInput(hint)
         self._empty = not beginning.strip()
         return format_of(self.name, beginning)
 
@@ -207,16 +207,16 @@ class ListSource:
         return self.name != "-" or self.document is not None
 
     def none_found(self) -> str:
-        """Say why there are no references. Raises BadInput where the format was misjudged."""
+        """Return why there are no references. Raises BadInput if the format was guessed."""
         if self._empty:
             return "no references: the list is empty"
-        told = f"no references in it: it was read as {self.form}, where {_COUNTS[self.form]}"
+        why = f"no references in it: it was read as {self.form}, where {_COUNTS[self.form]}"
         if self._guessed and self.document is not None:
-            raise BadInput(f"{told}; the name of a file can say its format ({_ENDINGS})")
-        return told
+            raise BadInput(f"{why}; give the file a suffix for its format ({_SUFFIX_LIST})")
+        return why
 
     def items(self) -> Iterator[Item]:
-        """Yield the references."""
+        """Yield the items."""
         if self.document is not None:
             yield from self._of_document(self.document)
             return
@@ -227,7 +227,7 @@ class ListSource:
                 yield from (read_jsonl if self.form == "jsonl" else read_plain)(stream)
 
     def places(self) -> Iterator[ReferencePlace]:
-        """Yield the references of a document that can be rewritten, with their places."""
+        """Yield the references of a document that can be rewritten, with their positions."""
         if self.document is not None and self.form in _REWRITTEN:
             yield from _REWRITTEN[self.form](self.document, self._is_archive_link)
 
@@ -241,8 +241,10 @@ class ListSource:
         if self.name == "-":
             return nullcontext(sys.stdin.buffer)
         if Path(self.name).is_fifo():
-            # It is opened several times, and whatever the first look took would be lost.
-            raise BadInput("a pipe, read only once: send it to standard input, and give -")
+            # The file is opened several times; a pipe would lose what was read at first.
+            raise BadInput(
+                "a pipe can be read only once: send it to standard input, and give -"
+            )
         try:
             return Path(self.name).open("rb", _BUFFER)
         except OSError as error:
@@ -259,7 +261,7 @@ class ListSource:
 
 
 def _beginning(stream: BinaryIO) -> bytes:
-    """Return how *stream* begins, and leave it there."""
+    """Return how *stream* begins, without consuming it."""
     peek = getattr(stream, "peek", None)
     if peek is not None:
         return bytes(peek(_BUFFER))
@@ -269,8 +271,8 @@ def _beginning(stream: BinaryIO) -> bytes:
 
 
 def read_document(stream: BinaryIO, most: int = MOST_OCTETS) -> str:
-    """Return the whole of *stream*. Raises BadInput where it is too large."""
+    """Return the whole text of *stream*. Raises BadInput if it is too large."""
     octets = stream.read(most + 1)
     if len(octets) > most:
-        raise BadInput(f"more than {most >> 20} MB; split the file")
+        raise BadInput(f"larger than {most >> 20} MB; split the file")
     return octets.decode(errors="surrogateescape")

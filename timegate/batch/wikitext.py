@@ -1,8 +1,7 @@
-"""References in wikitext, each with its place, so that a page can be rewritten in place.
+"""Reader of wikitext: citations and archive links with their positions, for rewriting.
 
-Read are templates that cite, and archive links by themselves. The scanner is our own because
-places are what counts: mwparserfromhell builds a tree of the page whose nodes do not know where
-they stood. One pass, no recursion, linear in the length of the page.
+mwparserfromhell is not used because the nodes of its tree do not know their positions in the
+page. This scanner makes one pass without recursion, in time linear in the length of the page.
 """
 
 import re
@@ -18,7 +17,7 @@ from timegate.text.html import decode_entities
 _DATE: Final = compiled(
     r"([0-9]{1,2})(?:\.|er|º)?\s{1,3}(?:de\s|di\s)?([^\W\d_]{3,10})\.?\s{1,3}(?:de\s|del\s)?([0-9]{4})"
 )
-# By their first letters, which no two months share within these languages.
+# Months by their first letters, which are unique within each of these languages.
 _BEGINNINGS: Final = (
     ("jan", "jän", "gen", "ene"),
     ("feb", "fév", "fev"),
@@ -33,14 +32,14 @@ _BEGINNINGS: Final = (
     ("nov",),
     ("dec", "déc", "dez", "dic", "des"),
 )
-# These everybody reads; they stay as they are written.
+# English names are read by `timegate.text.times`; they stay as written.
 _ENGLISH: Final = (
     *("january", "february", "march", "april", "may", "june", "july"),
     *("august", "september", "october", "november", "december"),
 )
 
 
-def in_digits(date: str) -> str:
+def iso_date(date: str) -> str:
     """Return ``3. Februar 2013`` as ``2013-02-03``; anything else as it is."""
     match = _DATE.fullmatch(date.strip())
     if match is None:
@@ -54,35 +53,35 @@ def in_digits(date: str) -> str:
     return date
 
 
-# Signs that a template would take for its own have templates of their own.
-_FOLDED: Final = compiled(r"\{\{\s{0,9}([=!])\s{0,9}\}\}|</?nowiki\s{0,9}/?>")
-_SIGNS: Final = {"=": "=", "!": "|", None: ""}
-# A note behind a link, such as {{dead link}}.
+# Templates for characters that have a meaning inside templates.
+_ESCAPED: Final = compiled(r"\{\{\s{0,9}([=!])\s{0,9}\}\}|</?nowiki\s{0,9}/?>")
+_CHARACTERS: Final = {"=": "=", "!": "|", None: ""}
+# A template after a link, such as {{dead link}}.
 _NOTE: Final = compiled(r"\s++\{\{")
 
 
-def unfolded(text: str) -> str:
-    """Return *text* without comments and notes, with signs for what stands for them."""
-    plain = _FOLDED.sub(lambda fold: _SIGNS[fold[1]], _without_comments(text))
+def unescaped(text: str) -> str:
+    """Return *text* without comments and trailing templates, with escapes decoded."""
+    plain = _ESCAPED.sub(lambda escape: _CHARACTERS[escape[1]], _without_comments(text))
     note = _NOTE.search(plain)
     return decode_entities(plain[: note.start()] if note else plain).strip()
 
 
 def unreadable(link: str) -> str:
-    """Say why *link*, unfolded, is none that can be asked for; nothing where it is one."""
+    """Return why the unescaped *link* cannot be resolved; empty if it can."""
     if "{{" in link or "[[" in link:
-        return "a template in the link, whose text nobody here knows"
+        return "a template in the link, whose text is not known"
     return ""
 
 
 def _without_comments(text: str) -> str:
-    kept = []
+    pieces = []
     at = 0
     while (start := text.find("<!--", at)) >= 0:
-        kept.append(text[at:start])
+        pieces.append(text[at:start])
         end = text.find("-->", start)
         at = end + len("-->") if end >= 0 else len(text)
-    return "".join([*kept, text[at:]])
+    return "".join([*pieces, text[at:]])
 
 
 _LINKS: Final = (
@@ -106,7 +105,7 @@ _DEAD: Final = {
 }
 _WEBARCHIVE: Final = ("webarchive", "wayback")
 _STAMPED: Final = {"webarchiv": "wayback", "lien archive": "horodatage archive"}
-"""Templates that name a copy in the Wayback Machine by the digits of its time."""
+"""Templates with the timestamp of a copy in the Wayback Machine, and its parameter."""
 _MISSING: Final = {
     "internetquelle": (" |archiv-url=", " |archiv-datum="),
     "kilde www": (" |arkivurl=", " |arkivdato="),
@@ -114,34 +113,34 @@ _MISSING: Final = {
 
 
 class Field(NamedTuple):
-    """A parameter of a template: its value, and where that stands."""
+    """A parameter of a template: its value and its position."""
 
     value: str
     span: TextSpan
 
 
 class Template(NamedTuple):
-    """A template as a page uses it."""
+    """A template in a page."""
 
     name: str
     fields: Mapping[str, Field]
 
     def first(self, names: Sequence[str]) -> Field | None:
-        """Return the first of the fields called so; None where there is none."""
+        """Return the first field with one of *names*; None if there is none."""
         return next((self.fields[name] for name in names if name in self.fields), None)
 
     def value(self, *names: str) -> str:
-        """Return the first value of the fields called so that is not empty."""
+        """Return the first value that is not empty of the fields *names*."""
         values = (self.fields[name].value for name in names if name in self.fields)
         return next(filter(None, values), "")
 
 
 Found = tuple[int, ReferencePlace]
-"""Where in the page a reference stands, and its place."""
+"""The position of a reference in the page, and its ranges."""
 
 
 def cited_by(template: Template) -> Found | None:
-    """Return what *template* cites and has an archive link for, or wants one."""
+    """Return the reference of a citation with an archive link, or with a dead link."""
     if template.name in _WEBARCHIVE:
         return _webarchive(template)
     if template.name in _STAMPED:
@@ -151,7 +150,7 @@ def cited_by(template: Template) -> Found | None:
     if not archive_link and not (url and _is_dead(template)):
         return None
     references = tuple(filter(None, (archive_link, url)))
-    dates = tuple(filter(None, (in_digits(template.value(name)) for name in _DATES)))
+    dates = tuple(filter(None, (iso_date(template.value(name)) for name in _DATES)))
     item = Item(0, references[0], references, dates, unreadable(references[0]))
     if link is not None:
         return link.span.start, ReferencePlace(item, link.span, date.span if date else None)
@@ -160,12 +159,12 @@ def cited_by(template: Template) -> Found | None:
 
 
 def _is_dead(template: Template) -> bool:
-    said = any(template.value(name).lower() == value for name, value in _DEAD)
-    return said or bool(template.value("brisé le"))
+    marked = any(template.value(name).lower() == value for name, value in _DEAD)
+    return marked or bool(template.value("brisé le"))
 
 
 def _missing(name: str, item: Item, place: TextSpan, date: Field | None) -> ReferencePlace:
-    """Return the place for a link that is not there yet, in the words of the template."""
+    """Return where to insert an archive link, with the parameter names of the template."""
     link, new_date = _MISSING.get(name, (" |archive-url=", " |archive-date="))
     if date is not None:
         return ReferencePlace(item, place, date.span, link)
@@ -176,7 +175,7 @@ def _webarchive(template: Template) -> Found | None:
     link, date = template.first(("url",)), template.first(("date",))
     if link is None or not link.value:
         return None
-    dates = (in_digits(date.value),) if date and date.value else ()
+    dates = (iso_date(date.value),) if date and date.value else ()
     item = Item(0, link.value, (link.value,), dates, unreadable(link.value))
     return link.span.start, ReferencePlace(item, link.span, date.span if date else None)
 
@@ -193,53 +192,54 @@ def _stamped(template: Template, name: str) -> Found | None:
 IsArchiveLink = Callable[[str], bool]
 
 _LONGEST: Final = 16_384
-"""Characters; what is longer is neither a link nor a date."""
+"""Characters; a longer parameter is neither a link nor a date."""
 _BRACKET: Final = compiled(r"\{\{|\}\}|\[\[|\]\]|\|")
 _HIDING: Final = compiled(r"<!--|<(nowiki|pre|source)\b[^<>]{0,200}>", re.IGNORECASE)
 _CLOSING: Final = {
     tag: compiled(f"</{tag}[ \t]{{0,9}}>", re.IGNORECASE) for tag in ("nowiki", "pre", "source")
 }
 _URL: Final = compiled(r"https?://(?:\{\{[=!]\}\}|[^\s|\[\]{}<>\"])++", re.IGNORECASE)
-# MediaWiki leaves these out of a bare link if they end it (Parser: closing punctuation).
+# MediaWiki excludes these at the end of a bare link (Parser: closing punctuation).
 _AFTER_LINK: Final = ",;.:!?'"
 
 
 def read_wikitext(text: str, is_archive_link: IsArchiveLink) -> Iterator[ReferencePlace]:
-    """Yield every reference of *text* that has an archive link or wants one, in order."""
+    """Yield every reference of *text* with an archive link or a dead link, in order."""
     hidden = [*_hidden(text)]
-    cited = [found for one in templates(text, hidden) if (found := cited_by(one))]
+    cited = [found for each in templates(text, hidden) if (found := cited_by(each))]
     taken = sorted(
         [span for _, place in cited for span in (place.link, place.date) if span] + hidden
     )
-    in_order = sorted([*cited, *_bare(text, is_archive_link, taken)], key=lambda one: one[0])
+    bare = _bare(text, is_archive_link, taken)
+    in_order = sorted([*cited, *bare], key=lambda found: found[0])
     for position, (_, place) in enumerate(in_order):
         yield place._replace(item=place.item._replace(position=position))
 
 
 def templates(text: str, hidden: Sequence[TextSpan]) -> Iterator[Template]:
-    """Yield the templates of *text*, inner ones before the outer."""
-    # Each open bracket: where it is, whether it opens a template, where its pipes are.
+    """Yield the templates of *text*, inner ones before outer ones."""
+    # Open brackets: index, whether it opens a template, indexes of its pipes.
     opened: list[tuple[int, bool, list[int]]] = []
     depth = 0
     for match in _BRACKET.finditer(text):
-        sign, at = match[0], match.start()
+        mark, at = match[0], match.start()
         if _is_inside(at, hidden):
             continue
-        if sign in ("{{", "[["):
-            opened.append((at, sign == "{{", []))
-            depth += sign == "{{"
-        elif sign == "|" and opened:
+        if mark in ("{{", "[["):
+            opened.append((at, mark == "{{", []))
+            depth += mark == "{{"
+        elif mark == "|" and opened:
             opened[-1][2].append(at)
-        elif sign == "}}" and depth:
+        elif mark == "}}" and depth:
             pipes = _closed(opened)
             depth -= 1
             yield _template(text, [*pipes, at])
-        elif sign == "]]" and opened and not opened[-1][1]:
+        elif mark == "]]" and opened and not opened[-1][1]:
             opened.pop()
 
 
 def _closed(opened: list[tuple[int, bool, list[int]]]) -> list[int]:
-    """Close the innermost template, with links in it that nobody closed; return its bounds."""
+    """Close the innermost template and unclosed links in it; return its bounds."""
     while not opened[-1][1]:
         opened.pop()
     start, _, pipes = opened.pop()
@@ -247,13 +247,13 @@ def _closed(opened: list[tuple[int, bool, list[int]]]) -> list[int]:
 
 
 def _template(text: str, bounds: Sequence[int]) -> Template:
-    """Return the template whose parts begin behind *bounds*."""
+    """Return the template whose parts begin after *bounds*."""
     name, *parts = (TextSpan(start + 1, end) for start, end in pairwise(bounds))
     fields = {}
     for start, end in parts:
         equals = text.find("=", start, end)
         if equals >= 0 and end - start <= _LONGEST:
-            # Of equal names MediaWiki takes the last.
+            # MediaWiki uses the last of equal names.
             fields[text[start:equals].strip().lower()] = _field(text, equals + 1, end)
     return Template(text[name.start : name.end].strip().lower(), fields)
 
@@ -261,14 +261,14 @@ def _template(text: str, bounds: Sequence[int]) -> Template:
 def _field(text: str, start: int, end: int) -> Field:
     raw = text[start:end]
     comment = raw.find("<!--")
-    if comment >= 0 and not unfolded(raw[comment:]):
-        # Behind the value; it stays there.
+    if comment >= 0 and not unescaped(raw[comment:]):
+        # A comment after the value stays there.
         raw = raw[:comment]
     begin = start + len(raw) - len(raw.lstrip())
     value = raw.strip()
-    # An empty value stands behind its sign, not behind the line break that follows.
+    # An empty value is right after the equals sign, before a line break.
     begin = begin if value else start
-    return Field(unfolded(value), TextSpan(begin, begin + len(value)))
+    return Field(unescaped(value), TextSpan(begin, begin + len(value)))
 
 
 def _bare(
@@ -277,8 +277,8 @@ def _bare(
     for match in _URL.finditer(text):
         start = match.start()
         bracketed = text.startswith("[", start - 1) if start else False
-        written = match[0] if bracketed else _without_end(match[0])
-        link = unfolded(written)
+        written = match[0] if bracketed else _without_punctuation(match[0])
+        link = unescaped(written)
         if not _is_inside(start, taken) and is_archive_link(link):
             yield (
                 start,
@@ -286,19 +286,19 @@ def _bare(
             )
 
 
-def _without_end(link: str) -> str:
-    # As MediaWiki does: a parenthesis is part of a link in which one is opened.
+def _without_punctuation(link: str) -> str:
+    # As in MediaWiki: a closing parenthesis belongs to a link that contains an opening one.
     return link.rstrip(_AFTER_LINK if "(" in link else f"{_AFTER_LINK})")
 
 
 def _is_inside(at: int, spans: Sequence[TextSpan]) -> bool:
-    """Whether *at* is in one of *spans*, which are in order and do not overlap."""
+    """Whether *at* is in one of *spans*, which are in order without overlap."""
     before = bisect_right(spans, at, key=lambda span: span.start)
     return before > 0 and at < spans[before - 1].end
 
 
 def _hidden(text: str) -> Iterator[TextSpan]:
-    """Yield comments, and what stands between tags that switch wikitext off."""
+    """Yield comments, and text between tags that disable wikitext."""
     at = 0
     unclosed: set[str] = set()
     while match := _HIDING.search(text, at):
@@ -308,7 +308,7 @@ def _hidden(text: str) -> Iterator[TextSpan]:
             continue
         end = _end_of_hidden(text, kind, at)
         if end is None:
-            # Looked for once to the end of the page, and not again for all others of its kind.
+            # Do not search to the end of the page again for other tags of this kind.
             unclosed.add(kind)
         else:
             yield TextSpan(match.start(), end)
@@ -318,7 +318,7 @@ def _hidden(text: str) -> Iterator[TextSpan]:
 def _end_of_hidden(text: str, kind: str, at: int) -> int | None:
     if not kind:
         end = text.find("-->", at)
-        # MediaWiki: a comment that nobody closes reaches to the end of the page.
+        # MediaWiki: an unclosed comment extends to the end of the page.
         return len(text) if end < 0 else end + 3
     closing = _CLOSING[kind].search(text, at)
     return closing.end() if closing else None

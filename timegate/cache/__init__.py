@@ -1,4 +1,4 @@
-"""What archives said before, so that they are asked less."""
+"""Cache: earlier answers of archives, so that they are queried less."""
 
 import time
 from pathlib import Path
@@ -12,6 +12,7 @@ __all__ = [
     "WAITING",
     "AnswerCache",
     "MemoryStore",
+    "OpenStores",
     "SqliteStore",
     "Store",
     "Stored",
@@ -43,3 +44,22 @@ def open_store(url: str, *, limit: int | None = None, clock: Clock = time.time) 
     raise ValueError(
         f"{shown!r} is no cache; allowed are memory: and sqlite:PATH, or redis://HOST"
     )
+
+
+class OpenStores:
+    """Stores that survive a configuration reload while neither URL nor limit changes."""
+
+    def __init__(self) -> None:
+        self._stores: dict[tuple[str, int | None], Store] = {}
+
+    def open(self, url: str, limit: int | None = None) -> Store:
+        """Return the store at *url*, opened once. Raises ValueError."""
+        key = (url, limit)
+        if key not in self._stores:
+            self._stores[key] = open_store(url, limit=limit)
+        return self._stores[key]
+
+    async def close(self) -> None:
+        """Close all stores."""
+        for store in self._stores.values():
+            await store.close()

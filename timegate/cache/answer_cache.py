@@ -1,11 +1,11 @@
-"""What every archive said to which question, and what it is still worth.
+"""Answer cache: what each archive answered to each question, and how fresh that is.
 
-A question is remembered under R10's key: the hash of the URL, then the version of the archive
-set, the time, the scope of authorisation and the archive. Restricted answers thus lie apart
-from public ones (R27). Errors and partial answers are never given to this module.
+The key is the hash of the URL, then the version of the archive set, the time, the scope and the
+archive (R-10). Answers of restricted archives have a scope of their own (R-27). Errors and
+partial answers are never cached.
 
-A TimeMap answers every question about its URL and archive, unless the very question was asked
-later and the answer is still fresh.
+A cached TimeMap answers every question about its URL and archive, unless the same question was
+asked later and its answer is still fresh.
 """
 
 import asyncio
@@ -18,18 +18,21 @@ from typing import Final, NamedTuple
 from archives.model import Closest, Memento
 from archives.moment import Moment
 from archives.uri import canonical_uri
-from timegate.cache.captures import MOST_CAPTURES, PackedCaptures, encode_captures
 from timegate.cache.encoding import (
     LONGEST_STALE,
+    MOST_CAPTURES,
     NEGATIVE,
     STALE,
     TIMEMAP,
     CorruptEntry,
+    PackedCaptures,
     decode_answer,
     encode_answer,
+    encode_captures,
     lifetime,
 )
 from timegate.cache.store import Clock, Immediate, Store, Stored
+from timegate.resolution.context import TimeBudget
 from timegate.resolution.model import Remembered
 
 _PERSON: Final = b"timegate cache 1"
@@ -64,22 +67,25 @@ class AnswerCache:
         *,
         stale_for: float = STALE,
         changing: Collection[str] = (),
+        restricted: Collection[str] = (),
     ) -> None:
-        """*version* changes with the set of archives, so that old answers die with it.
+        """*version* names the set of archives: answers of another set are not used.
 
-        *changing* are archives of which nothing is kept: those on our own disk answer as
-        quickly as any memory, and may hold more a second later.
+        Nothing is cached of the archives in *changing*: local collections answer as quickly as
+        any cache, and may hold more a second later. The archives in *restricted* have a scope
+        of their own.
         """
         if "/" in version:
-            raise ValueError(f"version {version!r}: no slash may stand in it")
+            raise ValueError(f"version {version!r}: must not contain a slash")
         self.rejected = 0
-        """Values that were not what we had written."""
+        """Number of values that were damaged or not written by this program."""
         self._store = store
         self._immediate = store if isinstance(store, Immediate) else None
         self._clock = clock
         self._version = version
         self._stale_for = min(stale_for, LONGEST_STALE)
         self._changing = frozenset(changing)
+        self._restricted = frozenset(restricted)
 
     def recall_now(
         self, archive: str, original: str, at: Moment | None, *, scope: str = "public"
@@ -105,28 +111,40 @@ class AnswerCache:
         return listed
 
     async def recall(
-        self, archive: str, original: str, at: Moment | None, *, scope: str = "public"
+        self,
+        archive: str,
+        original: str,
+        at: Moment | None,
+        budget: TimeBudget | None = None,
+        *,
+        scope: str = "public",
     ) -> Remembered | None:
-        """Return what *archive* said of *original* at the time *at*, None for the newest."""
+        """Return what *archive* answered for *original* at *at* (None: the newest)."""
         now = self.recall_now(archive, original, at, scope=scope)
         if now is not WAITING:
             return now
         question = self._question(archive, original, _time_class(at), scope)
-        exact = self._answer(await self._store.get(question.key), question, archive)
+        stored = await self._store.get(question.key, budget)
+        exact = self._answer(stored, question, archive)
         if exact is not None and exact.fresh:
             return exact
         question = self._question(archive, original, "timemap", scope)
-        listed = self._chosen(await self._store.get(question.key), question, archive, at)
+        stored = await self._store.get(question.key, budget)
+        listed = self._chosen(stored, question, archive, at)
         return listed if _is_better(listed, exact) else exact
 
     async def recall_all(
-        self, archives: Sequence[str], original: str, at: Moment | None
+        self,
+        archives: Sequence[str],
+        original: str,
+        at: Moment | None,
+        budget: TimeBudget | None = None,
     ) -> dict[str, Remembered]:
-        """Do as `recall` for each, at once: stores gather what is asked for at once.
+        """Do as `recall` for each archive, concurrently: Redis commands are pipelined.
 
-        One after the other, twelve archives are 24 trips to a shared memory. On two busy
-        cores these took the 40 ms that a request has for it, and none was left for the lock
-        that keeps two replicas from asking the same.
+        One after the other, twelve archives are 24 round trips to Redis. On two busy cores
+        these took the 40 ms that a request has, and none was left for the lock that keeps two
+        replicas from asking the same question.
         """
         known: dict[str, Remembered] = {}
         waiting = []
@@ -137,7 +155,7 @@ class AnswerCache:
             elif now is not None:
                 known[archive] = now
         if waiting:
-            looked_up = (self.recall(archive, original, at) for archive in waiting)
+            looked_up = (self.recall(archive, original, at, budget) for archive in waiting)
             answers = zip(waiting, await asyncio.gather(*looked_up), strict=True)
             known |= {archive: answer for archive, answer in answers if answer is not None}
         return known
@@ -148,35 +166,42 @@ class AnswerCache:
         original: str,
         at: Moment | None,
         outcome: Closest | None,
+        budget: TimeBudget | None = None,
         *,
         scope: str = "public",
     ) -> None:
-        """Keep what *archive* answered just now. None is a clear no, never an error."""
+        """Cache what *archive* answered just now. None is a clear no, never an error."""
         if archive in self._changing:
             return
         question = self._question(archive, original, _time_class(at), scope)
         fresh_for = lifetime(at, outcome, self._clock())
         value = encode_answer(question.asked, outcome)
-        await self._store.put(question.key, value, fresh_for, self._stale_for)
+        await self._store.put(question.key, value, fresh_for, self._stale_for, budget)
 
     async def remember_timemap(
         self,
         archive: str,
         original: str,
         captures: Sequence[Memento],
+        budget: TimeBudget | None = None,
         *,
         scope: str = "public",
     ) -> None:
-        """Keep a complete TimeMap, unless it is longer than `MOST_CAPTURES`."""
+        """Cache a complete TimeMap, unless it is longer than `MOST_CAPTURES`."""
         if len(captures) > MOST_CAPTURES or archive in self._changing:
             return
         question = self._question(archive, original, "timemap", scope)
         value = encode_captures(question.asked, captures)
         fresh_for = TIMEMAP if captures else NEGATIVE
-        await self._store.put(question.key, value, fresh_for, self._stale_for)
+        await self._store.put(question.key, value, fresh_for, self._stale_for, budget)
 
     async def recall_timemap(
-        self, archive: str, original: str, *, scope: str = "public"
+        self,
+        archive: str,
+        original: str,
+        budget: TimeBudget | None = None,
+        *,
+        scope: str = "public",
     ) -> tuple[Sequence[Memento], float] | None:
         """Return all captures, oldest first, and how many seconds ago they were listed.
 
@@ -185,7 +210,7 @@ class AnswerCache:
         if archive in self._changing:
             return None
         question = self._question(archive, original, "timemap", scope)
-        stored = await self._store.get(question.key)
+        stored = await self._store.get(question.key, budget)
         if stored is None or not stored.fresh:
             return None
         captures: list[Memento] = []
@@ -209,8 +234,10 @@ class AnswerCache:
         return await self._store.purge(f"{page}/")
 
     def _question(self, archive: str, original: str, time: str, scope: str) -> CacheKey:
+        if archive in self._restricted:
+            scope = "restricted"
         if "/" in scope:
-            raise ValueError(f"scope {scope!r}: no slash may stand in it")
+            raise ValueError(f"scope {scope!r}: must not contain a slash")
         canonical, page = _page(original)
         # Of these only the archive may hold a slash, so no two questions look the same.
         rest = f"{self._version}/{time}/{scope}/{archive}"

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from sys import getsizeof
 from typing import Final
 
-from timegate.cache.ghost_list import GhostList
-from timegate.cache.store import Clock, Kept, Stored
+from timegate.cache.store import Clock, GhostList, Kept, Stored
+from timegate.resolution.context import TimeBudget
 
 LIMIT: Final = 64 << 20
 """Bytes; reliability: memory cache."""
@@ -61,10 +61,19 @@ class MemoryStore:
         self._protect(key, kept)
         return kept.seen(self._clock())
 
-    async def get(self, key: str) -> Stored | None:
+    async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
+        del budget
         return self.get_now(key)
 
-    async def put(self, key: str, value: bytes, lifetime: float, stale_for: float) -> None:
+    async def put(
+        self,
+        key: str,
+        value: bytes,
+        lifetime: float,
+        stale_for: float,
+        budget: TimeBudget | None = None,
+    ) -> None:
+        del budget
         self.put_now(key, value, lifetime, stale_for)
 
     def put_now(

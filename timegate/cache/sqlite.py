@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeVar, TypeVarTuple
 
 from timegate.cache.sqlite_entries import Entries, Found
 from timegate.cache.store import Clock, Kept, Stored, StoreTrouble, Unavailable
+from timegate.resolution.context import TimeBudget
 
 LIMIT: Final = 1 << 30
 """Bytes that are in use in the file and in its log; reliability: SQLite cache."""
@@ -81,13 +82,22 @@ class SqliteStore:
         """How many entries were not written: too large, too many at once, or in trouble."""
         return self._dropped + self._entries.lost
 
-    async def get(self, key: str) -> Stored | None:
+    async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
+        del budget
         kept = self._waiting.get(key) or self._under_way.get(key)
         if kept is None:
             kept = await self._looked_up(key)
         return None if kept is None else kept.seen(self._clock())
 
-    async def put(self, key: str, value: bytes, lifetime: float, stale_for: float) -> None:
+    async def put(
+        self,
+        key: str,
+        value: bytes,
+        lifetime: float,
+        stale_for: float,
+        budget: TimeBudget | None = None,
+    ) -> None:
+        del budget
         size = len(key) + len(value)
         too_many = self._waiting_size + size > self._most_waiting
         if too_many or len(value) > self._entries.largest or self._writing.resting:

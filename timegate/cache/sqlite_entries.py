@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from timegate.cache.ghost_list import GhostList
 from timegate.cache.sqlite_file import (
     LOG_SHARE,
     NewerCacheFile,
@@ -26,7 +25,7 @@ from timegate.cache.sqlite_file import (
     number,
     open_database,
 )
-from timegate.cache.store import LONGEST, Clock, Kept, StoreTrouble
+from timegate.cache.store import LONGEST, Clock, GhostList, Kept, StoreTrouble
 
 _TOUCH: Final = 60
 """Seconds: how exactly the last use is known. Finer would make every read a write."""

@@ -1,12 +1,14 @@
-"""The seam in front of whatever keeps bytes: a store is small, and never a reason to fail.
+"""Stores: the protocol of whatever keeps bytes, and what all stores share.
 
-Looking up and putting never raise and never wait long: trouble is a miss. Only what a person
-relies on, that something is *gone*, raises when it could not be done.
+Looking up and putting never raise and never wait long: trouble is a miss. Only `delete` and
+`purge`, which a person relies on, raise when they could not be done.
 """
 
 import logging
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+from timegate.resolution.context import TimeBudget
 
 Clock = Callable[[], float]
 """Seconds since 1970; entries outlive the process, so it is no monotonic clock."""
@@ -63,10 +65,19 @@ class Store(Protocol):
         """Why it remembers nothing at the moment, for readiness; None if all is well."""
         ...
 
-    async def get(self, key: str) -> Stored | None: ...
+    async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
+        """Return the value of *key*. *budget* limits the time spent waiting for Redis."""
+        ...
 
-    async def put(self, key: str, value: bytes, lifetime: float, stale_for: float) -> None:
-        """Keep *value*: for *lifetime* seconds as good as new, then stale for *stale_for*."""
+    async def put(
+        self,
+        key: str,
+        value: bytes,
+        lifetime: float,
+        stale_for: float,
+        budget: TimeBudget | None = None,
+    ) -> None:
+        """Keep *value*: fresh for *lifetime* seconds, then stale for *stale_for* seconds."""
         ...
 
     async def delete(self, key: str) -> None:
@@ -128,3 +139,30 @@ class StoreTrouble:
     def over(self) -> None:
         """Note a success."""
         self.why = None
+
+
+_SLOTS: Final = 1 << 17
+"""Octets. Keys that share one overwrite each other, so what is long ago is forgotten."""
+_FINGERPRINTS: Final = 255
+"""One stranger in so many is taken for somebody who was here."""
+
+
+class GhostList:
+    """Remembers keys by one octet each. For one process: hashes differ in the next."""
+
+    __slots__ = ("_notes",)
+
+    def __init__(self) -> None:
+        self._notes = bytearray(_SLOTS)
+
+    def note(self, key: str) -> None:
+        """Remember that *key* had to go."""
+        self._notes[hash(key) % _SLOTS] = _fingerprint(key)
+
+    def knows(self, key: str) -> bool:
+        """Whether *key* had to go a while ago, or looks like one that had."""
+        return self._notes[hash(key) % _SLOTS] == _fingerprint(key)
+
+
+def _fingerprint(key: str) -> int:
+    return hash(key) // _SLOTS % _FINGERPRINTS + 1

@@ -26,10 +26,9 @@ from timegate.cli.options import (
     configured,
     demo_option,
 )
-from timegate.collections.opening import is_local, open_collections, with_replay_addresses
-from timegate.config import Config, is_public
+from timegate.collections.opening import open_collections, with_replay_addresses
+from timegate.config import Config, is_local, is_public
 from timegate.identifiers.url import read_url
-from timegate.resolution.resolver import Deadlines
 from timegate.text import escaped, similar
 from timegate.text.times import read_time
 from timegate.upstream.exchange_log import UpstreamExchange
@@ -189,10 +188,9 @@ async def _send(
 async def _look(config: Config, entry: ArchiveEntry, inquiry: ArchiveAnswer) -> None:
     """Look into a collection on our own disk."""
     base_url = config.base_url or "http://127.0.0.1:1208"
-    deadlines = Deadlines(config.soft, config.hard)
     ours = with_replay_addresses(config, base_url).registry.by_id(entry.id) or entry
     registry = Registry((ours,), shared_hosts=True)
-    async with open_collections(registry, base_url, deadlines, keep=False) as local:
+    async with open_collections(registry, base_url, keep=False) as local:
         source = local.sources[entry.id]
         inquiry.outcome = await _outcome(source.closest(inquiry.original, inquiry.at))
 

@@ -15,7 +15,7 @@ import click
 from timegate.batch.journal import BadJournal, Journal
 from timegate.batch.lines import Columns
 from timegate.batch.model import BadInput, Item
-from timegate.batch.output import shown
+from timegate.batch.output import show_progress
 from timegate.batch.source import ListSource
 from timegate.cli.list_run import ListJob, run_list
 from timegate.cli.options import (
@@ -28,7 +28,7 @@ from timegate.cli.options import (
     demo_option,
 )
 from timegate.cli.output import ungrouped
-from timegate.cli.titles import opened_fetchers, remote
+from timegate.cli.titles import opened_fetchers
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.extract.run import MOST_ATTEMPTS, Extracted, Extraction, FailedArchives
@@ -66,9 +66,9 @@ def _extracted(
     telling = _Telling(as_json=as_json)
     info = _info(config, name)
     with TemporaryDirectory(prefix="timegate-") as folder, WarcFile(output, info) as warc:
-        ledgers = _ledgers(config, Path(folder))
+        rate_limits = _rate_limits(config, Path(folder))
         choices = FailedArchives()
-        job = ListJob(config, preferences, _RESOLVED_AT_ONCE, ledgers, choices.without)
+        job = ListJob(config, preferences, _RESOLVED_AT_ONCE, rate_limits, choices.without)
         with ungrouped(BadInput, BadJournal, OSError):
             asyncio.run(_worked(job, source, Path(folder), warc, choices, telling))
         if telling.written:
@@ -112,9 +112,9 @@ def _is_strict(preferences: Preferences) -> bool:
 async def _fetched(
     job: ListJob, journal: Journal, extraction: Extraction, telling: "_Telling"
 ) -> None:
-    async with opened_fetchers(job.config, job.base_url, job.ledgers) as fetchers:
+    async with opened_fetchers(job.config, job.base_url, job.rate_limits) as fetchers:
         fetching = replace(extraction, fetchers=fetchers)
-        with shown(journal.finished, 0, terminal=sys.stderr.isatty()) as advance:
+        with show_progress(journal.finished, 0, terminal=sys.stderr.isatty()) as advance:
 
             def done(extracted: Extracted) -> None:
                 telling(extracted)
@@ -130,13 +130,13 @@ def _bounded(items: Iterator[Item]) -> Iterator[Item]:
         yield item
 
 
-def _ledgers(config: Config, folder: Path) -> Path | None:
+def _rate_limits(config: Config, folder: Path) -> Path | None:
     """Return where requests are counted: fetching goes on where resolving left off."""
-    elsewhere = remote(config)
+    elsewhere = config.remote
     if not elsewhere:
         return None
-    create_rate_limits_file(folder / "ledgers", elsewhere)
-    return folder / "ledgers"
+    create_rate_limits_file(folder / "rate_limits", elsewhere)
+    return folder / "rate_limits"
 
 
 def _info(config: Config, name: str) -> dict[str, str]:

@@ -10,9 +10,9 @@ from typing import Final, Literal
 
 import click
 
-from timegate.misbehave import EXAMPLE, FAULTS, Archive, Manner, served
-from timegate.misbehave.archive import described, written
-from timegate.misbehave.faults import Chance, is_of_requests
+from timegate.misbehave import EXAMPLE, FAULTS, Archive, ArchiveOptions, served
+from timegate.misbehave.archive import describe, description_lines
+from timegate.misbehave.faults import Chance, is_per_request
 from timegate.misbehave.wire import HOST, MissingLibrary, WireRequest
 from timegate.text import escaped, similar
 
@@ -93,8 +93,8 @@ def misbehave_command(  # noqa: PLR0913 -- one parameter for each option
     if listing:
         _print_faults(as_json=as_json)
         return
-    archive = Archive(EXAMPLE, "+".join(faults) or "none", Manner(style, timemap, _FEW))
-    archive.tell = _told
+    archive = Archive(EXAMPLE, "+".join(faults) or "none", ArchiveOptions(style, timemap, _FEW))
+    archive.on_request = _told
     if chance is not None:
         seed = SystemRandom().randrange(1 << 32) if seed is None else seed
         archive.chance = Chance(chance, seed, archive.faults if faults else ())
@@ -116,7 +116,7 @@ async def _serve(archive: Archive, place: _Place, ready: Callable[[], None]) -> 
 
 
 def _print_start(archive: Archive, seed: int | None, *, as_json: bool) -> None:
-    description = described(archive)
+    description = describe(archive)
     chance = archive.chance
     if as_json:
         drawn = {} if chance is None else {"chance": chance.share, "seed": seed}
@@ -125,13 +125,13 @@ def _print_start(archive: Archive, seed: int | None, *, as_json: bool) -> None:
     faults = ", ".join(description["faults"])
     if chance is not None:
         faults = f"{faults or 'any'}, by chance {chance.share:g}, seed {seed}"
-    click.echo("\n".join([*written(description), f"faults: {faults or 'none'}"]))
+    click.echo("\n".join([*description_lines(description), f"faults: {faults or 'none'}"]))
 
 
 def _print_faults(*, as_json: bool) -> None:
     if as_json:
         rows = [
-            {"name": name, "sentence": fault.sentence, "of_requests": is_of_requests(fault)}
+            {"name": name, "sentence": fault.sentence, "of_requests": is_per_request(fault)}
             for name, fault in FAULTS.items()
         ]
         click.echo(json.dumps(rows, indent=1))

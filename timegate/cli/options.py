@@ -1,7 +1,7 @@
 """Options that several commands share, and the configuration they lead to."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
@@ -14,7 +14,8 @@ from click.shell_completion import CompletionItem
 from archives.moment import Moment
 from archives.registry import Registry, load_known
 from timegate.citations import Form
-from timegate.config import BadConfig, Config, is_public, load_config
+from timegate.config import BadConfig, Config, load_config
+from timegate.config import check_contact as check_configured_contact
 from timegate.resolution.model import Direction, Preferences, Strictness, Verification
 from timegate.resolution.preferences import BadPreference, preferences_from
 from timegate.text import similar
@@ -31,6 +32,9 @@ archives_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="More archives, in MemGator's archives.json.",
 )
+
+if TYPE_CHECKING:
+    from timegate.app import Core
 
 
 demo_option = click.option(
@@ -74,16 +78,20 @@ def _told_as_bad_usage() -> Iterator[None]:
 
 
 def check_contact(config: Config) -> None:
-    """Public archives are asked only by those who say who they are (R14)."""
-    from timegate.app import askable  # noqa: PLC0415 -- the web server is slow to import
+    """End with 2 where public archives would be queried without a contact."""
+    with _told_as_bad_usage():
+        check_configured_contact(config)
 
-    public = [entry.id for entry in askable(config) if is_public(entry)]
-    if public and config.contact is None:
-        why = (
-            f"{len(public)} public archives would be asked and want to know by whom: "
-            "set contact in the configuration or TIMEGATE_CONTACT, or choose with archives.use"
-        )
-        raise click.UsageError(why)
+
+@asynccontextmanager
+async def open_core(
+    config: Config, base_url: str, *, rate_limits: Path | None = None
+) -> AsyncIterator["Core"]:
+    """Build the core of the configuration; importing it takes a second, so only when used."""
+    from timegate.app import build_core  # noqa: PLC0415
+
+    async with build_core(config, base_url, rate_limits=rate_limits) as core:
+        yield core
 
 
 def read_ids(option: str, text: str | None, registry: Registry) -> frozenset[str]:

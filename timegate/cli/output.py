@@ -18,8 +18,8 @@ from rich.text import Text
 
 from archives.model import Closest
 from archives.registry import Registry
-from timegate.pages.answer_view import AnswerView, ArchiveOutcome, HeldCopy, answer_view
 from timegate.resolution.model import Resolution
+from timegate.responses.answer_view import AnswerView, ArchiveOutcome, HeldCopy, answer_view
 from timegate.responses.report import unheard
 from timegate.text import escaped
 from timegate.verdict import Verdict, header_safe, in_words, location

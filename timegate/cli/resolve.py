@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from archives.diagnostics import Malformed
 from archives.moment import Moment
 from archives.registry import Registry
-from timegate.app import App, running
 from timegate.batch.model import code_of, trusted
 from timegate.citations import FORMS, Copy, Form, reference
 from timegate.cli.batch import BatchOptions, batch_options
@@ -29,6 +29,7 @@ from timegate.cli.options import (
     config_option,
     configured,
     demo_option,
+    open_core,
     title_options,
 )
 from timegate.cli.output import inputs, show, told
@@ -37,10 +38,15 @@ from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.extract.fetching import held
 from timegate.identifiers import parse
+from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for
+from timegate.responses.report import report
 from timegate.text import escaped
 from timegate.verdict import Verdict, delivers_raw, location, verdict
+
+if TYPE_CHECKING:
+    from timegate.app import Core
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +67,11 @@ async def resolve_all(config: Config, identifiers: tuple[str, ...], wanted: Want
     base_url = config.base_url or BASE_URL
     registry = with_replay_addresses(config, base_url).registry
     async with (
-        running(config, base_url) as app,
+        open_core(config, base_url) as core,
         opened_titles(wanted.titles, config, base_url) as titles,
     ):
         for text in _interruptible(inputs(identifiers)):
-            worst = max(worst, await _resolve(app, registry, text, wanted, titles))
+            worst = max(worst, await _resolve(core, registry, text, wanted, titles))
     return worst
 
 
@@ -89,20 +95,20 @@ def _interruptible(texts: Iterator[str]) -> Iterator[str]:
 
 
 async def _resolve(
-    app: App, registry: Registry, text: str, wanted: Wanted, titles: Titles
+    core: "Core", registry: Registry, text: str, wanted: Wanted, titles: Titles
 ) -> int:
     try:
         query = _dated(query_for(parse(text, registry), registry), wanted.at)
     except (Malformed, NotNegotiable) as error:
         _refuse(text, error, wanted)
         return 2
-    answer = await app.answers.resolve(query, wanted.preferences)
+    answer = await core.resolver.resolve(query, wanted.preferences, UNLIMITED)
     resolution = trusted(answer, registry)
     judged = verdict(resolution, registry)
     code = code_of(resolution, judged)
     if wanted.as_json:
-        report = app.answers.report(resolution, judged)
-        click.echo(json.dumps({"input": text, "code": code, **report}))
+        described = report(resolution, judged, registry, core.base_url)
+        click.echo(json.dumps({"input": text, "code": code, **described}))
     elif wanted.form is not None:
         title = await _title(resolution, registry, titles)
         _cite(resolution, judged, registry, wanted.form, title)

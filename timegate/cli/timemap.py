@@ -15,32 +15,50 @@ from typing import Final
 import click
 
 from archives.errors import ArchiveError
-from timegate.app import running
-from timegate.cli.options import Words, check_contact, config_option, configured, demo_option
+from timegate.cli.options import (
+    Words,
+    check_contact,
+    config_option,
+    configured,
+    demo_option,
+    open_core,
+)
 from timegate.config import Config
-from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
+from timegate.resolution.context import UNLIMITED
+from timegate.resolution.model import Preferences
+from timegate.responses.model import (
+    EarlyResponse,
+    Response,
+    StreamingResponse,
+    identifier_in,
+)
+from timegate.responses.timemap import TimeMapResponses
 
 _NOTHING_FOUND: Final = 3
 _NO_ANSWER: Final = 4
 _CODES: Final = {200: 0, 400: 2, 404: _NOTHING_FOUND, 414: 2, 422: 2}
 
 
-async def print_list(config: Config, target: str) -> int:
-    """Print what *target* means behind ``/timemap/``; return the exit code."""
-    async with running(config, config.base_url or "http://127.0.0.1:1208") as app:
-        answer: Response | StreamingResponse
+async def print_list(config: Config, form: str, text: str) -> int:
+    """Print the TimeMap of the URL or identifier *text*; return the exit code."""
+    async with open_core(config, config.base_url or "http://127.0.0.1:1208") as core:
+        timemaps = TimeMapResponses(
+            core.lists, core.planner.plan, core.registry, core.base_url, core.deadlines
+        )
+        response: Response | StreamingResponse
         try:
-            answer = await app.timemap(ClientRequest("GET", target, {}))
-        except EarlyResponse as declined:
-            answer = declined.answer
-        if isinstance(answer, StreamingResponse):
-            return await _copied(answer)
-        if answer.status == 200:
-            click.echo(answer.body, nl=False)
+            text = identifier_in(text)
+            response = await timemaps.respond(form, text, Preferences(), UNLIMITED)
+        except EarlyResponse as early:
+            response = early.response
+        if isinstance(response, StreamingResponse):
+            return await _copied(response)
+        if response.status == 200:
+            click.echo(response.body, nl=False)
         else:
-            problem = json.loads(answer.body)
+            problem = json.loads(response.body)
             click.echo(f"{problem['title']}: {problem['detail']}", err=True)
-    return _CODES.get(answer.status, _NO_ANSWER)
+    return _CODES.get(response.status, _NO_ANSWER)
 
 
 async def _copied(stream: StreamingResponse) -> int:
@@ -101,12 +119,10 @@ def timemap_command(  # noqa: PLR0913 -- one parameter for each option
       timegate timemap --demo http://museum.example/
       timegate timemap --demo -f cdxj http://museum.example/opening-hours
     """
-    # Only now: who asks for help or completes a word does not wait for the web server.
-
     with configured(config, archives, demo=demo) as basis:
         settings = _signed(basis, contact)
         check_contact(settings)
-        sys.exit(asyncio.run(print_list(settings, f"{form}/{url}")))
+        sys.exit(asyncio.run(print_list(settings, form, url)))
 
 
 def _signed(config: Config, contact: str | None) -> Config:

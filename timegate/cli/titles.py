@@ -9,19 +9,17 @@ import click
 
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
-from archives.model import ArchiveEntry, Memento
+from archives.model import Memento
 from archives.registry import Registry
 from archives.source import Fetcher
-from timegate.app import askable
 from timegate.cli.cite import Writing, cite_link, copy_behind
 from timegate.cli.list_run import BASE_URL
 from timegate.cli.options import TitleOptions
 from timegate.cli.output import inputs
-from timegate.collections.opening import is_local, open_collections, with_replay_addresses
+from timegate.collections.opening import open_collections, with_replay_addresses
 from timegate.config import Config
 from timegate.extract.fetching import FoundCopy, archived_title, held
 from timegate.identifiers import parse
-from timegate.resolution.resolver import Deadlines
 from timegate.text import escaped
 from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters
@@ -30,36 +28,28 @@ _PATIENCE: Final = 300.0
 """Seconds that a request may wait for its turn: nobody sits and waits."""
 
 
-def remote(config: Config) -> list[ArchiveEntry]:
-    """Return the archives that are asked over the network."""
-    return [entry for entry in askable(config) if not is_local(entry)]
-
-
 @asynccontextmanager
 async def opened_fetchers(
-    config: Config, base_url: str, ledgers: Path | None = None
+    config: Config, base_url: str, rate_limits: Path | None = None
 ) -> AsyncIterator[Mapping[str, Fetcher]]:
     """Open one for each archive that may be asked.
 
-    *ledgers* is where others have counted their requests to the same archives.
+    *rate_limits* is the file in which several processes share their rate limits.
     """
     config = with_replay_addresses(config, base_url)
-    elsewhere = remote(config)
+    elsewhere = config.remote
     settings = UpstreamSettings(
         config.contact or "no contact given",
         allow_private=config.private,
         patience=_PATIENCE,
         authorizations=config.authorizations,
     )
-    shared = None if ledgers is None else WorkerRateLimiters(ledgers, elsewhere)
-    around = UpstreamEnvironment(ledger=None if shared is None else shared.of)
-    deadlines = Deadlines(config.soft, config.hard)
+    shared = None if rate_limits is None else WorkerRateLimiters(rate_limits, elsewhere)
+    around = UpstreamEnvironment(limiter=None if shared is None else shared.of)
     try:
         async with (
             open_fetchers(elsewhere, settings, around) as network,
-            open_collections(
-                config.registry, base_url, deadlines, keep=False, settings=settings
-            ) as local,
+            open_collections(config.registry, base_url, keep=False, settings=settings) as local,
         ):
             yield {**network, **local.fetchers}
     finally:

@@ -1,19 +1,24 @@
-"""A local collection as those see it who serve it, and asking it without a search.
+"""A local collection: its index, its source, its records, and resolving within it.
 
-One look at its index answers everything, so there is nobody to race, nothing to remember and
-no deadline to keep: `CollectionResolver` stands where the resolver stands for many archives.
+One lookup in the index answers everything, so no search, cache or deadline is needed:
+`CollectionResolver` takes the place of the resolver for many archives.
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Protocol
+from concurrent.futures import Executor
+from typing import NamedTuple, Protocol
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
+from archives.registry import Registry
 from archives.source import Source
+from archives.warc.replay import Replayer
 from archives.warc_index.model import IndexRow
+from timegate.resolution.context import RequestContext, TimeBudget
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.ranking import in_direction
+from timegate.responses.answers import Answers
 from timegate.verdict import header_safe
 
 
@@ -43,37 +48,62 @@ class CollectionAccess(Protocol):
 
 
 class CollectionResolver:
-    """Resolves queries in one archive of our own."""
+    """Resolves queries within one collection."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
 
-    async def resolve(self, query: Query, preferences: Preferences | None = None) -> Resolution:
-        """Return what the archive has. Never raises for what it does."""
-        wishes = preferences or Preferences()
+    async def resolve(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> Resolution:
+        """Return what the collection holds. Failures of the collection never raise."""
+        del context
         outcome: Closest | ArchiveError | None
         try:
             outcome = await self._source.closest(query.original, query.at)
         except ArchiveError as error:
             outcome = error
         if isinstance(outcome, Closest):
-            outcome = in_direction(outcome, query.at, wishes.direction)
+            outcome = in_direction(outcome, query.at, preferences.direction)
         attempt = Attempt(self._source.entry.id, outcome, 0.0, query.original)
         best = attempt if isinstance(outcome, Closest) else None
-        return Resolution(query, wishes, best, (), (attempt,))
+        return Resolution(query, preferences, best, (), (attempt,))
 
 
 class NoCache:
-    """Remembers no list: the index is as near as any cache."""
+    """Caches no list: the index is as fast as any cache."""
 
     async def recall_timemap(
-        self, _archive: str, _original: str
+        self, archive: str, original: str, budget: TimeBudget | None = None
     ) -> tuple[Sequence[Memento], float] | None:
+        del archive, original, budget
         return None
 
     async def remember_timemap(
-        self, _archive: str, _original: str, _captures: Sequence[Memento]
+        self,
+        archive: str,
+        original: str,
+        captures: Sequence[Memento],
+        budget: TimeBudget | None = None,
     ) -> None: ...
+
+
+class OpenCollection(NamedTuple):
+    """An open collection: its index, its source, and the replayer of its records."""
+
+    shelf: CollectionAccess
+    source: Source
+    replayer: Replayer
+
+    @classmethod
+    def of(cls, shelf: CollectionAccess, source: Source, threads: Executor) -> "OpenCollection":
+        """Return the collection with its own replayer, which works in *threads*."""
+        return cls(shelf, source, Replayer(shelf.id, shelf, threads))
+
+    def answers(self, registry: Registry, base_url: str) -> Answers:
+        """Return the responses of this collection alone; *base_url* is its own address."""
+        resolver = CollectionResolver(self.source)
+        return Answers(resolver, registry, base_url, changing=frozenset({self.shelf.id}))
 
 
 def address(base_url: str, collection: str, stamp: str, url: str, view: str = "") -> str:

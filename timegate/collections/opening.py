@@ -23,10 +23,10 @@ from archives.warc_index.cdx import CdxServerIndex
 from archives.warc_index.collection import Collection, IndexUpdater
 from archives.warc_index.model import LocalFiles, RemoteFiles, is_remote_path
 from archives.warc_index.s3 import S3Bucket, S3NotInstalled
-from timegate.collections.replay import LocalFetcher
-from timegate.collections.site import Collections, OpenCollection
-from timegate.config import HOME_LIMITS, BadConfig, Config
-from timegate.resolution.resolver import Deadlines
+from timegate.collections.access import OpenCollection
+from timegate.collections.replay import CollectionReplay, LocalFetcher
+from timegate.config import HOME_LIMITS, BadConfig, Config, is_local
+from timegate.responses.model import ClientRequest, Handler, Response, StreamingResponse
 from timegate.upstream.stack import UpstreamSettings, open_fetchers
 
 _LOG: Final = logging.getLogger("timegate.collections")
@@ -41,12 +41,7 @@ class LocalCollections:
 
     sources: Mapping[str, Source]
     fetchers: Mapping[str, Fetcher]
-    collections: Collections
-
-
-def is_local(entry: ArchiveEntry) -> bool:
-    """Whether *entry* is a collection on our own disk that may be read from here."""
-    return entry.kind.is_local and entry.use and entry.access != "onsite-only"
+    collections: Sequence[OpenCollection]
 
 
 def with_replay_addresses(config: Config, base_url: str) -> Config:
@@ -73,7 +68,6 @@ def _addressed(entry: ArchiveEntry, base_url: str) -> ArchiveEntry:
 async def open_collections(
     registry: Registry,
     base_url: str,
-    deadlines: Deadlines,
     *,
     keep: bool,
     settings: UpstreamSettings | None = None,
@@ -96,12 +90,33 @@ async def open_collections(
                     await stack.enter_async_context(_kept(keeper))
             replayer = Replayer(entry.id, shelf, threads, _opening(entry, fetchers, stack))
             holdings[entry.id] = OpenCollection(shelf, WarcArchive(entry, shelf), replayer)
-        collections = Collections(holdings.values(), registry, base_url, deadlines)
+        replay = _replay(holdings, registry, base_url)
         yield LocalCollections(
             {name: holding.source for name, holding in holdings.items()},
-            {name: LocalFetcher(name, collections, base_url) for name in holdings},
-            collections,
+            {name: LocalFetcher(name, replay, base_url) for name in holdings},
+            tuple(holdings.values()),
         )
+
+
+def _replay(
+    holdings: Mapping[str, OpenCollection], registry: Registry, base_url: str
+) -> Handler:
+    """Return a handler that replays the captures of all collections."""
+    replays = {
+        name: CollectionReplay(
+            holding.shelf,
+            holding.replayer,
+            holding.answers(registry, f"{base_url.rstrip('/')}/collections/{name}"),
+            base_url,
+        )
+        for name, holding in holdings.items()
+    }
+
+    async def replayed(request: ClientRequest) -> Response | StreamingResponse:
+        name, _, rest = request.rest.partition("/")
+        return await replays[name](request._replace(rest=rest))
+
+    return replayed
 
 
 @asynccontextmanager

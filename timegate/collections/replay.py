@@ -25,17 +25,22 @@ from archives.uri import check_text
 from archives.warc.replay import ArchivedResponse, Replayer, UnreadableRecord
 from archives.warc_index.model import IndexRow
 from timegate.collections.access import CollectionAccess, address, memento_of
-from timegate.endpoints.targets import identifier_in
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for_url
 from timegate.responses.answers import Answers
 from timegate.responses.archived_headers import SANDBOX, described, set_aside, shown, target
 from timegate.responses.links import LONGEST_LINKS
-from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
+from timegate.responses.model import (
+    ClientRequest,
+    EarlyResponse,
+    Handler,
+    Response,
+    StreamingResponse,
+    identifier_in,
+)
 from timegate.responses.problems import not_negotiable, nothing_found, problem, unreadable
 from timegate.responses.ranges import Unsatisfiable, is_known, wanted_part
-from timegate.server.middleware import Handler
 from timegate.upstream.content_coding import BadCoding, ContentDecoder
 from timegate.verdict import header_safe
 
@@ -317,7 +322,7 @@ class LocalFetcher:
         try:
             return await self._collections(call)
         except EarlyResponse as declined:
-            return declined.answer
+            return declined.response
 
 
 def _is_dated(answer: Response | StreamingResponse) -> bool:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from archives.model import ArchiveEntry
 from archives.registry import Registry
 from timegate.config import archives, loading
-from timegate.config.archives import HOME_LIMITS, is_public
+from timegate.config.archives import HOME_LIMITS, is_local, is_public
 from timegate.config.loading import read_file
 from timegate.config.schema import (
     BadConfig,
@@ -18,7 +19,15 @@ from timegate.config.schema import (
 )
 from timegate.config.secrets import Secret
 
-__all__ = ["HOME_LIMITS", "BadConfig", "Config", "is_public", "load_config"]
+__all__ = [
+    "HOME_LIMITS",
+    "BadConfig",
+    "Config",
+    "check_contact",
+    "is_local",
+    "is_public",
+    "load_config",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,26 @@ class Config:
     """The networks from which an archive's holdings may be seen, by its id."""
     authorizations: Mapping[str, Secret] = field(default_factory=dict)
     """What is sent as Authorization to an archive, by its id."""
+
+    @property
+    def askable(self) -> list[ArchiveEntry]:
+        """The archives that are queried, in the order of the registry."""
+        return [e for e in self.registry.used if is_local(e) or e.kind.is_remote]
+
+    @property
+    def remote(self) -> list[ArchiveEntry]:
+        """The archives that are queried over the network."""
+        return [entry for entry in self.askable if not is_local(entry)]
+
+
+def check_contact(config: Config) -> None:
+    """Raise BadConfig where public archives are queried and no contact is given (R-14)."""
+    public = [entry.id for entry in config.askable if is_public(entry)]
+    if public and config.contact is None:
+        raise BadConfig(
+            f"{len(public)} public archives would be queried and want to know by whom: "
+            "set contact in the configuration or TIMEGATE_CONTACT, or choose with archives.use"
+        )
 
 
 def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:

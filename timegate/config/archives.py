@@ -141,6 +141,11 @@ def authorizations(
     return secrets
 
 
+def is_local(entry: ArchiveEntry) -> bool:
+    """Whether *entry* is a collection of this server that may be read from here."""
+    return entry.kind.is_local and entry.use and entry.access != "onsite-only"
+
+
 def is_public(entry: ArchiveEntry) -> bool:
     """Whether somebody else runs *entry*, as far as its hosts tell."""
     return not entry.kind.is_local and not all(

@@ -16,6 +16,7 @@ from timegate.conformance.gather import gather
 from timegate.conformance.report import CheckResult, Report, judged
 from timegate.conformance.session import RecordingWriter, Session, read_recording
 from timegate.conformance.subject import DEFAULT_SAMPLE, Subject, subject_of
+from timegate.resolution.context import TimeBudget
 from timegate.upstream.rate_limit import LocalRateLimiter, RateLimiter
 from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
 
@@ -35,17 +36,19 @@ class TimedRateLimiter:
         self._clock = clock
         self.sent = clock()
 
-    async def outlook(self, purpose: Purpose, ahead: int) -> float:
-        return await self._limiter.outlook(purpose, ahead)
+    async def outlook(
+        self, purpose: Purpose, ahead: int, budget: TimeBudget | None = None
+    ) -> float:
+        return await self._limiter.outlook(purpose, ahead, budget)
 
-    async def take(self, purpose: Purpose) -> float:
-        wait = await self._limiter.take(purpose)
+    async def take(self, purpose: Purpose, budget: TimeBudget | None = None) -> float:
+        wait = await self._limiter.take(purpose, budget)
         if wait == 0:
             self.sent = self._clock()
         return wait
 
-    async def rest(self, seconds: float) -> None:
-        await self._limiter.rest(seconds)
+    async def rest(self, seconds: float, budget: TimeBudget | None = None) -> None:
+        await self._limiter.rest(seconds, budget)
 
     async def resting(self) -> float:
         return await self._limiter.resting()
@@ -80,7 +83,7 @@ async def run_live(  # noqa: PLR0913, PLR0917 -- all are needed by one caller
         return limiters[entry.id]
 
     entries = [job.entry for job in jobs]
-    around = UpstreamEnvironment(clock=clock, ledger=limiter_for)
+    around = UpstreamEnvironment(clock=clock, limiter=limiter_for)
     with ExitStack() as writers:
         async with open_fetchers(entries, settings, around) as fetchers:
             sessions = {

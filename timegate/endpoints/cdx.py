@@ -25,14 +25,13 @@ from timegate.cdx import (
     parameters_in,
     query_from,
 )
-from timegate.endpoints.timemap import sources
 from timegate.identifiers.url import read_url
-from timegate.resolution.model import Attempt, Preferences, Query, Resolution
+from timegate.resolution.model import Attempt, Deadlines, Preferences, Query, Resolution, Router
 from timegate.resolution.preferences import BadPreference, preferences_from
 from timegate.resolution.query import query_for_url
-from timegate.resolution.resolver import Deadlines, Router
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.responses.problems import nothing_found, problem, unreadable
+from timegate.responses.timemap import sources
 from timegate.timemaps import ArchiveLists, Merge, MergeDeadlines
 
 VARY: Final = "prefer"
@@ -51,16 +50,16 @@ class Captures:
         self._deadlines = deadlines or Deadlines()
 
     async def listed(
-        self, call: ClientRequest, asked: CdxQuery, writer: CdxFormat
+        self, request: ClientRequest, asked: CdxQuery, writer: CdxFormat
     ) -> Response | StreamingResponse:
         """Begin to send the rows; an Answer if there are none, or if nobody knows."""
         query = _query(asked.url)
         preferences, applied = preferences_from(
-            {}, call.header("Prefer"), call.header("Cache-Control")
+            {}, request.header("Prefer"), request.header("Cache-Control")
         )
-        archives = self._route(query, preferences).order
+        archives = self._route(query, preferences, request.context).order
         async with AsyncExitStack() as stack:
-            merging = self._lists.merged(archives, query.original, preferences)
+            merging = self._lists.merged(archives, query.original, preferences, request.context)
             merge = await stack.enter_async_context(merging)
             await merge.begin(self._pace(preferences))
             rows = _Rows(merge, Selection(asked), writer)
@@ -86,9 +85,9 @@ class WaybackCdx:
     def __init__(self, captures: Captures) -> None:
         self._captures = captures
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send what was asked for, empty text or ``[]`` if there is nothing."""
-        asked = _asked(call, "wayback")
+        asked = _asked(request, "wayback")
         writer = (WaybackArray if asked.output == "json" else WaybackLines)(asked.fields)
         plain = {"Content-Type": WaybackLines.type, "Vary": VARY}
         if asked.counts_pages:
@@ -96,7 +95,7 @@ class WaybackCdx:
         if asked.page > 0:
             # Nothing at all, also where JSON is wanted: cdx_toolkit pages on while it gets [].
             return Response(200, plain)
-        return await self._captures.listed(call, asked, writer)
+        return await self._captures.listed(request, asked, writer)
 
 
 class PywbCdx:
@@ -105,15 +104,15 @@ class PywbCdx:
     def __init__(self, captures: Captures) -> None:
         self._captures = captures
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send what was asked for; 404 if there is nothing, 400 behind the only page (A-3)."""
-        asked = _asked(call, "pywb")
+        asked = _asked(request, "pywb")
         if asked.counts_pages:
             told = b'{"pages": 1, "pageSize": 1, "blocks": 1}\n'
             return Response(200, {"Content-Type": "application/json", "Vary": VARY}, told)
         if asked.page > 0:
             return problem(400, "bad-parameter", "page must be 0: all captures are on it")
-        answer = await self._captures.listed(call, asked, _pywb_writer(asked))
+        answer = await self._captures.listed(request, asked, _pywb_writer(asked))
         if isinstance(answer, Response) and answer.status == 200:
             # Clients look for the member, and take it for an empty list.
             why = f"No captures found for: {asked.url}"
@@ -185,9 +184,9 @@ def _slices(captures: Sequence[Capture]) -> Iterator[Sequence[Capture]]:
         yield captures[start : start + _SLICE]
 
 
-def _asked(call: ClientRequest, dialect: Dialect) -> CdxQuery:
+def _asked(request: ClientRequest, dialect: Dialect) -> CdxQuery:
     try:
-        return query_from(parameters_in(call.rest), dialect)
+        return query_from(parameters_in(request.rest), dialect)
     except BadPreference as error:
         raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
 

@@ -25,18 +25,17 @@ from timegate.endpoints.memento_formats import (
     media_type,
     rfc3339,
 )
-from timegate.endpoints.targets import identifier_in
 from timegate.identifiers.url import read_url
+from timegate.pages.answer_pages import AnswerPages
 from timegate.pages.rendering import HEADERS, wants_page
 from timegate.resolution.exhaustive import ExhaustiveResolver
-from timegate.resolution.model import Query, Resolution
+from timegate.resolution.model import Query, Resolution, Router
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import NotNegotiable, query_for_url
-from timegate.resolution.resolver import Router
 from timegate.responses.answers import Answers
 from timegate.responses.links import known_copies, neighbours
-from timegate.responses.model import ClientRequest, EarlyResponse, Response
+from timegate.responses.model import ClientRequest, EarlyResponse, Response, identifier_in
 from timegate.responses.problems import not_negotiable, problem, unreadable
 from timegate.timemaps import TimeMapLinks
 from timegate.verdict import header_safe
@@ -67,20 +66,20 @@ class _Describing:
         self._old_redirects = old_redirects
 
     async def _resolved(
-        self, call: ClientRequest, asked: Stamped
+        self, request: ClientRequest, asked: Stamped
     ) -> tuple[Resolution, tuple[str, ...]]:
         """Return the closest copy with its neighbours, and the preferences applied."""
         preferences, applied = preferences_from(
-            {}, call.header("Prefer"), call.header("Cache-Control")
+            {}, request.header("Prefer"), request.header("Cache-Control")
         )
-        resolution = await self._answers.resolve(asked.query, preferences)
-        return await self._surroundings.filled_in(resolution), applied
+        resolution = await self._answers.resolve(asked.query, preferences, request.context)
+        return await self._surroundings.filled_in(resolution, request.context), applied
 
     async def _described(
-        self, call: ClientRequest, asked: Stamped, name: str, write: Format
+        self, request: ClientRequest, asked: Stamped, name: str, write: Format
     ) -> Response:
         """Return the description, or the problem."""
-        resolution, applied = await self._resolved(call, asked)
+        resolution, applied = await self._resolved(request, asked)
         answer = self._answers.described(resolution, applied, vary=VARY)
         closest = resolution.memento
         if answer.status != 200 or closest is None:
@@ -96,14 +95,14 @@ class _Describing:
 class MementoHandler(_Describing):
     """Redirects to the copy closest to a stamp, or describes it in a format of MemGator's."""
 
-    async def __call__(self, call: ClientRequest) -> Response:
+    async def __call__(self, request: ClientRequest) -> Response:
         """Answer ``{stamp}/{URI-R}`` or ``{link,json,cdxj}/{stamp}/{URI-R}``."""
-        name, slash, _ = call.rest.partition("/")
+        name, slash, _ = request.rest.partition("/")
         if slash and name in MEMGATOR:
-            asked = stamped(call.rest, len(name) + 1)
-            return await self._described(call, asked, name, MEMGATOR[name])
-        asked = _modified(call.rest)
-        resolution, applied = await self._resolved(call, asked)
+            asked = stamped(request.rest, len(name) + 1)
+            return await self._described(request, asked, name, MEMGATOR[name])
+        asked = _modified(request.rest)
+        resolution, applied = await self._resolved(request, asked)
         answer = self._answers.redirect(resolution, applied, vary=VARY)
         if self._old_redirects:
             return _to_the_page(answer, asked, self._answers.base_url)
@@ -113,14 +112,14 @@ class MementoHandler(_Describing):
 class ApiHandler(_Describing):
     """Describes the copy closest to a stamp: in JSON as Time Travel did, else as MemGator."""
 
-    async def __call__(self, call: ClientRequest) -> Response:
+    async def __call__(self, request: ClientRequest) -> Response:
         """Answer ``{link,json,cdxj}/{stamp}/{URI-R}``."""
-        name, slash, _ = call.rest.partition("/")
+        name, slash, _ = request.rest.partition("/")
         if not slash or name not in API:
             forms = ", ".join(f"/api/{known}/{{stamp}}/{{URL}}" for known in API)
             raise EarlyResponse(problem(404, "not-found", f"there is {forms}", formats=[*API]))
-        asked = stamped(call.rest, len(name) + 1)
-        answer = await self._described(call, asked, name, API[name])
+        asked = stamped(request.rest, len(name) + 1)
+        answer = await self._described(request, asked, name, API[name])
         if self._old_redirects and name == "json":
             return _to_the_page(answer, asked, self._answers.base_url)
         return answer
@@ -199,22 +198,29 @@ _PATIENCE: Final = 5.0
 class ListHandler:
     """Lists for each archive its closest copy."""
 
-    def __init__(self, answers: Answers, route: Router, patience: float = _PATIENCE) -> None:
+    def __init__(
+        self,
+        answers: Answers,
+        pages: AnswerPages,
+        route: Router,
+        patience: float = _PATIENCE,
+    ) -> None:
         self._answers = answers
-        self._everyone = ExhaustiveResolver(answers, route, patience)
+        self._pages = pages
+        self._resolver = ExhaustiveResolver(answers, route, patience)
 
-    async def __call__(self, call: ClientRequest) -> Response:
+    async def __call__(self, request: ClientRequest) -> Response:
         """Answer ``{stamp}/{URI-R}``, with a page where a browser asks."""
-        _, at, query = stamped(call.rest)
+        _, at, query = stamped(request.rest)
         preferences, applied = preferences_from(
-            {}, call.header("Prefer"), call.header("Cache-Control")
+            {}, request.header("Prefer"), request.header("Cache-Control")
         )
-        resolution = await self._everyone.resolve(query, preferences)
+        resolution = await self._resolver.resolve(query, preferences, request.context)
         answer = self._answers.described(resolution, applied, vary=LIST_VARY)
         if answer.status != 200:
             return answer
-        if wants_page(call.header("Accept")):
-            page = self._answers.listed(resolution)
+        if wants_page(request.header("Accept")):
+            page = self._pages.listed(resolution)
             return replace(answer, headers={**answer.headers, **HEADERS}, body=page)
         names = TimeMapLinks.of(query.original, self._answers.base_url)
         holdings = _holdings(resolution, at)

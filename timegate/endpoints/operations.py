@@ -57,9 +57,9 @@ class Operations:
         entries = sorted(self._registry.entries, key=lambda entry: (not entry.use, entry.id))
         return _json([self._described(entry.id) for entry in entries])
 
-    async def archive(self, call: ClientRequest) -> Response:
+    async def archive(self, request: ClientRequest) -> Response:
         """Describe one archive."""
-        name = call.rest.partition("?")[0]
+        name = request.rest.partition("?")[0]
         if self._registry.by_id(name) is None:
             return problem(404, "not-found", "no such archive; /archives lists them")
         return _json(self._described(name))
@@ -146,16 +146,20 @@ _HEADERS: Final = {"Content-Type": "text/event-stream", "Cache-Control": "no-sto
 
 
 class Monitor:
-    """Tells every watcher what is observed; who is slow misses some of it."""
+    """Sends every attempt to its clients; one that reads slowly misses some."""
 
-    def __init__(self, heartbeat: float = _HEARTBEAT) -> None:
+    def __init__(
+        self,
+        heartbeat: float = _HEARTBEAT,
+        subscriptions: set[Callable[[Attempt], None]] | None = None,
+    ) -> None:
+        """Subscribe in *subscriptions* while there are clients."""
         self._heartbeat = heartbeat
+        self._subscriptions = set() if subscriptions is None else subscriptions
         self._watchers: set[asyncio.Queue[bytes]] = set()
 
     def observe(self, attempt: Attempt) -> None:
-        """Tell the watchers, if there are any."""
-        if not self._watchers:
-            return
+        """Send *attempt* to the clients."""
         event = _event(attempt)
         for queue in self._watchers:
             if not queue.full():
@@ -171,6 +175,7 @@ class Monitor:
     async def _events(self) -> AsyncGenerator[bytes, None]:
         queue: asyncio.Queue[bytes] = asyncio.Queue(_BACKLOG)
         self._watchers.add(queue)
+        self._subscriptions.add(self.observe)
         try:
             yield b": watching\n\n"
             while True:
@@ -182,6 +187,8 @@ class Monitor:
                 yield event
         finally:
             self._watchers.discard(queue)
+            if not self._watchers:
+                self._subscriptions.discard(self.observe)
 
 
 def _event(attempt: Attempt) -> bytes:

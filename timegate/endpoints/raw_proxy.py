@@ -21,8 +21,8 @@ from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
 from archives.uri import check_text
-from timegate.endpoints.targets import identifier_in
 from timegate.identifiers.url import read_url
+from timegate.resolution.coalescing import Containment
 from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import query_for_url
@@ -36,9 +36,14 @@ from timegate.responses.archived_headers import (
     typed,
 )
 from timegate.responses.links import links
-from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
+from timegate.responses.model import (
+    ClientRequest,
+    EarlyResponse,
+    Response,
+    StreamingResponse,
+    identifier_in,
+)
 from timegate.responses.problems import nothing_found, problem, unreadable
-from timegate.upstream.containment import Containment
 from timegate.verdict import header_safe, raw_address
 
 VARY: Final = "prefer"
@@ -78,13 +83,13 @@ class Proxy:
         self._most = most
         self._containment = containment or Containment()
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the bytes, or redirect to the address that names a copy."""
-        stamp, query = _asked(call.rest)
+        stamp, query = _asked(request.rest)
         preferences, applied = preferences_from(
-            {}, call.header("Prefer"), call.header("Cache-Control")
+            {}, request.header("Prefer"), request.header("Cache-Control")
         )
-        resolution = await self._answers.resolve(query, preferences)
+        resolution = await self._answers.resolve(query, preferences, request.context)
         answer = self._answers.redirect(resolution, applied, vary=VARY)
         best, memento = resolution.best, resolution.memento
         if answer.status != 302 or best is None or memento is None:
@@ -94,7 +99,7 @@ class Proxy:
             return replace(answer, headers={**answer.headers, "Location": address})
         try:
             with self._containment.around(memento.archive, memento.uri):
-                return await self._relayed(call, _Found(resolution, memento, answer.headers))
+                return await self._relayed(request, _Found(resolution, memento, answer.headers))
         except ArchiveError as error:
             return self._failed(resolution, error)
 
@@ -103,17 +108,19 @@ class Proxy:
         return f"{base}/{_PATH}/{stamp[:14]}/{header_safe(original)}"
 
     async def _relayed(
-        self, call: ClientRequest, found: _Found
+        self, request: ClientRequest, found: _Found
     ) -> Response | StreamingResponse:
         if found.resolution.preferences.only_if_cached:
             return problem(504, "not-cached", "bytes are not kept: ask without only-if-cached")
         archive = found.memento.archive
         entry = self._registry.by_id(archive)
         url = raw_address(found.memento, entry) or found.memento.uri
-        wanted = _range(call)
-        request = Request("HEAD" if call.method == "HEAD" else "GET", url, "memento", wanted)
+        wanted = _range(request)
+        upstream = Request(
+            "HEAD" if request.method == "HEAD" else "GET", url, "memento", wanted
+        )
         async with AsyncExitStack() as exchange:
-            reply = await exchange.enter_async_context(self._fetchers[archive](request))
+            reply = await exchange.enter_async_context(self._fetchers[archive](upstream))
             if reply.status == 416 and wanted:
                 return Response(416, {**SANDBOX, **_copied(reply, _RELAYED)})
             _check(reply, found.memento, asked_for_part=bool(wanted))
@@ -188,16 +195,16 @@ def _asked(rest: str) -> tuple[str, Query]:
     return stamp, replace(query, precision="part")
 
 
-def _range(call: ClientRequest) -> dict[str, str]:
+def _range(request: ClientRequest) -> dict[str, str]:
     """Return what to ask the archive for a part of a file; empty for all of it.
 
     A range counts octets of the file, hence no coding. No validator of ours could ever match
     an If-Range (RFC 9110 13.1.5).
     """
-    wanted = (call.header("Range") or "").replace(" ", "")
+    wanted = (request.header("Range") or "").replace(" ", "")
     if (
-        call.method == "HEAD"
-        or call.header("If-Range") is not None
+        request.method == "HEAD"
+        or request.header("If-Range") is not None
         or not SINGLE_RANGE.fullmatch(wanted)
     ):
         return {}

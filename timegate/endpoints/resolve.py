@@ -5,22 +5,30 @@ import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
-
-from aiohttp import web
+from urllib.parse import parse_qsl
 
 from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
 from archives.registry import Registry
-from timegate.endpoints.targets import PARAMETERS, identifier_in, without_parameters
+from timegate.event_loop import end
 from timegate.identifiers import parse
 from timegate.observability.logs import Unforeseen
+from timegate.pages.answer_pages import AnswerPages
+from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query
 from timegate.resolution.preferences import check_archives, preferences_from
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answers import Answers
-from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
+from timegate.responses.model import (
+    PARAMETERS,
+    ClientRequest,
+    EarlyResponse,
+    Response,
+    StreamingResponse,
+    identifier_in,
+    without_parameters,
+)
 from timegate.responses.problems import internal, not_negotiable, problem, unreadable
-from timegate.server.sending import GRACE, ClientDeadline, body_of, response, streamed
 
 VARY: Final = "accept, prefer"
 _MANNERS: Final = ("json", "html", "redirect")
@@ -33,44 +41,45 @@ class Resolve:
     ``Vary: accept-datetime``, and a client's Accept-Datetime is ignored (M-41, D-10).
     """
 
-    def __init__(self, answers: Answers, registry: Registry) -> None:
+    def __init__(self, answers: Answers, registry: Registry, pages: AnswerPages) -> None:
         self._answers = answers
         self._registry = registry
+        self._pages = pages
 
-    async def __call__(self, call: ClientRequest) -> Response:
+    async def __call__(self, request: ClientRequest) -> Response:
         """Redirect to the copy, report on it, or show how it differs: as the client wants."""
-        text, parameters = without_parameters(call.rest)
-        preferences, applied = self._wishes(call, parameters)
-        manner = _manner(parameters, call.header("Accept") or "")
-        strict = _is_strict(call.header("Prefer") or "")
+        text, parameters = without_parameters(request.rest)
+        preferences, applied = self._wishes(request, parameters)
+        manner = _manner(parameters, request.header("Accept") or "")
+        strict = _is_strict(request.header("Prefer") or "")
         if strict:
             applied = (*applied, "handling=strict")
         query = self._query(identifier_in(text), strict=strict)
-        resolution = await self._answers.resolve(query, preferences)
+        resolution = await self._answers.resolve(query, preferences, request.context)
         if manner == "json":
             return self._answers.described(resolution, applied, vary=VARY)
         if manner == "redirect":
             return self._answers.redirect(resolution, applied, vary=VARY)
         always = parameters.get("as") == "html"
-        return self._answers.shown(resolution, applied, vary=VARY, always=always)
+        return self._pages.shown(resolution, applied, vary=VARY, always=always)
 
-    async def line(self, text: str, preferences: Preferences) -> bytes:
+    async def line(self, text: str, preferences: Preferences, context: RequestContext) -> bytes:
         """Resolve one line of a batch; the answer is one line of JSON."""
         try:
             query = self._query(text, strict=False)
-        except EarlyResponse as declined:
-            answer = declined.answer
+        except EarlyResponse as early:
+            answer = early.response
         else:
-            resolution = await self._answers.resolve(query, preferences)
+            resolution = await self._answers.resolve(query, preferences, context)
             answer = self._answers.described(resolution, vary=VARY)
         return row(text, answer)
 
     def _wishes(
-        self, call: ClientRequest, parameters: Mapping[str, str]
+        self, request: ClientRequest, parameters: Mapping[str, str]
     ) -> tuple[Preferences, Sequence[str]]:
         try:
             preferences, applied = preferences_from(
-                parameters, call.header("Prefer"), call.header("Cache-Control")
+                parameters, request.header("Prefer"), request.header("Cache-Control")
             )
             if "archives" in parameters:
                 check_archives(preferences, self._registry)
@@ -127,6 +136,8 @@ MOST_BYTES: Final = 1024 * 1024
 MOST_LINES: Final = 1000
 _AT_ONCE: Final = 8
 _BODY_DEADLINE: Final = 15.0
+_MOST_IDLE: Final = 20.0
+"""Seconds for which the client may read nothing of the answer."""
 _HEADERS: Final = {"Content-Type": "application/x-ndjson"}
 
 
@@ -137,60 +148,54 @@ class BatchResolve:
         self,
         resolve: Resolve,
         body_deadline: float = _BODY_DEADLINE,
-        grace: float = GRACE,
+        most_idle: float = _MOST_IDLE,
     ) -> None:
-        """*grace*: seconds for which the client may read nothing of the answer."""
         self._resolve = resolve
-        self._body_deadline = body_deadline
-        self._grace = grace
+        self.largest_body = MOST_BYTES
+        self.body_deadline = body_deadline
+        self._most_idle = most_idle
         self._log = Unforeseen("item-internal-error")
 
-    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Read all lines, then answer them a few at a time, in the order of the answers."""
+    async def __call__(
+        self, request: ClientRequest, body: bytes
+    ) -> Response | StreamingResponse:
+        """Answer the lines of *body* a few at a time, in the order of the answers."""
+        lines = list(_lines(body))
+        parameters = dict(parse_qsl(request.rest.removeprefix("?"), keep_blank_values=True))
         try:
-            lines = list(_lines(await body_of(request, MOST_BYTES, self._body_deadline)))
             preferences, _ = preferences_from(
-                dict(request.query),
-                request.headers.get("Prefer"),
-                request.headers.get("Cache-Control"),
+                parameters, request.header("Prefer"), request.header("Cache-Control")
             )
-        except EarlyResponse as declined:
-            return response(declined.answer)
         except ValueError as error:
-            return response(problem(400, "bad-parameter", str(error)))
-        return await self._sent(request, lines, preferences)
-
-    async def _sent(
-        self, request: web.BaseRequest, lines: list[str], preferences: Preferences
-    ) -> web.StreamResponse:
-        under_way: set[asyncio.Task[bytes]] = set()
-        rows = StreamingResponse(200, _HEADERS, self._rows(lines, preferences, under_way))
-        try:
-            return await streamed(request, rows, ClientDeadline(self._grace, most=self._grace))
-        finally:
-            for task in under_way:
-                task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
+            return problem(400, "bad-parameter", str(error))
+        rows = self._rows(lines, preferences, request.context)
+        return StreamingResponse(200, _HEADERS, rows, self._most_idle)
 
     async def _rows(
-        self, lines: list[str], preferences: Preferences, under_way: set["asyncio.Task[bytes]"]
+        self, lines: list[str], preferences: Preferences, context: RequestContext
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the answers as they come; no more lines are begun while nobody reads."""
+        """Yield the answers as they come; no line is started while the client reads nothing."""
         loop, waiting = asyncio.get_running_loop(), iter(lines)
-        while True:
-            for text in islice(waiting, _AT_ONCE - len(under_way)):
-                under_way.add(loop.create_task(self._line(text, preferences)))
-            if not under_way:
-                return
-            done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
-            under_way.difference_update(done)
-            for task in done:
-                yield task.result()
+        tasks: set[asyncio.Task[bytes]] = set()
+        try:
+            while True:
+                for text in islice(waiting, _AT_ONCE - len(tasks)):
+                    tasks.add(loop.create_task(self._line(text, preferences, context)))
+                if not tasks:
+                    return
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                tasks.difference_update(done)
+                for task in done:
+                    yield task.result()
+        finally:
+            await end(tasks)
 
-    async def _line(self, text: str, preferences: Preferences) -> bytes:
+    async def _line(
+        self, text: str, preferences: Preferences, context: RequestContext
+    ) -> bytes:
         """Answer one line; an unforeseen exception costs this row and no other."""
         try:
-            return await self._resolve.line(text, preferences)
+            return await self._resolve.line(text, preferences, context)
         except Exception as error:  # noqa: BLE001 -- the boundary around each item
             self._log("POST /resolve", error)
             return row(text, internal(error))
@@ -238,18 +243,16 @@ class PwidResolver:
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
 
-    async def __call__(self, call: ClientRequest) -> Response:
+    async def __call__(self, request: ClientRequest) -> Response:
         """Answer as `Resolve` does."""
-        asked = _asked(call.rest.partition("?")[2])
+        asked = _asked(request.rest.partition("?")[2])
         if asked is None:
             detail = f"write /pwid?archiveString={_WRITE} or /resolve?pwid={_WRITE}"
             raise EarlyResponse(problem(400, "bad-parameter", detail))
         mark = "?" if asked.parameters else ""
         # Still encoded, if it was: `Resolve` decodes it once it has taken off the parameters.
         rest = asked.identifier + mark + "&".join(asked.parameters)
-        return await self._resolve(
-            ClientRequest(call.method, rest, call.headers, call.repeated)
-        )
+        return await self._resolve(request._replace(rest=rest))
 
 
 def _asked(query: str) -> _Asked | None:

@@ -7,9 +7,8 @@ nothing.
 
 from typing import Final
 
-from timegate.responses.model import ClientRequest, Response, StreamingResponse
+from timegate.responses.model import ClientRequest, Handler, Response, StreamingResponse
 from timegate.responses.problems import problem
-from timegate.server.middleware import Handler
 
 # Without those that are top-level domains as well: do, map, md, mov, pl, py, sh, zip.
 _ENDINGS: Final = (
@@ -38,10 +37,10 @@ async def robots(_: ClientRequest) -> Response:
 def unbidden(answer: Handler) -> Handler:
     """Return *answer* for everything but names of files, of which there are none."""
 
-    async def answered(call: ClientRequest) -> Response | StreamingResponse:
-        name = call.rest.partition("?")[0]
+    async def answered(request: ClientRequest) -> Response | StreamingResponse:
+        name = request.rest.partition("?")[0]
         if not _names_a_file(name):
-            return await answer(call)
+            return await answer(request)
         detail = f"there is no such file; if a host is meant, write http://{name}/"
         return problem(404, "not-found", detail)
 

@@ -21,14 +21,19 @@ from archives.evidence import WEB
 from archives.model import Closest
 from archives.registry import Registry
 from timegate.citations import cited
-from timegate.endpoints.targets import identifier_in, weight
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.resolution.model import Resolution
 from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answers import Answers
-from timegate.responses.model import ClientRequest, EarlyResponse, Response
+from timegate.responses.model import (
+    ClientRequest,
+    EarlyResponse,
+    Response,
+    identifier_in,
+    weight,
+)
 from timegate.responses.problems import problem, status_of_refusal, unreadable
 from timegate.verdict import header_safe
 
@@ -63,9 +68,9 @@ class Thttp:
         self._answers = answers
         self._registry = registry
 
-    async def __call__(self, call: ClientRequest) -> Response:
+    async def __call__(self, request: ClientRequest) -> Response:
         """Answer one operation; errors by H-3."""
-        name, _, operand = call.rest.partition("?")
+        name, _, operand = request.rest.partition("?")
         name = unquote(name).upper()
         operation = _OPERATION.fullmatch(name)
         if operation is None and name != _SAME:
@@ -75,37 +80,37 @@ class Thttp:
             detail = f"write an identifier behind the question mark: /uri-res/{name}?urn:pwid:"
             raise EarlyResponse(problem(400, "bad-identifier", detail))
         if operation is None:
-            return self._same(call, operand)
-        return await self._answered(call, operation, operand)
+            return self._same(request, operand)
+        return await self._answered(request, operation, operand)
 
     async def _answered(
-        self, call: ClientRequest, operation: "re.Match[str]", operand: str
+        self, request: ClientRequest, operation: "re.Match[str]", operand: str
     ) -> Response:
         given, wanted, several = (part.upper() for part in operation.groups())
         text = identifier_in(operand)
         reading = self._read(text)
         if wanted == "N" and given != "L":
-            return self._names(call, text, reading, several=bool(several))
+            return self._names(request, text, reading, several=bool(several))
         document = reading.identifier.document
         if document is not None:
             raise EarlyResponse(self._of_document(operation[0], document))
         if not several and _asks_for_many(reading):
             detail = f"it names no single document: ask with /uri-res/{operation[0]}s"
             raise EarlyResponse(problem(404, "not-found", detail))
-        return await self._resolved(call, wanted + several, text, reading)
+        return await self._resolved(request, wanted + several, text, reading)
 
     async def _resolved(
-        self, call: ClientRequest, wanted: str, text: str, reading: ParsedIdentifier
+        self, request: ClientRequest, wanted: str, text: str, reading: ParsedIdentifier
     ) -> Response:
-        kind = _chosen(call.header("Accept"), *_KINDS[wanted])
+        kind = _chosen(request.header("Accept"), *_KINDS[wanted])
         preferences, applied = preferences_from(
-            {}, call.header("Prefer"), call.header("Cache-Control")
+            {}, request.header("Prefer"), request.header("Cache-Control")
         )
         try:
             query = query_for(reading, self._registry)
         except NotNegotiable as error:
             raise EarlyResponse(problem(404, error.code, str(error))) from error
-        resolution = await self._answers.resolve(query, preferences, call.context)
+        resolution = await self._answers.resolve(query, preferences, request.context)
         if wanted in _REDIRECTS:
             answer = self._answers.redirect(resolution, applied, vary=VARY)
             found = answer.status == 302
@@ -125,9 +130,9 @@ class Thttp:
         return names if wanted == "NS" else names[:1]
 
     def _names(
-        self, call: ClientRequest, text: str, reading: ParsedIdentifier, *, several: bool
+        self, request: ClientRequest, text: str, reading: ParsedIdentifier, *, several: bool
     ) -> Response:
-        kind = _chosen(call.header("Accept"), _LIST, _PAGE)
+        kind = _chosen(request.header("Accept"), _LIST, _PAGE)
         names = _names_of(reading)
         if not names:
             detail = "it is no name and nothing else means the same: /uri-res/L2Ns finds a copy"
@@ -135,8 +140,8 @@ class Thttp:
         fixed = {"Vary": VARY, "Cache-Control": "max-age=60"}
         return _listed(Response(200, fixed), kind, text, names if several else names[:1])
 
-    def _same(self, call: ClientRequest, operand: str) -> Response:
-        kind = _chosen(call.header("Accept"), "text/plain")
+    def _same(self, request: ClientRequest, operand: str) -> Response:
+        kind = _chosen(request.header("Accept"), "text/plain")
         one, other = (self._read(identifier_in(text)) for text in _pair(operand))
         told = b"TRUE\r\n" if one.identifier == other.identifier else b"FALSE\r\n"
         fixed = {"Content-Type": kind, "Vary": VARY, "Cache-Control": "max-age=60"}

@@ -6,15 +6,19 @@ from archives.diagnostics import Diagnosis, Malformed
 from archives.formats.httpdate import read_http_date
 from archives.moment import Moment
 from archives.uri import check_text
-from timegate.endpoints.targets import identifier_in
 from timegate.identifiers.url import read_url
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
-from timegate.responses.model import ClientRequest, Response, StreamingResponse
+from timegate.responses.model import (
+    ClientRequest,
+    Handler,
+    Response,
+    StreamingResponse,
+    identifier_in,
+)
 from timegate.responses.problems import bad_accept_datetime, problem, unreadable
-from timegate.server.middleware import Handler
 
 VARY = "accept-datetime, prefer"
 
@@ -26,9 +30,9 @@ class TimeGateEndpoint:
         self._answers = answers
         self._surroundings = surroundings
 
-    async def __call__(self, call: ClientRequest) -> Response:
+    async def __call__(self, request: ClientRequest) -> Response:
         """Redirect to the closest copy, or say why there is none."""
-        text = identifier_in(call.rest)
+        text = identifier_in(request.rest)
         try:
             check_text(text)
             reading = read_url(text, Diagnosis())
@@ -37,29 +41,29 @@ class TimeGateEndpoint:
             answer = unreadable(complaint, text)
             return Response(answer.status, {**answer.headers, "Vary": VARY}, answer.body)
         try:
-            at = accept_datetime(call)
+            at = accept_datetime(request)
         except Malformed as complaint:
             links = self._answers.links(query_for_url(original, None))
             return bad_accept_datetime(complaint, {"Vary": VARY, "Link": links})
         preferences, applied = preferences_from(
-            {}, call.header("Prefer"), call.header("Cache-Control")
+            {}, request.header("Prefer"), request.header("Cache-Control")
         )
         query = query_for_url(original, at, reading.diagnostics)
-        resolution = await self._answers.resolve(query, preferences)
-        resolution = await self._surroundings.filled_in(resolution)
+        resolution = await self._answers.resolve(query, preferences, request.context)
+        resolution = await self._surroundings.filled_in(resolution, request.context)
         return self._answers.redirect(resolution, applied, vary=VARY)
 
 
-def accept_datetime(call: ClientRequest) -> Moment | None:
+def accept_datetime(request: ClientRequest) -> Moment | None:
     """Return the time asked for; None where the client did not say (M-14).
 
     Two fields are one too many: which one counts would be a guess (M-12). An empty one says
     nothing, so it is none: see decision 6.
     """
-    value = call.header("Accept-Datetime")
+    value = request.header("Accept-Datetime")
     if value is None or not value.strip():
         return None
-    if "accept-datetime" in call.repeated:
+    if "accept-datetime" in request.repeated:
         raise Malformed("bad-accept-datetime", "Accept-Datetime came twice", 0)
     return read_http_date(value, Diagnosis())
 
@@ -79,12 +83,9 @@ class _Forward:
         self._timegate = timegate
         self._scheme = scheme
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Answer as a TimeGate, or say that this is no proxy."""
         if self._timegate is None:
             detail = "this server is no proxy; ask for /timegate/ with the URL behind it"
             return problem(400, "bad-identifier", detail)
-        whole = ClientRequest(
-            call.method, self._scheme + call.rest, call.headers, call.repeated
-        )
-        return await self._timegate(whole)
+        return await self._timegate(request._replace(rest=self._scheme + request.rest))

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Final
 
 import msgspec
-from aiohttp import web
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
@@ -20,16 +19,15 @@ from archives.replay_links.fields import Stamp, read_stamp, stamp_moment
 from archives.uri import check_text
 from timegate.cdx import UNKNOWN, Parameters, moment_of, parameters_in, timestamp
 from timegate.endpoints.resolve import MOST_BYTES, MOST_LINES
-from timegate.endpoints.targets import identifier_in
 from timegate.identifiers.url import read_url
 from timegate.observability.logs import Unforeseen
+from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.resolution.preferences import BadPreference, check_archives, preferences_from
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
-from timegate.responses.model import ClientRequest, EarlyResponse, Response
+from timegate.responses.model import ClientRequest, EarlyResponse, Response, identifier_in
 from timegate.responses.problems import problem, unreadable
-from timegate.server.sending import body_of, response
 from timegate.timemaps import FORMATS
 from timegate.verdict import header_safe, location
 
@@ -52,22 +50,22 @@ class Web:
         self._answers = answers
         self._timegate = timegate
 
-    async def __call__(self, call: ClientRequest) -> Response:
+    async def __call__(self, request: ClientRequest) -> Response:
         """Redirect to the best copy, or to the list of all of them."""
-        token, slash, target = call.rest.partition("/")
-        if call.rest.startswith("timemap/"):
-            return self._listing(call.rest.removeprefix("timemap/"))
+        token, slash, target = request.rest.partition("/")
+        if request.rest.startswith("timemap/"):
+            return self._listing(request.rest.removeprefix("timemap/"))
         if slash and _SPAN.fullmatch(token.replace("%2A", "*").replace("%2a", "*")):
             return self._moved(f"timemap/link/{target}")
         stamp = read_stamp("", token) if slash else None
         if stamp is None:
             # Without a stamp this is the Wayback Machine's TimeGate.
-            return await self._timegate(call)
-        query = _dated(stamp, call.rest, identifier_in(target))
+            return await self._timegate(request)
+        query = _dated(stamp, request.rest, identifier_in(target))
         preferences, applied = preferences_from(
-            {}, call.header("Prefer"), call.header("Cache-Control")
+            {}, request.header("Prefer"), request.header("Cache-Control")
         )
-        resolution = await self._answers.resolve(query, preferences)
+        resolution = await self._answers.resolve(query, preferences, request.context)
         return self._answers.redirect(resolution, applied, vary=VARY)
 
     def _listing(self, rest: str) -> Response:
@@ -112,18 +110,20 @@ class Availability:
         self._answers = answers
         self._registry = registry
 
-    async def __call__(self, call: ClientRequest) -> Response:
+    async def __call__(self, request: ClientRequest) -> Response:
         """Tell the closest copy; a problem where nobody knows whether there is one."""
-        parameters = parameters_in(call.rest)
+        parameters = parameters_in(request.rest)
         try:
             query = asked(parameters)
             callback = _callback(parameters)
             preferences, applied = preferences_from(
-                side_wanted(parameters), call.header("Prefer"), call.header("Cache-Control")
+                side_wanted(parameters),
+                request.header("Prefer"),
+                request.header("Cache-Control"),
             )
         except BadPreference as error:
             raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
-        resolution = await self._answers.resolve(query, preferences)
+        resolution = await self._answers.resolve(query, preferences, request.context)
         described = self._answers.described(resolution, applied, vary=VARY)
         if described.status != 200 and not is_no(resolution, preferences):
             return described
@@ -216,33 +216,32 @@ class Availabilities:
         self._answers = answers
         self._registry = registry
         self._deadline = deadline
+        self.largest_body = MOST_BYTES
+        self.body_deadline = _BODY_DEADLINE
         self._log = Unforeseen("item-internal-error")
 
-    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Read all lines, and answer when all are known or time is up."""
-        parameters = parameters_in(request.raw_path)
+    async def __call__(self, request: ClientRequest, body: bytes) -> Response:
+        """Answer all lines of *body* when all are known or time is up."""
+        parameters = parameters_in(request.rest)
         orders = {name: first(parameters, name) for name in parameters}
+        lines = _lines(body)
         try:
-            lines = _lines(await body_of(request, MOST_BYTES, _BODY_DEADLINE))
             check_archives(preferences_from(orders, None, None)[0], self._registry)
-        except EarlyResponse as declined:
-            return response(declined.answer)
         except BadPreference as error:
-            return response(problem(400, "bad-parameter", str(error)))
-        results = await self._results(lines, orders)
-        body = msgspec.json.encode({"results": results})
+            return problem(400, "bad-parameter", str(error))
+        results = await self._results(lines, orders, request.context)
         headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
-        return response(Response(200, headers, body))
+        return Response(200, headers, msgspec.json.encode({"results": results}))
 
     async def _results(
-        self, lines: Sequence[Parameters], orders: Mapping[str, str]
+        self, lines: Sequence[Parameters], orders: Mapping[str, str], context: RequestContext
     ) -> list[dict[str, object]]:
         results: list[dict[str, object]] = [_named(line) for line in lines]
         waiting = iter(zip(lines, results, strict=True))
 
         async def work() -> None:
             for line, result in waiting:
-                known = await self._contained(line, orders)
+                known = await self._contained(line, orders, context)
                 if known is not None:
                     result["archived_snapshots"] = known
 
@@ -254,17 +253,17 @@ class Availabilities:
         return results
 
     async def _contained(
-        self, line: Parameters, orders: Mapping[str, str]
+        self, line: Parameters, orders: Mapping[str, str], context: RequestContext
     ) -> dict[str, object] | None:
         """Answer one line; an unforeseen exception costs this row and no other."""
         try:
-            return await self._known(line, orders)
+            return await self._known(line, orders, context)
         except Exception as error:  # noqa: BLE001 -- the boundary around each item
             self._log("POST /wayback/available", error)
             return None
 
     async def _known(
-        self, line: Parameters, orders: Mapping[str, str]
+        self, line: Parameters, orders: Mapping[str, str], context: RequestContext
     ) -> dict[str, object] | None:
         """Return what is available, empty for nothing; None where that is not known."""
         try:
@@ -272,7 +271,7 @@ class Availabilities:
             preferences, _ = preferences_from(_with_look(orders, line), None, None)
         except (BadPreference, EarlyResponse):
             return None
-        found = await self._answers.resolve(query, preferences)
+        found = await self._answers.resolve(query, preferences, context)
         if found.memento is None:
             return {} if is_no(found, preferences) else None
         suitable = _of_status(found, line.get("statuscodes", ()))

@@ -1,24 +1,25 @@
-"""Lets so many through at each turn of the event loop; the others follow, first come first.
-
-What starts at once is worked on in one turn, in which nobody else is served: 200 questions to
-35 archives were 7,000 requests, and 240 ms until the loop looked for anything new.
-"""
+"""Helpers for asyncio: fair starts in the event loop, and ending tasks."""
 
 import asyncio
 from collections import deque
+from collections.abc import Collection
 
 
 class FairTurns:
-    """One for what takes about as long each."""
+    """Starts a bounded number of jobs in each iteration of the event loop, in order.
 
-    def __init__(self, at_a_turn: int) -> None:
-        self._at_a_turn = at_a_turn
-        self._left = at_a_turn
+    Jobs that start together run in one iteration, in which nothing else is served: 200
+    questions to 35 archives were 7,000 requests, and 240 ms until the loop looked for new work.
+    """
+
+    def __init__(self, per_turn: int) -> None:
+        self._per_turn = per_turn
+        self._left = per_turn
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._turning = False
 
     async def enter(self) -> None:
-        """Return when it is one's turn: at once, if few have come."""
+        """Return when the job may start: at once, if there are few."""
         loop = asyncio.get_running_loop()
         if not self._turning:
             self._turning = True
@@ -31,13 +32,20 @@ class FairTurns:
         await turn
 
     def _turn(self) -> None:
-        self._left = self._at_a_turn
+        self._left = self._per_turn
         while self._left and self._waiting:
             turn = self._waiting.popleft()
-            # Who has given up needs no turn.
+            # A job that was cancelled needs no turn.
             if not turn.done():
                 turn.set_result(None)
                 self._left -= 1
-        self._turning = self._left < self._at_a_turn
+        self._turning = self._left < self._per_turn
         if self._turning:
             asyncio.get_running_loop().call_soon(self._turn)
+
+
+async def end(tasks: "Collection[asyncio.Task[object]]") -> None:
+    """Cancel *tasks*, and return when all of them have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,34 +1,42 @@
-"""An archive without a socket: what it holds, what is wrong with it, what it saw."""
+"""The archive without a socket: its holdings, its faults, and the log of its traffic."""
 
 import asyncio
 import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypedDict
 
-from timegate.misbehave.faults import Chance, Play, faults_named, named, played, wish
+from timegate.misbehave.answers import PLAIN
+from timegate.misbehave.faults import (
+    Chance,
+    FaultChoice,
+    faults_named,
+    names_applying,
+    reply_with,
+    requested_faults,
+)
 from timegate.misbehave.faults.fault import Fault, FaultContext
 from timegate.misbehave.site import (
     EXAMPLE,
     Addresses,
+    ArchiveOptions,
     FakeCapture,
     FakeHoldings,
     FakeSite,
-    Manner,
     http_date,
     read_question,
 )
 from timegate.misbehave.wire import Authority, Reply, WholeAnswer, WireRequest
 
 Ending = Literal["client", "archive"]
-KEPT: Final = 10_000
+ENTRIES_KEPT: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionOpened:
-    """A client connected."""
+    """A client opened a connection."""
 
     connection: int
     at: float
@@ -36,7 +44,7 @@ class ConnectionOpened:
 
 @dataclass(frozen=True, slots=True)
 class RequestSeen:
-    """A client asked."""
+    """A client sent a request."""
 
     connection: int
     at: float
@@ -46,7 +54,7 @@ class RequestSeen:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionClosed:
-    """A connection ended, and who ended it."""
+    """A connection was closed, by the client or by the archive."""
 
     connection: int
     at: float
@@ -57,49 +65,49 @@ Entry = ConnectionOpened | RequestSeen | ConnectionClosed
 
 
 class TrafficLog:
-    """The last `KEPT` things that happened, oldest first, and how many there were in all."""
+    """The last `ENTRIES_KEPT` events, oldest first, and total counts."""
 
     def __init__(self) -> None:
-        self.entries: deque[Entry] = deque(maxlen=KEPT)
-        self.opened_in_all = 0
-        self.asked_in_all = 0
-        self.closed_in_all = 0
+        self.entries: deque[Entry] = deque(maxlen=ENTRIES_KEPT)
+        self.opened_count = 0
+        self.request_count = 0
+        self.closed_count = 0
         self._changed = asyncio.Event()
 
     @property
     def requests(self) -> list[WireRequest]:
-        """The requests, in the order they came."""
+        """The requests, in the order of arrival."""
         return [entry.request for entry in self.entries if isinstance(entry, RequestSeen)]
 
     @property
     def closings(self) -> list[ConnectionClosed]:
-        """The ends of connections, in order."""
+        """The closed connections, in order."""
         return [entry for entry in self.entries if isinstance(entry, ConnectionClosed)]
 
-    def opened(self) -> int:
-        """Note a connection; return its number."""
-        self.opened_in_all += 1
-        self._note(ConnectionOpened(self.opened_in_all, time.monotonic()))
-        return self.opened_in_all
+    def record_opened(self) -> int:
+        """Record a new connection; return its number."""
+        self.opened_count += 1
+        self._note(ConnectionOpened(self.opened_count, time.monotonic()))
+        return self.opened_count
 
-    def asked(self, connection: int, request: WireRequest) -> None:
-        """Note a request."""
-        self.asked_in_all += 1
+    def record_request(self, connection: int, request: WireRequest) -> None:
+        """Record a request."""
+        self.request_count += 1
         self._note(RequestSeen(connection, time.monotonic(), request))
 
-    def closed(self, connection: int, by: Ending) -> None:
-        """Note the end of a connection."""
-        self.closed_in_all += 1
+    def record_closed(self, connection: int, by: Ending) -> None:
+        """Record the end of a connection."""
+        self.closed_count += 1
         self._note(ConnectionClosed(connection, time.monotonic(), by))
 
     async def until_closed(self, connections: int = 1) -> None:
-        """Wait until that many connections have ended, counted from the start."""
-        while self.closed_in_all < connections:
+        """Wait until *connections* have been closed since the start."""
+        while self.closed_count < connections:
             await self._changed.wait()
 
-    async def until_asked(self, requests: int = 1) -> None:
-        """Wait until that many requests have come, counted from the start."""
-        while self.asked_in_all < requests:
+    async def until_requested(self, requests: int = 1) -> None:
+        """Wait until *requests* have arrived since the start."""
+        while self.request_count < requests:
             await self._changed.wait()
 
     def _note(self, entry: Entry) -> None:
@@ -108,82 +116,81 @@ class TrafficLog:
         self._changed = asyncio.Event()
 
 
-Told = Callable[[WireRequest, tuple[str, ...]], None]
-_PLAIN: Final = ("Content-Type", "text/plain; charset=utf-8")
+RequestObserver = Callable[[WireRequest, tuple[str, ...]], None]
 
 
 class Archive:
-    """Right by default, and wrong as *fault* says: a name, or several as ``a+b``.
+    """Correct by default, with *fault* wrong: the name of a fault, or several as ``a+b``.
 
-    A request may wish for another fault, see `timegate.misbehave.playing`.
+    A request can select other faults itself, see `timegate.misbehave.faults.requested_faults`.
     """
 
     def __init__(
         self,
         captures: Iterable[FakeCapture] = EXAMPLE,
         fault: str = "none",
-        manner: Manner | None = None,
+        options: ArchiveOptions | None = None,
     ) -> None:
-        """Hold *captures*. Raises ValueError for a fault that does not exist."""
+        """Hold *captures*. Raises ValueError for an unknown fault."""
         self.faults = faults_named(fault)
-        self.manner = manner or Manner()
+        self.options = options or ArchiveOptions()
         self.holdings = FakeHoldings(captures)
         self.journal = TrafficLog()
         self.authority = Authority()
         self.chance: Chance | None = None
-        """Draws what requests meet; without it they meet all faults."""
-        self.tell: Told | None = None
-        """Hears of each request, with the names of the faults it met.
+        """Draws a fault for each request; without it every request meets all faults."""
+        self.on_request: RequestObserver | None = None
+        """Called for each request with the names of the faults it met.
 
-        With somebody who listens, answers also say it themselves: `playing.HEADER`.
+        If it is set, answers also name their faults in a header, `FAULT_HEADER`.
         """
         self.url = ""
-        """What its addresses begin with, once it is being served."""
+        """The beginning of its addresses, once it is being served."""
 
     @property
     def addresses(self) -> Addresses:
-        """Where its TimeGate, TimeMaps and captures are."""
+        """The addresses of its TimeGate, TimeMaps and captures."""
         return Addresses(self.url)
 
-    def of_connections(self, is_so: Callable[[Fault], bool]) -> bool:
-        """Whether one of its faults is so."""
-        return any(map(is_so, self.faults))
+    def has_fault(self, matches: Callable[[Fault], bool]) -> bool:
+        """Whether one of its faults matches."""
+        return any(map(matches, self.faults))
 
     def server_tls(self) -> ssl.SSLContext | None:
-        """Return TLS settings of a server, None without TLS. Raises MissingLibrary."""
-        made = next((fault.tls for fault in self.faults if fault.tls is not None), None)
-        return None if made is None else made(self.authority)
+        """Return the TLS context of the server; None without TLS. Raises MissingLibrary."""
+        contexts = [fault.tls for fault in self.faults if fault.tls is not None]
+        return contexts[0](self.authority) if contexts else None
 
     def client_tls(self) -> ssl.SSLContext:
-        """Return TLS settings of a client that trusts this archive's authority."""
+        """Return the TLS context of a client that trusts this archive's authority."""
         return self.authority.client()
 
     def reply(self, request: WireRequest) -> Reply:
-        """Answer a request, rightly or wrongly."""
+        """Answer a request, with the faults that it meets."""
         try:
-            play = wish(request) or self._usual(request)
+            choice = requested_faults(request) or self._default_choice(request)
         except ValueError as error:
-            return WholeAnswer(400, (_PLAIN,), f"{error}\n".encode())
-        site = FakeSite(self.holdings, Addresses(self.url + play.prefix), self.manner)
-        asked = WireRequest(request.method, play.target, request.headers)
-        exchange = FaultContext(site, asked, read_question(play.target))
-        names = named(play.faults, exchange)
-        if self.tell is not None:
-            self.tell(request, names)
-            exchange = FaultContext(site, asked, exchange.question, announced=", ".join(names))
-        return played(play.faults, exchange)
+            return WholeAnswer(400, (PLAIN,), f"{error}\n".encode())
+        site = FakeSite(self.holdings, Addresses(self.url + choice.prefix), self.options)
+        plain = WireRequest(request.method, choice.target, request.headers)
+        exchange = FaultContext(site, plain, read_question(choice.target))
+        names = names_applying(choice.faults, exchange)
+        if self.on_request is not None:
+            self.on_request(request, names)
+            exchange = replace(exchange, announced=", ".join(names))
+        return reply_with(choice.faults, exchange)
 
-    def _usual(self, request: WireRequest) -> Play:
+    def _default_choice(self, request: WireRequest) -> FaultChoice:
         faults = self.faults if self.chance is None else self.chance.draw()
-        return Play(faults, request.target)
+        return FaultChoice(faults, request.target)
 
 
-UNKNOWN: Final = "http://unknown.example/"
+UNKNOWN_PAGE: Final = "http://unknown.example/"
 """A page that the archive does not hold."""
 
 
 class Description(TypedDict):
-    """Ready to be written as JSON."""
+    """The addresses and faults of an archive, ready to be written as JSON."""
 
     url: str
     timegate: str
@@ -192,14 +199,14 @@ class Description(TypedDict):
     raw: str
     cdx: str
     unknown: str
-    """The TimeGate of a page that is not held."""
+    """The TimeGate for a page that is not held."""
     original: str
     mementos: list[dict[str, str]]
     faults: list[str]
 
 
-def described(archive: Archive) -> Description:
-    """Describe an archive that is being served."""
+def describe(archive: Archive) -> Description:
+    """Return the description of an archive that is being served."""
     at, held = archive.addresses, archive.holdings.everything()
     original, last = held[0].original, held[-1]
     return Description(
@@ -209,7 +216,7 @@ def described(archive: Archive) -> Description:
         memento=at.memento(last),
         raw=at.memento(last, "id_"),
         cdx=f"{archive.url}/cdx?url={original}",
-        unknown=at.timegate(UNKNOWN),
+        unknown=at.timegate(UNKNOWN_PAGE),
         original=original,
         mementos=[
             {"datetime": http_date(each.at), "uri": at.memento(each)}
@@ -219,8 +226,8 @@ def described(archive: Archive) -> Description:
     )
 
 
-def written(description: Description) -> list[str]:
-    """Write a description as lines for people."""
+def description_lines(description: Description) -> list[str]:
+    """Return a description as lines of text."""
     held = description["mementos"]
     return [
         f"TimeGate  {description['timegate']}",

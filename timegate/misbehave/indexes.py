@@ -1,4 +1,4 @@
-"""Right TimeMaps (M-50 to M-53): link-format, JSON and CDXJ; whole, paged, or as an index."""
+"""Correct lists: links, TimeMaps in three formats (M-50 to M-53), and CDX."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -22,43 +22,43 @@ from timegate.misbehave.wire import WholeAnswer
 
 @dataclass(frozen=True, slots=True)
 class FakeLink:
-    """One link: where to, and what it says about it."""
+    """One link: its target and attributes."""
 
     target: str
     attributes: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        """Write it the usual way."""
+        """Write the link in the usual form."""
         return "; ".join([f"<{self.target}>", *(f'{k}="{v}"' for k, v in self.attributes)])
 
     @property
     def relations(self) -> list[str]:
-        """What it is."""
+        """Its relation types."""
         return next((v.split() for k, v in self.attributes if k == "rel"), [])
 
     def having(self, name: str, value: str) -> "FakeLink":
-        """Return the same link with another value for an attribute it has."""
+        """Return the same link with another value for one of its attributes."""
         changed = tuple((k, value if k == name else v) for k, v in self.attributes)
         return replace(self, attributes=changed)
 
 
 def link(target: str, rel: str, **attributes: str) -> FakeLink:
-    """Make a link whose first attribute is its relation."""
+    """Return a link whose first attribute is its relation."""
     return FakeLink(target, (("rel", rel), *attributes.items()))
 
 
-def header(links: Iterable[FakeLink]) -> str:
+def link_header(links: Iterable[FakeLink]) -> str:
     """Write *links* as the value of a Link field."""
     return ", ".join(map(str, links))
 
 
 def original_link(original: str) -> FakeLink:
-    """Return the link every answer of a TimeGate or memento has once (M-6)."""
+    """Return the link that every answer of a TimeGate or memento has once (M-6)."""
     return link(original, "original")
 
 
 def service_links(site: FakeSite, original: str) -> list[FakeLink]:
-    """Return the links to where one can ask further (M-7)."""
+    """Return the links to TimeGate and TimeMap (M-7)."""
     at = site.addresses
     timemap = link(at.timemap("link", original), "timemap", type="application/link-format")
     return [link(at.timegate(original), "timegate"), timemap]
@@ -70,7 +70,7 @@ def memento_link(site: FakeSite, capture: FakeCapture, rel: str) -> FakeLink:
 
 
 def neighbour_links(site: FakeSite, chosen: FakeCapture) -> list[FakeLink]:
-    """Return first, prev, the chosen one, next and last: each capture once, in time order."""
+    """Return links to the first, prev, chosen, next and last capture, each once, in order."""
     held = site.holdings.of(chosen.original)
     place = held.index(chosen)
     relations: dict[int, list[str]] = {}
@@ -97,7 +97,7 @@ CONTENT_TYPES: Final = {
 
 
 def timemap(site: FakeSite, question: TimeMapQuestion) -> WholeAnswer:
-    """Answer with the captures of a page, or 404 if there are none."""
+    """Answer with the captures of a page, or with 404 if there are none."""
     form = question.form
     held = site.holdings.of(question.original)
     if not held:
@@ -112,12 +112,12 @@ def timemap(site: FakeSite, question: TimeMapQuestion) -> WholeAnswer:
 
 
 def link_body(links: Sequence[FakeLink]) -> bytes:
-    """Write links as a TimeMap: one a line, no comma at the end."""
+    """Write links as a TimeMap, one a line, without a comma at the end."""
     return (",\n".join(map(str, links)) + "\n").encode()
 
 
 def timemap_links(site: FakeSite, question: TimeMapQuestion) -> list[FakeLink]:
-    """Return what the TimeMap *question* asks for lists, in the order it lists it."""
+    """Return the links of the requested TimeMap, in order."""
     original = question.original
     first = [
         original_link(original),
@@ -128,15 +128,15 @@ def timemap_links(site: FakeSite, question: TimeMapQuestion) -> list[FakeLink]:
 
 
 def pages(site: FakeSite, original: str) -> list[list[FakeCapture]]:
-    """Cut the captures of a page of the web into pages of a TimeMap."""
-    held, size = site.holdings.of(original), site.manner.page_size
+    """Divide the captures of an original into pages of a TimeMap."""
+    held, size = site.holdings.of(original), site.options.page_size
     return [held[start : start + size] for start in range(0, len(held), size)]
 
 
 def _listed(site: FakeSite, question: TimeMapQuestion) -> list[FakeCapture]:
-    if site.manner.timemap == "whole":
+    if site.options.timemap == "whole":
         return site.holdings.of(question.original)
-    if question.page is None and site.manner.timemap == "index":
+    if question.page is None and site.options.timemap == "index":
         return []
     number = (question.page or 1) - 1
     parts = pages(site, question.original)
@@ -155,11 +155,11 @@ def _self(site: FakeSite, question: TimeMapQuestion) -> FakeLink:
 
 
 def _page_links(site: FakeSite, question: TimeMapQuestion) -> list[FakeLink]:
-    """Link the other pages: all of them from an index, the next one from a page."""
-    if site.manner.timemap == "whole":
+    """Return links to other pages: all of them in an index, the next one in a page."""
+    if site.options.timemap == "whole":
         return []
     parts = list(enumerate(pages(site, question.original), start=1))
-    if site.manner.timemap == "pages" or question.page is not None:
+    if site.options.timemap == "pages" or question.page is not None:
         parts = parts[question.page or 1 :][:1]
     return [
         link(
@@ -181,7 +181,7 @@ def _memento_links(site: FakeSite, question: TimeMapQuestion) -> list[FakeLink]:
 
 
 def relation(capture: FakeCapture, held: Sequence[FakeCapture]) -> str:
-    """Name a capture among all that are *held*: ``first last memento`` if it is alone (M-8)."""
+    """Return the relation of a capture in *held*: ``first last memento`` if alone (M-8)."""
     words = [
         *(["first"] if capture is held[0] else []),
         *(["last"] if capture is held[-1] else []),
@@ -190,7 +190,7 @@ def relation(capture: FakeCapture, held: Sequence[FakeCapture]) -> str:
 
 
 def _as_json(site: FakeSite, question: TimeMapQuestion) -> dict[str, object]:
-    """Write the form of MemGator and Time Travel, paging included."""
+    """Return the JSON of MemGator and Time Travel, with pages."""
     original, at = question.original, site.addresses
     held, listed = site.holdings.of(original), _listed(site, question)
     document: dict[str, object] = {
@@ -223,7 +223,7 @@ def _entry(site: FakeSite, capture: FakeCapture) -> dict[str, str]:
 
 
 def _as_cdxj(site: FakeSite, original: str) -> bytes:
-    """Write MemGator's CDXJ, which has no pages: always whole."""
+    """Return MemGator's CDXJ, which has no pages."""
     at, held = site.addresses, site.holdings.of(original)
     lines = [
         '!context ["http://tools.ietf.org/html/rfc7089"]',
@@ -255,7 +255,7 @@ WAYBACK_FIELDS: Final = (
 
 
 def cdx(site: FakeSite, question: CdxQuestion) -> WholeAnswer:
-    """Answer a look-up in the dialect that was asked for."""
+    """Answer a query in the requested dialect."""
     if not question.parameters.get("url"):
         body = json.dumps({"message": 'The "url" param is required'}).encode()
         return WholeAnswer(400, (("Content-Type", "application/json"),), body)
@@ -265,7 +265,7 @@ def cdx(site: FakeSite, question: CdxQuestion) -> WholeAnswer:
 
 
 def _found(site: FakeSite, parameters: dict[str, str]) -> list[FakeCapture]:
-    """Return the captures asked for; bounds are included, and may be prefixes."""
+    """Return the requested captures; bounds are inclusive, and may be prefixes."""
     earliest, latest = parameters.get("from", ""), parameters.get("to", "")
     held = [
         capture
@@ -295,13 +295,13 @@ def _values(capture: FakeCapture) -> tuple[str, ...]:
     )
 
 
-def _chosen(parameters: dict[str, str], fields: Sequence[str]) -> list[str]:
-    asked = parameters.get("fl") or parameters.get("fields")
-    return [name for name in asked.split(",") if name in fields] if asked else list(fields)
+def _selected_fields(parameters: dict[str, str], fields: Sequence[str]) -> list[str]:
+    names = parameters.get("fl") or parameters.get("fields")
+    return [name for name in names.split(",") if name in fields] if names else list(fields)
 
 
 def _pywb(site: FakeSite, parameters: dict[str, str]) -> WholeAnswer:
-    names = _chosen(parameters, PYWB_FIELDS)
+    names = _selected_fields(parameters, PYWB_FIELDS)
     rows = [
         dict(zip(PYWB_FIELDS, _values(capture), strict=True))
         for capture in _limited(_found(site, parameters), parameters)
@@ -319,11 +319,11 @@ def _pywb(site: FakeSite, parameters: dict[str, str]) -> WholeAnswer:
 
 
 def _wayback(site: FakeSite, parameters: dict[str, str]) -> WholeAnswer:
-    """Answer with lines of words, or with one JSON array whose first row names the fields."""
+    """Answer with lines of text, or with a JSON array whose first row names the fields."""
     found = _found(site, parameters)
-    resumed = _after(found, parameters.get("resumeKey"))
+    resumed = _after_key(found, parameters.get("resumeKey"))
     listed = _limited(resumed, parameters)
-    names = _chosen(parameters, WAYBACK_FIELDS)
+    names = _selected_fields(parameters, WAYBACK_FIELDS)
     columns = [WAYBACK_FIELDS.index(name) for name in names]
     rows = [[_values(capture)[column] for column in columns] for capture in listed]
     more = parameters.get("showResumeKey") == "true" and len(listed) < len(resumed)
@@ -345,12 +345,12 @@ def _as_array(names: list[str], rows: list[list[str]], key: str | None) -> Whole
 
 
 def resume_key(capture: FakeCapture) -> str:
-    """Write where a list was cut: ``org%2Cexample%29%2F+20100101120000%21``."""
+    """Return the key after which a list goes on: ``org%2Cexample%29%2F+20100101120000%21``."""
     return quote_plus(f"{urlkey(capture.original)} {capture.stamp}!")
 
 
-def _after(found: Sequence[FakeCapture], key: str | None) -> list[FakeCapture]:
-    """Return what comes behind *key*, which a client may send back as it came or decoded."""
+def _after_key(found: Sequence[FakeCapture], key: str | None) -> list[FakeCapture]:
+    """Return what follows *key*, which a client may send back encoded or decoded."""
     keys = [resume_key(capture) for capture in found]
     sent = None if key is None else quote_plus(key) if "!" in key else key
     return list(found[keys.index(sent) + 1 :] if sent in keys else found)

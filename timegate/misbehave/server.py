@@ -1,7 +1,7 @@
-"""The archive on a socket: reads requests, writes replies right or wrong, and always ends.
+"""The archive on a socket: reads requests and writes the replies, correct or faulty.
 
-Every connection, every silence and every answer ends after `Manner.patience` seconds at the
-latest; connections, requests on one of them and bytes of a request are limited.
+Every connection and every answer ends after `ArchiveOptions.patience` seconds at the latest.
+The numbers of connections, of requests on a connection and of bytes in a request are limited.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from timegate.misbehave.archive import Archive, Ending
-from timegate.misbehave.site import EXAMPLE, FakeCapture, Manner
+from timegate.misbehave.site import EXAMPLE, ArchiveOptions, FakeCapture
 from timegate.misbehave.wire import (
     HOST,
     MAX_HEAD,
@@ -34,15 +34,15 @@ MAX_REQUESTS: Final = 10_000
 async def misbehaving_archive(
     captures: Iterable[FakeCapture] = EXAMPLE,
     fault: str = "none",
-    manner: Manner | None = None,
+    options: ArchiveOptions | None = None,
     *,
     port: int = 0,
 ) -> AsyncIterator[Archive]:
     """Serve an archive on 127.0.0.1 (port 0: any free one) until the block ends.
 
-    Raises ValueError for a fault that does not exist.
+    Raises ValueError for an unknown fault.
     """
-    archive = Archive(captures, fault, manner)
+    archive = Archive(captures, fault, options)
     async with served(archive, port):
         yield archive
 
@@ -51,13 +51,13 @@ async def misbehaving_archive(
 async def served(
     archive: Archive, port: int = 0, host: str = HOST, base_url: str | None = None
 ) -> AsyncIterator[None]:
-    """Put *archive* on a socket; at the end of the block nothing of it is left.
+    """Serve *archive* on a socket; all connections are closed at the end of the block.
 
-    *base_url* is what its addresses begin with, where that is not *host* and *port*.
+    Its addresses begin with *base_url*, by default with *host* and *port*.
     """
     context = archive.server_tls()
     scheme = "http" if context is None else "https"
-    silent = archive.of_connections(lambda fault: fault.silent)
+    silent = archive.has_fault(lambda fault: fault.silent)
     service = _Service(archive)
     server = await asyncio.start_server(
         service.connected, host, port, ssl=None if silent else context, limit=MAX_HEAD
@@ -89,13 +89,13 @@ class _Service:
     async def connected(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """Talk on one connection until it ends, and note by whom it was ended."""
+        """Serve one connection until it ends, and record who closed it."""
         task = asyncio.current_task()
         if task is None or len(self.tasks) >= MAX_CONNECTIONS:
             writer.transport.abort()
             return
         self.tasks.add(task)
-        number = self.archive.journal.opened()
+        number = self.archive.journal.record_opened()
         ending: Ending = "archive"
         try:
             ending = await self._converse(number, reader, writer)
@@ -104,27 +104,27 @@ class _Service:
         except (TimeoutError, asyncio.LimitOverrunError):
             writer.transport.abort()
         except asyncio.CancelledError:
-            # The archive is being taken down; whoever did that is waiting for this task.
+            # The server is being closed, and `ended` waits for this task.
             writer.transport.abort()
         finally:
             self.tasks.discard(task)
-            self.archive.journal.closed(number, ending)
+            self.archive.journal.record_closed(number, ending)
             writer.close()
 
     async def _converse(
         self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> Ending:
-        archive, manner = self.archive, self.archive.manner
-        if archive.of_connections(lambda fault: fault.hangs_up):
+        archive, options = self.archive, self.archive.options
+        if archive.has_fault(lambda fault: fault.hangs_up):
             return "archive"
-        if archive.of_connections(lambda fault: fault.silent):
-            return await _ignore(reader, manner)
+        if archive.has_fault(lambda fault: fault.silent):
+            return await _ignore(reader, options)
         for _ in range(MAX_REQUESTS):
-            async with asyncio.timeout(manner.patience):
+            async with asyncio.timeout(options.patience):
                 request = await read_request(reader)
                 if request is None:
                     return "client" if reader.at_eof() else "archive"
-                archive.journal.asked(number, request)
+                archive.journal.record_request(number, request)
                 reply = archive.reply(request)
                 ending = await _send(reply, request, reader, writer)
             if ending is not None:
@@ -132,9 +132,9 @@ class _Service:
         return "archive"
 
 
-async def _ignore(reader: asyncio.StreamReader, manner: Manner) -> Ending:
-    """Read without a word until the client leaves or patience ends."""
-    async with asyncio.timeout(manner.patience):
+async def _ignore(reader: asyncio.StreamReader, options: ArchiveOptions) -> Ending:
+    """Read without answering until the client leaves or the time limit."""
+    async with asyncio.timeout(options.patience):
         while await reader.read(MAX_HEAD):
             pass
     return "client"
@@ -146,7 +146,7 @@ async def _send(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
 ) -> Ending | None:
-    """Write a reply; return who ends the connection, None if it goes on."""
+    """Write a reply; return who closes the connection, None if it stays open."""
     if isinstance(reply, RawAnswer):
         ending = await _send_raw(reply, reader, writer)
         return "archive" if ending is None and _wants_close(request) else ending
@@ -174,11 +174,11 @@ async def _send_raw(
         await writer.drain()
     if raw.resets:
         _reset(writer)
-    return None if raw.stays else "archive"
+    return None if raw.keeps_alive else "archive"
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close with a TCP reset: what a socket does that may not linger at all."""
+    """Close with a TCP reset, by closing a socket that may not linger."""
     socket_of = writer.get_extra_info("socket")
     socket_of.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()

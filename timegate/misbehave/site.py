@@ -1,7 +1,15 @@
-"""What the archive holds, and which capture it chooses for an asked time.
+"""The content of the archive and its addresses: captures, holdings, questions, options.
 
-Written apart from the product on purpose: an archive that shared its date reader or its URL
-keys with the code under test would agree with every mistake in it.
+This package shares no code with the product on purpose: with the same date parser or URL keys
+it would agree with every mistake in the code under test.
+
+/timegate/{URI-R}                          TimeGate
+/timemap/{link,json,cdxj}/{URI-R}          TimeMap
+/timemap/{link,json}/page{n}/{URI-R}       one page of it, where TimeMaps have pages
+/web/{stamp}{modifier}/{URI-R}             replay; the modifier is empty or ``id_``
+/cdx?url=...                               CDX in pywb's dialect
+/cdx/search/cdx?url=...                    CDX in the Wayback Machine's dialect
+/hop/{n}/{URI-R}                           targets of redirect faults
 """
 
 import hashlib
@@ -23,12 +31,12 @@ _HTTP_DATE: Final = re.compile(
 
 
 def http_date(at: datetime) -> str:
-    """Write *at* as Memento writes dates."""
+    """Return *at* in the date format of Memento."""
     return format_datetime(at, usegmt=True)
 
 
 def read_http_date(text: str) -> datetime | None:
-    """Read a date of RFC 7089; None if it has any other form, or was never in a calendar."""
+    """Parse a date of RFC 7089; None if it has another format or is impossible."""
     found = _HTTP_DATE.fullmatch(text)
     if not found or found[2] not in _MONTHS:
         return None
@@ -38,7 +46,7 @@ def read_http_date(text: str) -> datetime | None:
 
 
 def read_stamp(digits: str) -> datetime | None:
-    """Read 4 to 14 digits, missing ones as the earliest; None if that is no time."""
+    """Parse 4 to 14 digits as the earliest such time; None if there is none."""
     earliest = "00000101000000"
     full = digits + earliest[len(digits) :]
     try:
@@ -48,13 +56,13 @@ def read_stamp(digits: str) -> datetime | None:
 
 
 def stamp(at: datetime) -> str:
-    """Write *at* as 14 digits."""
+    """Return *at* as 14 digits."""
     return f"{at.year:04}{at:%m%d%H%M%S}"
 
 
 @dataclass(frozen=True, slots=True)
 class FakeCapture:
-    """One copy of one page."""
+    """One capture of a page."""
 
     original: str
     at: datetime
@@ -62,30 +70,30 @@ class FakeCapture:
     mime: str = "text/html"
     body: bytes = b""
     location: str | None = None
-    """Where an archived redirect led, as the site wrote it."""
+    """The Location of an archived redirect, as the site wrote it."""
 
     @property
     def stamp(self) -> str:
-        """The time as the digits in its address."""
+        """The capture time as in its address."""
         return stamp(self.at)
 
     @property
     def content(self) -> bytes:
-        """The archived bytes; a sentence about itself where none were given."""
+        """The archived bytes; by default, a paragraph with address and time."""
         return self.body or f"<p>{self.original} at {self.stamp}</p>".encode()
 
     @property
     def digest(self) -> str:
-        """What CDX lines tell copies apart by."""
+        """The digest in CDX lines."""
         return hashlib.sha256(self.content).hexdigest()[:32].upper()
 
 
 def captures_of(original: str, *stamps: str) -> tuple[FakeCapture, ...]:
-    """Return one capture of *original* for each of *stamps*; ValueError if one is no time."""
+    """Return a capture of *original* for each of *stamps*. Raises ValueError."""
     times = [(digits, read_stamp(digits)) for digits in stamps]
     wrong = [digits for digits, at in times if at is None]
     if wrong:
-        raise ValueError(f"no times of 4 to 14 digits: {wrong}")
+        raise ValueError(f"not times of 4 to 14 digits: {wrong}")
     return tuple(FakeCapture(original, at) for _, at in times if at is not None)
 
 
@@ -97,13 +105,13 @@ EXAMPLE: Final = captures_of(
     "20150630235959",
     "20200202020202",
 )
-"""What an archive holds unless told otherwise; two of them are one second apart."""
+"""The default holdings; two captures are one second apart."""
 
 
 def urlkey(url: str) -> str:
-    """Return what spellings of one page have in common: ``org,example)/path?query``.
+    """Return the key that all spellings of a page share: ``org,example)/path?query``.
 
-    As in every archive, http and https, ``www.``, case of the host and its port fall together.
+    As in every archive, scheme, ``www.``, case of the host and port make no difference.
     """
     parts = urlsplit(url if "://" in url else f"http://{url}")
     host = (parts.hostname or "").removeprefix("www.")
@@ -128,7 +136,7 @@ class FakeHoldings:
         return [capture for page in self._pages.values() for capture in page]
 
     def closest(self, original: str, at: datetime | None) -> FakeCapture | None:
-        """Return the capture nearest to *at*, or the newest (M-14); the earlier of two."""
+        """Return the capture nearest to *at*, or the earlier of two; else the newest (M-14)."""
         held = self.of(original)
         if not held or at is None:
             return held[-1] if held else None
@@ -136,7 +144,7 @@ class FakeHoldings:
 
 
 def distance(capture: FakeCapture, at: datetime) -> timedelta:
-    """How far apart two times are, in either direction."""
+    """Return the time between a capture and *at*, in either direction."""
     return abs(capture.at - at)
 
 
@@ -146,16 +154,16 @@ FORMS: Final[tuple[Form, ...]] = ("link", "json", "cdxj")
 
 @dataclass(frozen=True, slots=True)
 class TimeGateQuestion:
-    """A question for the capture that is nearest."""
+    """A request for the nearest capture."""
 
     original: str
     hop: int = 0
-    """How often the client was sent on, in archives that do."""
+    """How often the client has been redirected, by faults that do that."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeMapQuestion:
-    """A question for all captures."""
+    """A request for all captures."""
 
     original: str
     form: Form
@@ -164,7 +172,7 @@ class TimeMapQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ReplayQuestion:
-    """A question for one capture."""
+    """A request for one capture."""
 
     original: str
     stamp: str
@@ -173,7 +181,7 @@ class ReplayQuestion:
 
 @dataclass(frozen=True, slots=True)
 class CdxQuestion:
-    """A question to the index."""
+    """A request to the CDX index."""
 
     dialect: Literal["pywb", "wayback"]
     parameters: dict[str, str]
@@ -181,7 +189,7 @@ class CdxQuestion:
 
 @dataclass(frozen=True, slots=True)
 class UnknownQuestion:
-    """Something this archive does not have."""
+    """A request for anything else."""
 
 
 Question = TimeGateQuestion | TimeMapQuestion | ReplayQuestion | CdxQuestion | UnknownQuestion
@@ -195,7 +203,7 @@ _TIMEGATE: Final = re.compile(r"/timegate/(.++)", re.DOTALL)
 
 
 def read_question(target: str) -> Question:
-    """Read a request's target; the URI-R at its end stays as it was written."""
+    """Parse the target of a request; the URI-R at its end stays as written."""
     if found := _TIMEGATE.fullmatch(target):
         return TimeGateQuestion(found[1])
     if found := _HOP.fullmatch(target):
@@ -220,57 +228,57 @@ def _read_cdx(target: str) -> CdxQuestion | UnknownQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Writes the archive's own URLs."""
+    """The archive's own URLs."""
 
     base: str
     """Scheme, host and port, without a slash at the end."""
 
     def timegate(self, original: str) -> str:
-        """Write the TimeGate's URL (URI-G)."""
+        """Return the URL of the TimeGate (URI-G)."""
         return f"{self.base}/timegate/{original}"
 
     def timemap(self, form: Form, original: str, page: int | None = None) -> str:
-        """Write a TimeMap's URL (URI-T)."""
+        """Return the URL of a TimeMap (URI-T)."""
         part = "" if page is None else f"page{page}/"
         return f"{self.base}/timemap/{form}/{part}{original}"
 
     def memento(self, capture: FakeCapture, modifier: str = "") -> str:
-        """Write a capture's URL (URI-M)."""
+        """Return the URL of a capture (URI-M)."""
         return f"{self.base}/web/{capture.stamp}{modifier}/{capture.original}"
 
     def hop(self, number: int, original: str) -> str:
-        """Write the URL of a station on the way to nowhere."""
+        """Return the URL of an intermediate redirect."""
         return f"{self.base}/hop/{number}/{original}"
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """What right archives differ in, and how much of a bad thing a fault does.
+class ArchiveOptions:
+    """Choices that conforming archives make differently, and the size and speed of faults.
 
-    The sentences of faults tell the amounts that are set here.
+    The sentences of faults state the default amounts.
     """
 
     timegate: Literal["302", "200"] = "302"
     """RFC 7089 pattern 2.1 (redirect) or 2.2 (Content-Location)."""
     timemap: Literal["whole", "pages", "index"] = "whole"
-    """All at once, page by page, or as an index of pages (RFC 7089 5.1)."""
+    """In one document, in pages, or as an index of pages (RFC 7089 5.1)."""
     page_size: int = 100
     delay: float = 3.0
     """Seconds that `slow` waits."""
     interval: float = 1.0
     """Seconds between the bytes of a trickle."""
     patience: float = 60.0
-    """Seconds after which any answer and any silence ends."""
+    """Seconds after which every connection and answer ends."""
     bulk: int = 10_000_000
-    """Bytes of what is too big; a hundredth of it is the number of what is too many."""
+    """Bytes of oversized content; the number of items in a flood is a hundredth of it."""
     bomb: int = 1 << 30
-    """Bytes that a decompression bomb unpacks to."""
+    """Bytes that a decompression bomb expands to."""
 
 
 @dataclass(frozen=True, slots=True)
 class FakeSite:
-    """All that an answer depends on, besides the request."""
+    """Everything that an answer depends on, except the request."""
 
     holdings: FakeHoldings
     addresses: Addresses
-    manner: Manner
+    options: ArchiveOptions

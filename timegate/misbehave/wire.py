@@ -1,4 +1,4 @@
-"""HTTP/1.1 as bytes: just enough to be right, and open enough to be wrong on purpose."""
+"""HTTP/1.1 messages as bytes, which may be invalid on purpose, and TLS certificates."""
 
 import asyncio
 import importlib
@@ -17,13 +17,13 @@ Fields = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """What a client asked, as it wrote it."""
+    """A request as the client wrote it."""
 
     method: str
     target: str
     """Path and query, not decoded."""
     headers: Fields = ()
-    """Names in lower case, in the order sent, repeated where they were."""
+    """Names in lower case, in the order sent, with repetitions."""
 
     def values(self, name: str) -> list[str]:
         """Return the value of every field line called *name*."""
@@ -32,7 +32,7 @@ class WireRequest:
 
 @dataclass(frozen=True, slots=True)
 class WholeAnswer:
-    """A whole answer, which the server writes rightly: length, HEAD, keep-alive."""
+    """An answer that the server writes correctly: length, HEAD, keep-alive."""
 
     status: int
     headers: Fields = ()
@@ -46,22 +46,22 @@ class WholeAnswer:
 
     def without(self, name: str) -> "WholeAnswer":
         """Return the same answer with no field called *name*."""
-        kept = tuple(pair for pair in self.headers if pair[0].lower() != name.lower())
-        return replace(self, headers=kept)
+        others = tuple(pair for pair in self.headers if pair[0].lower() != name.lower())
+        return replace(self, headers=others)
 
     def having(self, name: str, value: str) -> "WholeAnswer":
         """Return the same answer with one field called *name*."""
-        gone = self.without(name)
-        return replace(gone, headers=(*gone.headers, (name, value)))
+        others = self.without(name).headers
+        return replace(self, headers=(*others, (name, value)))
 
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """Bytes that go out as they are; an empty piece only asks whether the client is there."""
+    """Bytes that are sent unchanged; an empty piece only tests for the client's presence."""
 
     pieces: AsyncIterator[bytes]
-    stays: bool = False
-    """Whether the connection is kept for another request."""
+    keeps_alive: bool = False
+    """Whether the connection stays open for another request."""
     resets: bool = False
     """Whether it ends with a TCP reset."""
 
@@ -70,7 +70,7 @@ Reply = WholeAnswer | RawAnswer
 
 
 def head(status: int, fields: Fields) -> bytes:
-    """Write a status line and header fields, ended by the empty line."""
+    """Return the status line, the header fields and the empty line."""
     try:
         reason = HTTPStatus(status).phrase
     except ValueError:
@@ -80,26 +80,26 @@ def head(status: int, fields: Fields) -> bytes:
 
 
 def written(answer: WholeAnswer, method: str) -> bytes:
-    """Write a whole answer to a request with *method*."""
+    """Return the bytes of an answer to a request with *method*."""
     fields = answer.headers
     if answer.status not in (204, 304):
         fields = (*fields, ("Content-Length", str(len(answer.body))))
     return head(answer.status, fields) + (b"" if method == "HEAD" else answer.body)
 
 
-async def once(*pieces: bytes) -> AsyncIterator[bytes]:
+async def stream(*pieces: bytes) -> AsyncIterator[bytes]:
     """Yield *pieces*, one after the other."""
     for piece in pieces:
         yield piece
 
 
 def chunk(data: bytes) -> bytes:
-    """Write *data* as one chunk of a chunked body."""
+    """Return *data* as one chunk of a chunked body."""
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
 async def read_request(reader: asyncio.StreamReader) -> WireRequest | None:
-    """Read one request head; None if the client left, or sent no HTTP.
+    """Read the header of a request; None if the client left or did not send HTTP.
 
     Raises LimitOverrunError past `MAX_HEAD` bytes.
     """
@@ -123,14 +123,14 @@ HOST: Final = "127.0.0.1"
 
 
 class MissingLibrary(RuntimeError):
-    """Raised for a fault whose library is not installed: which one, and how to get it."""
+    """A fault needs a library that is not installed; says how to install it."""
 
 
 def _new_authority() -> "trustme.CA":
     try:
         library = importlib.import_module("trustme")
     except ImportError as error:
-        why = "faults of TLS need the library trustme: pip install trustme"
+        why = "TLS faults need the library trustme: pip install trustme"
         raise MissingLibrary(why) from error
     return cast("trustme.CA", library.CA())
 
@@ -143,33 +143,33 @@ class Authority:
         return _new_authority()
 
     def certificate(self) -> bytes:
-        """Return what a client has to trust, as PEM."""
+        """Return the certificate of the authority as PEM."""
         return self._ca.cert_pem.bytes()
 
     def client(self) -> ssl.SSLContext:
-        """Return the settings of a client that trusts this authority."""
+        """Return the context of a client that trusts this authority."""
         context = ssl.create_default_context()
         self._ca.configure_trust(context)
         return context
 
-    def right(self) -> ssl.SSLContext:
-        """Return the settings of a server with a good certificate."""
+    def valid(self) -> ssl.SSLContext:
+        """Return the context of a server with a valid certificate."""
         return _server(self._ca.issue_cert(HOST))
 
     def expired(self) -> ssl.SSLContext:
-        """Return those of one whose certificate ran out in 2001."""
+        """Return the context of a server whose certificate expired in 2001."""
         old, end = datetime(2000, 1, 1, tzinfo=UTC), datetime(2001, 1, 1, tzinfo=UTC)
         return _server(self._ca.issue_cert(HOST, not_before=old, not_after=end))
 
     def wrong_host(self) -> ssl.SSLContext:
-        """Return those of one whose certificate is for another host."""
+        """Return the context of a server whose certificate is for another host."""
         return _server(self._ca.issue_cert("archive.example"))
 
     def outdated(self) -> ssl.SSLContext:
-        """Return those of one that knows nothing newer than TLS 1.0."""
-        context = self.right()
+        """Return the context of a server that supports nothing newer than TLS 1.0."""
+        context = self.valid()
         with warnings.catch_warnings():
-            # Python warns of this version, rightly; it is the point.
+            # Python warns of this version, which is wanted here.
             warnings.simplefilter("ignore", DeprecationWarning)
             context.set_ciphers("ALL:@SECLEVEL=0")
             context.minimum_version = ssl.TLSVersion.TLSv1
@@ -177,7 +177,7 @@ class Authority:
         return context
 
     def self_signed(self) -> ssl.SSLContext:
-        """Return those of one that vouches for itself: the certificate of an unknown root."""
+        """Return the context of a server with a self-signed certificate."""
         root = _new_authority()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         with root.cert_pem.tempfile() as certificate, root.private_key_pem.tempfile() as key:

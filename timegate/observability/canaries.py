@@ -13,7 +13,6 @@ import msgspec
 
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry
-from archives.source import Source
 from timegate.cache import Store
 from timegate.observability.canary_history import (
     CanaryOutcome,
@@ -29,9 +28,9 @@ from timegate.observability.canary_history import (
     told,
 )
 from timegate.observability.logs import event
-from timegate.resolution.budget import Budget, spending
-from timegate.resolution.coalescing import NoReplicas, ReplicaLocks
+from timegate.resolution.coalescing import NoReplicas, ReplicaLocks, SourceFor
 from timegate.resolution.coalescing import Question as Turn
+from timegate.resolution.context import UNLIMITED, Budget, RequestContext
 from timegate.upstream.stack import Fetchers
 
 QUIET: Final = 60.0
@@ -91,7 +90,7 @@ class CanaryWatch:
     def __init__(  # noqa: PLR0913 -- what is asked, of whom, and all that has a say in it
         self,
         questions: Sequence[CanaryQuestion],
-        sources: Mapping[str, Source],
+        source_for: SourceFor,
         board: CanaryStore,
         quiet: Quiet,
         *,
@@ -105,7 +104,7 @@ class CanaryWatch:
         workers that began together, and can take no turns, from looking together.
         """
         self._questions = questions
-        self._sources = sources
+        self._source_for = source_for
         self._board = board
         self._quiet = quiet
         self._turns: ReplicaLocks = turns or NoReplicas()
@@ -127,7 +126,7 @@ class CanaryWatch:
         if not await self._quiet(question.archive):
             return
         turn: Turn = (f"canary {question.archive}", question.url, question.at, "closest")
-        await self._turns.wait(turn)
+        await self._turns.wait(turn, UNLIMITED)
         try:
             # Whoever was waited for has asked.
             if await self._is_due(question, every, started):
@@ -152,11 +151,11 @@ class CanaryWatch:
             _tell(question, before, after, seen)
 
     async def _answer(self, question: CanaryQuestion) -> CanaryOutcome:
-        source = self._sources[question.archive]
+        budget = Budget(_MOST_REQUESTS, _MOST_OCTETS)
+        source = self._source_for(question.archive, RequestContext(budget=budget))
         try:
-            with spending(Budget(_MOST_REQUESTS, _MOST_OCTETS)):
-                async with asyncio.timeout(_PATIENCE):
-                    found = await source.closest(question.url, question.at)
+            async with asyncio.timeout(_PATIENCE):
+                found = await source.closest(question.url, question.at)
         except ArchiveError as error:
             return CanaryOutcome("unknown", error.why)
         except TimeoutError:
@@ -212,7 +211,7 @@ class Canaries:
 async def open_canaries(  # noqa: PLR0913, PLR0917 -- whom to ask, how, when, and where to keep it
     every: float | None,
     entries: Sequence[ArchiveEntry],
-    sources: Mapping[str, Source],
+    source_for: SourceFor,
     remote: Fetchers,
     store: Store,
     turns: ReplicaLocks | None,
@@ -224,7 +223,7 @@ async def open_canaries(  # noqa: PLR0913, PLR0917 -- whom to ask, how, when, an
         return
     board = CanaryStore(store)
     quiet = quiet_at(entries, remote)
-    watch = CanaryWatch(list(questions_of(entries)), sources, board, quiet, turns=turns)
+    watch = CanaryWatch(list(questions_of(entries)), source_for, board, quiet, turns=turns)
     async with watching(watch, every):
         yield Canaries(board, secret)
 
@@ -237,8 +236,8 @@ def quiet_at(entries: Sequence[ArchiveEntry], remote: Fetchers) -> Quiet:
     known = {entry.id: entry for entry in entries}
 
     async def quiet(archive: str) -> bool:
-        door = remote.doors.get(archive)
-        if door is None:
+        queue = remote.queues.get(archive)
+        if queue is None:
             # A collection of our own.
             return True
         if remote.breakers.standing(archive) != "closed":
@@ -247,8 +246,8 @@ def quiet_at(entries: Sequence[ArchiveEntry], remote: Fetchers) -> Quiet:
         # Those of its host: a tenant's own are not kept to.
         limits = known.get(entry.hosted_by or archive, entry).limits
         if entry.kind.uses_index:
-            return await door.is_quiet("index", limits.index.burst // 2)
-        return await door.is_quiet("memento", limits.memento.burst // 2)
+            return await queue.is_quiet("index", limits.index.burst // 2)
+        return await queue.is_quiet("memento", limits.memento.burst // 2)
 
     return quiet
 

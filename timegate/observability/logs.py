@@ -243,19 +243,3 @@ class Unforeseen:
         self._quiet_until[subject] = now + _SILENCE
         fields = {"id": subject, "times": self._counts.pop(subject)}
         EVENTS.error(self._name, exc_info=error, extra={_FIELDS: fields})
-
-
-class StateChanges:
-    """Writes down when something gets into another state, such as an archive."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._states: dict[str, str] = {}
-
-    def look(self, subject: str, state: str) -> None:
-        """Note the *state* of *subject*; all begin as ``closed``."""
-        before = self._states.get(subject, "closed")
-        if state != before:
-            self._states[subject] = state
-            level = logging.INFO if state == "closed" else logging.WARNING
-            event(self._name, level, id=subject, state=state, before=before)

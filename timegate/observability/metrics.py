@@ -1,8 +1,9 @@
 """What is counted, with a fixed set of labels: never a URL, never a client (R24)."""
 
 import asyncio
+import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal
@@ -12,6 +13,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from archives.errors import ArchiveError
 from archives.model import Closest
+from timegate.observability.logs import event
 from timegate.resolution.model import Attempt, Resolution
 
 _BUCKETS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -95,9 +97,12 @@ class Metrics:
         self._standings: Callable[[], Mapping[str, str]] = dict
         self._heard: Callable[[], Mapping[tuple[str, str], str]] = dict
 
-    def watch(self, read: Reading, standings: Callable[[], Mapping[str, str]]) -> None:
-        """Take gauges from *read*, and the states of breakers from *standings*."""
+    def watch(self, read: Reading) -> None:
+        """Take gauges from *read*."""
         self._read = read
+
+    def watch_archives(self, standings: Callable[[], Mapping[str, str]]) -> None:
+        """Take the states of breakers from *standings*."""
         self._standings = standings
 
     def watch_canaries(self, heard: Callable[[], Mapping[tuple[str, str], str]]) -> None:
@@ -225,3 +230,46 @@ def _outcome(attempt: Attempt) -> str:
     if isinstance(attempt.outcome, ArchiveError):
         return type(attempt.outcome).__name__.lower()
     return "found" if isinstance(attempt.outcome, Closest) else "absent"
+
+
+Watcher = Callable[[Attempt], None]
+
+
+class AttemptObserver:
+    """Counts every attempt, logs changes of an archive's state, and informs watchers."""
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        learn: Callable[[Attempt], None],
+        state_of: Callable[[str], str],
+        restricted: Collection[str] = (),
+    ) -> None:
+        """*learn* takes every attempt; *state_of* returns the state of an archive's breaker."""
+        self._metrics = metrics
+        self._learn = learn
+        self._state_of = state_of
+        self._restricted = frozenset(restricted)
+        self._states: dict[str, str] = {}
+        self.watchers: set[Watcher] = set()
+        """Called with every attempt."""
+        self.public_watchers: set[Watcher] = set()
+        """Called with the attempts at archives that everybody may see."""
+
+    def __call__(self, attempt: Attempt) -> None:
+        """Observe *attempt*."""
+        self._metrics.asked(attempt)
+        self._learn(attempt)
+        for watcher in self.watchers:
+            watcher(attempt)
+        if self.public_watchers and attempt.archive not in self._restricted:
+            for watcher in self.public_watchers:
+                watcher(attempt)
+        self._log_change(attempt.archive, self._state_of(attempt.archive))
+
+    def _log_change(self, archive: str, state: str) -> None:
+        before = self._states.get(archive, "closed")
+        if state != before:
+            self._states[archive] = state
+            level = logging.INFO if state == "closed" else logging.WARNING
+            event("archive", level, id=archive, state=state, before=before)

@@ -236,21 +236,21 @@ class ArchivePages:
         self._pages = pages
         self._checks = checks
 
-    async def all(self, call: ClientRequest) -> Response:
+    async def all(self, request: ClientRequest) -> Response:
         """List every archive, those that are asked first."""
-        if not wants_page(call.header("Accept")):
-            return await self._operations.archives(call)
+        if not wants_page(request.header("Accept")):
+            return await self._operations.archives(request)
         entries = sorted(self._registry.entries, key=lambda entry: entry.name.lower())
         rows = [archive_view(entry, self._state(entry.id)) for entry in entries]
         asked = [row for row in rows if row.used]
         others = [row for row in rows if not row.used]
         return self._page("archives", asked=asked, others=others)
 
-    async def one(self, call: ClientRequest) -> Response:
+    async def one(self, request: ClientRequest) -> Response:
         """Describe one archive."""
-        entry = self._registry.by_id(unquote(call.rest.partition("?")[0]))
-        if entry is None or not wants_page(call.header("Accept")):
-            return await self._operations.archive(call)
+        entry = self._registry.by_id(unquote(request.rest.partition("?")[0]))
+        if entry is None or not wants_page(request.header("Accept")):
+            return await self._operations.archive(request)
         state = self._state(entry.id)
         view, canary = archive_view(entry, state), canary_view(state)
         checks = None if self._checks is None else await self._checks.view(entry)

@@ -7,23 +7,23 @@ the token is closed to other sites.
 
 import asyncio
 import hmac
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 from urllib.parse import parse_qs, quote, urlsplit
 
-from aiohttp import web
-
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry
 from archives.registry import Registry
+from timegate.config.schema import ChecksSection
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.history import BadHistory, CheckLock, CheckRecord, History, secret_at
 from timegate.conformance.report import Report
-from timegate.responses.model import EarlyResponse, Response
+from timegate.event_loop import end
+from timegate.responses.model import ClientRequest, EarlyResponse, Response
 from timegate.responses.problems import problem
-from timegate.server.sending import body_of, response
 from timegate.verdict.words import Tone
 
 _SIGNS = {"fail": "✕", "warn": "!", "unknown": "?"}
@@ -138,6 +138,8 @@ class ArchiveChecks:
         self._lock = CheckLock(file.with_name(f"{file.name}.running"))
         self._secret_file = file.with_name(f"{file.name}.key")
         self._registry = registry
+        self.largest_body = _MOST_OCTETS
+        self.body_deadline = _BODY_DEADLINE
         parts = urlsplit(base_url)
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self._root = parts.path.rstrip("/")
@@ -155,8 +157,7 @@ class ArchiveChecks:
         trace: TracebackType | None,
     ) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end([self._task])
 
     async def view(self, entry: ArchiveEntry) -> CheckView:
         """Return what the page of an archive says of its checks."""
@@ -177,24 +178,20 @@ class ArchiveChecks:
     def _token(self, archive: str) -> str:
         return hmac.digest(secret_at(self._secret_file), archive.encode(), "sha256").hex()
 
-    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Begin a check, and lead back to the page that will show it."""
-        try:
-            entry = await self._asked(request)
-        except EarlyResponse as declined:
-            return response(declined.answer)
+    async def __call__(self, request: ClientRequest, body: bytes) -> Response:
+        """Start a check, and redirect to the page that will show it."""
+        entry = await self._asked(request, body)
         if await asyncio.to_thread(self._lock.acquire, entry.id):
             # A loop's own task: the room holds it, and ends it in __aexit__.
             self._task = asyncio.get_running_loop().create_task(self._check(entry))
         page = f"{self._root}/archives/{quote(entry.id, safe='')}#checks"
-        return response(Response(303, {"Location": page, "Cache-Control": "no-store"}))
+        return Response(303, {"Location": page, "Cache-Control": "no-store"})
 
-    async def _asked(self, request: web.BaseRequest) -> ArchiveEntry:
-        """Return the archive to be checked. Raises Declined."""
-        if request.headers.get("Origin") != self.origin:
+    async def _asked(self, request: ClientRequest, body: bytes) -> ArchiveEntry:
+        """Return the archive to be checked. Raises EarlyResponse."""
+        if request.header("Origin") != self.origin:
             detail = "a check is begun from the page of an archive here, nowhere else"
             raise EarlyResponse(problem(403, "bad-parameter", detail))
-        body = await body_of(request, _MOST_OCTETS, _BODY_DEADLINE)
         form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
         entry = self._registry.by_id(form.get("archive", [""])[0])
         if entry is None or not self._may_run(entry):
@@ -218,3 +215,16 @@ class ArchiveChecks:
             self._failed[entry.id] = f"the last check ended early: {error}"
         finally:
             self._lock.release()
+
+
+@asynccontextmanager
+async def open_checks(
+    section: ChecksSection, registry: Registry, base_url: str, run: Run
+) -> AsyncIterator[ArchiveChecks | None]:
+    """Open the checks of the configuration; None if no history is configured."""
+    if section.history is None:
+        yield None
+        return
+    file, allowed = Path(section.history), run if section.run else None
+    async with ArchiveChecks(file, registry, base_url, allowed) as checks:
+        yield checks

@@ -10,14 +10,15 @@ from contextlib import aclosing
 from typing import Final, NamedTuple
 
 from archives.registry import Registry
-from timegate.pages.answer_view import AnswerView, answer_view, heard, name_of
 from timegate.pages.form import FormFields, FormQuery, FormRejection, read_form
 from timegate.pages.html_problems import next_step
 from timegate.pages.progress import RunningSearches, SearchProgress
 from timegate.pages.rendering import HEADERS, Pages
+from timegate.resolution.context import RequestContext
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Preferences, Resolution
 from timegate.resolution.preferences import preferences_from
+from timegate.responses.answer_view import AnswerView, answer_view, heard, name_of
 from timegate.responses.answers import VARY_PAGE, Answers
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
 from timegate.responses.problems import problem
@@ -78,32 +79,32 @@ class Home:
         registry: Registry,
         everyone: ExhaustiveResolver,
         following: RunningSearches,
+        pages: Pages,
     ) -> None:
         self._answers = answers
+        self._pages = pages
         self._registry = registry
         self._everyone = everyone
         self._following = following
 
-    @property
-    def _pages(self) -> Pages:
-        return self._answers.pages
-
-    async def __call__(self, call: ClientRequest) -> Response:
+    async def __call__(self, request: ClientRequest) -> Response:
         """Write the page, with the answer where something was asked."""
-        form = FormFields.of(call.rest)
+        form = FormFields.of(request.rest)
         if not form.q:
             return self._page(200, form, refusal=None, inquiry=None, answer=None)
         try:
             inquiry = read_form(form, self._registry)
         except FormRejection as refusal:
             return self._page(refusal.status, form, refusal=refusal, inquiry=None, answer=None)
-        resolution = await self._everyone.resolve(inquiry.query, _wishes(call))
+        resolution = await self._everyone.resolve(
+            inquiry.query, _wishes(request), request.context
+        )
         status, view = self._view(resolution)
         return self._page(status, form, refusal=None, inquiry=inquiry, answer=view)
 
-    async def events(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def events(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send how the answer comes about."""
-        form = FormFields.of(call.rest)
+        form = FormFields.of(request.rest)
         if self._following.full:
             detail = "too many searches are being watched; ask without watching"
             return problem(503, "too-busy", detail, headers={"Retry-After": "5"})
@@ -112,12 +113,19 @@ class Home:
         except FormRejection as refusal:
             part = self._part(form, refusal=refusal, inquiry=None, answer=None)
             return Response(200, _EVENTS, _event("answer", part))
-        return StreamingResponse(200, _EVENTS, self._told(form, inquiry, _wishes(call)))
+        return StreamingResponse(
+            200, _EVENTS, self._told(form, inquiry, _wishes(request), request.context)
+        )
 
     async def _told(
-        self, form: FormFields, inquiry: FormQuery, preferences: Preferences
+        self,
+        form: FormFields,
+        inquiry: FormQuery,
+        preferences: Preferences,
+        context: RequestContext,
     ) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._following.follow(inquiry.query, preferences)) as steps:
+        following = self._following.follow(inquiry.query, preferences, context)
+        async with aclosing(following) as steps:
             async for step in steps:
                 if isinstance(step, SearchProgress):
                     yield _event("progress", self._progress(step))
@@ -155,8 +163,10 @@ class Home:
         return Response(status, headers, body.encode())
 
 
-def _wishes(call: ClientRequest) -> Preferences:
-    preferences, _ = preferences_from({}, call.header("Prefer"), call.header("Cache-Control"))
+def _wishes(request: ClientRequest) -> Preferences:
+    preferences, _ = preferences_from(
+        {}, request.header("Prefer"), request.header("Cache-Control")
+    )
     return preferences
 
 

@@ -1,15 +1,20 @@
 """Problems for browsers: what programs are told, as a page that says what to do next."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from timegate.pages.form import Caret
 from timegate.pages.rendering import HEADERS, Pages, wants_page
-from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
+from timegate.responses.model import (
+    ClientRequest,
+    EarlyResponse,
+    Handler,
+    Response,
+    StreamingResponse,
+)
 
-Handler = Callable[[ClientRequest], Awaitable[Response | StreamingResponse]]
 _PROBLEM: Final = "application/problem+json"
 _NEXT: Final[Mapping[str, str]] = {
     "bad-identifier": "Put it right below, and ask again.",
@@ -38,19 +43,19 @@ class HtmlProblems:
         self._handler = handler
         self._pages = pages
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Answer as the handler does."""
         try:
-            answer = await self._handler(call)
-        except EarlyResponse as declined:
-            answer = declined.answer
+            answer = await self._handler(request)
+        except EarlyResponse as early:
+            answer = early.response
         if (
             isinstance(answer, StreamingResponse)
             or answer.headers.get("Content-Type") != _PROBLEM
         ):
             return answer
         told = {**answer.headers, "Vary": _varying(answer.headers.get("Vary", ""))}
-        if not wants_page(call.header("Accept")):
+        if not wants_page(request.header("Accept")):
             return replace(answer, headers=told)
         page = self._page(json.loads(answer.body))
         return replace(answer, headers={**told, **HEADERS}, body=page.encode())

@@ -5,11 +5,13 @@ filled the cache, and a body that is sent owns no task. It ends with the patienc
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
+from timegate.event_loop import end
+from timegate.resolution.context import RequestContext
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 
@@ -36,13 +38,15 @@ _Queue = asyncio.Queue[Attempt | None]
 
 
 class SearchEvents:
-    """What archives answer, for those who wait for news of one URL."""
+    """Answers of archives, for the searches that are being watched."""
 
-    def __init__(self) -> None:
+    def __init__(self, subscriptions: set[Callable[[Attempt], None]] | None = None) -> None:
+        """Subscribe in *subscriptions* while a search is being watched."""
+        self._subscriptions = set() if subscriptions is None else subscriptions
         self._watchers: dict[_Queue, str] = {}
 
     def observe(self, attempt: Attempt) -> None:
-        """Tell those who wait for news of this URL."""
+        """Pass *attempt* on to the searches for its URL."""
         for queue, original in self._watchers.items():
             concerns = attempt.original == original and attempt.variant is None
             if concerns and queue.qsize() < _BACKLOG:
@@ -53,10 +57,13 @@ class SearchEvents:
         """Collect the news of *original*."""
         queue: _Queue = asyncio.Queue()
         self._watchers[queue] = original
+        self._subscriptions.add(self.observe)
         try:
             yield queue
         finally:
             del self._watchers[queue]
+            if not self._watchers:
+                self._subscriptions.discard(self.observe)
 
 
 class RunningSearches:
@@ -80,9 +87,7 @@ class RunningSearches:
         trace: TracebackType | None,
     ) -> None:
         tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(tasks)
 
     @property
     def full(self) -> bool:
@@ -90,12 +95,12 @@ class RunningSearches:
         return len(self._tasks) >= self._most
 
     async def follow(
-        self, query: Query, preferences: Preferences
+        self, query: Query, preferences: Preferences, context: RequestContext
     ) -> AsyncGenerator[SearchProgress | Resolution, None]:
         """Yield how far the search is whenever an archive has answered, last the answer."""
         with self._news.of(query.original) as queue:
-            task = self._started(query, preferences, queue)
-            progress = SearchProgress(self._everyone.asked(query, preferences), ())
+            task = self._started(query, preferences, context, queue)
+            progress = SearchProgress(self._everyone.archives(query, preferences, context), ())
             yield progress
             while (attempt := await queue.get()) is not None:
                 if attempt.archive in progress.waiting:
@@ -104,10 +109,10 @@ class RunningSearches:
             yield await task
 
     def _started(
-        self, query: Query, preferences: Preferences, queue: _Queue
+        self, query: Query, preferences: Preferences, context: RequestContext, queue: _Queue
     ) -> asyncio.Task[Resolution]:
         task = asyncio.get_running_loop().create_task(
-            self._everyone.resolve(query, preferences)
+            self._everyone.resolve(query, preferences, context)
         )
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

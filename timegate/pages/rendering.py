@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from archives.evidence import WEB
-from timegate.endpoints.targets import weights
-from timegate.responses.model import ClientRequest, Response
+from timegate.responses.model import ClientRequest, Response, weights
 from timegate.responses.problems import problem
 from timegate.verdict import header_safe
 
@@ -49,9 +48,9 @@ VERSION: Final = blake2b(
 ).hexdigest()
 
 
-async def static(call: ClientRequest) -> Response:
+async def static(request: ClientRequest) -> Response:
     """Answer ``{version}/{name}``; one of another version is not to be kept."""
-    version, _, name = call.rest.partition("?")[0].partition("/")
+    version, _, name = request.rest.partition("?")[0].partition("/")
     file = _FILES.get(name)
     if file is None:
         return problem(404, "not-found", "there is no such file")
@@ -60,7 +59,7 @@ async def static(call: ClientRequest) -> Response:
         "ETag": file.tag,
         "Cache-Control": _YEAR if version == VERSION else "no-cache",
     }
-    if file.tag in (call.header("If-None-Match") or ""):
+    if file.tag in (request.header("If-None-Match") or ""):
         return Response(304, headers)
     return Response(200, headers, file.body)
 

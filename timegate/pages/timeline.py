@@ -15,11 +15,10 @@ from archives.model import Memento
 from archives.registry import Registry
 from archives.uri import check_text
 from timegate.identifiers.url import read_url
-from timegate.pages.answer_view import name_of
-from timegate.resolution.model import Query
+from timegate.resolution.model import Deadlines, Query, Router
 from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import NotNegotiable, query_for_url
-from timegate.resolution.resolver import Deadlines, Router
+from timegate.responses.answer_view import name_of
 from timegate.responses.model import (
     ClientRequest,
     ClosingBody,
@@ -49,15 +48,15 @@ class Timeline:
         self._registry = registry
         self._deadlines = deadlines
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Begin to send the captures of ``{URL}``, which may be none."""
-        query = _query(call.rest)
+        query = _query(request.rest)
         preferences, _ = preferences_from(
-            {}, call.header("Prefer"), call.header("Cache-Control")
+            {}, request.header("Prefer"), request.header("Cache-Control")
         )
-        archives = self._route(query, preferences).order
+        archives = self._route(query, preferences, request.context).order
         async with AsyncExitStack() as stack:
-            merging = self._lists.merged(archives, query.original, preferences)
+            merging = self._lists.merged(archives, query.original, preferences, request.context)
             merge = await stack.enter_async_context(merging)
             return StreamingResponse(
                 200, _HEADERS, ClosingBody(self._lines(merge), stack.pop_all())

@@ -8,12 +8,11 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from timegate.redis.address import is_shared, parse_address
-from timegate.redis.time_budget import patient
 
 if TYPE_CHECKING:
     from timegate.redis.opening import SharedState
 
-__all__ = ["is_shared", "open_shared", "patient"]
+__all__ = ["is_shared", "open_shared"]
 
 
 def open_shared(

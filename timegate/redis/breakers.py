@@ -62,9 +62,7 @@ class SharedBreakers:
         alive = [a for a in (*self._told, *self._heard) if self._is_alive(a)]
         forgotten = [*self._told] if doubting else alive
         try:
-            reply = await self._client.script(
-                _EXCHANGE, [_KEY], *_words(forgotten, news), counted=False
-            )
+            reply = await self._client.script(_EXCHANGE, [_KEY], *_words(forgotten, news))
         except RedisUnavailable:
             return
         except Spoiled:

@@ -1,6 +1,6 @@
 """Asks the shared memory, which is never a reason to fail and never waited for.
 
-Every operation ends within `BOUND`. After the first trouble the server is left alone: it is not
+Every operation ends within `REDIS_TIME`. After the first trouble the server is left alone: it is not
 requests that find out whether it is back, but a probe in the background, after a pause that
 grows to 4 s. So trouble costs the requests that are under way 35 ms, and the others nothing.
 """
@@ -14,6 +14,7 @@ from hashlib import sha1
 from types import TracebackType
 from typing import Final, Self
 
+from timegate.event_loop import end
 from timegate.redis.address import RedisAddress
 from timegate.redis.connections import (
     Denied,
@@ -25,7 +26,8 @@ from timegate.redis.connections import (
     connection_to,
 )
 from timegate.redis.pipeline import Pipeline
-from timegate.redis.time_budget import BOUND, BoundedWait, OutOfTime, ResponsiveClock
+from timegate.redis.time_budget import REDIS_TIME, BoundedWait, OutOfTime, ResponsiveClock
+from timegate.resolution.context import TimeBudget
 
 __all__ = ["RedisClient", "RedisUnavailable", "Script", "Spoiled"]
 
@@ -58,7 +60,7 @@ class RedisClient:
         self,
         address: RedisAddress,
         *,
-        bound: float = BOUND,
+        bound: float = REDIS_TIME,
         monotonic: Callable[[], float] = time.monotonic,
         connect: Callable[[RedisAddress], RedisConnection] = connection_to,
     ) -> None:
@@ -90,9 +92,7 @@ class RedisClient:
         trace: TracebackType | None,
     ) -> None:
         self._batches.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(list(self._tasks))
         try:
             async with asyncio.timeout(_PROBE):
                 await self._connection.close()
@@ -109,26 +109,30 @@ class RedisClient:
         troubles = self._troubles
         return bool(troubles) and (self._connection.place(key), False) in troubles
 
-    async def read(self, key: str, *command: Word, counted: bool = True) -> object:
+    async def read(self, key: str, *command: Word, budget: TimeBudget | None = None) -> object:
         """Run a command that changes nothing; *key* says where. Raises Away, Spoiled.
 
-        Where it is not *counted*, it does not draw on what the request may wait.
+        The wait draws on *budget*, if there is one.
         """
-        return await self._run(key, command, writing=False, counted=counted)
+        return await self._run(key, command, writing=False, budget=budget)
 
-    async def write(self, key: str, *command: Word, counted: bool = True) -> object:
+    async def write(self, key: str, *command: Word, budget: TimeBudget | None = None) -> object:
         """Run a command that changes something. Raises Away, Spoiled."""
-        return await self._run(key, command, writing=True, counted=counted)
+        return await self._run(key, command, writing=True, budget=budget)
 
     async def script(
-        self, script: Script, keys: list[str], *words: Word, counted: bool = True
+        self,
+        script: Script,
+        keys: list[str],
+        *words: Word,
+        budget: TimeBudget | None = None,
     ) -> object:
         """Run *script* on *keys*, which lie in one slot. Raises Away, Spoiled."""
         rest = (len(keys), *keys, *words)
         try:
-            return await self.write(keys[0], "EVALSHA", script.digest, *rest, counted=counted)
+            return await self.write(keys[0], "EVALSHA", script.digest, *rest, budget=budget)
         except Missing:
-            return await self.write(keys[0], "EVAL", script.text, *rest, counted=counted)
+            return await self.write(keys[0], "EVAL", script.text, *rest, budget=budget)
 
     def scan(self, pattern: str) -> AsyncGenerator[list[bytes], None]:
         """Return all keys like *pattern*, unbounded: raises Down."""
@@ -141,13 +145,18 @@ class RedisClient:
         task.add_done_callback(self._tasks.discard)
 
     async def _run(
-        self, key: str, command: tuple[Word, ...], *, writing: bool, counted: bool
+        self,
+        key: str,
+        command: tuple[Word, ...],
+        *,
+        writing: bool,
+        budget: TimeBudget | None,
     ) -> object:
         place = self._connection.place(key)
         if self._troubles and self._is_left_alone(place, writing=writing):
             raise RedisUnavailable
         try:
-            async with BoundedWait(self._attention, self._bound, counted=counted):
+            async with BoundedWait(self._attention, self._bound, budget):
                 return await self._batches.put(place, command)
         except OutOfTime as error:
             raise RedisUnavailable from error

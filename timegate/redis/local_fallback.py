@@ -10,7 +10,7 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from archives.model import Rate
-from timegate.upstream.token_bucket import MOST_REMEMBERED
+from timegate.upstream.rate_limit import MOST_REMEMBERED
 
 _DUST: Final = 1e-6
 

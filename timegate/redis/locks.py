@@ -14,7 +14,7 @@ from typing import Final
 
 from archives.moment import Moment
 from timegate.redis.client import RedisClient, RedisUnavailable, Script, Spoiled
-from timegate.redis.time_budget import branch, renew
+from timegate.resolution.context import RequestContext, TimeBudget
 from timegate.resolution.model import Direction
 
 LEASE: Final = 1.5
@@ -56,7 +56,7 @@ class Locks:
         self._restricted = frozenset(restricted)
         self._held: dict[Question, tuple[str, str]] = {}
 
-    async def wait(self, question: Question) -> float | None:
+    async def wait(self, question: Question, context: RequestContext) -> float | None:
         """Wait while another replica asks *question*; return for how many seconds.
 
         0 means that nobody does now, None that nobody can be asked about it. Whatever comes of
@@ -68,16 +68,15 @@ class Locks:
         if alone or len(self._held) >= _MOST_HELD:
             return None
         name, token = self._name(question), token_hex(8)
-        # Who cannot wait for a word of the others asks an archive, which takes far longer.
-        branch()
+        lease, budget = int(LEASE * 1000), context.redis_time
         try:
             got = await self._client.write(
-                name, "SET", name, token, "NX", "PX", int(LEASE * 1000)
+                name, "SET", name, token, "NX", "PX", lease, budget=budget
             )
         except (RedisUnavailable, Spoiled):
             return None
         if got is None:
-            return await self._followed(name)
+            return await self._followed(name, budget)
         self._held[question] = name, token
         return 0.0
 
@@ -94,28 +93,30 @@ class Locks:
             for name, token in list(self._held.values()):
                 await self._told(_RENEW, name, token, int(LEASE * 1000))
 
-    async def _followed(self, name: str) -> float:
+    async def _followed(self, name: str, budget: TimeBudget | None) -> float:
         clock = asyncio.get_running_loop().time
         began = clock()
         pause = _FIRST_PAUSE
         while clock() - began < _LONGEST and await self._is_held(name):
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 -- a spread
             pause = min(1.5 * pause, _LONGEST_PAUSE)
-        # It was an archive that was waited for. Who could not look now would ask it again.
-        renew()
+        # The wait was for an archive, not for Redis. Without time for the lookup that follows,
+        # the archive would be queried again.
+        if budget is not None:
+            budget.renew()
         return max(clock() - began, 1e-6)
 
     async def _is_held(self, name: str) -> bool:
         """Whether a lock of ours is there: what has no end, or a later one, is none."""
         try:
-            left = await self._client.read(name, "PTTL", name, counted=False)
+            left = await self._client.read(name, "PTTL", name)
         except (RedisUnavailable, Spoiled):
             return False
         return isinstance(left, int) and 0 <= left <= LEASE * 1000
 
     async def _told(self, script: Script, name: str, *words: str | float) -> None:
         try:
-            await self._client.script(script, [name], *words, counted=False)
+            await self._client.script(script, [name], *words)
         except (RedisUnavailable, Spoiled):
             return
 

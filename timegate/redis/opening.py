@@ -14,7 +14,7 @@ from timegate.redis.client import RedisClient, RedisUnavailable, Script, Spoiled
 from timegate.redis.locks import Locks
 from timegate.redis.rate_limits import RedisRateLimiter, RedisRateLimiters
 from timegate.redis.store import RedisStore
-from timegate.redis.time_budget import BOUND
+from timegate.redis.time_budget import REDIS_TIME
 from timegate.upstream.breaker import Breakers
 
 BEAT: Final = 2.0
@@ -54,7 +54,7 @@ class Replicas:
     async def beat(self) -> None:
         """Say that this one is there, and count."""
         try:
-            seen = await self._client.script(_BEAT, [_KEY], self._name, _SILENT, counted=False)
+            seen = await self._client.script(_BEAT, [_KEY], self._name, _SILENT)
         except RedisUnavailable:
             return
         except Spoiled:
@@ -117,7 +117,7 @@ class SharedState:
 
 @asynccontextmanager
 async def opened(
-    url: str, replicas: int | None = None, bound: float = BOUND
+    url: str, replicas: int | None = None, bound: float = REDIS_TIME
 ) -> AsyncGenerator[SharedState]:
     """Connect to *url*; that it is away is no reason not to start. Raises ValueError.
 

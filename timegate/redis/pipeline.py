@@ -84,7 +84,7 @@ class Pipeline:
 
     async def _send(self, batch: list[_Asked]) -> None:
         try:
-            async with BoundedWait(self._attention, self._bound, counted=False):
+            async with BoundedWait(self._attention, self._bound):
                 answers = await self._run([asked.command for asked in batch])
         except (Down, TimeoutError) as error:
             answers = [error] * len(batch)

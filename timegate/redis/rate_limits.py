@@ -17,8 +17,9 @@ from archives.model import ArchiveEntry, Limits, Rate
 from archives.source import Purpose
 from timegate.redis.client import RedisClient, RedisUnavailable, Script, Spoiled
 from timegate.redis.local_fallback import LocalFallback, Sent
-from timegate.redis.time_budget import BOUND
-from timegate.upstream.token_bucket import Window
+from timegate.redis.time_budget import REDIS_TIME
+from timegate.resolution.context import TimeBudget
+from timegate.upstream.rate_limit import Window
 
 LONGEST_REST: Final = 3600.0
 """Seconds; reliability: Retry-After honoured. No value in Redis silences an archive longer."""
@@ -129,44 +130,50 @@ class RedisRateLimiter:
             "index": _Account(archive, "index", limits.index, names.__next__),
         }
 
-    async def outlook(self, purpose: Purpose, ahead: int) -> float:
-        return await self._asked(self._accounts[purpose], "", ahead)
+    async def outlook(
+        self, purpose: Purpose, ahead: int, budget: TimeBudget | None = None
+    ) -> float:
+        return await self._asked(self._accounts[purpose], "", ahead, budget)
 
-    async def take(self, purpose: Purpose) -> float:
+    async def take(self, purpose: Purpose, budget: TimeBudget | None = None) -> float:
         account = self._accounts[purpose]
         name = account.next_name()
-        return await self._asked(account, name, 0)
+        return await self._asked(account, name, 0, budget)
 
-    async def rest(self, seconds: float) -> None:
+    async def rest(self, seconds: float, budget: TimeBudget | None = None) -> None:
         seconds = min(seconds, LONGEST_REST)
         self._rests_until = max(self._rests_until, self._clock() + seconds)
-        await self._tell_rest()
+        await self._tell_rest(budget)
 
     async def resting(self) -> float:
         """Return what this replica knows: `take` learns what the others were told."""
         return max(0.0, self._rests_until - self._clock())
 
-    async def _asked(self, account: "_Account", name: str, ahead: int) -> float:
+    async def _asked(
+        self, account: "_Account", name: str, ahead: int, budget: TimeBudget | None
+    ) -> float:
         """Ask for the wait, and where *name* is given take what there is."""
         if self._rests_until > self._told_rest_until:
-            await self._tell_rest()
+            await self._tell_rest(budget)
         try:
-            wait = await self._agreed(account, name, ahead)
+            wait = await self._agreed(account, name, ahead, budget)
         except (RedisUnavailable, Spoiled):
             return self._alone(account, name, ahead)
         if name and wait == 0.0:
             account.note(Sent(name, self._clock()), told=True)
         return wait
 
-    async def _agreed(self, account: "_Account", name: str, ahead: int) -> float:
+    async def _agreed(
+        self, account: "_Account", name: str, ahead: int, budget: TimeBudget | None
+    ) -> float:
         for _ in range(2):
             told = account.untold(self._clock())
             words = account.words(name, ahead, told, self._clock())
             keys = [*account.keys, self._rest_key]
             try:
-                reply = await self._client.script(_TAKE, keys, *words)
+                reply = await self._client.script(_TAKE, keys, *words, budget=budget)
             except Spoiled:
-                await self._client.write(keys[0], "UNLINK", *keys)
+                await self._client.write(keys[0], "UNLINK", *keys, budget=budget)
                 raise
             epoch, wait, rest, left = _checked(reply)
             self._learn_rest(rest)
@@ -194,15 +201,13 @@ class RedisRateLimiter:
             if until > self._rests_until + 1.0:
                 self._told_rest_until = self._rests_until = until
 
-    async def _tell_rest(self) -> None:
+    async def _tell_rest(self, budget: TimeBudget | None) -> None:
         until = self._rests_until
         seconds = until - self._clock()
         if seconds > 0:
-            milliseconds = int(LONGEST_REST * 1000)
+            words = (int(seconds * _MICRO), int(LONGEST_REST * 1000))
             try:
-                await self._client.script(
-                    _REST, [self._rest_key], int(seconds * _MICRO), milliseconds
-                )
+                await self._client.script(_REST, [self._rest_key], *words, budget=budget)
             except (RedisUnavailable, Spoiled):
                 return
         self._told_rest_until = until
@@ -227,7 +232,7 @@ class _Account:
         self.next_name = next_name
         most, span = Window.of(rate)
         # What the server allowed may leave as late as this; the next must not come too near.
-        self._window = Window(most, span + BOUND)
+        self._window = Window(most, span + REDIS_TIME)
         self._interval = int(rate.seconds / rate.requests * _MICRO)
         self._burst = rate.burst
         self._epoch = ""

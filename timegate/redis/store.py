@@ -18,6 +18,7 @@ from cachetools import TTLCache
 from timegate.cache.store import LONGEST, Clock, Kept, Stored, Unavailable
 from timegate.redis.client import RedisClient, RedisUnavailable, Spoiled
 from timegate.redis.connections import Down
+from timegate.resolution.context import TimeBudget
 
 _PREFIX: Final = "timegate:1:cache:"
 _HEAD: Final = struct.Struct("<BIddd")
@@ -58,13 +59,20 @@ class RedisStore:
     def trouble(self) -> str | None:
         return self._client.trouble
 
-    async def get(self, key: str) -> Stored | None:
+    async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
         kept = self._front.get(key)
         if kept is None and not self._client.is_away(_PREFIX + key):
-            kept = await asyncio.shield(self._asked.get(key) or self._look_up(key))
+            kept = await asyncio.shield(self._asked.get(key) or self._look_up(key, budget))
         return None if kept is None else kept.seen(self._clock())
 
-    async def put(self, key: str, value: bytes, lifetime: float, stale_for: float) -> None:
+    async def put(
+        self,
+        key: str,
+        value: bytes,
+        lifetime: float,
+        stale_for: float,
+        budget: TimeBudget | None = None,
+    ) -> None:
         kept = Kept.of(value, self._clock(), lifetime, stale_for)
         milliseconds = int((kept.until - kept.said) * 1000)
         if len(value) > LARGEST or milliseconds <= 0:
@@ -72,8 +80,11 @@ class RedisStore:
         self._asked.pop(key, None)
         self._front[key] = kept
         name = _PREFIX + key
+        packed = _packed(name, kept)
         try:
-            await self._client.write(name, "SET", name, _packed(name, kept), "PX", milliseconds)
+            await self._client.write(
+                name, "SET", name, packed, "PX", milliseconds, budget=budget
+            )
         except (RedisUnavailable, Spoiled):
             return
 
@@ -82,7 +93,7 @@ class RedisStore:
         self._front.pop(key, None)
         name = _PREFIX + key
         try:
-            await self._client.write(name, "UNLINK", name, counted=False)
+            await self._client.write(name, "UNLINK", name)
         except (RedisUnavailable, Spoiled) as error:
             raise self._unavailable() from error
 
@@ -99,18 +110,19 @@ class RedisStore:
     async def close(self) -> None:
         self._front.clear()
 
-    def _look_up(self, key: str) -> "asyncio.Task[Kept | None]":
-        """Look up a key once for all who ask at the same time."""
-        task = asyncio.get_running_loop().create_task(self._looked_up(key))
+    def _look_up(self, key: str, budget: TimeBudget | None) -> "asyncio.Task[Kept | None]":
+        """Look up a key once for all concurrent requests, in the time of the first."""
+        task = asyncio.get_running_loop().create_task(self._looked_up(key, budget))
         self._asked[key] = task
         task.add_done_callback(lambda done: self._found(key, done))
         return task
 
-    async def _looked_up(self, key: str) -> Kept | None:
+    async def _looked_up(self, key: str, budget: TimeBudget | None) -> Kept | None:
         name = _PREFIX + key
         try:
             # Not more than a value can have, whatever lies there.
-            value = await self._client.read(name, "GETRANGE", name, 0, LARGEST + _HEAD.size)
+            most = LARGEST + _HEAD.size
+            value = await self._client.read(name, "GETRANGE", name, 0, most, budget=budget)
         except RedisUnavailable:
             return None
         except Spoiled:
@@ -144,7 +156,7 @@ class RedisStore:
     async def _unlinked(self, names: list[str]) -> int:
         """Remove some keys, each by a command: in a Cluster they lie in different slots."""
         told = await asyncio.gather(
-            *(self._client.write(name, "UNLINK", name, counted=False) for name in names)
+            *(self._client.write(name, "UNLINK", name) for name in names)
         )
         return sum(answer == 1 for answer in told)
 

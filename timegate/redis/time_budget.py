@@ -1,31 +1,17 @@
-"""How long the shared memory may be waited for: by one operation, and by one request in all.
+"""Waiting for Redis within bounds: one command, and all commands of one request.
 
-A request looks up many things, one after the other. Each alone is bounded, but seventy look-ups
-of 10 ms would still be 700. So what a request has waited is counted, wherever it waited: the
-counter travels in the context, into the tasks that the request starts. Waiting for two things
-at once counts once.
-
-A question to an archive is a branch of its own: it begins with what the request has waited by
-then, and many of them wait side by side. Where they meet again, the longest way counts, as it
-is what the client has waited.
+Each command is bounded, but seventy lookups of 10 ms would still take 700 ms. So a request also
+has a `TimeBudget`, which all its commands draw on.
 """
 
 import asyncio
-from contextvars import ContextVar
 from types import TracebackType
 from typing import Final
 
-from timegate.resolution.budget import During
+from timegate.resolution.context import REDIS_TIME, TimeBudget
 
-BOUND: Final = 0.035
-"""Seconds of one operation, and of all that a request looks up."""
-IN_ALL: Final = 0.04
-"""Seconds, with the part that is kept back for the question whose turn it is: who had used up
-all for looking up would ask an archive that another replica is asking. It had 40 ms of its own
-once, and a server that answered in 15 cost every request 101.
+__all__ = ["REDIS_TIME", "BoundedWait", "OutOfTime", "ResponsiveClock"]
 
-50 ms are promised (FA-13); the rest is for timers that fire late, and for going on without:
-with 45 here, 52 were measured."""
 _TICK: Final = 0.002
 _LATE: Final = 0.0005
 """Seconds by which timers are late in a loop that has nothing else to do."""
@@ -34,11 +20,11 @@ _LONGEST: Final = 0.25
 
 
 class ResponsiveClock:
-    """A clock that stands still while this process is too busy to listen.
+    """A clock that stands still while the event loop is too busy to read replies.
 
-    A thousand questions at once keep the loop busy for longer than 50 ms; the answers lie in
-    the socket meanwhile. Whoever took that for a slow server would ask the archives instead,
-    and make it worse. So a timer ticks while anything is waited for, and what it is late does
+    A thousand questions at once keep the loop busy for more than 50 ms, while the replies lie
+    in the socket. Taking that for a slow server would send the questions to the archives
+    instead, and make it worse. So a timer ticks while a reply is awaited, and its delay does
     not count.
     """
 
@@ -83,76 +69,7 @@ class ResponsiveClock:
 
 
 class OutOfTime(TimeoutError):
-    """The request has waited enough, which says nothing about the one it waited for."""
-
-
-class TimeBudget:
-    """What a request may still wait, or one branch of it."""
-
-    __slots__ = ("_before", "_began", "_limit", "_spent", "_trunk", "_waiting")
-
-    def __init__(
-        self, limit: float, spent: float = 0.0, trunk: "TimeBudget | None" = None
-    ) -> None:
-        self._limit = limit
-        self._spent = spent
-        self._trunk = trunk
-        self._waiting = 0
-        self._began = 0.0
-        self._before = 0.0
-
-    def left(self, now: float) -> float:
-        """Return the seconds that are left at *now*."""
-        return self._limit - self._spent_at(now)
-
-    def begin(self, now: float) -> None:
-        """Note that a wait begins."""
-        if not self._waiting:
-            self._began, self._before = now, self._spent
-        self._waiting += 1
-
-    def end(self, now: float) -> None:
-        """Note that it is over."""
-        spent = self._spent_at(now)
-        self._waiting -= 1
-        if not self._waiting:
-            self.reach(spent)
-
-    def branch(self, limit: float) -> "TimeBudget":
-        """Return the patience of a branch, whose way from the beginning may be *limit* long."""
-        return TimeBudget(limit, self._spent, self)
-
-    def reach(self, spent: float) -> None:
-        """Note that one way from the beginning was *spent* seconds long."""
-        self._spent = max(self._spent, spent)
-        if self._trunk is not None:
-            self._trunk.reach(self._spent)
-
-    def _spent_at(self, now: float) -> float:
-        if not self._waiting:
-            return self._spent
-        return max(self._spent, self._before + now - self._began)
-
-
-_current: ContextVar[TimeBudget | None] = ContextVar("patience", default=None)
-
-
-def patient(seconds: float = BOUND) -> During[TimeBudget | None]:
-    """Let all that is started in this block wait no longer than *seconds* in sum."""
-    return During(_current, TimeBudget(seconds))
-
-
-def branch(in_all: float = IN_ALL) -> None:
-    """Let what follows in this task wait apart from the rest, and up to *in_all* in sum."""
-    patience = _current.get()
-    if patience is not None:
-        _current.set(patience.branch(in_all))
-
-
-def renew(seconds: float = BOUND) -> None:
-    """Let what follows in this task wait anew, where it waited for something else."""
-    if _current.get() is not None:
-        _current.set(TimeBudget(seconds))
+    """The time budget of the request is used up, which says nothing about the server."""
 
 
 class BoundedWait:
@@ -172,11 +89,11 @@ class BoundedWait:
     )
 
     def __init__(
-        self, attention: ResponsiveClock, seconds: float, *, counted: bool = True
+        self, attention: ResponsiveClock, seconds: float, budget: TimeBudget | None = None
     ) -> None:
         self._attention = attention
         self._loop = asyncio.get_running_loop()
-        self._patience = _current.get() if counted else None
+        self._patience = budget
         self._seconds = seconds
         self._clipped = False
         self._fired = False

@@ -1,98 +1,195 @@
-"""Asks archives, each question once, however many clients wait for the answer.
+"""Coalescing: identical questions to an archive are asked once, however many clients wait.
 
-A question under way belongs to the desk, not to the client that asked first: clients come and
-go, the answer is remembered. A question ends by itself after `patience` seconds.
+A question in progress belongs to the `Coalescer`, not to the client that asked first: clients
+come and go, the answer is cached. A question ends by itself after `patience` seconds. An
+unforeseen exception ends at the `Containment` around each question: it becomes an `Internal`
+error of that archive, and the answers of the other archives are used.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from archives.errors import ArchiveError, Unreachable
-from archives.model import Closest, Memento
+from archives.errors import ArchiveError, Internal, Unreachable
+from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.nearest import nearest
 from archives.source import Source
-from timegate.event_loop import FairTurns
+from timegate.event_loop import FairTurns, end
+from timegate.resolution.context import RequestContext, TimeBudget
 from timegate.resolution.model import Attempt, Direction, Remembered, Rule
 from timegate.resolution.ranking import in_direction
-from timegate.upstream.containment import Containment
+
+
+class Containment:
+    """Turns unforeseen exceptions into errors of the archive that was asked."""
+
+    def __init__(
+        self,
+        failed: Callable[[str], None] = lambda _: None,
+        worked: Callable[[str], None] = lambda _: None,
+        log: Callable[[str, Exception], None] = lambda _archive, _error: None,
+    ) -> None:
+        """*failed* and *worked* are called with the archive that a question went to."""
+        self.failed = failed
+        self.worked = worked
+        self._log = log
+
+    def around(self, archive: str, url: str) -> "_Around":
+        """Return a context in which *archive* is asked for *url*."""
+        return _Around(self, archive, url)
+
+    def failure(self, archive: str, url: str, error: Exception) -> Internal:
+        """Note *error*, and return it as a failure of *archive*."""
+        self._log(archive, error)
+        self.failed(archive)
+        return Internal(archive, url, error)
+
+
+class _Around:
+    """One question. ArchiveError and what is no Exception, as a cancellation, pass through."""
+
+    __slots__ = ("_archive", "_containment", "_url")
+
+    def __init__(self, containment: Containment, archive: str, url: str) -> None:
+        self._containment = containment
+        self._archive = archive
+        self._url = url
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception) and not isinstance(error, ArchiveError):
+            raise self._containment.failure(self._archive, self._url, error) from error
+
+
+class Contained:
+    """A `Source` that raises no exception but `ArchiveError`."""
+
+    def __init__(self, source: Source, containment: Containment) -> None:
+        self._source = source
+        self._containment = containment
+
+    @property
+    def entry(self) -> ArchiveEntry:
+        return self._source.entry
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        with self._containment.around(self.entry.id, original):
+            return await self._source.closest(original, at)
+
+    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        with self._containment.around(self.entry.id, original):
+            async with aclosing(self._source.mementos(original)) as batches:
+                async for batch in batches:
+                    yield batch
+
 
 Question = tuple[str, str, Moment | None, Direction]
 _PATIENCE: Final = 15.0
 _SKEW: Final = 60.0
 """Seconds by which the clocks of two replicas may differ."""
-_AT_A_TURN: Final = 16
-"""Questions that are begun at one turn of the loop: some 2 ms of work."""
+_STARTS_PER_TURN: Final = 16
+"""Questions that are started in one iteration of the event loop: some 2 ms of work."""
 _JUST_NOW: Final = 2.0
-"""Seconds, in which a question that was looked up in vain may have been answered."""
+"""Seconds between a cache miss and the question, in which the answer may have come."""
+
+SourceFor = Callable[[str, RequestContext], Source]
+"""Returns the source for an archive, within the limits of a request."""
+
+
+def fixed(sources: Mapping[str, Source]) -> SourceFor:
+    """Return sources that do not depend on the request."""
+    return lambda archive, _context: sources[archive]
 
 
 class AnswerMemory(Protocol):
-    """What archives said before."""
+    """Earlier answers of archives. *budget* limits the time spent waiting for Redis."""
 
     async def recall(
-        self, archive: str, original: str, at: Moment | None
+        self,
+        archive: str,
+        original: str,
+        at: Moment | None,
+        budget: TimeBudget | None = None,
     ) -> Remembered | None: ...
 
     async def recall_all(
-        self, archives: Sequence[str], original: str, at: Moment | None
+        self,
+        archives: Sequence[str],
+        original: str,
+        at: Moment | None,
+        budget: TimeBudget | None = None,
     ) -> dict[str, Remembered]:
-        """Return what is known of each, those left out of which nothing is."""
+        """Return the answers by archive, as far as they are known."""
         ...
 
     async def remember(
-        self, archive: str, original: str, at: Moment | None, outcome: Closest | None
+        self,
+        archive: str,
+        original: str,
+        at: Moment | None,
+        outcome: Closest | None,
+        budget: TimeBudget | None = None,
     ) -> None: ...
 
 
 class ReplicaLocks(Protocol):
-    """Who asks, where several replicas have the same question at the same time."""
+    """Locks by question, so that of several replicas one asks the archive."""
 
-    async def wait(self, question: Question) -> float | None:
+    async def wait(self, question: Question, context: RequestContext) -> float | None:
         """Wait while another replica asks; return for how many seconds.
 
-        0 if nobody does, None if nobody could: then there is no answer to look for.
+        0 if no other replica asks, None if that is unknown: then no answer can be expected.
         """
         ...
 
     def done(self, question: Question) -> None:
-        """Note that the question is answered, remembered, or given up."""
+        """Release the lock: the question is answered and cached, or given up."""
         ...
 
 
 class NoReplicas:
-    """One replica: it is always its turn."""
+    """A single replica, which needs no locks."""
 
-    async def wait(self, question: Question) -> None:
-        del question
+    async def wait(self, question: Question, context: RequestContext) -> None:
+        del question, context
 
     def done(self, question: Question) -> None:
-        """Do nothing: nobody waits."""
+        """Do nothing."""
 
 
 class Coalescer:
-    """Where questions are handed in. Use as a context manager: it ends what is under way."""
+    """Asks archives. Use as a context manager: at its end, questions in progress are cancelled."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 -- whom it asks, and who wants to know
+    def __init__(  # noqa: PLR0913 -- what it asks, and what is told of the answers
         self,
-        sources: Mapping[str, Source],
+        source_for: SourceFor,
         memory: AnswerMemory,
         observe: Callable[[Attempt], None] = lambda _: None,
         patience: float = _PATIENCE,
-        turns: ReplicaLocks | None = None,
+        *,
+        locks: ReplicaLocks | None = None,
         containment: Containment | None = None,
+        public: frozenset[str] = frozenset(),
     ) -> None:
-        self._sources = sources
+        """Charge questions to the archives in *public* to the quota of the client."""
+        self._source_for = source_for
         self._memory = memory
         self._observe = observe
         self._patience = patience
-        self._turns: ReplicaLocks = turns or NoReplicas()
+        self._locks: ReplicaLocks = locks or NoReplicas()
         self._containment = containment or Containment()
-        self._turnstile = FairTurns(_AT_A_TURN)
+        self._public = public
+        self._starts = FairTurns(_STARTS_PER_TURN)
         self._under_way: dict[Question, asyncio.Task[Attempt]] = {}
         self._overdue: set[Question] = set()
 
@@ -106,25 +203,27 @@ class Coalescer:
         trace: TracebackType | None,
     ) -> None:
         tasks = list(self._under_way.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(tasks)
 
     def ask(
         self,
         archive: str,
         original: str,
         at: Moment | None,
+        context: RequestContext,
         *,
         direction: Direction = "closest",
         variant: Rule | None = None,
     ) -> "asyncio.Task[Attempt]":
-        """Return the answer to come; wait for it with `asyncio.wait`, never cancel it."""
+        """Return the answer as a task; wait for it with `asyncio.wait`, never cancel it.
+
+        A question in progress is joined; it keeps the context of its first request.
+        """
         question = (archive, original, at, direction)
         task = self._under_way.get(question)
         if task is None:
             loop = asyncio.get_running_loop()
-            task = loop.create_task(self._answer(question, variant))
+            task = loop.create_task(self._answer(question, context, variant))
             self._under_way[question] = task
             # A timer of its own: `asyncio.timeout` costs several times as much.
             timer = loop.call_later(self._patience, self._give_up, question)
@@ -140,26 +239,32 @@ class Coalescer:
         self._under_way.pop(question, None)
         self._overdue.discard(question)
 
-    async def _answer(self, question: Question, variant: Rule | None) -> Attempt:
+    async def _answer(
+        self, question: Question, context: RequestContext, variant: Rule | None
+    ) -> Attempt:
+        if context.redis_time is not None:
+            context = replace(context, redis_time=context.redis_time.branch())
         try:
-            return await self._asked(question, variant)
+            return await self._asked(question, context, variant)
         finally:
-            self._turns.done(question)
+            self._locks.done(question)
 
-    async def _asked(self, question: Question, variant: Rule | None) -> Attempt:
+    async def _asked(
+        self, question: Question, context: RequestContext, variant: Rule | None
+    ) -> Attempt:
         archive, original, _, _ = question
         clock = asyncio.get_running_loop().time
         began = clock()
         outcome: Closest | ArchiveError | None
         try:
-            await self._turnstile.enter()
+            await self._starts.enter()
             began = clock()
-            known = await self._asked_elsewhere(question)
+            known = await self._answered_elsewhere(question, context)
             if known is not None:
                 took = clock() - began
                 return Attempt(archive, known.outcome, took, original, variant, known.age)
             with self._containment.around(archive, original):
-                outcome = await self._outcome(question)
+                outcome = await self._outcome(question, context)
         except ArchiveError as error:
             outcome = error
         except asyncio.CancelledError:
@@ -168,14 +273,16 @@ class Coalescer:
             why = f"no answer within {self._patience:g} s"
             outcome = Unreachable(archive, original, why)
         attempt = Attempt(archive, outcome, clock() - began, original, variant)
-        attempt = await self._remembered(question, attempt)
+        attempt = await self._remembered(question, attempt, context)
         self._observe(attempt)
         return attempt
 
-    async def _remembered(self, question: Question, attempt: Attempt) -> Attempt:
-        """Remember the answer, and return *attempt*; as failed where that raises.
+    async def _remembered(
+        self, question: Question, attempt: Attempt, context: RequestContext
+    ) -> Attempt:
+        """Cache the answer, and return *attempt*; as failed where that raises.
 
-        Text that an archive sends cannot always be written: a header may be no UTF-8.
+        Text from an archive cannot always be encoded: a header may be no UTF-8.
         """
         archive, original, at, direction = question
         if isinstance(attempt.outcome, ArchiveError):
@@ -183,30 +290,36 @@ class Coalescer:
         try:
             with self._containment.around(archive, original):
                 if direction == "closest":
-                    await self._memory.remember(archive, original, at, attempt.outcome)
+                    await self._memory.remember(
+                        archive, original, at, attempt.outcome, context.redis_time
+                    )
         except ArchiveError as error:
             return replace(attempt, outcome=error)
         self._containment.worked(archive)
         return attempt
 
-    async def _asked_elsewhere(self, question: Question) -> Remembered | None:
-        """Return what another replica was told meanwhile; None if we have to ask.
+    async def _answered_elsewhere(
+        self, question: Question, context: RequestContext
+    ) -> Remembered | None:
+        """Return the answer that another replica got meanwhile; None if there is none.
 
-        Who waited in vain does not wait again: the other one has failed, or is gone.
+        After a wait without an answer there is no second wait: the other replica has failed.
         """
-        waited = await self._turns.wait(question)
+        waited = await self._locks.wait(question, context)
         if waited is None:
             return None
         archive, original, at, _ = question
-        known = await self._memory.recall(archive, original, at)
-        # An older one was there before the question: whoever asked did not want it. One that
-        # came between looking and asking is what all the others have got.
+        known = await self._memory.recall(archive, original, at, context.redis_time)
+        # An older answer was there before the question and was not wanted. One that came
+        # between the lookup and the question is what the other requests got.
         oldest = waited + _SKEW if waited else _JUST_NOW
         return known if known is not None and known.fresh and known.age <= oldest else None
 
-    async def _outcome(self, question: Question) -> Closest | None:
+    async def _outcome(self, question: Question, context: RequestContext) -> Closest | None:
         archive, original, at, direction = question
-        source = self._sources[archive]
+        if archive in self._public and context.charge is not None:
+            context.charge.use()
+        source = self._source_for(archive, context)
         closest = await source.closest(original, at)
         if closest is None or at is None:
             return closest
@@ -218,7 +331,7 @@ class Coalescer:
 async def _listed(
     source: Source, original: str, at: Moment, direction: Direction
 ) -> Closest | None:
-    """Look in the archive's list: its own choice was on the other side."""
+    """Search the archive's list: its own choice was on the other side of the time."""
     best: Memento | None = None
     async with aclosing(source.mementos(original)) as batches:
         async for batch in batches:

@@ -1,8 +1,8 @@
-"""What every archive has to say: for people, who want to see the others as well.
+"""Exhaustive resolution: the answers of all archives, for pages that list every copy.
 
-The resolver stops at a copy that cannot be bettered. So it is asked again for those of whom
-nothing is known yet, until time is up. Most of them were asked the first time already and have
-only not been waited for.
+The resolver stops at a memento that cannot be improved on. So the query is resolved again for
+the archives without an answer, until the time is up. Most of them were queried the first time
+already, and their answers were only not waited for.
 """
 
 import asyncio
@@ -10,36 +10,46 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from timegate.resolution.model import Attempt, Preferences, Query, Resolution
+from timegate.resolution.context import RequestContext
+from timegate.resolution.model import (
+    Attempt,
+    Preferences,
+    Query,
+    Resolution,
+    Resolves,
+    Router,
+)
 from timegate.resolution.ranking import ranked
-from timegate.resolution.resolver import Router
-from timegate.responses.answers import Answers
 
 _PATIENCE: Final = 5.0
 
 
 class ExhaustiveResolver:
-    """Asks all archives, one question at a time as far as they are concerned."""
+    """Queries all archives of the plan."""
 
-    def __init__(self, answers: Answers, route: Router, patience: float = _PATIENCE) -> None:
-        self._answers = answers
+    def __init__(self, resolver: Resolves, route: Router, patience: float = _PATIENCE) -> None:
+        self._resolver = resolver
         self._route = route
         self._patience = patience
 
-    def asked(self, query: Query, preferences: Preferences) -> tuple[str, ...]:
-        """Return who will be asked."""
-        return self._route(query, preferences).order
+    def archives(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> tuple[str, ...]:
+        """Return the archives that will be queried."""
+        return self._route(query, preferences, context).order
 
-    async def resolve(self, query: Query, preferences: Preferences) -> Resolution:
-        """Return what every archive has to say, as far as time allows."""
-        order = self.asked(query, preferences)
+    async def resolve(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> Resolution:
+        """Return the answers of all archives, as far as time allows."""
+        order = self.archives(query, preferences, context)
         now = asyncio.get_running_loop().time
         until = now() + (preferences.wait or self._patience)
         attempts: list[Attempt] = []
         left = frozenset(order)
         while left and (seconds := until - now()) > 0:
             wishes = replace(preferences, archives=left, wait=seconds)
-            found = (await self._answers.resolve(query, wishes)).attempts
+            found = (await self._resolver.resolve(query, wishes, context)).attempts
             if not found:
                 break
             attempts += found

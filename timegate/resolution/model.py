@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
+from timegate.resolution.context import RequestContext
 
 Syntax = Literal["strict", "legacy", "repaired"]
 Strictness = Literal["exact", "archive", "day", "any"]
@@ -182,4 +183,12 @@ class Plan:
         return tuple(archive for group in self.groups for archive in group)
 
 
-Router = Callable[[Query, Preferences], Plan]
+Router = Callable[[Query, Preferences, RequestContext], Plan]
+
+
+class Resolves(Protocol):
+    """Resolves queries: over many archives, or over one collection."""
+
+    async def resolve(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> Resolution: ...

@@ -1,20 +1,21 @@
-"""First, previous, next and last: what lies around a copy, where its archive did not say.
+"""Neighbours of a memento: first, previous, next and last, where its archive did not link them.
 
-Many archives link only the copy they chose. Clients of Memento like to step on from there. The
-list of captures has it all, but costs a request that archives allow seldom; so it is asked for
-only at archives of the operator's own, or taken from the cache. It is one archive's list: where
-others that may hold the page were not heard, nothing is filled in.
+Many archives link only the memento they chose, and Memento clients step on from there. The list
+of captures has all four, but costs a request that archives allow rarely; so it is requested
+only from the operator's own archives, or taken from the cache. It is the list of one archive:
+where other archives that may hold the page were not queried, nothing is filled in.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Final, Protocol
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento, Relation
-from archives.source import Source
+from timegate.resolution.coalescing import SourceFor
+from timegate.resolution.context import RequestContext, TimeBudget
 from timegate.resolution.model import Resolution
 
 _PATIENCE: Final = 1.0
@@ -22,63 +23,73 @@ _MOST: Final = 20_000
 
 
 class CaptureLists(Protocol):
-    """Lists of captures that were read before."""
+    """Cached lists of captures. The last argument limits the time spent waiting for Redis."""
 
     async def recall_timemap(
-        self, archive: str, original: str, /
+        self, archive: str, original: str, budget: TimeBudget | None = None, /
     ) -> tuple[Sequence[Memento], float] | None: ...
 
     async def remember_timemap(
-        self, archive: str, original: str, captures: Sequence[Memento], /
+        self,
+        archive: str,
+        original: str,
+        captures: Sequence[Memento],
+        budget: TimeBudget | None = None,
+        /,
     ) -> None: ...
 
 
 class Neighbours:
-    """Fills in what lies around a copy."""
+    """Fills in the neighbours of the chosen memento."""
 
     def __init__(
         self,
-        sources: Mapping[str, Source],
+        source_for: SourceFor,
         lists: CaptureLists,
-        ours: frozenset[str],
+        own: frozenset[str],
         patience: float = _PATIENCE,
     ) -> None:
-        self._sources = sources
+        """Request lists from the archives in *own*, and from no others."""
+        self._source_for = source_for
         self._lists = lists
-        self._ours = ours
+        self._own = own
         self._patience = patience
         self._under_way: dict[tuple[str, str], asyncio.Future[Sequence[Memento]]] = {}
 
-    async def filled_in(self, resolution: Resolution) -> Resolution:
-        """Return *resolution* with the neighbours of its copy, where they can be had."""
+    async def filled_in(self, resolution: Resolution, context: RequestContext) -> Resolution:
+        """Return *resolution* with the neighbours of its memento, where they are known."""
         best = resolution.best
         if best is None or not isinstance(best.outcome, Closest) or best.outcome.neighbours:
             return resolution
         if resolution.skipped:
-            # Whoever was not heard may hold a nearer one.
+            # An archive that was not queried may hold a nearer memento.
             return resolution
-        captures = await self._captures(best.archive, best.original)
+        captures = await self._captures(best.archive, best.original, context)
         if not captures:
             return resolution
         around = neighbours(best.outcome.memento, captures)
         found = replace(best, outcome=replace(best.outcome, neighbours=around))
         return replace(resolution, best=found)
 
-    async def _captures(self, archive: str, original: str) -> Sequence[Memento]:
-        known = await self._lists.recall_timemap(archive, original)
+    async def _captures(
+        self, archive: str, original: str, context: RequestContext
+    ) -> Sequence[Memento]:
+        known = await self._lists.recall_timemap(archive, original, context.redis_time)
         if known is not None:
             return known[0]
-        if archive not in self._ours:
+        if archive not in self._own:
             return ()
         try:
             async with asyncio.timeout(self._patience):
-                return await self._once(archive, original)
+                return await self._once(archive, original, context)
         except (ArchiveError, TimeoutError):
-            # The copy is found; what lies around it is not worth an error.
+            # The memento is found; its neighbours are not worth an error.
             return ()
 
-    async def _once(self, archive: str, original: str) -> Sequence[Memento]:
-        """Ask for a list that others wait for already only once."""
+    async def _once(
+        self, archive: str, original: str, context: RequestContext
+    ) -> Sequence[Memento]:
+        """Request a list once for all concurrent requests."""
         key = (archive, original)
         awaited = self._under_way.get(key)
         if awaited is not None:
@@ -86,17 +97,21 @@ class Neighbours:
         awaited = self._under_way[key] = asyncio.get_running_loop().create_future()
         captures: Sequence[Memento] = ()
         try:
-            captures = await self._listed(archive, original)
+            captures = await self._listed(archive, original, context)
             if captures:
-                await self._lists.remember_timemap(archive, original, captures)
+                budget = context.redis_time
+                await self._lists.remember_timemap(archive, original, captures, budget)
         finally:
             del self._under_way[key]
             awaited.set_result(captures)
         return captures
 
-    async def _listed(self, archive: str, original: str) -> list[Memento]:
+    async def _listed(
+        self, archive: str, original: str, context: RequestContext
+    ) -> list[Memento]:
         captures: list[Memento] = []
-        async with aclosing(self._sources[archive].mementos(original)) as batches:
+        source = self._source_for(archive, context)
+        async with aclosing(source.mementos(original)) as batches:
             async for batch in batches:
                 captures += batch
                 if len(captures) > _MOST:
@@ -105,7 +120,7 @@ class Neighbours:
 
 
 def neighbours(chosen: Memento, captures: Sequence[Memento]) -> dict[Relation, Memento]:
-    """Return what lies around *chosen* in *captures*, which are in order of time."""
+    """Return the neighbours of *chosen* in *captures*, which are in order of time."""
     around: dict[Relation, Memento] = {"first": captures[0], "last": captures[-1]}
     before = [capture for capture in captures if capture.stamp < chosen.stamp]
     after = [capture for capture in captures if capture.stamp > chosen.stamp]

@@ -16,11 +16,9 @@ from archives.registry import Registry
 from timegate.resolution.model import (
     Direction,
     Preferences,
-    Resolution,
     Strictness,
     Verification,
 )
-from timegate.verdict import Member, Verdict
 
 LONGEST_WAIT: Final = 30.0
 """Seconds. Nobody keeps a connection for longer who could ask again."""
@@ -201,33 +199,3 @@ _CHOICES: Final[Mapping[str, _Choice]] = {
     "wait": _Choice(f"seconds, more than 0 and at most {LONGEST_WAIT:g}", _with_wait),
     "verify": _Choice(" or ".join(_VERIFICATIONS), _with_verify),
 }
-
-
-def satisfies(resolution: Resolution, verdict: Verdict) -> bool:
-    """Whether the answer is as precise as the client wants it, and on the side it wants."""
-    preferences = resolution.preferences
-    archive, time = verdict.archive, verdict.time
-    if archive is None or time is None:
-        return False
-    if preferences.precision == "exact" and verdict.match.value != "exact":
-        return False
-    if preferences.precision == "archive" and archive.value not in ("same", "alias", "any"):
-        return False
-    day = float(_DAY) if preferences.precision == "day" else float("inf")
-    tolerance = (
-        float("inf") if preferences.tolerance is None else preferences.tolerance.total_seconds()
-    )
-    return _is_within(time, min(day, tolerance)) and _is_on_side(time, preferences.direction)
-
-
-def _is_within(time: Member, seconds: float) -> bool:
-    return seconds == float("inf") or (
-        time.value != "unknown" and abs(int(time["delta"] or 0)) <= seconds
-    )
-
-
-def _is_on_side(time: Member, direction: Direction) -> bool:
-    """Whether the capture lies in the interval, or on the side of it that is wanted."""
-    if direction == "closest":
-        return True
-    return time.value in ("exact", "within", "latest", direction)

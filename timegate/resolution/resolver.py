@@ -1,11 +1,14 @@
-"""The heart: a reference comes in, the best copy that any archive holds goes out, in time.
+"""Resolver: from a query to the best memento that any archive holds, within the deadlines.
 
-What is remembered may answer at once; otherwise a `Search` asks archives, in the order of a
-plan. No I/O in here: archives are behind the desk, time is the event loop's.
+The cache may answer at once; otherwise a `Search` queries archives in the order of a plan. No
+I/O here: archives are behind the `Coalescer`, and time is that of the event loop.
 """
 
-from timegate.resolution.budget import Budget, spending
+from collections.abc import Callable
+from dataclasses import replace
+
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
+from timegate.resolution.context import Budget, RequestContext
 from timegate.resolution.model import (
     Deadlines,
     Plan,
@@ -15,55 +18,115 @@ from timegate.resolution.model import (
     Resolution,
     Router,
 )
-from timegate.resolution.ranking import found
+from timegate.resolution.ranking import ends_search, found
 from timegate.resolution.search import Search, fresh, stale
-
-__all__ = ["Deadlines", "Plan", "Resolver", "Router"]
 
 
 class Resolver:
-    """Answers queries from as many archives as it takes."""
+    """Resolves queries, querying as few archives as the answer needs."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- its parts
         self,
-        desk: Coalescer,
+        coalescer: Coalescer,
         memory: AnswerMemory,
         route: Router,
         deadlines: Deadlines | None = None,
+        *,
+        public: frozenset[str] = frozenset(),
+        observe: Callable[[Resolution], None] = lambda _: None,
     ) -> None:
-        self._desk = desk
+        """Questions to the archives in *public* are charged to the quota of the client."""
+        self._coalescer = coalescer
         self._memory = memory
         self._route = route
         self._deadlines = deadlines or Deadlines()
+        self._public = public
+        self._observe = observe
 
-    async def resolve(self, query: Query, preferences: Preferences | None = None) -> Resolution:
-        """Return the best answer in time. Never raises for what archives do."""
-        wishes = preferences or Preferences()
-        plan = self._narrowed(self._route(query, wishes), query, wishes)
-        remembered = {} if wishes.no_cache else await self._recalled(query, plan)
-        known = fresh(query, wishes, remembered)
-        search = Search(query, wishes, plan, self._desk, self._memory, known)
-        old = stale(query, wishes, remembered)
-        if not wishes.only_if_cached:
-            with spending(Budget()):
-                await search.run(self._timed(wishes), old=bool(found(old)))
+    async def resolve(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> Resolution:
+        """Return the best answer in time. Failures of archives never raise."""
+        plan = self._route(query, preferences, context)
+        resolution = await self._within_quota(query, preferences, plan, context)
+        self._observe(resolution)
+        return resolution
+
+    async def _within_quota(
+        self, query: Query, preferences: Preferences, plan: Plan, context: RequestContext
+    ) -> Resolution:
+        """Charge the client for public archives; beyond the quota, resolve without them."""
+        free = self._public.isdisjoint(plan.order) or preferences.only_if_cached
+        if context.quota is None or free:
+            return await self._searched(query, preferences, plan, context)
+        charge = await context.quota.charge(query.original)
+        if not charge.granted:
+            return await self._without_public(query, preferences, plan, context)
+        try:
+            context = replace(context, charge=charge)
+            return await self._searched(query, preferences, plan, context)
+        finally:
+            charge.settle()
+
+    async def _searched(
+        self, query: Query, preferences: Preferences, plan: Plan, context: RequestContext
+    ) -> Resolution:
+        """Answer from the cache, or search."""
+        plan = _narrowed(plan, query, preferences)
+        known: dict[str, Remembered] = {}
+        if not preferences.no_cache:
+            known = await self._recalled(query, plan, context)
+        context = replace(context, budget=Budget())
+        search = Search(
+            query,
+            preferences,
+            plan,
+            context,
+            self._coalescer,
+            self._memory,
+            fresh(query, preferences, known),
+        )
+        old = stale(query, preferences, known)
+        if not preferences.only_if_cached:
+            await search.run(self._timed(preferences), old=bool(found(old)))
         return search.conclusion(old)
 
-    def _narrowed(self, plan: Plan, query: Query, preferences: Preferences) -> Plan:
-        """Leave out the others where only the named archive will do (S-8)."""
-        if preferences.precision not in ("exact", "archive") or query.archive_id is None:
-            return plan
-        # One that nobody knows cannot be asked, and nobody else will do.
-        named = ((query.archive,),) if query.archive in plan.order else ()
-        return Plan(named, plan.folding)
+    async def _without_public(
+        self, query: Query, preferences: Preferences, plan: Plan, context: RequestContext
+    ) -> Resolution:
+        """Answer from the cache, else from the operator's own archives."""
+        cached = replace(preferences, only_if_cached=True, no_cache=False)
+        resolution = await self._searched(query, cached, plan, context)
+        if resolution.memento is None:
+            own = replace(preferences, exclude=preferences.exclude | self._public)
+            own_plan = self._route(query, own, context)
+            resolution = await self._searched(query, own, own_plan, context)
+        if any(ends_search(query, attempt) for attempt in resolution.attempts):
+            return replace(resolution, preferences=preferences)
+        answered = {attempt.archive for attempt in resolution.attempts}
+        missing = tuple(archive for archive in plan.order if archive not in answered)
+        return replace(resolution, preferences=preferences, unanswered=missing)
 
-    async def _recalled(self, query: Query, plan: Plan) -> dict[str, Remembered]:
-        known = await self._memory.recall_all(plan.order, query.original, query.at)
+    async def _recalled(
+        self, query: Query, plan: Plan, context: RequestContext
+    ) -> dict[str, Remembered]:
+        known = await self._memory.recall_all(
+            plan.order, query.original, query.at, context.redis_time
+        )
         # In the order of the plan, which decides between equals.
         return {archive: known[archive] for archive in plan.order if archive in known}
 
     def _timed(self, preferences: Preferences) -> Deadlines:
         if preferences.wait is None:
             return self._deadlines
-        # Who says how long it may take wants what is known by then, not what was quick.
+        # A client that states how long it waits wants what is known by then.
         return Deadlines(preferences.wait, preferences.wait)
+
+
+def _narrowed(plan: Plan, query: Query, preferences: Preferences) -> Plan:
+    """Return only the named archive where no other is acceptable (S-8)."""
+    if preferences.precision not in ("exact", "archive") or query.archive_id is None:
+        return plan
+    # The named archive is unknown and no other is acceptable: empty plan.
+    named = ((query.archive,),) if query.archive in plan.order else ()
+    return Plan(named, plan.folding)

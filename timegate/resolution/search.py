@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from archives.errors import Unreachable
 from archives.model import Closest
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
+from timegate.resolution.context import RequestContext
 from timegate.resolution.model import (
     Attempt,
     Deadlines,
@@ -86,19 +87,21 @@ class _Question(NamedTuple):
 class Search:
     """One search: who was asked, who answered, what is the best so far."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 -- what is asked, of whom, and what is known
+    def __init__(  # noqa: PLR0913, PLR0917 -- the question, the archives, and what is known
         self,
         query: Query,
         preferences: Preferences,
         plan: Plan,
-        desk: Coalescer,
+        context: RequestContext,
+        coalescer: Coalescer,
         memory: AnswerMemory,
         known: Iterable[Attempt],
     ) -> None:
         self._query = query
         self._preferences = preferences
         self._plan = plan
-        self._desk = desk
+        self._context = context
+        self._coalescer = coalescer
         self._memory = memory
         self._spellings = Spellings(query, plan.folding)
         self._looked_up: set[str] = set()
@@ -202,7 +205,9 @@ class Search:
         ):
             by_spelling.setdefault(spelling, []).append(archive)
         for spelling, those in by_spelling.items():
-            known = await self._memory.recall_all(those, spelling.url, self._query.at)
+            known = await self._memory.recall_all(
+                those, spelling.url, self._query.at, self._context.redis_time
+            )
             heard = [(archive, spelling.url) for archive in self._taken(known, spelling)]
             self._spellings.heard(heard)
 
@@ -224,10 +229,11 @@ class Search:
 
     def _start(self, archives: Sequence[str], spelling: Spelling | None = None) -> None:
         for archive in archives:
-            task = self._desk.ask(
+            task = self._coalescer.ask(
                 archive,
                 self._query.original if spelling is None else spelling.url,
                 self._query.at,
+                self._context,
                 direction=self._preferences.direction,
                 variant=None if spelling is None else spelling.rule,
             )

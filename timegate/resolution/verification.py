@@ -10,34 +10,41 @@ from typing import Final, Protocol
 
 from archives.errors import ArchiveError, Misbehaved
 from archives.model import Closest, Memento
-from timegate.resolution.model import Attempt, Preferences, Query, Resolution
-from timegate.resolution.resolver import Resolver
+from timegate.resolution.context import RequestContext
+from timegate.resolution.model import Attempt, Preferences, Query, Resolution, Resolves
 
 _MOST: Final = 3
 """Copies that are looked at: the best, and two more if that is not there."""
 
 
 class MementoProbe(Protocol):
-    """Asks an archive for one of its copies. None: it is not there. Raises ArchiveError."""
+    """Requests a memento from its archive. None: it is not there. Raises ArchiveError."""
 
     async def __call__(self, memento: Memento) -> Closest | None: ...
 
 
 class Verifier:
-    """Resolves, and recommends only what it has seen."""
+    """Resolves to a memento that was requested and is there."""
 
     def __init__(
-        self, resolver: Resolver, looking: Mapping[str, MementoProbe], seconds: float
+        self, resolver: Resolves, probes: Mapping[str, MementoProbe], seconds: float
     ) -> None:
         self._resolver = resolver
-        self._looking = looking
+        self._probes = probes
         self._seconds = seconds
 
-    async def resolve(self, query: Query, preferences: Preferences) -> Resolution:
-        """Return the best copy that is really there; the others are kept as failures."""
+    async def resolve(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> Resolution:
+        """Return the best memento that is really there; the others count as failures.
+
+        Where the client wants no verification, nothing is requested.
+        """
+        if preferences.verify == "none":
+            return await self._resolver.resolve(query, preferences, context)
         lost: list[Attempt] = []
         while True:
-            resolution = await self._resolver.resolve(query, preferences)
+            resolution = await self._resolver.resolve(query, preferences, context)
             best = resolution.best
             if best is None or not isinstance(best.outcome, Closest) or len(lost) == _MOST:
                 break
@@ -54,7 +61,7 @@ class Verifier:
         promised = closest.memento
         try:
             async with asyncio.timeout(self._seconds):
-                found = await self._looking[attempt.archive](promised)
+                found = await self._probes[attempt.archive](promised)
         except ArchiveError as error:
             return replace(attempt, outcome=error)
         except TimeoutError:

@@ -4,22 +4,18 @@ Pure but for the resolver that `resolve` calls.
 """
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
 from archives.registry import Registry
-from timegate.pages.answer_view import answer_view
-from timegate.pages.rendering import HEADERS, Pages
-from timegate.resolution.model import Preferences, Query, Resolution
-from timegate.resolution.preferences import satisfies
-from timegate.resolution.verification import Verifier
+from timegate.resolution.context import RequestContext
+from timegate.resolution.model import Preferences, Query, Resolution, Resolves
 from timegate.responses.links import links
 from timegate.responses.model import Response
-from timegate.responses.patterns import Patterns
 from timegate.responses.problems import nothing_found, precision_unmet, problem
 from timegate.responses.report import report, summary
-from timegate.verdict import Verdict, header, in_words, location, verdict
+from timegate.verdict import Verdict, header, in_words, location, satisfies, verdict
 
 # The same question again within a minute: the answer as it was, without asking anybody.
 _KEEP: Final = 60.0
@@ -28,62 +24,41 @@ VARY_PAGE: Final = "accept, prefer"
 """What the pages for people depend on."""
 
 
-class Resolves(Protocol):
-    """Asks archives: many of them, or one of our own."""
-
-    async def resolve(self, query: Query, preferences: Preferences) -> Resolution: ...
-
-
 class Answers:
-    """Resolves queries and writes what comes of it."""
+    """Resolves queries and writes the responses."""
 
-    def __init__(  # noqa: PLR0913 -- who resolves, and what answers say of it
+    def __init__(
         self,
         resolver: Resolves,
         registry: Registry,
         base_url: str,
-        verifier: Verifier | None = None,
         *,
         changing: frozenset[str] = frozenset(),
-        patterns: Patterns | None = None,
     ) -> None:
-        """Take *changing* for archives of our own, which may hold more a second later.
-
-        *patterns* spare work where one archive answers alone.
-        """
+        """*changing* are local collections, which may hold more a second later."""
         self._changing = changing
-        self._patterns = patterns
         self._resolver = resolver
-        self._verifier = verifier
         self._registry = registry
         self.base_url = base_url
-        self.pages = Pages(base_url)
 
-    async def resolve(self, query: Query, preferences: Preferences) -> Resolution:
-        """Ask the archives; look at the copy itself if the client wants that."""
-        if preferences.verify == "head" and self._verifier is not None:
-            return await self._verifier.resolve(query, preferences)
-        return await self._resolver.resolve(query, preferences)
+    async def resolve(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> Resolution:
+        """Resolve *query*."""
+        return await self._resolver.resolve(query, preferences, context)
 
     def redirect(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
     ) -> Response:
         """Redirect to the copy with its verdict (M-10); a problem where there is none."""
-        if self._patterns is not None:
-            answer = self._patterns.redirect(resolution, vary)
-            if answer is not None:
-                return answer
         judged = verdict(resolution, self._registry)
         unmet = self._unmet(resolution, judged, applied, vary)
         if unmet is not None or resolution.memento is None:
             return unmet or self._none(resolution, judged, vary)
-        headers = self._headers(resolution, judged, applied, vary)
+        headers = self.headers(resolution, judged, applied, vary)
         headers["Location"] = location(resolution, self._registry) or resolution.memento.uri
         body = msgspec.json.encode(summary(resolution, judged, self._registry))
-        answer = Response(302, headers, body, self._kept(resolution))
-        if self._patterns is not None:
-            self._patterns.keep(resolution, judged, answer, vary)
-        return answer
+        return Response(302, headers, body, self._kept(resolution))
 
     def described(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
@@ -93,29 +68,9 @@ class Answers:
         unmet = self._unmet(resolution, judged, applied, vary)
         if unmet is not None or resolution.memento is None:
             return unmet or self._none(resolution, judged, vary)
-        headers = self._headers(resolution, judged, applied, vary)
+        headers = self.headers(resolution, judged, applied, vary)
         body = msgspec.json.encode(self.report(resolution, judged))
         return Response(200, headers, body, self._kept(resolution))
-
-    def shown(
-        self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str, always: bool
-    ) -> Response:
-        """Redirect a browser if the copy is what was asked for, else say first what differs."""
-        judged = verdict(resolution, self._registry)
-        good = judged.match.value in ("exact", "within") and not always
-        if good or resolution.memento is None or not satisfies(resolution, judged):
-            return self.redirect(resolution, applied, vary=vary)
-        headers = self._headers(resolution, judged, applied, vary)
-        headers |= HEADERS
-        view = answer_view(resolution, judged, self._registry)
-        page = self.pages.written("reference", answer=view)
-        return Response(200, headers, page.encode())
-
-    def listed(self, resolution: Resolution) -> bytes:
-        """Write the page of what each archive holds, the nearest first."""
-        judged = verdict(resolution, self._registry)
-        view = answer_view(resolution, judged, self._registry)
-        return self.pages.written("list", answer=view).encode()
 
     def report(self, resolution: Resolution, judged: Verdict) -> dict[str, object]:
         """Return everything there is to say, for JSON."""
@@ -130,9 +85,10 @@ class Answers:
         asked = {attempt.archive for attempt in resolution.attempts}
         return _KEEP if resolution.complete and not asked & self._changing else 0.0
 
-    def _headers(
+    def headers(
         self, resolution: Resolution, judged: Verdict, applied: Sequence[str], vary: str
     ) -> dict[str, str]:
+        """Return the header fields of a response that leads to a memento."""
         headers = {
             "Vary": vary,
             "Link": links(resolution, self.base_url, self._registry),

@@ -140,6 +140,8 @@ class Observations:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """*clock* tells the seconds since 1970."""
+        self.restored = False
+        """Whether the observations of earlier processes were read."""
         self._clock = clock
         self._records: OrderedDict[str, _Record] = OrderedDict()
         self._tallies: OrderedDict[tuple[str, str], HoldingCount] = OrderedDict()

@@ -1,49 +1,36 @@
-"""How much one client may have public archives asked, so that no one uses up what all share.
+"""Limits for clients: who a client is, what it may see, and its quota of questions to archives.
 
-The Internet Archive allows 24 lists a minute to the whole of a server: a client that asks for
-ten thousand random URLs would leave nothing to the others. So each has a budget of questions
-for which archives must be asked (R11, R14). What is remembered is free, and so is what our own
-archives say: beyond the budget these still answer, and who was not asked is said.
-
-The errand travels in the context, as the budget of a resolution does.
+The Internet Archive allows 24 lists a minute for the whole server: a client that asks for ten
+thousand random URLs would leave nothing to the others. So each client has a quota of questions
+that need archives (R-11, R-14). Cached answers are free, and so are the operator's own
+archives: beyond the quota these still answer, and the response says what was not queried.
 """
 
 import asyncio
+import math
 import re
 import time
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Iterator,
-    Sequence,
-)
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from contextvars import ContextVar
-from dataclasses import replace
-from typing import Final, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, NamedTuple, Protocol
 
+from aiohttp import web
 from cachetools import LRUCache
 
-from archives.model import ArchiveEntry, Closest, Memento
-from archives.moment import Moment
-from archives.source import Source
-from timegate.access.networks import UNKNOWN, Networks, read_address
-from timegate.resolution.budget import During
-from timegate.resolution.coalescing import AnswerMemory, Coalescer
-from timegate.resolution.model import Preferences, Query, Resolution
-from timegate.resolution.ranking import ends_search
-from timegate.resolution.resolver import Deadlines, Resolver, Router
-from timegate.timemaps import ArchiveLists, ListCache, Merge
-from timegate.upstream.containment import Containment
+from timegate.access.networks import UNKNOWN, Networks, household, read_address
+from timegate.access.restricted import Restrictions
+from timegate.event_loop import FairTurns
+from timegate.responses.model import Response, StreamingResponse
+from timegate.responses.problems import problem
+from timegate.server.concurrency_limit import EXEMPT, ConcurrencyLimit, Rejection
 
 _MOST_CLIENTS: Final = 65_536
-"""Some 10 MB. Who is forgotten has a full budget again, but only after so many others came."""
+"""Some 10 MB. A client that is evicted starts again with a full quota."""
 
 
 class ClientQuotas:
-    """Tokens that drip in for each client."""
+    """A token bucket for each client."""
 
     def __init__(
         self, per_minute: float, burst: int, clock: Callable[[], float] = time.monotonic
@@ -72,191 +59,58 @@ class ClientQuotas:
         return min(self._burst, tokens + (now - since) * self._per_second), now
 
 
-class Errand:
-    """One question of a visit: whether it is paid for, and whether anybody was asked."""
-
-    __slots__ = ("asked", "original", "paid", "paid_now")
-
-    def __init__(self, original: str, *, paid: bool, paid_now: bool) -> None:
-        self.original = original
-        self.paid = paid
-        self.paid_now = paid_now
-        """Whether by this errand, not by one before it."""
-        self.asked = False
-
-
 class ClientQuota:
-    """One request of one client, and what it was denied."""
+    """The quota of one client during one request."""
 
-    __slots__ = ("_budgets", "_client", "_paid", "_patient", "retry_after")
+    __slots__ = ("_charged", "_client", "_patient", "_quotas", "retry_after")
 
-    def __init__(self, client: str, budgets: ClientQuotas, *, patient: bool = False) -> None:
-        """*patient*: it has many questions and waits until each may be asked."""
+    def __init__(self, client: str, quotas: ClientQuotas, *, patient: bool = False) -> None:
+        """*patient*: beyond the quota, `charge` waits; for batches of many questions."""
         self._client = client
-        self._budgets = budgets
+        self._quotas = quotas
         self._patient = patient
-        self._paid: set[str] = set()
+        self._charged: set[str] = set()
         self.retry_after: float | None = None
-        """Seconds until more may be asked; None if nothing was denied."""
+        """Seconds until more is allowed; None if nothing was refused."""
 
-    async def errand(self, original: str) -> Errand:
-        """Pay for asking archives for *original*, once in a visit, if the budget allows.
+    async def charge(self, original: str) -> "QuotaCharge":
+        """Charge for questions about *original*, once in a request, if the quota allows.
 
-        Beforehand, so that a hundred questions at once cost a hundred.
+        In advance, so that a hundred concurrent questions cost a hundred.
         """
-        if original in self._paid:
-            return Errand(original, paid=True, paid_now=False)
-        while wait := self._budgets.take(self._client):
+        if original in self._charged:
+            return QuotaCharge(granted=True)
+        while wait := self._quotas.take(self._client):
             if not self._patient:
                 self.retry_after = wait
-                return Errand(original, paid=False, paid_now=False)
+                return QuotaCharge(granted=False)
             await asyncio.sleep(wait)
-        self._paid.add(original)
-        return Errand(original, paid=True, paid_now=True)
+        self._charged.add(original)
+        return QuotaCharge(granted=True, refund=partial(self._refund, original))
 
-    def settle(self, errand: Errand) -> None:
-        """Give back what was paid if nobody had to be asked."""
-        if errand.paid_now and not errand.asked:
-            self._paid.discard(errand.original)
-            self._budgets.give_back(self._client)
+    def _refund(self, original: str) -> None:
+        self._charged.discard(original)
+        self._quotas.give_back(self._client)
 
 
-_visit: ContextVar[ClientQuota | None] = ContextVar("visit", default=None)
-_errand: ContextVar[Errand | None] = ContextVar("errand", default=None)
+class QuotaCharge:
+    """The charge for one question; returned if no public archive had to be queried."""
 
+    __slots__ = ("_refund", "_used", "granted")
 
-def visiting(visit: ClientQuota | None) -> During[ClientQuota | None]:
-    """Let *visit* pay for what is asked in this block; None for nobody to pay."""
-    return During(_visit, visit)
+    def __init__(self, *, granted: bool, refund: Callable[[], None] | None = None) -> None:
+        self.granted = granted
+        self._refund = refund
+        self._used = False
 
+    def use(self) -> None:
+        """Note that a public archive is queried."""
+        self._used = True
 
-def _on(errand: Errand) -> During[Errand | None]:
-    """Let everything that is started in this block belong to *errand*."""
-    return During(_errand, errand)
-
-
-class Public:
-    """A `Source` that somebody else runs: asking it is noted in the errand."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    @property
-    def entry(self) -> ArchiveEntry:
-        return self._source.entry
-
-    async def closest(self, original: str, at: Moment | None) -> Closest | None:
-        _note()
-        return await self._source.closest(original, at)
-
-    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
-        _note()
-        return self._source.mementos(original)
-
-
-def _note() -> None:
-    errand = _errand.get()
-    if errand is not None:
-        errand.asked = True
-
-
-class FrugalResolver(Resolver):
-    """A resolver that asks public archives only for those who can pay."""
-
-    def __init__(  # noqa: PLR0913 -- a resolver's, and whom it costs to ask
-        self,
-        desk: Coalescer,
-        memory: AnswerMemory,
-        route: Router,
-        deadlines: Deadlines | None = None,
-        *,
-        public: frozenset[str],
-        observe: Callable[[Resolution], None] = lambda _: None,
-    ) -> None:
-        super().__init__(desk, memory, route, deadlines)
-        self._plan = route
-        self._public = public
-        self._observe = observe
-
-    async def resolve(self, query: Query, preferences: Preferences | None = None) -> Resolution:
-        """Return the best answer that the client can still have."""
-        resolution = await self._resolved(query, preferences or Preferences())
-        self._observe(resolution)
-        return resolution
-
-    async def _resolved(self, query: Query, preferences: Preferences) -> Resolution:
-        visit = _visit.get()
-        if visit is None or preferences.only_if_cached or not self._costs(query, preferences):
-            return await super().resolve(query, preferences)
-        errand = await visit.errand(query.original)
-        if not errand.paid:
-            return await self._free(query, preferences)
-        try:
-            with _on(errand):
-                return await super().resolve(query, preferences)
-        finally:
-            visit.settle(errand)
-
-    def _costs(self, query: Query, preferences: Preferences) -> bool:
-        return not self._public.isdisjoint(self._plan(query, preferences).order)
-
-    async def _free(self, query: Query, preferences: Preferences) -> Resolution:
-        """Return what is remembered, else what our own archives have; nobody else is asked."""
-        known = replace(preferences, only_if_cached=True, no_cache=False)
-        found = await super().resolve(query, known)
-        if found.memento is None:
-            own = replace(preferences, exclude=preferences.exclude | self._public)
-            found = await super().resolve(query, own)
-        if any(ends_search(query, attempt) for attempt in found.attempts):
-            return replace(found, preferences=preferences)
-        heard = {attempt.archive for attempt in found.attempts}
-        order = self._plan(query, preferences).order
-        missing = tuple(archive for archive in order if archive not in heard)
-        return replace(found, preferences=preferences, unanswered=missing)
-
-
-class FrugalLists(ArchiveLists):
-    """Lists of captures, of public archives only for those who can pay."""
-
-    def __init__(
-        self,
-        sources: dict[str, Source],
-        memory: ListCache,
-        public: frozenset[str],
-        containment: Containment | None = None,
-    ) -> None:
-        super().__init__(sources, memory, containment)
-        self._public = public
-
-    @asynccontextmanager
-    async def merged(
-        self, archives: Iterable[str], original: str, preferences: Preferences
-    ) -> AsyncIterator[Merge]:
-        """Merge what *archives* list of *original*."""
-        visit = _visit.get()
-        merging = super().merged(archives, original, preferences)
-        if visit is None:
-            async with merging as merge:
-                yield merge
-            return
-        errand = await visit.errand(original)
-        async with AsyncExitStack() as stack:
-            stack.callback(visit.settle, errand)
-            # Tasks take the errand with them from where they begin.
-            with _on(errand):
-                merge = await stack.enter_async_context(merging)
-            yield merge
-
-    async def of(
-        self, archive: str, original: str, preferences: Preferences
-    ) -> AsyncGenerator[Sequence[Memento], None]:
-        """Yield the captures that *archive* lists, if only from memory."""
-        errand = _errand.get()
-        if archive in self._public and errand is not None and not errand.paid:
-            preferences = replace(preferences, only_if_cached=True, no_cache=False)
-        async with aclosing(super().of(archive, original, preferences)) as batches:
-            async for batch in batches:
-                yield batch
+    def settle(self) -> None:
+        """Return an unused charge to the quota."""
+        if self._refund is not None and not self._used:
+            self._refund()
 
 
 _MOST_HOPS: Final = 16
@@ -316,3 +170,149 @@ def _read(node: str) -> str | None:
         node = node.partition(":")[0]
     address = read_address(node)
     return None if address is None else str(address)
+
+
+FREE: Final = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Answered under any load: monitoring needs them, and they cost nothing."""
+UNCOUNTED: Final = frozenset({"/monitor", "/events"})
+"""Open for hours, and idle: they count as connections, not as requests in progress."""
+_UNLIMITED: Final = FREE | UNCOUNTED
+_STARTS_PER_TURN: Final = 16
+"""Requests that are started in one iteration of the event loop: some 8 ms for cold ones."""
+_LISTS: Final = ("/timemap/", "/cdx")
+"""Long bodies: with no place to send one more, no archive is queried for it."""
+_DETAILS: Final = {
+    "full": "the server has as many requests in progress as it can handle; try again shortly",
+    "share": "you have too many requests in progress; wait for their answers",
+    "cold": (
+        "you have reached the limit of questions to public archives for one client; cached "
+        "answers are still given, the rest in {wait} seconds"
+    ),
+}
+
+
+class Client(NamedTuple):
+    """The client of a request."""
+
+    address: str
+    key: str
+    """What is counted as one client; `EXEMPT` for a client without limits."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLimits:
+    """The limits of a server for its clients."""
+
+    concurrency: ConcurrencyLimit | None = None
+    quotas: ClientQuotas | None = None
+    addresses: ClientAddresses = field(default_factory=lambda: ClientAddresses(Networks()))
+    exempt: Networks = field(default_factory=Networks)
+    count: Callable[[str], None] = lambda _: None
+    """Counts a rejected request by its reason."""
+    restrictions: Restrictions = field(default_factory=Restrictions)
+    streams: ConcurrencyLimit | None = None
+    """Limits the responses that are being sent at the pace of their clients."""
+    blocked_status: int = 451
+    base_url: str = ""
+    starts: FairTurns = field(default_factory=lambda: FairTurns(_STARTS_PER_TURN))
+
+    def client(self, request: web.BaseRequest) -> Client:
+        """Return the client of *request*."""
+        transport = request.transport
+        peer = None if transport is None else transport.get_extra_info("peername")
+        address = self.addresses.address(peer, request.headers)
+        return Client(address, EXEMPT if address in self.exempt else household(address))
+
+    async def enter(self, client: Client, target: str) -> Response | None:
+        """Take a place for a request; the rejection if there is none, else `leave` follows."""
+        if self.concurrency is None or _is_unlimited(target):
+            return None
+        if self.streams is not None and self.streams.overloaded and target.startswith(_LISTS):
+            return self._rejected(Rejection("full"))
+        await self.starts.enter()
+        rejection = await self.concurrency.enter(client.key)
+        return None if rejection is None else self._rejected(rejection)
+
+    def leave(self, client: Client, target: str) -> None:
+        """Give the place back."""
+        if self.concurrency is not None and not _is_unlimited(target):
+            self.concurrency.leave(client.key)
+
+    async def enter_stream(self, client: Client, target: str) -> Response | None:
+        """Take a place for a response that is streamed; the rejection if there is none."""
+        if self.streams is None or _is_unlimited(target):
+            return None
+        rejection = await self.streams.enter(client.key)
+        return None if rejection is None else self._rejected(rejection)
+
+    def leave_stream(self, client: Client, target: str) -> None:
+        """Give that place back."""
+        if self.streams is not None and not _is_unlimited(target):
+            self.streams.leave(client.key)
+
+    def quota(self, client: Client, *, patient: bool) -> ClientQuota | None:
+        """Return the quota of *client* for one request; None for no limit.
+
+        *patient*: beyond the quota, questions wait instead of being refused.
+        """
+        if self.quotas is None or client.key == EXEMPT:
+            return None
+        return ClientQuota(client.key, self.quotas, patient=patient)
+
+    def within_quota(
+        self, response: Response | StreamingResponse, quota: ClientQuota | None
+    ) -> Response | StreamingResponse:
+        """Return *response*, or 429 where it failed because the quota was used up."""
+        if (
+            quota is None
+            or quota.retry_after is None
+            or isinstance(response, StreamingResponse)
+        ):
+            return response
+        if response.status < 500:
+            return response
+        self.count("cold")
+        wait = max(1, math.ceil(quota.retry_after))
+        detail = _DETAILS["cold"].format(wait=wait)
+        headers = _copied(response, "Vary", "Link") | {"Retry-After": str(wait)}
+        return problem(429, "too-busy", detail, headers=headers)
+
+    def blocked(self, response: Response | StreamingResponse) -> Response | StreamingResponse:
+        """Return the response for a blocked address (RFC 7725) in the place of an error."""
+        if isinstance(response, StreamingResponse) or response.status < 400:
+            return response
+        self.count("denied")
+        detail = "the operator of this server does not serve copies of this address"
+        headers = _copied(response, "Vary")
+        if self.base_url:
+            headers["Link"] = f'<{self.base_url}/about>; rel="blocked-by"'
+        return problem(self.blocked_status, "not-found", detail, headers=headers)
+
+    def private(
+        self, response: Response | StreamingResponse, client: Client
+    ) -> Response | StreamingResponse:
+        """Return *response*, not for shared caches where the client sees restricted archives."""
+        if not self.restrictions.shared_with(client.address):
+            return response
+        caching = response.headers.get("Cache-Control", "")
+        if "no-store" in caching:
+            return response
+        caching = ", ".join(filter(None, ("private", caching)))
+        return replace(response, headers={**response.headers, "Cache-Control": caching})
+
+    def _rejected(self, rejection: Rejection) -> Response:
+        self.count(rejection.reason)
+        return problem(
+            429 if rejection.reason == "share" else 503,
+            "too-busy",
+            _DETAILS[rejection.reason],
+            headers={"Retry-After": str(rejection.retry_after)},
+        )
+
+
+def _is_unlimited(target: str) -> bool:
+    return target.startswith("/static/") or target.partition("?")[0] in _UNLIMITED
+
+
+def _copied(response: Response, *names: str) -> dict[str, str]:
+    return {name: response.headers[name] for name in names if name in response.headers}

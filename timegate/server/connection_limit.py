@@ -25,7 +25,7 @@ from aiohttp.web_protocol import RequestHandler
 from timegate.access.networks import Networks, household
 from timegate.responses.problems import problem
 from timegate.server.client_quota import peer_address
-from timegate.server.sending import response
+from timegate.server.sending import send
 
 _FILES_OF_OUR_OWN: Final = 32
 """Of the process: standard streams, event loop, a listener, files of the cache."""
@@ -131,7 +131,7 @@ class ServerConnection(RequestHandler):
         if request.writer.output_size > 0:
             raise ConnectionError("an answer is under way, there is no place for another")
         why = _UNENCODED if isinstance(exc, InvalidURLError) else _UNREADABLE
-        told = response(problem(400, "bad-request", why))
+        told = send(problem(400, "bad-request", why))
         told.force_close()
         return told
 

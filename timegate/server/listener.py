@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy
 
 from timegate.server.connection_limit import ConnectionLimit, LimitedServer
-from timegate.server.middleware import Batch, Dispatch
+from timegate.server.middleware import Dispatch
 
 HEAD_DEADLINE: Final = 10.0
 """Seconds for the head of a connection's first request."""
@@ -62,7 +62,7 @@ def _hold_back(place: socket.socket) -> None:
 
 @asynccontextmanager
 async def serving(
-    dispatch: Batch,
+    dispatch: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
     place: socket.socket,
     *,
     head_deadline: float = HEAD_DEADLINE,

@@ -1,276 +1,423 @@
-"""Who answers a request: found by the target, as the bytes that came in.
+"""Middleware: what every request passes through, in one ordered list, and the response cache.
 
-A router would decode and merge what identifiers are made of (``%2F``, ``//``). So the dispatch
-is by prefix on the raw target, and everything else on identifiers.
+Routes are found by prefix on the raw target: a router would decode and merge the characters that
+identifiers are made of (``%2F``, ``//``).
 """
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
 from cachetools import LRUCache
 
-from timegate.access.blocklist import noting
-from timegate.access.restricted import hiding
 from timegate.observability.logs import Access
 from timegate.observability.tracing import Trace
-from timegate.redis import patient
-from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
+from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
+from timegate.responses.model import (
+    ClientRequest,
+    EarlyResponse,
+    Handler,
+    PostHandler,
+    Response,
+    StreamingResponse,
+)
 from timegate.responses.problems import problem
-from timegate.server.client_quota import ClientQuota, visiting
-from timegate.server.guard import Client, Guard
-from timegate.server.sending import COMMON, response, streamed
+from timegate.server.client_quota import Client, ClientLimits, ClientQuota
+from timegate.server.sending import COMMON, body_of, send, stream
 
-_ARCHIVED: Final = ("/collections/", "/memento/proxy/")
-_FOR_ANYBODY: Final = ("/healthz", "/readyz")
-
-
-class Origins:
-    """Which of our two addresses answers what."""
-
-    def __init__(self, replay: str | None = None) -> None:
-        """Take the address of archived bytes; None where there is one for everything."""
-        self._replay = replay
-        self._host = "" if replay is None else urlsplit(replay).netloc.lower()
-
-    def elsewhere(self, target: str, headers: Mapping[str, str]) -> Response | None:
-        """Return where to go with *target*; None if it is answered where it was asked."""
-        if self._replay is None or target.startswith(_FOR_ANYBODY):
-            return None
-        archived = target.startswith(_ARCHIVED)
-        if headers.get("Host", "").lower() != self._host:
-            # 307: a HEAD stays a HEAD.
-            return Response(307, {"Location": f"{self._replay}{target}"}) if archived else None
-        return None if archived else _nothing_here()
-
-
-def _nothing_here() -> Response:
-    return problem(404, "not-found", "only archived bytes are served at this address")
-
-
-Asked = tuple[str | None, ...]
+Key = tuple[str | None, ...]
 _MOST_BYTES: Final = 16 * 1024 * 1024
 _OVERHEAD: Final = 1024
 
 
 class ResponseCache:
-    """A bounded number of answers by what was asked."""
+    """A bounded number of responses."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._answers: LRUCache[Asked, tuple[float, Response]] = LRUCache(_MOST_BYTES, _size)
+        self._responses: LRUCache[Key, tuple[float, Response]] = LRUCache(_MOST_BYTES, _size)
 
-    def get(self, asked: Asked) -> Response | None:
-        """Return the answer if it may still be given."""
-        kept = self._answers.get(asked)
-        if kept is None:
+    def get(self, key: Key) -> Response | None:
+        """Return the response to *key* while it is fresh."""
+        entry = self._responses.get(key)
+        if entry is None:
             return None
-        until, answer = kept
+        until, response = entry
         if self._clock() < until:
-            return answer
-        del self._answers[asked]
+            return response
+        del self._responses[key]
         return None
 
-    def put(self, asked: Asked, answer: Response) -> None:
-        """Keep *answer* for as long as it says, unless the client wants no cache."""
-        if answer.keep > 0 and not asked[-1]:
-            self._answers[asked] = (self._clock() + answer.keep, answer)
+    def put(self, key: Key, response: Response) -> None:
+        """Keep *response* for as long as it allows, unless the client wants no cache."""
+        if response.keep > 0 and not key[-1]:
+            self._responses[key] = (self._clock() + response.keep, response)
 
 
-def _size(kept: tuple[float, Response]) -> int:
-    headers = kept[1].headers
-    return _OVERHEAD + len(kept[1].body) + sum(len(n) + len(v) for n, v in headers.items())
-
-
-Handler = Callable[[ClientRequest], Awaitable[Response | StreamingResponse]]
-Batch = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-Observe = Callable[[str, int, float], None]
-"""Counts an answer by its route, its status and the seconds it took."""
-_PREFLIGHT: Final = {
-    **COMMON,
-    "Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
-    "Access-Control-Allow-Headers": "Accept-Datetime, Prefer, Cache-Control, Content-Type",
-    "Access-Control-Max-Age": "86400",
-    "Allow": "GET, HEAD, OPTIONS",
-}
-_READS: Final = ("GET", "HEAD")
-
-
-class Dispatch:
-    """Finds who answers a request, and sends the answer."""
-
-    def __init__(  # noqa: PLR0913 -- one parameter for each kind of route
-        self,
-        exact: Mapping[str, Handler],
-        prefixes: Mapping[str, Handler],
-        otherwise: Handler,
-        batch: Batch,
-        observe: Observe = lambda _route, _status, _seconds: None,
-        *,
-        posts: Mapping[str, Batch] | None = None,
-        guard: Guard | None = None,
-        log: Callable[[Access], None] | None = None,
-        trace: Trace | None = None,
-        own: str = "",
-        origins: Origins | None = None,
-    ) -> None:
-        """Take *own* for our own address, as it may stand in front of a target."""
-        self._exact = exact
-        self._prefixes = tuple(prefixes.items())
-        self._otherwise = otherwise
-        self._posts = {"/resolve": batch, **(posts or {})}
-        self._observe = observe
-        self._guard = guard or Guard()
-        self._log = log
-        self._trace = trace
-        self._recent = ResponseCache()
-        self._own = f"{own}/"
-        self._origins = origins or Origins()
-
-    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer *request*."""
-        if self._log is None:
-            return await self._handled(request)
-        began, address = time.perf_counter(), self._guard.client(request).address
-        sent = await self._handled(request)
-        seconds = time.perf_counter() - began
-        method, target = request.method, self._target(request)
-        route = self._found(target)[0]
-        self._log(Access(method, route, target, sent.status, seconds, address))
-        return sent
-
-    async def _handled(self, request: web.BaseRequest) -> web.StreamResponse:
-        restrictions = self._guard.restrictions
-        if not restrictions:
-            return await self._let_in(request)
-        unseen = restrictions.hidden_from(self._guard.client(request).address)
-        with hiding(unseen):
-            return await self._let_in(request, " ".join(sorted(unseen)))
-
-    async def _let_in(self, request: web.BaseRequest, scope: str = "") -> web.StreamResponse:
-        target = self._target(request)
-        elsewhere = self._origins.elsewhere(target, request.headers)
-        if elsewhere is not None:
-            return response(elsewhere)
-        asked = _asked(request, target, scope) if request.method in _READS else None
-        kept = None if asked is None or _is_partial(request) else self._recent.get(asked)
-        if kept is not None:
-            return response(kept)
-        client = self._guard.client(request)
-        refusal = await self._guard.enter(client, target)
-        if refusal is not None:
-            return response(refusal)
-        try:
-            visit = self._guard.visit(client, patient=asked is None)
-            with visiting(visit):
-                if asked is None:
-                    return await self._other(request, target)
-                answer = await self._read(request, target, asked, visit)
-        finally:
-            self._guard.leave(client, target)
-        if isinstance(answer, StreamingResponse):
-            return await self._flowing(request, answer, client, target)
-        return response(answer)
-
-    async def _flowing(
-        self, request: web.BaseRequest, stream: StreamingResponse, client: Client, target: str
-    ) -> web.StreamResponse:
-        """Send *stream* from a place of its own: who reads slowly holds up nobody else."""
-        refusal = await self._guard.enter_stream(client, target)
-        if refusal is not None:
-            await stream.chunks.aclose()
-            return response(refusal)
-        try:
-            return await streamed(request, stream)
-        finally:
-            self._guard.leave_stream(client, target)
-
-    async def _read(
-        self, request: web.BaseRequest, target: str, asked: Asked, visit: ClientQuota | None
-    ) -> Response | StreamingResponse:
-        with noting() as denied:
-            answer = self._guard.settled(await self._answered(request, target), visit)
-        if denied:
-            answer = self._guard.denied(answer)
-        answer = self._guard.kept_private(answer, request)
-        if isinstance(answer, Response) and (visit is None or visit.retry_after is None):
-            self._recent.put(asked, answer)
-        return answer
-
-    async def _other(self, request: web.BaseRequest, target: str) -> web.StreamResponse:
-        if request.method == "OPTIONS":
-            return web.Response(status=204, headers=_PREFLIGHT)
-        posted = self._posts.get(target.partition("?")[0])
-        if request.method == "POST" and posted is not None:
-            return await posted(request)
-        there = " and ".join(self._posts)
-        detail = f"only GET, HEAD and OPTIONS are answered here; POST only at {there}"
-        allow = {"Allow": "GET, HEAD, OPTIONS"}
-        return response(problem(405, "method", detail, headers=allow))
-
-    async def _answered(
-        self, request: web.BaseRequest, target: str
-    ) -> Response | StreamingResponse:
-        route, handler, rest = self._found(target)
-        repeated = frozenset[str]()
-        if len(request.headers.getall("Accept-Datetime", ())) > 1:
-            repeated = frozenset({"accept-datetime"})
-        call = ClientRequest(request.method, rest, request.headers, repeated)
-        began = time.perf_counter()
-        answer: Response | StreamingResponse
-        try:
-            with patient():
-                answer = await self._traced(route, handler, call)
-        except EarlyResponse as declined:
-            answer = declined.answer
-        self._observe(route, answer.status, time.perf_counter() - began)
-        return answer
-
-    async def _traced(
-        self, route: str, handler: Handler, call: ClientRequest
-    ) -> Response | StreamingResponse:
-        if self._trace is None:
-            return await handler(call)
-        with self._trace(f"{call.method} {route}") as mark:
-            mark("http.route", route)
-            answer = await handler(call)
-            mark("http.response.status_code", answer.status)
-            return answer
-
-    def _target(self, request: web.BaseRequest) -> str:
-        """Return the target; ours may be written in full (RFC 9112 3.2.2)."""
-        target = request.raw_path
-        if target.startswith("/") or not target.startswith(self._own):
-            return target
-        return target[len(self._own) - 1 :]
-
-    def _found(self, target: str) -> tuple[str, Handler, str]:
-        for prefix, handler in self._prefixes:
-            if target.startswith(prefix):
-                return prefix, handler, target[len(prefix) :]
-        path, mark, query = target.partition("?")
-        exact = self._exact.get(path)
-        if exact is not None:
-            return path, exact, mark + query
-        return "/{identifier}", self._otherwise, target[1:]
-
-
-def _is_partial(request: web.BaseRequest) -> bool:
-    """Whether less than the whole answer may do: what is kept is whole."""
-    headers = request.headers
-    return "Range" in headers or "If-None-Match" in headers
-
-
-def _asked(request: web.BaseRequest, target: str, scope: str) -> Asked:
-    """Return all that an answer can depend on."""
+def key_of(request: web.BaseRequest, target: str, hidden: frozenset[str]) -> Key:
+    """Return everything that a response can depend on."""
     headers = request.headers
     return (
-        scope,
+        " ".join(sorted(hidden)) if hidden else "",
         target,
         headers.get("Accept-Datetime"),
         headers.get("Accept"),
         headers.get("Prefer"),
         headers.get("Cache-Control"),
+    )
+
+
+def wants_part(request: web.BaseRequest) -> bool:
+    """Whether less than the whole response may do: cached responses are whole."""
+    headers = request.headers
+    return "Range" in headers or "If-None-Match" in headers
+
+
+def _size(entry: tuple[float, Response]) -> int:
+    headers = entry[1].headers
+    return _OVERHEAD + len(entry[1].body) + sum(len(n) + len(v) for n, v in headers.items())
+
+
+Observe = Callable[[str, int, float], None]
+"""Counts a response by its route, its status and the seconds it took."""
+_READS: Final = ("GET", "HEAD")
+_PREFLIGHT: Final = Response(
+    204,
+    {
+        **COMMON,
+        "Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
+        "Access-Control-Allow-Headers": "Accept-Datetime, Prefer, Cache-Control, Content-Type",
+        "Access-Control-Max-Age": "86400",
+        "Allow": "GET, HEAD, OPTIONS",
+    },
+)
+_ARCHIVED: Final = ("/collections/", "/memento/proxy/")
+_AT_BOTH_ORIGINS: Final = ("/healthz", "/readyz")
+
+
+class Incoming:
+    """A request on its way through the middleware."""
+
+    __slots__ = ("_client", "_limits", "context", "quota", "request", "target")
+
+    def __init__(self, request: web.BaseRequest, target: str, limits: ClientLimits) -> None:
+        self.request = request
+        self.target = target
+        self.context: RequestContext = UNLIMITED
+        self.quota: ClientQuota | None = None
+        self._limits = limits
+        self._client: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        """The client; found out when it is needed first."""
+        if self._client is None:
+            self._client = self._limits.client(self.request)
+        return self._client
+
+
+Outgoing = Response | StreamingResponse
+Next = Callable[[Incoming], Awaitable[Outgoing]]
+Middleware = Callable[[Incoming, Next], Awaitable[Outgoing]]
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """Handlers by address: exact paths, prefixes, anything else, and paths that take POST."""
+
+    exact: Mapping[str, Handler]
+    prefixes: Mapping[str, Handler]
+    otherwise: Handler
+    posts: Mapping[str, PostHandler] = field(default_factory=dict)
+
+    def find(self, target: str) -> tuple[str, Handler, str]:
+        """Return the route of *target*, its handler, and the rest of the target."""
+        for prefix, handler in self.prefixes.items():
+            if target.startswith(prefix):
+                return prefix, handler, target[len(prefix) :]
+        path, mark, query = target.partition("?")
+        exact = self.exact.get(path)
+        if exact is not None:
+            return path, exact, mark + query
+        return "/{identifier}", self.otherwise, target[1:]
+
+
+class Dispatch:
+    """Answers requests: the middleware, the handler, and sending the response."""
+
+    def __init__(  # noqa: PLR0913 -- what the middleware needs
+        self,
+        routes: Routes,
+        limits: ClientLimits | None = None,
+        *,
+        observe: Observe = lambda _route, _status, _seconds: None,
+        log: Callable[[Access], None] | None = None,
+        trace: Trace | None = None,
+        base_url: str = "",
+        replay_url: str | None = None,
+    ) -> None:
+        """*base_url* is our own address: it may precede a target (RFC 9112 3.2.2)."""
+        self._routes = routes
+        self._limits = limits or ClientLimits()
+        self._log = log
+        self._own = f"{base_url}/"
+        layers = middleware(self._limits, routes, observe, trace, replay_url)
+        self._handle = chained(layers, partial(handled, routes))
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Pass *request* through the middleware, and send the response."""
+        incoming = Incoming(request, self._target(request), self._limits)
+        if self._log is None:
+            return await self._send(incoming, await self._handle(incoming))
+        began = time.perf_counter()
+        sent = await self._send(incoming, await self._handle(incoming))
+        route, _, _ = self._routes.find(incoming.target)
+        seconds, address = time.perf_counter() - began, incoming.client.address
+        access = Access(request.method, route, incoming.target, sent.status, seconds, address)
+        self._log(access)
+        return sent
+
+    async def _send(self, incoming: Incoming, response: Outgoing) -> web.StreamResponse:
+        """Send *response*; a stream from a place of its own, so that slow clients delay none."""
+        if isinstance(response, Response):
+            return send(response)
+        client, target = incoming.client, incoming.target
+        rejection = await self._limits.enter_stream(client, target)
+        if rejection is not None:
+            await response.chunks.aclose()
+            return send(rejection)
+        try:
+            return await stream(incoming.request, response)
+        finally:
+            self._limits.leave_stream(client, target)
+
+    def _target(self, request: web.BaseRequest) -> str:
+        target = request.raw_path
+        if target.startswith("/") or not target.startswith(self._own):
+            return target
+        return target[len(self._own) - 1 :]
+
+
+def middleware(
+    limits: ClientLimits,
+    routes: Routes,
+    observe: Observe,
+    trace: Trace | None,
+    replay_url: str | None,
+) -> Sequence[Middleware]:
+    """Return what every request passes through, the outermost first.
+
+    What is not configured is left out: a cached response passes through few of these.
+    """
+    layers: list[Middleware | None] = [
+        restricted_archives(limits) if limits.restrictions else None,
+        None if replay_url is None else replay_origin(replay_url),
+        response_cache(ResponseCache()),
+        concurrency_limit(limits),
+        client_quota(limits),
+        other_methods(routes),
+        blocklist(limits),
+        private_responses(limits) if limits.restrictions else None,
+        redis_time_limit,
+        metrics(routes, observe),
+        None if trace is None else tracing(routes, trace),
+        early_responses,
+    ]
+    return [layer for layer in layers if layer is not None]
+
+
+def chained(layers: Sequence[Middleware], handler: Next) -> Next:
+    """Return *handler* inside *layers*, the first of which is the outermost."""
+    for layer in reversed(layers):
+        handler = _inside(layer, handler)
+    return handler
+
+
+def _inside(layer: Middleware, call_next: Next) -> Next:
+    return lambda incoming: layer(incoming, call_next)
+
+
+def restricted_archives(limits: ClientLimits) -> Middleware:
+    """Hide restricted archives from clients outside their networks."""
+
+    async def hide(incoming: Incoming, call_next: Next) -> Outgoing:
+        hidden = limits.restrictions.hidden_from(incoming.client.address)
+        incoming.context = replace(incoming.context, hidden=hidden)
+        return await call_next(incoming)
+
+    return hide
+
+
+def replay_origin(replay_url: str) -> Middleware:
+    """Serve archived bytes at an origin of their own, where they cannot act as ours (R-5)."""
+    host = urlsplit(replay_url).netloc.lower()
+    nothing = problem(404, "not-found", "only archived bytes are served at this address")
+
+    async def separate(incoming: Incoming, call_next: Next) -> Outgoing:
+        target = incoming.target
+        if target.startswith(_AT_BOTH_ORIGINS):
+            return await call_next(incoming)
+        archived = target.startswith(_ARCHIVED)
+        if incoming.request.headers.get("Host", "").lower() == host:
+            return await call_next(incoming) if archived else nothing
+        # 307: a HEAD stays a HEAD.
+        redirect = Response(307, {"Location": f"{replay_url}{target}"})
+        return redirect if archived else await call_next(incoming)
+
+    return separate
+
+
+def response_cache(cache: ResponseCache) -> Middleware:
+    """Answer the same request again for a minute without any work."""
+
+    async def cached(incoming: Incoming, call_next: Next) -> Outgoing:
+        request = incoming.request
+        if request.method not in _READS:
+            return await call_next(incoming)
+        key = key_of(request, incoming.target, incoming.context.hidden)
+        known = None if wants_part(request) else cache.get(key)
+        if known is not None:
+            return known
+        response = await call_next(incoming)
+        exceeded = incoming.quota is not None and incoming.quota.retry_after is not None
+        if isinstance(response, Response) and not exceeded:
+            cache.put(key, response)
+        return response
+
+    return cached
+
+
+def concurrency_limit(limits: ClientLimits) -> Middleware:
+    """Work on a bounded number of requests at once; sending does not count."""
+
+    async def limited(incoming: Incoming, call_next: Next) -> Outgoing:
+        client, target = incoming.client, incoming.target
+        rejection = await limits.enter(client, target)
+        if rejection is not None:
+            return rejection
+        try:
+            return await call_next(incoming)
+        finally:
+            limits.leave(client, target)
+
+    return limited
+
+
+def client_quota(limits: ClientLimits) -> Middleware:
+    """Limit the questions to public archives that one client may cause."""
+
+    async def limited(incoming: Incoming, call_next: Next) -> Outgoing:
+        patient = incoming.request.method not in _READS
+        quota = limits.quota(incoming.client, patient=patient)
+        if quota is None:
+            return await call_next(incoming)
+        incoming.quota = quota
+        incoming.context = replace(incoming.context, quota=quota)
+        response = await call_next(incoming)
+        return response if patient else limits.within_quota(response, quota)
+
+    return limited
+
+
+def other_methods(routes: Routes) -> Middleware:
+    """Answer OPTIONS and POST; refuse everything else but GET and HEAD."""
+    detail = "only GET, HEAD and OPTIONS are answered here; POST only at "
+    detail += " and ".join(routes.posts)
+    refused = problem(405, "method", detail, headers={"Allow": "GET, HEAD, OPTIONS"})
+
+    async def by_method(incoming: Incoming, call_next: Next) -> Outgoing:
+        request = incoming.request
+        if request.method in _READS:
+            return await call_next(incoming)
+        if request.method == "OPTIONS":
+            return _PREFLIGHT
+        path, mark, query = incoming.target.partition("?")
+        handler = routes.posts.get(path)
+        if request.method != "POST" or handler is None:
+            return refused
+        asked = ClientRequest("POST", mark + query, request.headers, context=incoming.context)
+        try:
+            body = await body_of(request, handler.largest_body, handler.body_deadline)
+            return await handler(asked, body)
+        except EarlyResponse as early:
+            return early.response
+
+    return by_method
+
+
+def blocklist(limits: ClientLimits) -> Middleware:
+    """Answer with 451 where the blocklist stopped a query."""
+
+    async def checked(incoming: Incoming, call_next: Next) -> Outgoing:
+        blocked: list[str] = []
+        incoming.context = replace(incoming.context, blocked=blocked)
+        response = await call_next(incoming)
+        return limits.blocked(response) if blocked else response
+
+    return checked
+
+
+def private_responses(limits: ClientLimits) -> Middleware:
+    """Keep responses that show restricted archives out of shared caches."""
+
+    async def marked(incoming: Incoming, call_next: Next) -> Outgoing:
+        return limits.private(await call_next(incoming), incoming.client)
+
+    return marked
+
+
+async def redis_time_limit(incoming: Incoming, call_next: Next) -> Outgoing:
+    """Limit the time that a request spends waiting for Redis."""
+    incoming.context = replace(incoming.context, redis_time=TimeBudget())
+    return await call_next(incoming)
+
+
+def metrics(routes: Routes, observe: Observe) -> Middleware:
+    """Count responses by route."""
+
+    async def counted(incoming: Incoming, call_next: Next) -> Outgoing:
+        began = time.perf_counter()
+        response = await call_next(incoming)
+        route, _, _ = routes.find(incoming.target)
+        observe(route, response.status, time.perf_counter() - began)
+        return response
+
+    return counted
+
+
+def tracing(routes: Routes, trace: Trace) -> Middleware:
+    """Open a span for each request."""
+
+    async def traced(incoming: Incoming, call_next: Next) -> Outgoing:
+        route, _, _ = routes.find(incoming.target)
+        with trace(f"{incoming.request.method} {route}") as mark:
+            mark("http.route", route)
+            response = await call_next(incoming)
+            mark("http.response.status_code", response.status)
+            return response
+
+    return traced
+
+
+async def early_responses(incoming: Incoming, call_next: Next) -> Outgoing:
+    """Return the response of a handler that ends early."""
+    try:
+        return await call_next(incoming)
+    except EarlyResponse as early:
+        return early.response
+
+
+async def handled(routes: Routes, incoming: Incoming) -> Outgoing:
+    """Call the handler of the route."""
+    _, handler, rest = routes.find(incoming.target)
+    request = incoming.request
+    repeated = frozenset[str]()
+    if len(request.headers.getall("Accept-Datetime", ())) > 1:
+        repeated = frozenset({"accept-datetime"})
+    return await handler(
+        ClientRequest(request.method, rest, request.headers, repeated, incoming.context)
     )

@@ -1,17 +1,19 @@
-"""Who answers at which address."""
+"""Routes: which handler answers at which address, and what the handlers need."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from archives.registry import Registry
 from archives.source import Fetcher
-from timegate.collections.site import VisibleCollections
+from timegate.access.blocklist import Blocklist
+from timegate.cache import Store
+from timegate.collections.opening import LocalCollections
 from timegate.config import Config
 from timegate.endpoints.cdx import Captures, PywbCdx, WaybackCdx
+from timegate.endpoints.collections import Collections, VisibleCollections
 from timegate.endpoints.memento import ApiHandler, ListHandler, MementoHandler
 from timegate.endpoints.openapi import OpenApi
-from timegate.endpoints.operations import Monitor, Operations
+from timegate.endpoints.operations import Condition, Monitor, Operations
 from timegate.endpoints.raw_proxy import Proxy
 from timegate.endpoints.resolve import BatchResolve, PwidResolver, Resolve
 from timegate.endpoints.robots import robots, unbidden
@@ -19,157 +21,179 @@ from timegate.endpoints.thttp import Thttp
 from timegate.endpoints.timegate import TimeGateEndpoint, forwarded
 from timegate.endpoints.timemap import TimeMapEndpoint
 from timegate.endpoints.wayback import Availabilities, Availability, Web
-from timegate.observability.logs import Access
+from timegate.observability.canaries import Canaries
+from timegate.observability.logs import AccessLog
+from timegate.observability.metrics import AttemptObserver, Metrics
 from timegate.observability.tracing import Trace
+from timegate.pages.answer_pages import AnswerPages
 from timegate.pages.archives import ArchivePages
 from timegate.pages.checks import PATH as CHECKS
 from timegate.pages.checks import ArchiveChecks
 from timegate.pages.home import Home
 from timegate.pages.html_problems import HtmlProblems
 from timegate.pages.progress import RunningSearches, SearchEvents
-from timegate.pages.rendering import static
+from timegate.pages.rendering import Pages, static
 from timegate.pages.timeline import Timeline
+from timegate.resolution.coalescing import Containment
 from timegate.resolution.exhaustive import ExhaustiveResolver
+from timegate.resolution.model import Deadlines, Resolves
 from timegate.resolution.neighbours import Neighbours
-from timegate.resolution.resolver import Deadlines, Router
 from timegate.responses.answers import Answers
+from timegate.responses.model import Handler, PostHandler
+from timegate.responses.timemap import TimeMapResponses
 from timegate.routing.planner import Planner
-from timegate.server.guard import Guard
-from timegate.server.middleware import Batch as Posted
-from timegate.server.middleware import Dispatch, Handler, Observe, Origins
+from timegate.server.client_quota import ClientLimits
+from timegate.server.middleware import Dispatch, Routes
 from timegate.timemaps import ArchiveLists
-from timegate.upstream.containment import Containment
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
     """What the handlers are made of."""
 
     config: Config
-    answers: Answers
-    guide: Planner
-    plan: Router
-    """Whom to ask, as far as the client may know of them."""
+    base_url: str
+    resolver: Resolves
+    planner: Planner
     lists: ArchiveLists
+    neighbours: Neighbours
     deadlines: Deadlines
-    around: Neighbours
     fetchers: Mapping[str, Fetcher]
-    operations: Operations
-    monitor: Monitor
-    news: SearchEvents
-    collections: VisibleCollections
-    observe: Observe
-    guard: Guard | None = None
-    checks: ArchiveChecks | None = None
-    log: Callable[[Access], None] | None = None
-    """Writes down each request."""
-    trace: Trace | None = None
-    """Opens a span for each request."""
-    containment: Containment = field(default_factory=Containment)
-    """The boundary around questions to archives."""
+    local: LocalCollections
+    blocklist: Blocklist
+    containment: Containment
+    canaries: Canaries
+    metrics: Metrics
+    observer: AttemptObserver
+    store: Store
+    trace: Trace | None
+    limits: ClientLimits
+    condition: Callable[[], Condition]
+    checks: ArchiveChecks | None
 
-    @property
-    def registry(self) -> Registry:
-        """The archives that are known."""
-        return self.config.registry
 
-    @property
-    def timemap(self) -> TimeMapEndpoint:
-        """Who writes merged TimeMaps."""
-        base = self.answers.base_url
-        return TimeMapEndpoint(
-            self.lists, self.plan, self.registry, lambda: base, self.deadlines
+class _Handlers:
+    """The handlers, made from their dependencies."""
+
+    def __init__(self, needs: Dependencies) -> None:
+        self.needs = needs
+        self.registry = registry = needs.config.registry
+        self.plan = needs.planner.plan
+        self.answers = Answers(
+            needs.resolver,
+            registry,
+            needs.base_url,
+            changing=frozenset(needs.local.sources),
         )
+        self.pages = Pages(needs.base_url)
+        self.answer_pages = AnswerPages(self.answers, registry, self.pages)
+        self.resolve = Resolve(self.answers, registry, self.answer_pages)
+        self.operations = Operations(
+            registry,
+            lambda name: {**needs.planner.state(name), **needs.canaries.state(name)},
+            lambda: needs.store.trouble,
+            needs.metrics.registry,
+            needs.config.contact,
+            needs.condition,
+        )
+        self.archive_pages = ArchivePages(
+            registry, self.operations.state, self.operations, self.pages, needs.checks
+        )
+        collections = Collections(
+            needs.local.collections,
+            registry,
+            needs.config.replay_url or needs.base_url,
+            needs.deadlines,
+        )
+        self.collections = VisibleCollections(collections, needs.blocklist)
+
+    def exact(self, home: Home) -> dict[str, Handler]:
+        """Return the handlers of exact paths."""
+        needs, operations = self.needs, self.operations
+        captures = Captures(needs.lists, self.plan, needs.deadlines)
+        return {
+            "/": home,
+            "/about": operations.about,
+            "/archives": self.archive_pages.all,
+            "/cdx": PywbCdx(captures),
+            "/cdx/search/cdx": WaybackCdx(captures),
+            "/collections": self.collections.overview,
+            "/events": home.events,
+            "/healthz": operations.health,
+            "/metrics": operations.metrics,
+            "/monitor": Monitor(subscriptions=needs.observer.watchers),
+            "/openapi.json": OpenApi(needs.base_url),
+            "/pwid": PwidResolver(self.resolve),
+            "/readyz": operations.readiness,
+            "/resolve": PwidResolver(self.resolve),
+            "/robots.txt": robots,
+            "/wayback/available": Availability(self.answers, self.registry),
+        }
+
+    def prefixes(self) -> dict[str, Handler]:
+        """Return the handlers of everything that begins with a prefix, in this order."""
+        needs, answers, registry = self.needs, self.answers, self.registry
+        timegate = TimeGateEndpoint(answers, needs.neighbours)
+        old = needs.config.old_redirects
+        return {
+            "/timegate/": timegate,
+            "/timemap/": TimeMapEndpoint(
+                TimeMapResponses(
+                    needs.lists, self.plan, registry, needs.base_url, needs.deadlines
+                )
+            ),
+            "/resolve/": self.resolve,
+            "/collections/": self.collections,
+            "/memento/proxy/": Proxy(
+                answers, registry, needs.fetchers, containment=needs.containment
+            ),
+            "/memento/": MementoHandler(answers, needs.neighbours, old_redirects=old),
+            "/api/": ApiHandler(answers, needs.neighbours, old_redirects=old),
+            "/list/": ListHandler(answers, self.answer_pages, self.plan),
+            "/web/": Web(answers, timegate),
+            "/uri-res/": Thttp(answers, registry),
+            "/archives/": self.archive_pages.one,
+            "/timeline/": Timeline(needs.lists, self.plan, registry, needs.deadlines),
+            "/static/": static,
+            **forwarded(timegate, enabled=needs.config.forward_proxy),
+        }
+
+    def posts(self) -> dict[str, PostHandler]:
+        """Return the handlers of POST requests."""
+        posts: dict[str, PostHandler] = {
+            "/resolve": BatchResolve(self.resolve),
+            "/wayback/available": Availabilities(self.answers, self.registry),
+        }
+        if self.needs.checks is not None:
+            posts[CHECKS] = self.needs.checks
+        return posts
 
 
 @asynccontextmanager
-async def routed(rooms: Dependencies) -> AsyncIterator[Dispatch]:
-    """Open what watches searches, and give every address its handler."""
-    answers = rooms.answers
-    everyone = ExhaustiveResolver(answers, rooms.plan)
-    async with RunningSearches(everyone, rooms.news) as following:
-        home = Home(answers, rooms.registry, everyone, following)
-        resolve = Resolve(answers, rooms.registry)
+async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
+    """Give every address its handler, and end searches in progress at the end of the block."""
+    handlers = _Handlers(needs)
+    exhaustive = ExhaustiveResolver(needs.resolver, handlers.plan)
+    events = SearchEvents(needs.observer.public_watchers)
+    async with RunningSearches(exhaustive, events) as searches:
+        home = Home(handlers.answers, handlers.registry, exhaustive, searches, handlers.pages)
+        routes = Routes(
+            _with_pages(handlers.exact(home), handlers.pages),
+            _with_pages(handlers.prefixes(), handlers.pages),
+            HtmlProblems(unbidden(handlers.resolve), handlers.pages),
+            handlers.posts(),
+        )
         yield Dispatch(
-            _dressed(_exact(rooms, home, resolve), answers),
-            _dressed(_prefixes(rooms, resolve), answers),
-            otherwise=HtmlProblems(unbidden(resolve), answers.pages),
-            batch=BatchResolve(resolve),
-            observe=rooms.observe,
-            posts=_posts(rooms),
-            guard=rooms.guard,
-            log=rooms.log,
-            trace=rooms.trace,
-            own=answers.base_url,
-            origins=Origins(rooms.config.replay_url),
+            routes,
+            needs.limits,
+            observe=needs.metrics.answered,
+            log=AccessLog() if needs.config.log.access else None,
+            trace=needs.trace,
+            base_url=needs.base_url,
+            replay_url=needs.config.replay_url,
         )
 
 
-def _posts(rooms: Dependencies) -> dict[str, Posted]:
-    posts: dict[str, Posted] = {
-        "/wayback/available": Availabilities(rooms.answers, rooms.registry)
-    }
-    if rooms.checks is not None:
-        posts[CHECKS] = rooms.checks
-    return posts
-
-
-def _dressed(handlers: Mapping[str, Handler], answers: Answers) -> dict[str, Handler]:
-    return {path: HtmlProblems(handler, answers.pages) for path, handler in handlers.items()}
-
-
-def _exact(rooms: Dependencies, home: Home, resolve: Resolve) -> dict[str, Handler]:
-    operations = rooms.operations
-    captures = Captures(rooms.lists, rooms.plan, rooms.deadlines)
-    return {
-        "/": home,
-        "/about": operations.about,
-        "/archives": _pages(rooms).all,
-        "/cdx": PywbCdx(captures),
-        "/cdx/search/cdx": WaybackCdx(captures),
-        "/collections": rooms.collections.overview,
-        "/events": home.events,
-        "/healthz": operations.health,
-        "/metrics": operations.metrics,
-        "/monitor": rooms.monitor,
-        "/openapi.json": OpenApi(rooms.answers.base_url),
-        "/pwid": PwidResolver(resolve),
-        "/readyz": operations.readiness,
-        "/resolve": PwidResolver(resolve),
-        "/robots.txt": robots,
-        "/wayback/available": Availability(rooms.answers, rooms.registry),
-    }
-
-
-def _prefixes(rooms: Dependencies, resolve: Resolve) -> dict[str, Handler]:
-    answers, registry, plan = rooms.answers, rooms.registry, rooms.plan
-    timegate = TimeGateEndpoint(answers, rooms.around)
-    old = rooms.config.old_redirects
-    return {
-        "/timegate/": timegate,
-        "/timemap/": rooms.timemap,
-        "/resolve/": resolve,
-        "/collections/": rooms.collections,
-        "/memento/proxy/": Proxy(
-            answers, registry, rooms.fetchers, containment=rooms.containment
-        ),
-        "/memento/": MementoHandler(answers, rooms.around, old_redirects=old),
-        "/api/": ApiHandler(answers, rooms.around, old_redirects=old),
-        "/list/": ListHandler(answers, plan),
-        "/web/": Web(answers, timegate),
-        "/uri-res/": Thttp(answers, registry),
-        "/archives/": _pages(rooms).one,
-        "/timeline/": Timeline(rooms.lists, plan, registry, rooms.deadlines),
-        "/static/": static,
-        **forwarded(timegate, enabled=rooms.config.forward_proxy),
-    }
-
-
-def _pages(rooms: Dependencies) -> ArchivePages:
-    return ArchivePages(
-        rooms.registry,
-        rooms.operations.state,
-        rooms.operations,
-        rooms.answers.pages,
-        rooms.checks,
-    )
+def _with_pages(handlers: Mapping[str, Handler], pages: Pages) -> dict[str, Handler]:
+    """Return *handlers* whose problems are pages where a browser asks."""
+    return {path: HtmlProblems(handler, pages) for path, handler in handlers.items()}

@@ -1,4 +1,4 @@
-"""What comes in whole, and what goes out: bodies are read and sent with limits."""
+"""Reading request bodies and sending responses, with limits on size and time."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -53,28 +53,26 @@ class ClientDeadline:
         self._left -= clock() - began
 
 
-async def streamed(
-    request: web.BaseRequest, stream: StreamingResponse, patience: ClientDeadline | None = None
-) -> web.StreamResponse:
-    """Send a body as it is made; the client's pace holds back who makes it."""
+async def stream(request: web.BaseRequest, response: StreamingResponse) -> web.StreamResponse:
+    """Send a body as it is made, at the pace of the client."""
     headers = CIMultiDict(COMMON)
-    headers.update(stream.headers)
-    sent = web.StreamResponse(status=stream.status, headers=headers)
-    async with aclosing(stream.chunks) as chunks:
+    headers.update(response.headers)
+    sent = web.StreamResponse(status=response.status, headers=headers)
+    async with aclosing(response.chunks) as chunks:
         await sent.prepare(request)
         if request.method == "HEAD":
             return sent
-        reading = patience or ClientDeadline()
+        reading = _deadline(response)
         try:
             async for chunk in chunks:
-                # Who reads slower than this holds archives and memory for nothing (S16).
+                # A slower client would hold archives and memory for nothing (S-16).
                 async with reading.of(len(chunk)):
                     await sent.write(chunk)
             # Up to 64 kB are not waited for by `write`, but here.
             async with reading.of(0):
                 await sent.write_eof()
         except ConnectionError:
-            # The client has left; there is nobody to tell.
+            # The client has disconnected.
             return sent
         except (ArchiveError, TimeoutError):
             if request.transport is not None:
@@ -83,10 +81,16 @@ async def streamed(
     return sent
 
 
-def response(answer: Response) -> web.Response:
+def _deadline(response: StreamingResponse) -> ClientDeadline:
+    idle = response.most_idle
+    return ClientDeadline() if idle is None else ClientDeadline(idle, most=idle)
+
+
+def send(response: Response) -> web.Response:
+    """Return *response* for aiohttp, which sends it."""
     headers = CIMultiDict(COMMON)
-    headers.update(answer.headers)
-    return web.Response(status=answer.status, headers=headers, body=answer.body)
+    headers.update(response.headers)
+    return web.Response(status=response.status, headers=headers, body=response.body)
 
 
 async def body_of(request: web.BaseRequest, most: int, seconds: float) -> bytes:

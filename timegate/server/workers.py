@@ -5,8 +5,6 @@ their own, asking archives too fast, they share in a file. SIGHUP is passed on t
 replaces one after the other, each by one that is ready before the old one ends.
 """
 
-import asyncio
-import logging
 import os
 import signal
 import socket
@@ -14,22 +12,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Final, Literal
+from typing import Final
 
-import click
-from aiohttp.web import BaseRequest, StreamResponse
 from prometheus_client.multiprocess import mark_process_dead
 
-from timegate.app import askable
-from timegate.cli.options import check_contact
-from timegate.config import BadConfig, Config
-from timegate.observability.logs import event, set_up
-from timegate.server.process_state import ProcessState
-from timegate.server.reload import Reloading
+from archives.model import ArchiveEntry, Limits
+from timegate.config import BadConfig
+from timegate.upstream.worker_rate_limits import create_rate_limits_file
 
 _GRACE: Final = 15.0
 _SHORT_LIFE: Final = 2.0
@@ -162,58 +154,31 @@ def _ended(process: Process, seconds: float) -> None:
         process.wait()
 
 
-Order = Literal["stop", "reload"]
-Orders = asyncio.Queue[Order]
-_LOOK: Final = 5.0
-"""Seconds between two looks at what is under way."""
+class SharedRateLimits:
+    """The file in which workers share their rate limits; written anew for other archives."""
+
+    def __init__(
+        self,
+        path: Path,
+        entries: Sequence[ArchiveEntry],
+        reread: Callable[[], Sequence[ArchiveEntry]],
+    ) -> None:
+        self._path = path
+        self._shape = _shape(entries)
+        self._reread = reread
+        create_rate_limits_file(path, entries)
+
+    def __call__(self) -> None:
+        """Write the file anew if the archives have changed; workers open it when they reload."""
+        # The workers report what is wrong with a configuration.
+        with suppress(BadConfig):
+            entries = self._reread()
+            if _shape(entries) != self._shape:
+                new = self._path.with_suffix(".new")
+                create_rate_limits_file(new, entries)
+                new.replace(self._path)
+                self._shape = _shape(entries)
 
 
-def orders_by_signal() -> Orders:
-    """Return the orders that come in as signals from now on."""
-    orders: Orders = asyncio.Queue()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, orders.put_nowait, "stop")
-    loop.add_signal_handler(signal.SIGHUP, orders.put_nowait, "reload")
-    return orders
-
-
-async def obey(orders: Orders, reload: "Reload") -> None:
-    """Reload as often as it is ordered, until it is time to stop."""
-    while True:
-        try:
-            order = await asyncio.wait_for(orders.get(), _LOOK)
-        except TimeoutError:
-            # Whichever worker is asked for the metrics tells what the others noted last.
-            reload.lasting.metrics.refresh()
-            continue
-        if order == "stop":
-            return
-        await reload()
-
-
-@dataclass(slots=True)
-class Reload:
-    """Takes a changed configuration over; a wrong one changes nothing but what is said."""
-
-    answering: Reloading[Config, BaseRequest, StreamResponse]
-    lasting: ProcessState
-    config: Config
-    """That with which we began: where we listen cannot be changed."""
-    reread: Callable[[], Config]
-
-    async def __call__(self) -> None:
-        """Read it again."""
-        try:
-            config = await asyncio.to_thread(self.reread)
-            check_contact(config)
-            await self.answering.open(config)
-        except (BadConfig, click.UsageError, OSError, ValueError, LookupError) as error:
-            self.lasting.reload_trouble = f"not taken over: {error}"
-            event("reload", logging.ERROR, taken=False, why=str(error))
-            return
-        self.lasting.reload_trouble = None
-        self.lasting.make_room(config)
-        set_up(config.log)
-        moved = config.listen != self.config.listen
-        event("reload", taken=True, archives=len(askable(config)), needs_restart=moved)
+def _shape(entries: Sequence[ArchiveEntry]) -> list[tuple[str, Limits]]:
+    return [(entry.id, entry.limits) for entry in entries]

@@ -1,20 +1,20 @@
-"""Where the lists of archives come from: from memory while they are fresh, or from the archive.
+"""Lists of captures: from the cache while they are fresh, else from the archives.
 
-A list that was read to its end is remembered, if it is not too long: then TimeGate questions
-are answered from it as well. One that broke off is not.
+A list that was read to its end is cached, if it is not too long, and then answers TimeGate
+questions as well. One that broke off is not cached.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import replace
 from typing import Final, Protocol
 
 from archives.errors import Resting
 from archives.model import Memento
-from archives.source import Source
-from timegate.resolution.budget import MOST_REQUESTS, Budget, spending
+from timegate.resolution.coalescing import Containment, SourceFor
+from timegate.resolution.context import MOST_REQUESTS, Budget, RequestContext, TimeBudget
 from timegate.resolution.model import Preferences
 from timegate.timemaps.merge import Merge, merged
-from timegate.upstream.containment import Containment
 
 MOST_REMEMBERED: Final = 5_000
 """Captures of one archive, 1.6 MB while they are read; that times ten archives still fits."""
@@ -23,69 +23,92 @@ MOST_OCTETS: Final = 1024**3
 
 
 class ListCache(Protocol):
-    """What archives listed before."""
+    """Earlier lists of captures. *budget* limits the time spent waiting for Redis."""
 
     async def recall_timemap(
-        self, archive: str, original: str
+        self, archive: str, original: str, budget: TimeBudget | None = None
     ) -> tuple[Sequence[Memento], float] | None: ...
 
     async def remember_timemap(
-        self, archive: str, original: str, captures: Sequence[Memento]
+        self,
+        archive: str,
+        original: str,
+        captures: Sequence[Memento],
+        budget: TimeBudget | None = None,
     ) -> None: ...
 
 
 class ArchiveLists:
-    """The lists of all archives."""
+    """The lists of captures of all archives."""
 
     def __init__(
         self,
-        sources: Mapping[str, Source],
+        source_for: SourceFor,
         memory: ListCache,
         containment: Containment | None = None,
+        *,
+        public: frozenset[str] = frozenset(),
     ) -> None:
-        self._sources = sources
+        """Lists of the archives in *public* are charged to the quota of the client."""
+        self._source_for = source_for
         self._memory = memory
         self._containment = containment or Containment()
+        self._public = public
 
     @asynccontextmanager
     async def merged(
-        self, archives: Iterable[str], original: str, preferences: Preferences
+        self,
+        archives: Iterable[str],
+        original: str,
+        preferences: Preferences,
+        context: RequestContext,
     ) -> AsyncIterator[Merge]:
-        """Merge what *archives* list of *original*."""
-        lists = {name: self.of(name, original, preferences) for name in archives}
+        """Merge the lists of *archives* for *original*."""
+        context = replace(context, budget=Budget(MOST_REQUESTS, MOST_OCTETS))
         async with AsyncExitStack() as stack:
-            # Tasks take the budget with them from where they begin.
-            with spending(Budget(MOST_REQUESTS, MOST_OCTETS)):
-                merge = await stack.enter_async_context(merged(lists, original))
-            yield merge
+            if context.quota is not None:
+                charge = await context.quota.charge(original)
+                stack.callback(charge.settle)
+                context = replace(context, charge=charge)
+            lists = {name: self.of(name, original, preferences, context) for name in archives}
+            yield await stack.enter_async_context(merged(lists, original))
 
     async def of(
-        self, archive: str, original: str, preferences: Preferences
+        self, archive: str, original: str, preferences: Preferences, context: RequestContext
     ) -> AsyncGenerator[Sequence[Memento], None]:
-        """Yield the captures that *archive* lists in batches, oldest first."""
-        known = None
-        if not preferences.no_cache:
-            known = await self._memory.recall_timemap(archive, original)
-        if known is not None:
-            yield known[0]
-            return
-        if preferences.only_if_cached:
+        """Yield the captures that *archive* lists in batches, oldest first.
+
+        Beyond the quota of the client, lists of public archives come from the cache alone.
+        """
+        charge = context.charge if archive in self._public else None
+        only_if_cached = preferences.only_if_cached
+        if charge is not None and not charge.granted:
+            only_if_cached = True
+        if only_if_cached or not preferences.no_cache:
+            known = await self._memory.recall_timemap(archive, original, context.redis_time)
+            if known is not None:
+                yield known[0]
+                return
+        if only_if_cached:
             raise Resting(archive, original, "not asked: only-if-cached", 1.0)
+        if charge is not None:
+            charge.use()
         with self._containment.around(archive, original):
-            async with aclosing(self._asked(archive, original)) as batches:
+            async with aclosing(self._asked(archive, original, context)) as batches:
                 async for batch in batches:
                     yield batch
         self._containment.worked(archive)
 
     async def _asked(
-        self, archive: str, original: str
+        self, archive: str, original: str, context: RequestContext
     ) -> AsyncGenerator[Sequence[Memento], None]:
-        kept: list[Memento] | None = []
-        async with aclosing(self._sources[archive].mementos(original)) as batches:
+        captures: list[Memento] | None = []
+        source = self._source_for(archive, context)
+        async with aclosing(source.mementos(original)) as batches:
             async for batch in batches:
-                if kept is not None:
-                    kept += batch
-                    kept = kept if len(kept) <= MOST_REMEMBERED else None
+                if captures is not None:
+                    captures += batch
+                    captures = captures if len(captures) <= MOST_REMEMBERED else None
                 yield batch
-        if kept is not None:
-            await self._memory.remember_timemap(archive, original, kept)
+        if captures is not None:
+            await self._memory.remember_timemap(archive, original, captures, context.redis_time)

@@ -11,8 +11,7 @@ from typing import Final
 
 from archives.errors import ArchiveError, Misbehaved, Queued, Unreachable
 from timegate.upstream.dns import UnknownName
-from timegate.upstream.http1 import ConnectionDropped
-from timegate.upstream.http_response import BrokenResponse
+from timegate.upstream.http1 import BrokenResponse, ConnectionDropped
 
 FOREIGN: Final = (BrokenResponse, OSError)
 """All that may go wrong between us and an archive; TLS and timeouts are OSErrors."""

@@ -1,15 +1,244 @@
-"""One connection to an archive: HTTP/1.1, one request at a time, kept alive in between.
+"""One HTTP/1.1 connection to an archive, and the response that arrives on it (RFC 9112).
 
-Time is watched by a single timer for each connection, which looks when it fires whether the
-deadline has moved meanwhile; nearly always it has, so that a request costs no timer at all.
+One request at a time, kept alive in between. A single timer for each connection checks, when it
+fires, whether the deadline has moved meanwhile; nearly always it has, so that a request costs no
+timer of its own. Responses are read within bounds.
 """
 
 import asyncio
 from collections.abc import Callable
 from typing import Final, NamedTuple, cast
 
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
 from timegate.upstream.egress import Endpoint
-from timegate.upstream.http_response import BrokenResponse, UpstreamResponse
+
+FIELD_LIMIT: Final = 64 * 1024
+"""A Link field may repeat a long URL five times; 8 kB, as is usual, is too little (M3)."""
+FIELD_COUNT: Final = 256
+HEAD_LIMIT: Final = 256 * 1024
+INTERIM_LIMIT: Final = 1024 * 1024
+"""Octets of 1xx answers and of the head after them; 100 000 times 100 is more (HU-14)."""
+_PADDING_LIMIT: Final = 256 * 1024
+"""Octets in a row that are no body: extensions of chunks, trailers."""
+_END: Final = b"\r\n\r\n"
+_USUAL: Final = {
+    name.encode(): name.lower()
+    for name in (
+        *("Server", "Date", "Content-Type", "Content-Length", "Connection", "Vary", "Link"),
+        *("Location", "Memento-Datetime", "Transfer-Encoding", "Content-Encoding"),
+        *("Content-Location", "Cache-Control", "Last-Modified", "ETag", "Retry-After"),
+    )
+}
+"""Only saves time: names as nearly all servers write them."""
+_CODINGS: Final = ("chunked", "identity")
+
+Octets = bytes | bytearray | memoryview
+
+
+class BrokenResponse(Exception):
+    """Something arrived that is no HTTP, or too much of it."""
+
+
+class UpstreamResponse:
+    """One answer, as far as it has arrived."""
+
+    __slots__ = (
+        "_fields",
+        "_interim",
+        "_padding",
+        "_parser",
+        "_persistent",
+        "_pieces",
+        "_spoiled",
+        "_tail",
+        "_to_head",
+        "_why",
+        "complete",
+        "ends_with_connection",
+        "has_head",
+        "headers",
+        "held",
+        "received",
+        "reusable",
+        "status",
+    )
+
+    def __init__(self, *, to_head: bool) -> None:
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        """Names in lower case, repeated fields joined (RFC 9110 5.2)."""
+        self.has_head = False
+        self.complete = False
+        self.reusable = False
+        """Once it is complete: whether the connection may carry another one."""
+        self.ends_with_connection = False
+        self.received = 0
+        """Octets in all."""
+        self.held = 0
+        """Octets of the body that nobody has taken yet."""
+        self._to_head = to_head
+        self._pieces: list[bytes] = []
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._padding = 0
+        self._interim = False
+        self._persistent = False
+        self._spoiled = False
+        self._tail = b""
+        self._why = ""
+        self._parser: HttpResponseParser | None = HttpResponseParser(self)
+        # What servers in the field do wrong and nobody can abuse here: control characters in
+        # fields that archives copy from archived pages, folded lines, bare line feeds, blanks
+        # after the size of a chunk. Browsers take all of it.
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True,
+            lenient_optional_cr_before_lf=True,
+            lenient_spaces_after_chunk_size=True,
+        )
+
+    def feed(self, data: Octets) -> None:
+        """Read on. Raises Broken, unless the answer was already complete."""
+        parser = self._parser
+        if parser is None:
+            self.reusable = False
+            return
+        had_head, held = self.has_head, self.held
+        self.received += len(data)
+        try:
+            parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            if not self.complete:
+                raise BrokenResponse(self._why or str(error)) from error
+            # The answer is whole; what follows is no answer of ours.
+            self._spoiled = True
+        if not self.has_head:
+            self._check_unfinished_head(data)
+        elif self.complete:
+            self._finish(data)
+        elif had_head and held == self.held:
+            self._check_padding(len(data))
+        else:
+            self._padding = 0
+
+    def end(self) -> bool:
+        """Note that the connection was closed; return whether the answer is complete now."""
+        if self.has_head and self.ends_with_connection:
+            self.complete = True
+            self._parser = None
+        return self.complete
+
+    def take(self) -> bytes:
+        """Return what has arrived of the body since the last time."""
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        self.held = 0
+        return data
+
+    # Called by llhttp; what is raised here ends the parsing.
+
+    def on_message_begin(self) -> None:
+        self._spoiled = self.complete
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self.has_head:  # Else a trailer, or of what follows: nobody wants it.
+            self._fields.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        if self.has_head or self._parser is None:
+            return
+        status = self._parser.get_status_code()
+        if status < 200:
+            self._pass_interim(status)
+            return
+        self._read_fields()
+        self.status = status
+        self.has_head = True
+        self._persistent = self._parser.should_keep_alive()
+        if self._to_head:
+            self.complete = True
+            self._persistent = self._persistent or self._stays_open()
+        elif status not in (204, 304):
+            self._choose_framing()
+
+    def on_body(self, data: bytes) -> None:
+        if self.complete:
+            self._spoiled = True
+            return
+        self._pieces.append(data)
+        self.held += len(data)
+
+    def on_chunk_header(self) -> None:
+        self._spoiled = self._spoiled or self.complete
+
+    def on_message_complete(self) -> None:
+        self.complete = self.has_head
+
+    def _broken(self, why: str) -> BrokenResponse:
+        self._why = why
+        return BrokenResponse(why)
+
+    def _pass_interim(self, status: int) -> None:
+        if status < 100 or status == 101:
+            raise self._broken(f"answered with {status}")
+        self._fields.clear()
+        self._interim = True
+
+    def _read_fields(self) -> None:
+        if self.received > FIELD_LIMIT or len(self._fields) > FIELD_COUNT:
+            self._check_fields()
+        headers = self.headers
+        for name, value in self._fields:
+            if b"\0" in value:
+                raise self._broken("a NUL in a header field")
+            key = _USUAL.get(name) or str(name, "latin-1").lower()
+            text = str(value.rstrip(b" \t"), "utf-8", "surrogateescape")
+            headers[key] = f"{headers[key]}, {text}" if key in headers else text
+
+    def _check_fields(self) -> None:
+        """Count; not needed where all that has arrived is less than one field may be."""
+        sizes = [len(name) + len(value) for name, value in self._fields]
+        if max(sizes, default=0) > FIELD_LIMIT:
+            raise self._broken(f"a header field of {max(sizes):,} bytes")
+        if len(sizes) > FIELD_COUNT or sum(sizes) > HEAD_LIMIT:
+            raise self._broken(f"{len(sizes)} header fields of {sum(sizes):,} bytes")
+
+    def _choose_framing(self) -> None:
+        coding = self.headers.get("transfer-encoding", "identity").lower()
+        if coding not in _CODINGS:
+            raise self._broken(f"a transfer coding we cannot read: {coding[:40]!r}")
+        sized = coding == "chunked" or "content-length" in self.headers
+        self.ends_with_connection = not sized
+
+    def _stays_open(self) -> bool:
+        """Whether the connection stays after an answer to HEAD that states no length.
+
+        llhttp takes it for one whose body ends with the connection.
+        """
+        if self._parser is None or self._parser.get_http_version() != "1.1":
+            return False
+        return "close" not in self.headers.get("connection", "").lower()
+
+    def _finish(self, data: Octets) -> None:
+        clean = not self._to_head or self._ends_here(data)
+        self.reusable = self._persistent and clean and not self._spoiled
+        self._parser = None  # It refers to us, and we to it.
+
+    def _ends_here(self, data: Octets) -> bool:
+        """Whether the head ends with *data*; llhttp may have swallowed half a chunk size."""
+        head = self._tail + bytes(data)
+        return not self._interim and head.find(_END) == len(head) - len(_END)
+
+    def _check_unfinished_head(self, data: Octets) -> None:
+        limit = INTERIM_LIMIT if self._interim else HEAD_LIMIT
+        if self.received > limit or len(self._fields) > FIELD_COUNT:
+            raise BrokenResponse(f"{self.received:,} bytes and the head is not at its end")
+        self._tail = (self._tail + bytes(data[-3:]))[-3:]
+
+    def _check_padding(self, size: int) -> None:
+        self._padding += size
+        if self._padding > _PADDING_LIMIT:
+            raise BrokenResponse(f"{self._padding:,} bytes between two pieces of the body")
+
 
 BUFFER: Final = 64 * 1024
 IDLE: Final = 30.0

@@ -20,8 +20,12 @@ from timegate.upstream.connection_pool import Connections
 from timegate.upstream.content_coding import BadCoding, ContentDecoder
 from timegate.upstream.egress import Egress, Endpoint, Target
 from timegate.upstream.error_translation import FOREIGN, explained, explained_in_body
-from timegate.upstream.http1 import ConnectionDropped, Http1Connection, ResponseTimeouts
-from timegate.upstream.http_response import UpstreamResponse
+from timegate.upstream.http1 import (
+    ConnectionDropped,
+    Http1Connection,
+    ResponseTimeouts,
+    UpstreamResponse,
+)
 
 SHORTEST: Final = 1.0
 LONGEST: Final = 3600.0

@@ -1,40 +1,145 @@
-"""Asks an archive no faster than it allows, and not at all while it has asked us to wait.
+"""Rate limit per archive: no faster than it allows, and a pause where it asked for one.
 
-Archives ban those who do not: MemGator lost four of them on a single day. What has been sent
-and until when to rest is kept in a `RateLimiter`, so that several workers can share one; who waits
-in this process queues at the archive's `RequestQueue`, first come, first served.
+Archives ban clients that are faster: MemGator was banned by four of them on a single day. A
+`RateLimiter` counts what was sent in token buckets, so that several processes can share one; the
+requests of this process wait in the archive's `RequestQueue`, first come, first served.
 """
 
 import asyncio
+import math
+from array import array
 from collections.abc import Callable
 from types import TracebackType
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from archives.errors import Queued, Refused, Resting
-from archives.model import Limits
+from archives.model import Limits, Rate
 from archives.source import Fetcher, Purpose, Reply, Request
-from timegate.upstream.token_bucket import TokenBucket, full
+from timegate.resolution.context import TimeBudget
+
+MOST_REMEMBERED: Final = 4096
+"""Times. 32 kB; above it the span is cut into parts, each of which gets its part."""
+_DUST: Final = 1e-6
+"""Tokens or seconds. What rounding leaves over would mean waits too short to move a clock."""
+_JITTER: Final = 0.02
+_LONGEST_JITTER: Final = 1.0
+"""Seconds by which one request may take longer to arrive than another: it is the archive that
+counts, by when they come and not by when they were let go."""
+_TOKENS: Final = 0
+_UPDATED: Final = 1
+_SENT: Final = 2
+_RING: Final = 3
+
+
+class Cells(Protocol):
+    """Numbers that can be changed in place: an array, or a part of a mapped file."""
+
+    def __getitem__(self, place: int, /) -> float: ...
+
+    def __setitem__(self, place: int, number: float, /) -> None: ...
+
+
+class Window(NamedTuple):
+    """At most *most* in any *span* seconds; none at all if *most* is 0."""
+
+    most: int
+    span: float
+
+    @classmethod
+    def of(cls, rate: Rate) -> "Window":
+        """Return what *rate* promises.
+
+        Who allows a burst of 5 at 1 a second allows more than 1 in a second: such a rate is a
+        bucket and nothing else.
+        """
+        if rate.burst > rate.requests:
+            return cls(0, 0.0)
+        parts = math.ceil(rate.requests / MOST_REMEMBERED)
+        span = rate.seconds / parts
+        return cls(int(rate.requests) // parts, span + min(_JITTER * span, _LONGEST_JITTER))
+
+
+def cells_of(rate: Rate) -> int:
+    """Return how many numbers a bucket of this rate remembers."""
+    return _RING + Window.of(rate).most
+
+
+def full(rate: Rate, now: float) -> "array[float]":
+    """Return the numbers of a bucket that nobody has taken from."""
+    cells = array("d", bytes(8 * cells_of(rate)))
+    cells[_TOKENS] = rate.burst
+    cells[_UPDATED] = now
+    return cells
+
+
+class TokenBucket:
+    """Tokens that drip in at a rate and are taken one by one, never too many in a window."""
+
+    __slots__ = ("_burst", "_cells", "_per_second", "_window")
+
+    def __init__(self, rate: Rate, cells: Cells) -> None:
+        self._per_second = rate.requests / rate.seconds
+        self._burst = float(rate.burst)
+        self._window = Window.of(rate)
+        self._cells = cells
+
+    def wait(self, now: float, ahead: int = 0) -> float:
+        """Return the seconds until there is a token for somebody with *ahead* before them."""
+        most, span = self._window
+        laps, ahead = divmod(ahead, most) if most else (0, ahead)
+        missing = ahead + 1 - self._tokens(now)
+        wait = missing / self._per_second if missing > _DUST else 0.0
+        entry = int(self._cells[_SENT]) - most + ahead
+        if most and entry >= 0:
+            left = self._cells[_RING + entry % most] + span - now
+            wait = max(wait, min(left, span))
+        wait += laps * span
+        return wait if wait > _DUST else 0.0
+
+    def take(self, now: float) -> float:
+        """Take a token and return 0, or take nothing and return how long to wait."""
+        wait = self.wait(now)
+        if wait > 0:
+            return wait
+        cells = self._cells
+        cells[_TOKENS] = self._tokens(now) - 1
+        cells[_UPDATED] = now
+        if self._window.most:
+            sent = int(cells[_SENT])
+            cells[_RING + sent % self._window.most] = now
+            cells[_SENT] = sent + 1
+        return 0.0
+
+    def _tokens(self, now: float) -> float:
+        elapsed = max(0.0, now - self._cells[_UPDATED])
+        return min(self._burst, self._cells[_TOKENS] + elapsed * self._per_second)
+
 
 _PURPOSES: Final[tuple[Purpose, ...]] = ("memento", "index")
 # 403 is not among them: it is about one page far more often than about us.
 _RESTS_ALL: Final = (429, 503)
 _TICK: Final = 0.1
-"""Timers fire a little late; who was promised a token in time shall get it."""
+"""Seconds by which timers may be late; a token that was promised in time is still taken."""
 
 
 class RateLimiter(Protocol):
-    """What an archive has been asked, and until when it wants to be left alone."""
+    """Counts the requests to an archive, and knows until when it wants a pause."""
 
-    async def outlook(self, purpose: Purpose, ahead: int) -> float:
-        """Return the seconds until one more may be sent, with *ahead* others before it."""
+    async def outlook(
+        self, purpose: Purpose, ahead: int, budget: TimeBudget | None = None
+    ) -> float:
+        """Return the seconds until one more may be sent, with *ahead* others before it.
+
+        *budget*, here and below, limits the time spent waiting for Redis.
+        """
         ...
 
-    async def take(self, purpose: Purpose) -> float:
+    async def take(self, purpose: Purpose, budget: TimeBudget | None = None) -> float:
         """Take the right to send one and return 0, or take nothing and return the wait."""
         ...
 
-    async def rest(self, seconds: float) -> None:
-        """Note that nothing may be sent for so long."""
+    async def rest(self, seconds: float, budget: TimeBudget | None = None) -> None:
+        """Send nothing for so long."""
         ...
 
     async def resting(self) -> float:
@@ -43,7 +148,7 @@ class RateLimiter(Protocol):
 
 
 class LocalRateLimiter:
-    """A ledger for one process."""
+    """A rate limiter for one process."""
 
     def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
         now = clock()
@@ -54,13 +159,18 @@ class LocalRateLimiter:
         self._rests_until = now
         self._clock = clock
 
-    async def outlook(self, purpose: Purpose, ahead: int) -> float:
+    async def outlook(
+        self, purpose: Purpose, ahead: int, budget: TimeBudget | None = None
+    ) -> float:
+        del budget
         return self._buckets[purpose].wait(self._clock(), ahead)
 
-    async def take(self, purpose: Purpose) -> float:
+    async def take(self, purpose: Purpose, budget: TimeBudget | None = None) -> float:
+        del budget
         return self._buckets[purpose].take(self._clock())
 
-    async def rest(self, seconds: float) -> None:
+    async def rest(self, seconds: float, budget: TimeBudget | None = None) -> None:
+        del budget
         self._rests_until = max(self._rests_until, self._clock() + seconds)
 
     async def resting(self) -> float:
@@ -68,130 +178,147 @@ class LocalRateLimiter:
 
 
 class RequestQueue:
-    """Where requests to one host wait their turn; archives with the same host share it."""
+    """Requests to one host wait here for their turn; archives at the same host share it."""
 
-    def __init__(self, ledger: RateLimiter, at_once: int) -> None:
-        self.ledger = ledger
+    def __init__(self, limiter: RateLimiter, at_once: int) -> None:
+        self.limiter = limiter
         self._slots = asyncio.Semaphore(at_once)
         self._turns = {purpose: asyncio.Lock() for purpose in _PURPOSES}
-        self._line = dict.fromkeys(_PURPOSES, 0)
+        self._waiting = dict.fromkeys(_PURPOSES, 0)
 
-    async def enter(self, archive: str, request: Request, patience: float) -> None:
+    async def enter(
+        self,
+        archive: str,
+        request: Request,
+        patience: float,
+        budget: TimeBudget | None = None,
+    ) -> None:
         """Wait for a token and a slot; raise Resting where that takes more than *patience*.
 
-        Who got in must `leave`.
+        After it returns, `leave` must follow.
         """
-        await self._check_rest(archive, request)
-        if not self._line[request.purpose] and not self._slots.locked():
+        await self._check_pause(archive, request)
+        if not self._waiting[request.purpose] and not self._slots.locked():
             await self._slots.acquire()
-            if await self._got_token(request.purpose):
+            if await self._took_token(request.purpose, budget):
                 return
-        await self._wait_in_line(archive, request, patience)
+        await self._wait(archive, request, patience, budget)
         try:
             # The answer to an earlier request may have been a 429 meanwhile.
-            await self._check_rest(archive, request)
+            await self._check_pause(archive, request)
         except BaseException:
             self.leave()
             raise
 
     async def is_quiet(self, purpose: Purpose, spare: int) -> bool:
-        """Whether one more would be in nobody's way, with room for *spare* others."""
-        if self._line[purpose] or self._slots.locked():
+        """Whether one more request delays no other, with room for *spare* more."""
+        if self._waiting[purpose] or self._slots.locked():
             return False
-        resting = await self.ledger.resting()
-        return resting == 0 and await self.ledger.outlook(purpose, spare) == 0
+        pause = await self.limiter.resting()
+        return pause == 0 and await self.limiter.outlook(purpose, spare) == 0
 
     def leave(self) -> None:
         """Free the slot."""
         self._slots.release()
 
-    async def _wait_in_line(self, archive: str, request: Request, patience: float) -> None:
-        # A ledger that others write to as well may have learned of a rest only now.
-        await self._check_rest(archive, request)
-        wait = await self.ledger.outlook(request.purpose, self._line[request.purpose])
+    async def _wait(
+        self, archive: str, request: Request, patience: float, budget: TimeBudget | None
+    ) -> None:
+        # A limiter that other processes share may have learned of a pause only now.
+        await self._check_pause(archive, request)
+        purpose = request.purpose
+        wait = await self.limiter.outlook(purpose, self._waiting[purpose], budget)
         if wait > patience:
             raise Queued(archive, request.url, "our share of requests is used up", wait)
         try:
             async with asyncio.timeout(patience + _TICK):
-                await self._queue(request.purpose)
+                await self._queue(purpose, budget)
         except TimeoutError:
             why = "too many requests of ours are under way"
             raise Queued(archive, request.url, why, patience) from None
 
-    async def _check_rest(self, archive: str, request: Request) -> None:
-        resting = await self.ledger.resting()
-        if resting > 0:
-            raise Resting(archive, request.url, "it asked us to wait", resting)
+    async def _check_pause(self, archive: str, request: Request) -> None:
+        pause = await self.limiter.resting()
+        if pause > 0:
+            raise Resting(archive, request.url, "it asked us to wait", pause)
 
-    async def _queue(self, purpose: Purpose) -> None:
-        self._line[purpose] += 1
+    async def _queue(self, purpose: Purpose, budget: TimeBudget | None) -> None:
+        self._waiting[purpose] += 1
         try:
             async with self._turns[purpose]:
-                while not await self._got_slot_and_token(purpose):
+                while not await self._took_slot_and_token(purpose, budget):
                     pass
         finally:
-            self._line[purpose] -= 1
+            self._waiting[purpose] -= 1
 
-    async def _got_slot_and_token(self, purpose: Purpose) -> bool:
-        # Nothing is reserved in advance: who is cancelled while waiting leaves no gap, and no
-        # token is ever handed back, which would let two leave in the place of one. The slot
-        # comes before the token, so that tokens are not hoarded and spent all at once; and
-        # after the wait, so that look-ups in the index do not hold up mementos.
-        wait = await self.ledger.outlook(purpose, 0)
+    async def _took_slot_and_token(self, purpose: Purpose, budget: TimeBudget | None) -> bool:
+        # Nothing is reserved in advance: a request that is cancelled while it waits leaves no
+        # gap, and no token is ever returned, which would let two requests leave in the place
+        # of one. The slot comes before the token, so that tokens are not collected and spent
+        # all at once; and after the wait, so that index lookups do not delay mementos.
+        wait = await self.limiter.outlook(purpose, 0, budget)
         if wait > 0:
             await asyncio.sleep(wait)
         await self._slots.acquire()
-        return await self._got_token(purpose)
+        return await self._took_token(purpose, budget)
 
-    async def _got_token(self, purpose: Purpose) -> bool:
-        """Take a token for who has a slot; without one the slot is free again."""
-        got = False
+    async def _took_token(self, purpose: Purpose, budget: TimeBudget | None) -> bool:
+        """Take a token for a request that has a slot; without a token, free the slot."""
+        took = False
         try:
-            got = await self.ledger.take(purpose) == 0
+            took = await self.limiter.take(purpose, budget) == 0
         finally:
-            if not got:
+            if not took:
                 self._slots.release()
-        return got
+        return took
 
 
-def rate_limited(fetch: Fetcher, archive: str, door: RequestQueue, patience: float) -> Fetcher:
-    """Return a `Fetcher` that sends through *door* what *fetch* would send at once."""
+def rate_limited(
+    fetch: Fetcher,
+    archive: str,
+    queue: RequestQueue,
+    patience: float,
+    budget: TimeBudget | None = None,
+) -> Fetcher:
+    """Return *fetch* behind *queue*, in which a request waits at most *patience* seconds."""
 
-    def politely(request: Request) -> _Polite:
-        return _Polite(fetch, archive, request, door, patience)
+    def limited(request: Request) -> _RateLimited:
+        return _RateLimited(fetch, archive, request, queue, patience, budget)
 
-    return politely
+    return limited
 
 
-class _Polite:
-    """One request that waits its turn, and takes a refusal to heart."""
+class _RateLimited:
+    """One request that waits for its turn, and pauses the archive's queue after a 429."""
 
-    __slots__ = ("_archive", "_door", "_fetch", "_inner", "_patience", "_request")
+    __slots__ = ("_archive", "_budget", "_fetch", "_inner", "_patience", "_queue", "_request")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 -- the arguments of `rate_limited`
         self,
         fetch: Fetcher,
         archive: str,
         request: Request,
-        door: RequestQueue,
+        queue: RequestQueue,
         patience: float,
+        budget: TimeBudget | None,
     ) -> None:
         self._fetch = fetch
         self._archive = archive
         self._request = request
-        self._door = door
+        self._queue = queue
         self._patience = patience
+        self._budget = budget
 
     async def __aenter__(self) -> Reply:
-        await self._door.enter(self._archive, self._request, self._patience)
+        await self._queue.enter(self._archive, self._request, self._patience, self._budget)
         try:
             self._inner = self._fetch(self._request)
             return await self._inner.__aenter__()
         except BaseException as error:
             try:
-                await self._heed(error)
+                await self._pause_after(error)
             finally:
-                self._door.leave()
+                self._queue.leave()
             raise
 
     async def __aexit__(
@@ -202,13 +329,13 @@ class _Polite:
     ) -> bool | None:
         try:
             handled = await self._inner.__aexit__(kind, error, trace)
-            await self._heed(error)
+            await self._pause_after(error)
         finally:
-            self._door.leave()
+            self._queue.leave()
         return handled
 
-    async def _heed(self, error: BaseException | None) -> None:
+    async def _pause_after(self, error: BaseException | None) -> None:
         if not isinstance(error, Refused) or error.status not in _RESTS_ALL:
             return
         if error.retry_after is not None:
-            await self._door.ledger.rest(error.retry_after)
+            await self._queue.limiter.rest(error.retry_after, self._budget)

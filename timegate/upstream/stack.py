@@ -1,16 +1,17 @@
-"""Builds a `Fetcher` for every archive; the order of wrapping is written here and only here.
+"""The stack of every request to an archive; its order is written here and only here.
 
-    trace -> breaker -> politeness -> network
+    question:  containment -> tracing -> delay (demo) -> adapter
+    request:   budget -> exchange log -> breaker -> rate limit -> network
 
-The breaker stands before politeness, so that a dead archive costs no tokens and no waiting.
-Archives that live at the same host (``hosted_by``) share its pool and its politeness, because
+The breaker comes before the rate limit, so that a dead archive costs no tokens and no waiting.
+Archives at the same host (``hosted_by``) share its connection pool and its rate limit, because
 the host counts requests, not collections.
 """
 
 import random
 import ssl
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,10 +20,12 @@ from importlib.metadata import version
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from archives.model import ArchiveEntry
+from archives.adapters import Adapter, AdapterSource
+from archives.model import ArchiveEntry, Limits
 from archives.registry import endpoints
-from archives.source import Fetcher
+from archives.source import Fetcher, Source
 from timegate.config.secrets import Secret
+from timegate.resolution.context import UNLIMITED, RequestContext, budgeted
 from timegate.upstream.breaker import Breakers, breaking
 from timegate.upstream.connection_pool import Connections, Dialling
 from timegate.upstream.dns import AddressBook, BoundedResolver, DnsCache, SystemResolver
@@ -64,33 +67,90 @@ class UpstreamSettings:
 
     @property
     def user_agent(self) -> str:
-        """Who we are, honestly: R14."""
+        """The name under which this server identifies itself (R-14)."""
         return f"timegate/{_version()} (+{self.contact})"
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamEnvironment:
-    """What a test or a cluster puts in the place of the real thing."""
+    """Parts that a test or a cluster of replicas replaces."""
 
     clock: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = random.random
     resolver: Callable[[], AbstractResolver] | None = None
-    ledger: Callable[[ArchiveEntry], RateLimiter] | None = None
-    """The politeness of a host archive; None to count in this process alone."""
+    limiter: Callable[[ArchiveEntry], RateLimiter] | None = None
+    """The rate limiter of a host; None for one of this process alone."""
     record: Callable[[UpstreamExchange], None] | None = None
-    """Takes every exchange with every archive."""
+    """Called with every exchange with every archive."""
     addresses: AddressBook | None = None
-    """What is known of names already; None to begin with nothing."""
+    """Addresses of hosts that are known already."""
+
+
+class UpstreamState:
+    """State of the upstream side that survives a configuration reload."""
+
+    def __init__(self) -> None:
+        self.addresses: AddressBook = {}
+        self._limiters: dict[str, tuple[Limits, RateLimiter]] = {}
+        self._breakers: Breakers | None = None
+
+    def limiter(self, entry: ArchiveEntry) -> RateLimiter:
+        """Return the rate limiter of *entry*; a new one where its limits have changed."""
+        limits, limiter = self._limiters.get(entry.id, (None, None))
+        if limiter is None or limits != entry.limits:
+            limiter = LocalRateLimiter(entry.limits, time.monotonic)
+            self._limiters[entry.id] = (entry.limits, limiter)
+        return limiter
+
+    def replace_breakers(self, breakers: Breakers) -> None:
+        """Replace the breakers by new ones, which learn which archives are dead."""
+        if self._breakers is not None:
+            for archive, dead in self._breakers.dead().items():
+                if breakers.knows(archive):
+                    breakers.advise(archive, dead.failures, dead.openings, dead.left)
+        self._breakers = breakers
 
 
 class Fetchers(dict[str, Fetcher]):
-    """A `Fetcher` for each archive by its id, and how they are."""
+    """A `Fetcher` for each archive by its id, without the limits of a request."""
 
     def __init__(self, breakers: Breakers) -> None:
         super().__init__()
         self.breakers = breakers
-        self.doors: dict[str, RequestQueue] = {}
+        self.queues: dict[str, RequestQueue] = {}
         """Where requests to each archive wait."""
+        self.stacks: dict[str, Callable[[RequestContext], Fetcher]] = {}
+
+    def within(self, archive: str, context: RequestContext) -> Fetcher:
+        """Return the fetcher of *archive* within the limits of a request."""
+        return self.stacks[archive](context)
+
+
+class ArchiveSources:
+    """The `Source` of each archive, within the limits of a request."""
+
+    def __init__(
+        self,
+        adapters: Mapping[str, Adapter],
+        fetchers: Fetchers,
+        local: Mapping[str, Source],
+        around: Mapping[str, Sequence[Callable[[Source], Source]]],
+    ) -> None:
+        """*local* are the collections of this server; *around* wraps sources, inside first."""
+        self._adapters = adapters
+        self._fetchers = fetchers
+        self._local = local
+        self._around = around
+
+    def __call__(self, archive: str, context: RequestContext) -> Source:
+        """Return the source of *archive*."""
+        source = self._local.get(archive)
+        if source is None:
+            fetch = self._fetchers.within(archive, context)
+            source = AdapterSource(self._adapters[archive], fetch)
+        for wrap in self._around.get(archive, ()):
+            source = wrap(source)
+        return source
 
 
 @asynccontextmanager
@@ -104,20 +164,39 @@ async def open_fetchers(
     breakers = Breakers((entry.id for entry in entries), around.clock, around.chance)
     fetchers = Fetchers(breakers)
     async with AsyncExitStack() as stack:
-        houses = _Houses(entries, settings, around, stack)
+        hosts = _Hosts(entries, settings, around, stack)
         for entry in entries:
-            fetch = houses.network(entry)
-            door = fetchers.doors[entry.id] = houses.door(entry)
-            fetch = rate_limited(fetch, entry.id, door, settings.patience)
-            fetch = breaking(fetch, entry.id, breakers, around.clock)
-            if around.record is not None:
-                fetch = logged(fetch, entry.id, around.record, around.clock)
-            fetchers[entry.id] = fetch
+            queue = fetchers.queues[entry.id] = hosts.queue(entry)
+            network = hosts.network(entry)
+            stacked = _stack(entry.id, network, queue, breakers, settings, around)
+            fetchers.stacks[entry.id] = stacked
+            fetchers[entry.id] = stacked(UNLIMITED)
         yield fetchers
 
 
-class _Houses:
-    """What archives at the same host share: the door, and the pool of connections."""
+def _stack(  # noqa: PLR0913, PLR0917 -- the layers
+    archive: str,
+    network: Fetcher,
+    queue: RequestQueue,
+    breakers: Breakers,
+    settings: UpstreamSettings,
+    environment: UpstreamEnvironment,
+) -> Callable[[RequestContext], Fetcher]:
+    """Return what every request to *archive* passes through; this is the only such list."""
+    clock, record = environment.clock, environment.record
+
+    def stacked(context: RequestContext) -> Fetcher:
+        fetch = rate_limited(network, archive, queue, settings.patience, context.redis_time)
+        fetch = breaking(fetch, archive, breakers, clock)
+        if record is not None:
+            fetch = logged(fetch, archive, record, clock)
+        return budgeted(fetch, archive, context.budget)
+
+    return stacked
+
+
+class _Hosts:
+    """What archives at the same host share: the queue, and the pool of connections."""
 
     def __init__(
         self,
@@ -130,23 +209,23 @@ class _Houses:
         self._settings = settings
         self._around = surroundings
         self._stack = stack
-        self._doors: dict[str, RequestQueue] = {}
+        self._queues: dict[str, RequestQueue] = {}
         self._connections: dict[tuple[str, bool], Connections] = {}
         self._egresses: dict[tuple[str, bool], list[Egress]] = {}
         self._dialling = self._dialled()
 
-    def door(self, entry: ArchiveEntry) -> RequestQueue:
-        house = _house(entry)
-        if house not in self._doors:
+    def queue(self, entry: ArchiveEntry) -> RequestQueue:
+        name = _host_of(entry)
+        if name not in self._queues:
             host = self._host(entry)
-            self._doors[house] = RequestQueue(self._ledger(host), host.limits.at_once)
-        return self._doors[house]
+            self._queues[name] = RequestQueue(self._limiter(host), host.limits.at_once)
+        return self._queues[name]
 
     def network(self, entry: ArchiveEntry) -> Fetcher:
         allow_private = entry.id in self._settings.allow_private
         egress = Egress.of(entry, allow_private=allow_private)
         # Not shared between who may go to private addresses and who may not.
-        key = (_house(entry), allow_private)
+        key = (_host_of(entry), allow_private)
         self._egresses.setdefault(key, []).append(egress)
         if key not in self._connections:
             self._connections[key] = self._opened(entry, self._egresses[key])
@@ -165,9 +244,9 @@ class _Houses:
         parts = None if address is None else target(address)
         return None if secret is None or parts is None else (parts.endpoint, secret)
 
-    def _ledger(self, host: ArchiveEntry) -> RateLimiter:
-        if self._around.ledger is not None:
-            return self._around.ledger(host)
+    def _limiter(self, host: ArchiveEntry) -> RateLimiter:
+        if self._around.limiter is not None:
+            return self._around.limiter(host)
         return LocalRateLimiter(host.limits, self._around.clock)
 
     def _opened(self, entry: ArchiveEntry, residents: list[Egress]) -> Connections:
@@ -180,7 +259,7 @@ class _Houses:
         return opened
 
     def _host(self, entry: ArchiveEntry) -> ArchiveEntry:
-        return self._by_id.get(_house(entry), entry)
+        return self._by_id.get(_host_of(entry), entry)
 
     def _dialled(self) -> Dialling:
         make = self._around.resolver or _resolver(system=self._settings.system_resolver)
@@ -199,7 +278,7 @@ def _version() -> str:
     return version("timegate-proxy")
 
 
-def _house(entry: ArchiveEntry) -> str:
+def _host_of(entry: ArchiveEntry) -> str:
     return entry.hosted_by or entry.id
 
 

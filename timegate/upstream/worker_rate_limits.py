@@ -17,7 +17,8 @@ from typing import Final
 
 from archives.model import ArchiveEntry, Limits
 from archives.source import Purpose
-from timegate.upstream.token_bucket import TokenBucket, cells_of, full
+from timegate.resolution.context import TimeBudget
+from timegate.upstream.rate_limit import TokenBucket, cells_of, full
 
 _CELL: Final = 8
 """Octets of a number. A record holds until when to rest, then the bucket for mementos and the
@@ -85,15 +86,20 @@ class WorkerRateLimiter:
             "index": TokenBucket(limits.index, views[1]),
         }
 
-    async def outlook(self, purpose: Purpose, ahead: int) -> float:
+    async def outlook(
+        self, purpose: Purpose, ahead: int, budget: TimeBudget | None = None
+    ) -> float:
+        del budget
         with self._locked():
             return self._buckets[purpose].wait(time.monotonic(), ahead)
 
-    async def take(self, purpose: Purpose) -> float:
+    async def take(self, purpose: Purpose, budget: TimeBudget | None = None) -> float:
+        del budget
         with self._locked():
             return self._buckets[purpose].take(time.monotonic())
 
-    async def rest(self, seconds: float) -> None:
+    async def rest(self, seconds: float, budget: TimeBudget | None = None) -> None:
+        del budget
         with self._locked():
             self._record[0] = max(self._record[0], time.monotonic() + seconds)
 

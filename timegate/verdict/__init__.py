@@ -10,19 +10,30 @@ from typing import Final
 from archives.model import Closest
 from archives.registry import Registry
 from timegate.resolution.model import Resolution, Syntax
-from timegate.verdict.archive import archive_member, negotiation, sources
-from timegate.verdict.coverage import (
+from timegate.verdict.header import (
+    Member,
+    Verdict,
+    around_time,
+    header,
+    matched,
+    plain,
+    satisfies,
+    written,
+)
+from timegate.verdict.members import (
+    archive_member,
+    asked_time,
     content,
     coverage,
     delivers_raw,
+    granularity,
     header_safe,
+    negotiation,
     raw_address,
+    sources,
+    uri_member,
     view,
 )
-from timegate.verdict.header import around_time, header, written
-from timegate.verdict.model import Member, Verdict, matched, plain
-from timegate.verdict.time import asked_time, granularity
-from timegate.verdict.uri import uri_member
 from timegate.verdict.words import in_words
 
 __all__ = [
@@ -36,6 +47,7 @@ __all__ = [
     "in_words",
     "location",
     "raw_address",
+    "satisfies",
     "verdict",
     "written",
 ]

@@ -1,16 +1,122 @@
-"""``Memento-Precision``: a verdict as a Dictionary of RFC 9651 (X-1, X-2).
+"""``Memento-Precision``: the members of a verdict, their match, and the header (X-1 to X-4).
 
-Values are Tokens; times, URLs and archive-ids are Strings, since an SF Date holds no fraction
-and a Token not every URL. A field that grows past 8190 octets is refused by aiohttp's and other
-clients, so a URL too long to be told is left out: the report has it.
+A verdict is written as a Dictionary of RFC 9651.
 """
 
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final
 from urllib.parse import quote
 
-from timegate.verdict.model import Member, Parameter, Verdict
+from timegate.resolution.model import Direction, Resolution
+
+Parameter = str | int
+_DAY_SECONDS: Final = 86_400
+_SAME_ARCHIVE: Final = ("same", "alias", "any")
+_SAME_URI: Final = ("same", "normalized")
+_ALL_OF_IT: Final = ("as-requested", "upgraded")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One way in which an answer can differ: the value, and what was asked and found."""
+
+    value: str
+    params: Mapping[str, Parameter] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Leave out what is not known: an empty text says nothing."""
+        if "" in self.params.values():
+            kept = {name: value for name, value in self.params.items() if value != ""}
+            object.__setattr__(self, "params", kept)
+
+    def __getitem__(self, name: str) -> Parameter | None:
+        """Return a parameter; None where it is not given."""
+        return self.params.get(name)
+
+
+@lru_cache(maxsize=256)
+def plain(value: str) -> Member:
+    """Return the member that has nothing to add to *value*."""
+    return Member(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Every member of X-3, in its order. Where nothing was found, most have nothing to say."""
+
+    match: Member
+    archive: Member | None = None
+    time: Member | None = None
+    granularity: Member | None = None
+    coverage: Member | None = None
+    uri: Member | None = None
+    content: Member | None = None
+    sources: Member | None = None
+    negotiation: Member | None = None
+    syntax: Member | None = None
+
+    def members(self) -> Iterator[tuple[str, Member | None]]:
+        """Yield every member with its name, in the order of X-3."""
+        return zip(_NAMES, _VALUES(self), strict=True)
+
+
+_NAMES: Final = tuple(each.name for each in fields(Verdict))
+_VALUES: Final = attrgetter(*_NAMES)
+
+
+def matched(
+    archive: Member, time: Member, granularity: Member, coverage: Member, uri: Member
+) -> Member:
+    """Return the worst of what the members allow (X-4).
+
+    An archive-id that no registry knows makes every answer a substitute: it comes from an
+    archive of which nobody said that it is the one named (P-40).
+    """
+    if archive.value not in _SAME_ARCHIVE:
+        return plain("substitute")
+    if uri.value not in _SAME_URI or coverage.value not in _ALL_OF_IT:
+        return plain("approximate")
+    if time.value == "exact" and granularity.value == "same":
+        return plain("exact")
+    if time.value == "within":
+        # An interval as fine as what the archive proves leaves no room for another capture.
+        return plain("exact" if granularity.value == "same" else "within")
+    return plain("within" if time.value in ("exact", "latest") else "approximate")
+
+
+def satisfies(resolution: Resolution, verdict: Verdict) -> bool:
+    """Whether the answer is as precise as the client wants, and on the wanted side."""
+    preferences = resolution.preferences
+    archive, time = verdict.archive, verdict.time
+    if archive is None or time is None:
+        return False
+    if preferences.precision == "exact" and verdict.match.value != "exact":
+        return False
+    if preferences.precision == "archive" and archive.value not in ("same", "alias", "any"):
+        return False
+    day = float(_DAY_SECONDS) if preferences.precision == "day" else float("inf")
+    tolerance = (
+        float("inf") if preferences.tolerance is None else preferences.tolerance.total_seconds()
+    )
+    return _is_within(time, min(day, tolerance)) and _is_on_side(time, preferences.direction)
+
+
+def _is_within(time: Member, seconds: float) -> bool:
+    return seconds == float("inf") or (
+        time.value != "unknown" and abs(int(time["delta"] or 0)) <= seconds
+    )
+
+
+def _is_on_side(time: Member, direction: Direction) -> bool:
+    """Whether the capture lies in the interval, or on the side of it that is wanted."""
+    if direction == "closest":
+        return True
+    return time.value in ("exact", "within", "latest", direction)
+
 
 LONGEST_TEXT: Final = 2000
 _WORDS: Final = {

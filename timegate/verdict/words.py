@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
-from timegate.verdict.model import Member, Verdict
+from timegate.verdict.header import Member, Verdict
 
 _UNITS: Final = (("year", 31_556_952), ("day", 86_400), ("hour", 3_600), ("minute", 60))
 _TIMES: Final = {

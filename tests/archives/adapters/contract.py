@@ -48,9 +48,11 @@ def _over(entry: ArchiveEntry, fetch: FakeFetcher) -> Served:
 
 
 def _served(
-    entry: ArchiveEntry, captures: Sequence[misbehave.FakeCapture], manner: misbehave.Manner
+    entry: ArchiveEntry,
+    captures: Sequence[misbehave.FakeCapture],
+    options: misbehave.ArchiveOptions,
 ) -> Served:
-    archive = misbehave.Archive(captures, manner=manner)
+    archive = misbehave.Archive(captures, options=options)
     archive.url = BASE
 
     def answer(request: Request) -> Canned:
@@ -70,7 +72,7 @@ def memento(style: Literal["302", "200"]) -> Serve:
             timegate=f"{BASE}/timegate/",
             timemaps={"link": f"{BASE}/timemap/link/"},
         )
-        return _served(entry, captures, misbehave.Manner(timegate=style))
+        return _served(entry, captures, misbehave.ArchiveOptions(timegate=style))
 
     return serve
 
@@ -82,7 +84,7 @@ def wayback(captures: Sequence[misbehave.FakeCapture]) -> Served:
         raw=BASE + "/web/{time14}id_/{uri}",
         timemaps={"link": f"{BASE}/timemap/link/"},
     )
-    return _served(entry, captures, misbehave.Manner())
+    return _served(entry, captures, misbehave.ArchiveOptions())
 
 
 def cdx(dialect: Dialect) -> Serve:

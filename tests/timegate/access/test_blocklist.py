@@ -11,8 +11,7 @@ from timegate.app import running
 from timegate.config import BadConfig, load_config
 from timegate.config.schema import Deny
 from timegate.demo import demo_config
-from timegate.resolution.model import Preferences, Query
-from timegate.resolution.resolver import Plan
+from timegate.resolution.model import Plan, Preferences, Query
 from timegate.server.listener import listening
 from timegate.server.process_state import ProcessState
 

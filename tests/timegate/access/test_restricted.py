@@ -18,8 +18,7 @@ from timegate.app import running
 from timegate.cache import AnswerCache, MemoryStore
 from timegate.config import BadConfig, load_config
 from timegate.demo import demo_config
-from timegate.resolution.model import Preferences, Query
-from timegate.resolution.resolver import Plan
+from timegate.resolution.model import Plan, Preferences, Query
 from timegate.server.listener import listening
 from timegate.server.process_state import ProcessState
 

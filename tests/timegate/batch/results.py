@@ -1,4 +1,4 @@
-"""Results made by hand."""
+"""Sample results."""
 
 from timegate.batch.model import Code, Item, ItemResult
 

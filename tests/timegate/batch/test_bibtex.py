@@ -1,4 +1,4 @@
-"""References in BibTeX, in their places."""
+"""Reading references and their positions from BibTeX."""
 
 import pytest
 from hypothesis import given
@@ -50,7 +50,7 @@ def test_an_archive_link_is_found_in_place(field: str) -> None:
     assert text[slice(*place.date)] == "2013-02-03"
 
 
-def test_escaped_signs_are_read_as_the_signs() -> None:
+def test_escaped_characters_are_decoded() -> None:
     (place,) = read(r"@misc{a, url = {http://a/b\_c\%20d}}")
 
     assert place.item.text == "http://a/b_c%20d"
@@ -77,7 +77,7 @@ def test_a_link_is_read_as_tex_would_print_it(field: str, link: str) -> None:
     assert place.item.trouble == ""
 
 
-def test_pieces_and_macros_are_put_together() -> None:
+def test_pieces_and_macros_are_concatenated() -> None:
     text = (
         '@string{base = "http://" # {a/}}\n@STRING(old = base # "old/")\n'
         '@misc{x, url = Old # "2015/" # {b}, month = "10~" # mar, year = 2015}'
@@ -90,7 +90,7 @@ def test_pieces_and_macros_are_put_together() -> None:
     assert place.link is None
 
 
-def test_an_archive_link_in_pieces_is_read_and_stays_where_it_is() -> None:
+def test_a_concatenated_archive_link_is_read_but_not_rewritten() -> None:
     (place,) = read(f'@misc{{x, url = "{LINK[:30]}" # "{LINK[30:]}"}}')
 
     assert place.item.text == LINK
@@ -98,14 +98,14 @@ def test_an_archive_link_in_pieces_is_read_and_stays_where_it_is() -> None:
 
 
 @pytest.mark.parametrize("url", ['base # "b"', '"http://a/" # base', "base"])
-def test_a_macro_that_nobody_defines_is_told(url: str) -> None:
+def test_an_undefined_macro_is_reported(url: str) -> None:
     (place,) = read(f"@misc{{x, url = {url}, year = 2015}}")
 
     assert place.item.trouble == "the macro base is not defined before it, or too long"
     assert place.item.dates == ("2015",)
 
 
-def test_macros_of_macros_do_not_grow_without_end() -> None:
+def test_nested_macros_cannot_grow_without_end() -> None:
     doubled = "".join(f"@string{{a{n + 1} = a{n} # a{n}}}\n" for n in range(60))
     text = f"@string{{a0 = {{http://a/}}}}\n{doubled}@misc{{x, url = {'a7 # ' * 99} a7}}"
 
@@ -114,13 +114,13 @@ def test_macros_of_macros_do_not_grow_without_end() -> None:
     assert ["more than 8192" in troubles[0], "too long" in troubles[1]] == [True, True]
 
 
-def test_several_entries_may_stand_in_a_line() -> None:
+def test_one_line_may_contain_several_entries() -> None:
     text = "@misc{a, url={http://a/}} @misc{b, url={http://b/},}@misc(c, url={http://c/})"
 
     assert [place.item.text for place in read(text)] == ["http://a/", "http://b/", "http://c/"]
 
 
-def test_comments_and_preambles_are_no_entries() -> None:
+def test_comments_and_preambles_are_not_entries() -> None:
     text = (
         '@comment{jabref-meta: url = {http://no/}}\n@preamble{"\\newcommand{\\url}" # "x"}\n'
         "@misc{a, url={http://a/}}\n"
@@ -152,7 +152,7 @@ def test_dates_are_read_in_the_forms_that_are_in_use(
     assert place.item.dates == dates
 
 
-def test_one_brace_too_few_spoils_one_entry() -> None:
+def test_a_missing_brace_spoils_only_one_entry() -> None:
     places = read("@misc{a, title={x, url={http://a/}\n}\n@misc{b, url={http://b/}}\n")
 
     assert places[-1].item.text == "http://b/"
@@ -191,6 +191,6 @@ _PIECES = st.sampled_from(
 
 
 @given(st.lists(_PIECES, max_size=40).map("".join))
-def test_places_hold_the_link(text: str) -> None:
+def test_positions_are_those_of_the_link(text: str) -> None:
     for place in read(text):
         assert place.link is None or text[slice(*place.link)] == place.item.text

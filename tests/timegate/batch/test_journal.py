@@ -1,4 +1,4 @@
-"""What is done, on disk."""
+"""The journal on disk: order, resuming, damage."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_results_come_back_in_the_order_of_the_list(tmp_path: Path) -> None:
         assert journal.result(1) is journal.result(77) is None
 
 
-def test_a_later_result_takes_the_place_of_an_unsettled_one(tmp_path: Path) -> None:
+def test_a_later_result_replaces_one_that_is_not_final(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal", "options", resume=False) as journal:
         journal.append(a_result(1, 4, uri=None, final=False))
         journal.append(a_result(3))
@@ -42,7 +42,7 @@ def test_a_later_result_takes_the_place_of_an_unsettled_one(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("torn", [b'{"position": 7', b"\x00\x00", b'{"position": 7}'])
-def test_a_torn_line_is_cut_off(tmp_path: Path, torn: bytes) -> None:
+def test_an_incomplete_last_line_is_cut_off(tmp_path: Path, torn: bytes) -> None:
     path = tmp_path / "journal"
     with Journal(path, "options", resume=False) as journal:
         journal.append(a_result(0))
@@ -56,7 +56,7 @@ def test_a_torn_line_is_cut_off(tmp_path: Path, torn: bytes) -> None:
     assert path.read_bytes().startswith(whole)
 
 
-def test_a_torn_head_begins_anew(tmp_path: Path) -> None:
+def test_a_journal_with_an_incomplete_head_starts_again(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     path.write_bytes(b'{"jour')
 
@@ -83,14 +83,14 @@ def test_another_list_other_options_and_other_files_are_refused(tmp_path: Path) 
     with pytest.raises(BadJournal, match="--resume"):
         Journal(path, "options", resume=False)
     (tmp_path / "thesis").write_text("A thesis.\n")
-    with pytest.raises(BadJournal, match="no journal of ours"):
+    with pytest.raises(BadJournal, match="not a journal of timegate"):
         Journal(tmp_path / "thesis", "options", resume=True)
     with pytest.raises(BadJournal, match="cannot be written"):
         Journal(tmp_path / "no" / "folder", "options", resume=True)
     assert (tmp_path / "thesis").read_text() == "A thesis.\n"
 
 
-def test_damage_in_the_middle_is_told_and_left_alone(tmp_path: Path) -> None:
+def test_damage_in_the_middle_is_reported_and_not_repaired(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     with Journal(path, "options", resume=False) as journal:
         journal.append(a_result(0))
@@ -103,7 +103,7 @@ def test_damage_in_the_middle_is_told_and_left_alone(tmp_path: Path) -> None:
     assert path.read_bytes() == damaged
 
 
-def test_it_asks_to_be_synced_now_and_then(tmp_path: Path) -> None:
+def test_a_sync_is_due_after_some_lines(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal", "options", resume=False) as journal:
         for position in range(32):
             assert not journal.due
@@ -114,16 +114,16 @@ def test_it_asks_to_be_synced_now_and_then(tmp_path: Path) -> None:
         assert not journal.due
 
 
-def test_what_archives_did_not_tell_can_be_asked_for_again(tmp_path: Path) -> None:
-    def told(position: int, code: Code, sources: str) -> ItemResult:
+def test_results_with_missing_answers_can_be_reopened(tmp_path: Path) -> None:
+    def result_with(position: int, code: Code, sources: str) -> ItemResult:
         result = a_result(position, code)
         return replace(result, report={**(result.report or {}), "sources": {"value": sources}})
 
     with Journal(tmp_path / "journal", "options", resume=False) as journal:
-        journal.append(told(0, 4, "partial"))
-        journal.append(told(1, 3, "complete"))
-        journal.append(told(2, 1, "partial"))
-        journal.append(told(3, 0, "partial"))
+        journal.append(result_with(0, 4, "partial"))
+        journal.append(result_with(1, 3, "complete"))
+        journal.append(result_with(2, 1, "partial"))
+        journal.append(result_with(3, 0, "partial"))
         journal.append(a_result(4, 2))
 
         assert journal.reopen() == 2

@@ -1,4 +1,4 @@
-"""Lists with one reference a line."""
+"""Lists with one reference per line."""
 
 import io
 
@@ -51,7 +51,7 @@ def test_a_line_of_json_is_read(
     assert (item.references, item.dates) == (references, dates)
 
 
-def test_a_line_without_end_does_not_fill_memory() -> None:
+def test_an_endless_line_does_not_fill_memory() -> None:
     (long, short) = plain("x" * 1_000_000 + f"\n{URL}\n")
 
     assert len(long.text) <= 1 << 17
@@ -67,7 +67,7 @@ def test_any_octets_are_read_as_items_in_order(octets: bytes) -> None:
         assert all(item.references for item in items)
 
 
-def test_keys_tell_items_and_places_apart() -> None:
+def test_keys_differ_by_item_and_position() -> None:
     one = Item(0, URL, (URL,))
 
     keys = {one.key, one._replace(position=1).key, one._replace(dates=("2016",)).key}

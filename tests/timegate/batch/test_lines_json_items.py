@@ -20,7 +20,7 @@ PWID = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/"
         f'{{"url": "{URL}", "tags": ["a"], "notes": []}}',
     ],
 )
-def test_a_list_stands_by_itself_or_in_an_object(text: str) -> None:
+def test_a_list_may_be_the_document_or_a_member_of_an_object(text: str) -> None:
     (item,) = read_json(text)
 
     assert item.references == (URL,)
@@ -37,7 +37,7 @@ def test_a_list_stands_by_itself_or_in_an_object(text: str) -> None:
         ("[" * 100_000, "cannot be read|not JSON"),
     ],
 )
-def test_what_is_no_list_is_refused_with_what_was_expected(text: str, why: str) -> None:
+def test_other_json_is_rejected_with_what_was_expected(text: str, why: str) -> None:
     with pytest.raises(BadInput, match=why):
         list(read_json(text))
 
@@ -46,7 +46,7 @@ def test_an_empty_document_is_an_empty_list() -> None:
     assert list(read_json("\ufeff \n")) == list(read_json("[]")) == []
 
 
-def test_what_names_no_page_is_an_item_that_will_be_refused() -> None:
+def test_a_value_without_reference_is_an_item_to_be_refused() -> None:
     items = list(read_json(f'["{URL}", {{"title": "x"}}, 5, null]'))
 
     assert [item.text for item in items] == [URL, '{"title": "x"}', "5", "null"]
@@ -69,7 +69,7 @@ def test_a_reference_of_zotero_is_read_with_its_dates() -> None:
     assert item.dates == ("2016-01-22", "2015")
 
 
-def test_an_id_that_is_an_identifier_says_most() -> None:
+def test_an_id_that_is_an_identifier_comes_first() -> None:
     assert item_of(0, {"url": URL, "id": PWID}).references == (PWID, URL)
 
 
@@ -86,7 +86,7 @@ _VALUES = st.recursive(
 
 
 @given(_VALUES)
-def test_any_value_is_an_item_with_something_to_refuse(value: object) -> None:
+def test_any_value_is_an_item_with_a_reference(value: object) -> None:
     item = item_of(3, value)
 
     assert item.position == 3

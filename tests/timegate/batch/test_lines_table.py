@@ -25,7 +25,7 @@ def test_the_first_column_of_references_is_found(delimiter: str) -> None:
     ]
 
 
-def test_a_table_without_headings_loses_no_row() -> None:
+def test_the_first_row_counts_in_a_table_without_headings() -> None:
     assert [item.text for item in read("1,http://a/\n2,http://b/\n")] == [
         "http://a/",
         "http://b/",
@@ -58,7 +58,7 @@ def test_columns_can_be_numbered_and_rows_can_be_short() -> None:
         ("title,url\na,www.dr.dk\n", ["www.dr.dk"]),
     ],
 )
-def test_bad_cells_do_not_hide_the_column_and_are_not_lost(
+def test_faulty_cells_do_not_hide_the_column_and_are_not_lost(
     table: str, found: list[str]
 ) -> None:
     assert [item.text for item in read(table)] == found
@@ -79,7 +79,9 @@ def test_quoted_cells_may_hold_delimiters_and_line_breaks() -> None:
         ('a\n"' + "x\n" * 100_000, Columns("a"), "quotation mark"),
     ],
 )
-def test_what_cannot_be_read_says_why(text: str, columns: Columns, why: str) -> None:
+def test_an_unreadable_table_is_rejected_with_the_reason(
+    text: str, columns: Columns, why: str
+) -> None:
     with pytest.raises(BadInput, match=why):
         read(text, columns)
 

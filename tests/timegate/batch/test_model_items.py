@@ -1,4 +1,4 @@
-"""From an item to the questions it may mean."""
+"""The queries that an item may stand for."""
 
 import pytest
 
@@ -10,35 +10,35 @@ REGISTRY = load_known()
 URL = "http://www.dr.dk/"
 
 
-def asked(*references: str, dates: tuple[str, ...] = ()) -> list[tuple[str | None, str]]:
+def queries(*references: str, dates: tuple[str, ...] = ()) -> list[tuple[str | None, str]]:
     item = Item(0, references[0], references, dates)
     found = candidates(item, REGISTRY, read_time)
     return [(str(c.query.at) if c.query.at else None, c.query.original) for c in found]
 
 
 def test_dates_are_tried_in_the_order_of_the_list() -> None:
-    assert asked(URL, dates=("22 March 2016", "2015", "2015")) == [
+    assert queries(URL, dates=("22 March 2016", "2015", "2015")) == [
         ("2016-03-22", URL),
         ("2015", URL),
     ]
 
 
 def test_a_reference_with_a_time_of_its_own_needs_no_date() -> None:
-    assert asked(f"duri:2014-05:{URL}", dates=("2016",)) == [("2014-05", URL)]
+    assert queries(f"duri:2014-05:{URL}", dates=("2016",)) == [("2014-05", URL)]
 
 
 def test_without_a_date_the_newest_copy_is_meant() -> None:
-    assert asked(URL) == [(None, URL)]
+    assert queries(URL) == [(None, URL)]
 
 
-def test_an_archive_link_without_the_page_is_replaced_by_the_page_beside_it() -> None:
-    assert asked("https://archive.ph/AbCdE", URL, dates=("2013-02-03",)) == [
+def test_the_next_reference_is_used_if_an_archive_link_has_no_original() -> None:
+    assert queries("https://archive.ph/AbCdE", URL, dates=("2013-02-03",)) == [
         ("2013-02-03", URL)
     ]
 
 
 def test_a_date_that_cannot_be_read_is_left_out() -> None:
-    assert asked(URL, dates=("n.d.", "2016")) == [("2016", URL)]
+    assert queries(URL, dates=("n.d.", "2016")) == [("2016", URL)]
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_a_date_that_cannot_be_read_is_left_out() -> None:
         ((URL,), ("01/02/2016",), "ambiguous"),
     ],
 )
-def test_what_means_nothing_says_why(
+def test_an_item_without_query_is_rejected_with_the_reason(
     references: tuple[str, ...], dates: tuple[str, ...], why: str
 ) -> None:
     with pytest.raises(ValueError, match=why):
-        asked(*references, dates=dates)
+        queries(*references, dates=dates)
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_what_means_nothing_says_why(
         ("", False),
     ],
 )
-def test_references_are_told_from_other_text(text: str, yes: bool) -> None:  # noqa: FBT001
+def test_references_are_distinguished_from_other_text(text: str, yes: bool) -> None:  # noqa: FBT001
     assert is_reference(text, REGISTRY) is yes
 
 
-def test_what_is_known_to_be_unreadable_is_refused_for_that_reason() -> None:
+def test_a_known_problem_of_an_item_is_the_reason_of_its_refusal() -> None:
     item = Item(0, URL, (URL,), (), "a template in the link")
 
     with pytest.raises(ValueError, match="a template in the link"):

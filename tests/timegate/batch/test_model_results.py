@@ -1,4 +1,4 @@
-"""How good an answer is for a list, and its line in the journal."""
+"""The code of a result, and its line in the journal."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -16,8 +16,7 @@ from tests.timegate.resolution.resolutions import (
     found,
     memento,
 )
-from timegate.batch.model import Item, better, code_of, from_line, to_line
-from timegate.batch.model import found as found_by
+from timegate.batch.model import Item, better, code_of, from_line, result_of, to_line
 from timegate.resolution.model import Attempt, Preferences, Resolution
 from timegate.verdict import verdict
 
@@ -43,7 +42,7 @@ DOUBTFUL = Attempt(
         (failed("arquivo-pt"), Preferences(), 4),
     ],
 )
-def test_a_copy_elsewhere_is_as_good_unless_that_archive_is_wanted(
+def test_a_copy_elsewhere_is_as_good_unless_the_named_archive_is_demanded(
     attempt: Attempt, preferences: Preferences, code: int
 ) -> None:
     best = attempt if isinstance(attempt.outcome, Closest) else None
@@ -52,17 +51,17 @@ def test_a_copy_elsewhere_is_as_good_unless_that_archive_is_wanted(
     assert code_of(resolution, verdict(resolution, REGISTRY)) == code
 
 
-def test_where_nobody_could_be_asked_nobody_has_said_no() -> None:
+def test_the_result_is_unknown_if_no_archive_could_be_queried() -> None:
     resolution = Resolution(asking(THEN), Preferences(), None, (), ())
     judged = verdict(resolution, REGISTRY)
 
-    result = found_by(Item(0, "x", ("x",)), resolution, judged, None, lambda *_: {"words": ""})
+    result = result_of(Item(0, "x", ("x",)), resolution, judged, None, lambda *_: {"words": ""})
 
     assert (result.code, result.outcome, result.final) == (4, "unknown", True)
-    assert result.why == "nothing found: nobody could be asked"
+    assert result.why == "nothing found: no archive could be queried"
 
 
-def test_a_nearer_copy_is_better_and_not_to_know_is_better_than_a_no() -> None:
+def test_a_nearer_copy_is_better_and_unknown_is_better_than_absent() -> None:
     near, far = a_result(code=1, delta=-5), a_result(code=1, delta=50)
     unknown, nothing = a_result(code=4, uri=None), a_result(code=3, uri=None)
 
@@ -73,7 +72,7 @@ def test_a_nearer_copy_is_better_and_not_to_know_is_better_than_a_no() -> None:
     assert better(unknown, far) is far
 
 
-def test_a_line_comes_back_as_it_was_lone_surrogates_included() -> None:
+def test_a_result_survives_the_journal_even_with_lone_surrogates() -> None:
     result = a_result(7, text="http://\udcff.example/\n\u2028")
 
     line = to_line(result)
@@ -83,12 +82,12 @@ def test_a_line_comes_back_as_it_was_lone_surrogates_included() -> None:
 
 
 @pytest.mark.parametrize("line", [b"", b"[]", b"{}", b"1", b"\xff", b'{"position": 1}'])
-def test_other_lines_are_refused(line: bytes) -> None:
+def test_other_lines_are_rejected(line: bytes) -> None:
     with pytest.raises(ValueError, match="not a line of a journal"):
         from_line(line)
 
 
-def test_a_line_that_was_altered_is_refused() -> None:
+def test_an_altered_line_is_rejected() -> None:
     line = to_line(replace(a_result(), why="x")).replace(b"www.dr.dk", b"www.dr.uk")
 
     with pytest.raises(ValueError, match="altered"):

@@ -23,21 +23,21 @@ OWN = found(memento("20160122112029", "own", uri="http://archive.example/1"))
         (Preferences(archives=frozenset({"aggregator", "internet-archive"})), THERE),
     ],
 )
-def test_the_best_copy_that_is_trusted_is_taken(preferences: Preferences, best: object) -> None:
+def test_the_best_trusted_copy_is_used(preferences: Preferences, best: object) -> None:
     attempts = (LED_ASTRAY, THERE)
     resolution = Resolution(asking("2016"), preferences, LED_ASTRAY, (THERE,), attempts)
 
     assert trusted(resolution, load_known()).best is best
 
 
-def test_where_no_copy_is_trusted_none_is_taken() -> None:
+def test_without_a_trusted_copy_there_is_no_memento() -> None:
     preferences = Preferences(exclude=frozenset({"archive-today"}))
     resolution = Resolution(asking("2016"), preferences, LED_ASTRAY, (), (LED_ASTRAY,))
 
     assert trusted(resolution, load_known()).memento is None
 
 
-def test_an_archive_that_nobody_knows_is_the_one_that_was_asked() -> None:
+def test_a_copy_at_an_unknown_host_belongs_to_the_queried_archive() -> None:
     preferences = Preferences(archives=frozenset({"own"}))
     resolution = Resolution(asking("2016"), preferences, OWN, (), (OWN,))
 

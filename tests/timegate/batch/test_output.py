@@ -1,4 +1,4 @@
-"""Results as lines, as a table, as a page."""
+"""Results as JSON lines, as a table and as an HTML report."""
 
 import csv
 import io
@@ -13,20 +13,20 @@ CSV, JSONL = FORMS["csv"], FORMS["jsonl"]
 EVIL = "http://a/<script>alert(1)</script>\x1b[0m\"'&"
 
 
-def test_lines_hold_the_whole_report() -> None:
+def test_json_lines_contain_the_whole_report() -> None:
     line = JSONL.row(a_result())
 
-    told = json.loads(line)
+    members = json.loads(line)
     assert (JSONL.head, line[-1:]) == (b"", b"\n")
-    assert (told["input"], told["outcome"], told["code"]) == (
+    assert (members["input"], members["outcome"], members["code"]) == (
         "http://www.dr.dk/",
         "substitute",
         0,
     )
-    assert told["report"]["memento"]["uri"] == FOUND
+    assert members["report"]["memento"]["uri"] == FOUND
 
 
-def test_the_table_has_the_same_columns_whatever_was_found() -> None:
+def test_every_row_of_the_table_has_the_same_columns() -> None:
     results = [a_result(delta=-5), a_result(1, 3, uri=None, outcome="absent", delta=None)]
 
     written = CSV.head + b"".join(map(CSV.row, results))
@@ -46,14 +46,14 @@ def test_no_cell_is_a_formula() -> None:
 
 def page_of() -> str:
     statistics = Statistics()
-    kept = [a_result(text=EVIL, delta=delta) for delta in (0, -70, 90_000, 10**9, None)]
-    kept.append(a_result(code=4, outcome="unknown", uri=None, delta=None, text=EVIL))
-    for result in kept:
+    results = [a_result(text=EVIL, delta=delta) for delta in (0, -70, 90_000, 10**9, None)]
+    results.append(a_result(code=4, outcome="unknown", uri=None, delta=None, text=EVIL))
+    for result in results:
         statistics.add(result)
-    return "".join(as_html(EVIL, statistics, kept))
+    return "".join(as_html(EVIL, statistics, results))
 
 
-def test_the_page_stands_alone_and_runs_nothing() -> None:
+def test_the_page_has_no_scripts_and_loads_nothing() -> None:
     page = page_of()
 
     assert "<script" not in page
@@ -62,7 +62,7 @@ def test_the_page_stands_alone_and_runs_nothing() -> None:
     assert "default-src 'none'" in page
 
 
-def test_every_picture_has_a_title_a_description_and_a_table() -> None:
+def test_every_chart_has_a_title_a_description_and_a_table() -> None:
     page = page_of()
 
     pictures = [part.partition("</svg>")[0] for part in page.split("<svg")[1:]]
@@ -77,7 +77,7 @@ def test_every_picture_has_a_title_a_description_and_a_table() -> None:
     assert "more than ten years after: 1" in page
 
 
-def test_a_page_of_nothing_is_a_page() -> None:
+def test_a_report_without_results_is_valid() -> None:
     assert "0 references" in "".join(as_html("none", Statistics(), []))
 
 

@@ -1,4 +1,4 @@
-"""Rows while a run is under way."""
+"""Rows that are written during a run."""
 
 import asyncio
 from io import BytesIO
@@ -22,11 +22,11 @@ async def settle(following: OrderedRows, out: BytesIO, expected: bytes) -> None:
     """Wait until *expected* is written: the rows come out of a thread."""
     following.advance()
     async with asyncio.timeout(30):
-        while out.getvalue() != expected:  # noqa: ASYNC110 -- there is nothing to be told by
+        while out.getvalue() != expected:  # noqa: ASYNC110 -- there is no event to wait for
             await asyncio.sleep(0.01)
 
 
-async def test_rows_come_in_order_and_as_soon_as_they_are_final(tmp_path: Path) -> None:
+async def test_rows_are_written_in_order_and_as_soon_as_they_are_final(tmp_path: Path) -> None:
     out = BytesIO()
     with Journal(tmp_path / "journal", "options", resume=False) as journal:
         following = OrderedRows(journal, row, out)
@@ -62,7 +62,7 @@ async def test_a_finished_journal_is_written_at_once(tmp_path: Path) -> None:
 
 @settings(max_examples=50)
 @given(st.permutations(range(8)), st.sets(st.integers(0, 7)))
-def test_whatever_the_order_of_the_answers_the_rows_are_those_of_the_list(
+def test_rows_are_in_the_order_of_the_list_for_any_order_of_results(
     order: list[int], asked_twice: set[int]
 ) -> None:
     async def story(path: Path) -> bytes:

@@ -1,12 +1,12 @@
-"""How far a run is."""
+"""The progress of a run."""
 
 import pytest
 
 from tests.clock import Clock
-from timegate.batch.output import ProgressLines, in_words, shown
+from timegate.batch.output import ProgressLines, in_words, show_progress
 
 
-def test_lines_come_now_and_then_with_rate_and_time_left(
+def test_lines_show_rate_and_time_left_at_intervals(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     clock = Clock()
@@ -22,7 +22,7 @@ def test_lines_come_now_and_then_with_rate_and_time_left(
     ]
 
 
-def test_without_a_total_no_end_is_foretold(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_total_no_time_left_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     advance = ProgressLines(None, 0, clock)
     clock.advance(10.0)
@@ -34,15 +34,17 @@ def test_without_a_total_no_end_is_foretold(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("total", [2, None])
 def test_a_terminal_shows_a_bar(total: int | None, capsys: pytest.CaptureFixture[str]) -> None:
-    with shown(total, 0, terminal=True) as advance:
+    with show_progress(total, 0, terminal=True) as advance:
         advance()
         advance()
 
     assert "2/" in capsys.readouterr().err
 
 
-def test_elsewhere_a_short_run_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
-    with shown(1, 0, terminal=False) as advance:
+def test_without_a_terminal_a_short_run_prints_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with show_progress(1, 0, terminal=False) as advance:
         advance()
 
     assert capsys.readouterr().err == ""
@@ -59,5 +61,5 @@ def test_elsewhere_a_short_run_is_silent(capsys: pytest.CaptureFixture[str]) -> 
         (2e5, "2 days"),
     ],
 )
-def test_durations_are_told_roughly(seconds: float, words: str) -> None:
+def test_durations_are_rounded(seconds: float, words: str) -> None:
     assert in_words(seconds) == words

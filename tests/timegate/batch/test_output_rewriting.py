@@ -1,4 +1,4 @@
-"""Documents with better links."""
+"""Documents with rewritten archive links."""
 
 import pytest
 from hypothesis import given
@@ -57,13 +57,13 @@ def test_a_missing_archive_link_is_added() -> None:
         a_result(status=404),
     ],
 )
-def test_what_is_less_than_asked_changes_nothing(result: ItemResult | None) -> None:
+def test_a_result_that_is_less_than_asked_changes_nothing(result: ItemResult | None) -> None:
     page = f"{{{{cite|archive-url={LINK}|archive-date=2013-02-03}}}} [{LINK} x]"
 
     assert rewritten(page, result) == page
 
 
-def test_a_link_that_leads_where_it_says_stays() -> None:
+def test_a_link_to_the_copy_that_it_names_stays() -> None:
     result = a_result(outcome="exact")
     report = {**(result.report or {}), "archive": {"value": "same"}}
     same = ItemResult(result.item, "exact", 0, final=True, date=None, why="", report=report)
@@ -71,7 +71,7 @@ def test_a_link_that_leads_where_it_says_stays() -> None:
     assert rewritten(f"[{LINK}]", same) == f"[{LINK}]"
 
 
-def test_an_archive_cannot_write_wikitext() -> None:
+def test_an_archive_cannot_inject_wikitext() -> None:
     evil = "https://a/}}|[[x]] <script>\n|é"
 
     page = rewritten(f"{{{{cite|archive-url={LINK}}}}}", a_result(uri=evil))
@@ -93,7 +93,7 @@ def test_bibtex_is_rewritten_in_place() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_a_document_without_changes_is_the_same_octet_for_octet(octets: bytes) -> None:
+def test_a_document_without_edits_is_unchanged_octet_for_octet(octets: bytes) -> None:
     text = octets.decode(errors="surrogateescape")
 
     assert b"".join(edited(text, [])) == octets

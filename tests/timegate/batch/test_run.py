@@ -1,4 +1,4 @@
-"""A run under a virtual clock: every archive is asked, no faster than it allows."""
+"""A run under a virtual clock: two passes, rate limits, waits and failures."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -16,7 +16,14 @@ from tests.clock import in_virtual_time
 from tests.timegate.resolution.resolutions import REGISTRY, absent, failed, found, memento
 from timegate.batch.journal import BadJournal, Journal
 from timegate.batch.model import Item, ItemResult, Json
-from timegate.batch.run import ArchiveQueue, BatchEnvironment, BatchRun, Resolve, Waits, aside
+from timegate.batch.run import (
+    ArchiveQueue,
+    BatchEnvironment,
+    BatchRun,
+    Resolve,
+    Waits,
+    read_in_thread,
+)
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.text.times import read_time
 from timegate.upstream.rate_limit import LocalRateLimiter, RequestQueue
@@ -38,14 +45,14 @@ def report(resolution: Resolution, judged: Verdict) -> Json:
 
 
 class FakeResolver:
-    """Resolves with one archive, which says what *answer* says; remembers what was asked."""
+    """Resolver with one archive that answers with *answer*; records the queries."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self.asked: list[tuple[str, str, float | None]] = []
+        self.queries: list[tuple[str, str, float | None]] = []
 
     async def __call__(self, query: Query, preferences: Preferences) -> Resolution:
-        self.asked.append((query.original, str(query.at), preferences.wait))
+        self.queries.append((query.original, str(query.at), preferences.wait))
         attempt = self._answer(query, preferences)
         best = attempt if isinstance(attempt.outcome, Closest) else None
         return Resolution(query, preferences, best, (), (attempt,))
@@ -74,11 +81,11 @@ def run(  # noqa: PLR0913 -- what a test may want to choose
 ) -> list[ItemResult]:
     async def story() -> list[ItemResult]:
         turns = ArchiveQueue({"slow": rate})
-        around = BatchEnvironment(resolve, report, REGISTRY, read_time, turns)
+        environment = BatchEnvironment(resolve, report, REGISTRY, read_time, turns)
         with Journal(path, "test", resume=True) as journal:
-            await BatchRun(around, journal, preferences or Preferences(), at_once).complete(
-                each(listed), WAITS
-            )
+            await BatchRun(
+                environment, journal, preferences or Preferences(), at_once
+            ).complete(each(listed), WAITS)
             return list(journal.results())
 
     return in_virtual_time(story())
@@ -95,13 +102,13 @@ def holding(*stamps: str) -> Answer:
     return answer
 
 
-def test_the_first_date_with_a_copy_in_time_wins(tmp_path: Path) -> None:
+def test_the_first_date_with_a_copy_in_time_is_used(tmp_path: Path) -> None:
     resolver = FakeResolver(holding("20150601000000"))
 
     (result,) = run(tmp_path / "j", resolver, items(("2016", "2015", "2014")))
 
     assert (result.code, result.date, result.delta) == (0, "2015", 0)
-    assert [when for _, when, _ in resolver.asked] == ["2016", "2015"]
+    assert [when for _, when, _ in resolver.queries] == ["2016", "2015"]
 
 
 def test_a_tolerance_makes_a_near_copy_good_enough(tmp_path: Path) -> None:
@@ -113,7 +120,7 @@ def test_a_tolerance_makes_a_near_copy_good_enough(tmp_path: Path) -> None:
     assert (result.code, result.date) == (0, "2016")
 
 
-def test_else_the_best_of_all_dates_is_taken(tmp_path: Path) -> None:
+def test_without_a_copy_in_time_the_best_of_all_dates_is_used(tmp_path: Path) -> None:
     resolver = FakeResolver(holding("20150601000000"))
 
     (result,) = run(tmp_path / "j", resolver, items(("2019", "2016", "2018")))
@@ -121,7 +128,9 @@ def test_else_the_best_of_all_dates_is_taken(tmp_path: Path) -> None:
     assert (result.code, result.date, result.final) == (1, "2016", True)
 
 
-def test_who_did_not_answer_is_asked_once_more_with_more_patience(tmp_path: Path) -> None:
+def test_an_item_with_missing_answers_is_resolved_again_with_a_longer_wait(
+    tmp_path: Path,
+) -> None:
     def answer(query: Query, preferences: Preferences) -> Attempt:
         if preferences.wait == WAITS.quick and "1.example" in query.original:
             return failed("internet-archive")
@@ -131,20 +140,20 @@ def test_who_did_not_answer_is_asked_once_more_with_more_patience(tmp_path: Path
     results = run(tmp_path / "j", resolver, items((), (), ()))
 
     assert [result.outcome for result in results] == ["absent"] * 3
-    assert [wait for _, _, wait in resolver.asked] == [9.0, 9.0, 9.0, 30.0]
+    assert [wait for _, _, wait in resolver.queries] == [9.0, 9.0, 9.0, 30.0]
 
 
-def test_silence_in_both_passes_is_unknown_and_final(tmp_path: Path) -> None:
+def test_no_answer_in_both_passes_is_unknown_and_final(tmp_path: Path) -> None:
     resolver = FakeResolver(lambda _, __: failed("internet-archive"))
 
     (result,) = run(tmp_path / "j", resolver, items(()))
 
     assert (result.outcome, result.code, result.final) == ("unknown", 4, True)
     assert "no answer from internet-archive" in result.why
-    assert len(resolver.asked) == 2
+    assert len(resolver.queries) == 2
 
 
-def test_an_item_that_raises_costs_its_row_and_no_other(tmp_path: Path) -> None:
+def test_an_unexpected_exception_affects_only_its_own_item(tmp_path: Path) -> None:
     holder = holding("20150601000000")
 
     def answer(query: Query, preferences: Preferences) -> Attempt:
@@ -158,26 +167,26 @@ def test_an_item_that_raises_costs_its_row_and_no_other(tmp_path: Path) -> None:
     assert (first.code, last.code) == (0, 0)
     assert (broken.outcome, broken.code, broken.final) == ("unknown", 4, True)
     assert broken.why == "an internal error happened (OverflowError)"
-    assert len(resolver.asked) == 4
+    assert len(resolver.queries) == 4
 
 
-def test_what_cannot_be_read_is_refused_without_asking(tmp_path: Path) -> None:
+def test_an_unreadable_item_is_refused_without_a_query(tmp_path: Path) -> None:
     resolver = FakeResolver(holding("20150601000000"))
 
     (result,) = run(tmp_path / "j", resolver, [Item(0, "nonsense", ("nonsense",))])
 
     assert (result.outcome, result.code) == ("refused", 2)
-    assert resolver.asked == []
+    assert resolver.queries == []
 
 
-def test_what_is_done_is_not_asked_again(tmp_path: Path) -> None:
+def test_finished_items_are_not_resolved_again(tmp_path: Path) -> None:
     resolver = FakeResolver(holding("20150601000000"))
     run(tmp_path / "j", resolver, items((), ()))
 
     results = run(tmp_path / "j", resolver, items((), (), ()))
 
     assert len(results) == 3
-    assert [url for url, _, _ in resolver.asked] == [f"http://{n}.example/" for n in range(3)]
+    assert [url for url, _, _ in resolver.queries] == [f"http://{n}.example/" for n in range(3)]
 
 
 def test_another_list_is_refused(tmp_path: Path) -> None:
@@ -217,7 +226,7 @@ class Polite:
 
 
 @pytest.mark.parametrize("rate", [Rate(1, 1, 1), Rate(2, 60, 1), Rate(24, 60, 5)])
-def test_a_slow_archive_is_really_asked_for_each_and_no_faster_than_it_allows(
+def test_a_slow_archive_is_queried_for_every_item_within_its_rate_limit(
     tmp_path: Path, rate: Rate
 ) -> None:
     resolver = Polite(rate)
@@ -230,7 +239,7 @@ def test_a_slow_archive_is_really_asked_for_each_and_no_faster_than_it_allows(
     assert len(resolver.sent) <= allowed + 1e-6
 
 
-def test_an_archive_that_never_has_a_place_ends_as_unknown(tmp_path: Path) -> None:
+def test_an_archive_whose_queue_stays_full_ends_as_unknown(tmp_path: Path) -> None:
     resolver = Polite(Rate(1, 100_000, 1))
 
     results = run(tmp_path / "j", resolver, items((), ()))
@@ -238,7 +247,7 @@ def test_an_archive_that_never_has_a_place_ends_as_unknown(tmp_path: Path) -> No
     assert sorted(result.outcome for result in results) == ["absent", "unknown"]
 
 
-def test_the_second_pass_waits_until_an_archive_that_asked_for_it_may_be_asked(
+def test_the_second_pass_waits_for_an_archive_that_asked_to_wait(
     tmp_path: Path,
 ) -> None:
     until: list[float] = []
@@ -255,7 +264,7 @@ def test_the_second_pass_waits_until_an_archive_that_asked_for_it_may_be_asked(
     assert [result.outcome for result in results] == ["absent", "absent"]
 
 
-def test_an_archive_that_stays_away_does_not_hold_up_a_list_for_each_item(
+def test_a_dead_archive_is_waited_for_once_per_list_not_per_item(
     tmp_path: Path,
 ) -> None:
     times: list[float] = []
@@ -270,13 +279,13 @@ def test_an_archive_that_stays_away_does_not_hold_up_a_list_for_each_item(
     assert times[-1] - times[0] <= 300
 
 
-async def test_items_are_read_aside_in_order() -> None:
+async def test_items_are_read_in_a_thread_in_order() -> None:
     listed = items((), (), ())
 
-    assert [item async for item in aside(iter(listed))] == listed
+    assert [item async for item in read_in_thread(iter(listed))] == listed
 
 
-def test_an_item_can_be_asked_for_without_some_archives(tmp_path: Path) -> None:
+def test_archives_can_be_excluded_for_an_item(tmp_path: Path) -> None:
     spared: list[frozenset[str]] = []
 
     def answer(_: Query, preferences: Preferences) -> Attempt:
@@ -284,13 +293,13 @@ def test_an_item_can_be_asked_for_without_some_archives(tmp_path: Path) -> None:
         return absent("a")
 
     async def story() -> None:
-        around = BatchEnvironment(
+        environment = BatchEnvironment(
             FakeResolver(answer), report, REGISTRY, read_time, ArchiveQueue({})
         )
         preferences = Preferences(exclude=frozenset({"x"}))
         with Journal(tmp_path / "j", "test", resume=False) as journal:
             work = BatchRun(
-                around,
+                environment,
                 journal,
                 preferences,
                 1,
@@ -303,7 +312,7 @@ def test_an_item_can_be_asked_for_without_some_archives(tmp_path: Path) -> None:
     assert spared == [{"x"}, {"x", "y"}]
 
 
-def test_a_copy_that_was_found_is_kept_if_nobody_answers_the_second_time(
+def test_a_copy_of_the_first_pass_is_kept_if_the_second_finds_nothing(
     tmp_path: Path,
 ) -> None:
     def answer(query: Query, preferences: Preferences) -> Attempt:

@@ -1,4 +1,4 @@
-"""Who waits for which archive, and how long a list takes."""
+"""Turns for busy archives, and the estimated duration of a list."""
 
 import asyncio
 from itertools import pairwise
@@ -31,7 +31,7 @@ def test_turns_are_a_period_apart(waits: list[float]) -> None:
     assert all(time >= 1000 for time in times)
 
 
-def test_archives_do_not_wait_for_each_other() -> None:
+def test_turns_of_different_archives_are_independent() -> None:
     turns = ArchiveQueue({"slow": SLOW, "fast": FAST})
     for _ in range(10):
         turns.next("slow", 0.0, 30.0)
@@ -40,7 +40,7 @@ def test_archives_do_not_wait_for_each_other() -> None:
 
 
 def queues_of_a_door(at_once: int) -> list[ArchiveError]:
-    """Return what a real door says to those who would have to wait too long."""
+    """Return the errors of a real rate limiter for requests that would wait too long."""
 
     async def story() -> list[ArchiveError]:
         clock = asyncio.get_running_loop().time
@@ -49,19 +49,19 @@ def queues_of_a_door(at_once: int) -> list[ArchiveError]:
             LocalRateLimiter(Limits(SLOW, fast, at_once, "test"), clock), at_once
         )
         request = Request("HEAD", "http://a/", "memento" if at_once > 1 else "index")
-        told: list[ArchiveError] = []
+        errors: list[ArchiveError] = []
         await door.enter("a", request, 2.0)
         try:
             await door.enter("a", request, 2.0)
         except ArchiveError as error:
-            told.append(error)
-        return told
+            errors.append(error)
+        return errors
 
     return in_virtual_time(story())
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_a_door_tells_its_own_queue_from_trouble(at_once: int) -> None:
+def test_a_full_queue_is_distinguished_from_a_failure(at_once: int) -> None:
     (error,) = queues_of_a_door(at_once)
 
     assert isinstance(error, Queued)
@@ -75,13 +75,13 @@ def test_a_door_tells_its_own_queue_from_trouble(at_once: int) -> None:
         Unreachable("a", "http://a/", "timed out"),
     ],
 )
-def test_an_archive_in_trouble_is_no_queue(error: ArchiveError) -> None:
+def test_a_failing_archive_is_not_queued(error: ArchiveError) -> None:
     resolution = Resolution(asking("2016"), Preferences(), None, (), (failed("a", error),))
 
     assert queued(resolution) == {}
 
 
-def test_only_those_are_waited_for_whom_we_did_not_ask() -> None:
+def test_only_archives_with_a_full_queue_are_waited_for() -> None:
     own = Queued("slow", "http://a/", "our share of requests is used up", 12.0)
     attempts = (absent("fast"), failed("dead"), failed("slow", own))
     resolution = Resolution(asking("2016"), Preferences(), None, (), attempts)
@@ -89,7 +89,7 @@ def test_only_those_are_waited_for_whom_we_did_not_ask() -> None:
     assert queued(resolution) == {"slow": 12.0}
 
 
-def test_the_slowest_archive_decides_how_long_a_list_takes() -> None:
+def test_the_slowest_archive_determines_the_estimate() -> None:
     entries = [
         an_entry("memento", id="fast", limits=Limits(FAST, SLOW, 8, "test")),
         an_entry("cdx", id="index", limits=Limits(FAST, SLOW, 8, "test")),

@@ -1,4 +1,4 @@
-"""The list itself, from a file or standard input."""
+"""Opening a list from a file or from standard input."""
 
 import io
 import os
@@ -31,7 +31,7 @@ def source(name: str | Path, form: InputFormat | None = None) -> ListSource:
         ("list", f"<ref>[{LINK} there]</ref> https://web.archive.org/web/*/x", "wikitext"),
     ],
 )
-def test_whatever_the_format_the_reference_is_found_twice(
+def test_both_references_are_found_in_every_format(
     tmp_path: Path, name: str, text: str, form: str
 ) -> None:
     (tmp_path / name).write_text(text)
@@ -44,7 +44,7 @@ def test_whatever_the_format_the_reference_is_found_twice(
     assert [item.text for item in listed.items()] == [LINK]
 
 
-def test_the_format_that_is_said_overrides_the_one_that_is_seen(tmp_path: Path) -> None:
+def test_a_given_format_overrides_the_detected_one(tmp_path: Path) -> None:
     path = tmp_path / "list.bib"
     path.write_text(f"{LINK}\n")
 
@@ -58,7 +58,7 @@ class Piped(io.TextIOWrapper):
         super().__init__(io.BufferedReader(io.BytesIO(octets)))
 
 
-def test_standard_input_is_read_once_and_a_document_is_kept(
+def test_standard_input_is_read_once_and_documents_can_be_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Piped(f"{LINK}\n".encode()))
@@ -72,7 +72,7 @@ def test_standard_input_is_read_once_and_a_document_is_kept(
     assert list(lines.places()) == []
 
 
-def test_a_file_that_is_not_there_and_one_that_is_too_large_are_refused(
+def test_a_missing_and_a_too_large_file_are_rejected(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(BadInput, match="No such file"):
@@ -82,14 +82,14 @@ def test_a_file_that_is_not_there_and_one_that_is_too_large_are_refused(
     assert read_document(io.BytesIO(b"1234"), 4) == "1234"
 
 
-def test_a_pipe_with_a_name_is_refused_before_anything_of_it_is_lost(tmp_path: Path) -> None:
+def test_a_named_pipe_is_rejected_before_it_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "list")
 
     with pytest.raises(BadInput, match="send it to standard input"):
         source(tmp_path / "list")
 
 
-def test_what_is_no_list_is_refused_unless_somebody_insists(tmp_path: Path) -> None:
+def test_an_unsupported_file_is_rejected_unless_a_format_is_given(tmp_path: Path) -> None:
     path = tmp_path / "list.pdf"
     path.write_bytes(b"%PDF-1.7\n")
 
@@ -99,7 +99,7 @@ def test_what_is_no_list_is_refused_unless_somebody_insists(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "why"),
     [
         ("page.wiki", "{{x}} http://a/", "read as wikitext"),
         ("list.json", "[]", "read as json"),
@@ -107,15 +107,15 @@ def test_what_is_no_list_is_refused_unless_somebody_insists(tmp_path: Path) -> N
         ("list", " ", "the list is empty"),
     ],
 )
-def test_a_list_without_references_says_how_it_was_read(
-    tmp_path: Path, name: str, text: str, told: str
+def test_an_empty_result_says_how_the_list_was_read(
+    tmp_path: Path, name: str, text: str, why: str
 ) -> None:
     (tmp_path / name).write_text(text)
 
-    assert told in source(tmp_path / name).none_found()
+    assert why in source(tmp_path / name).none_found()
 
 
-def test_a_format_that_was_guessed_and_holds_nothing_was_guessed_wrongly(
+def test_a_guessed_format_without_references_is_an_error(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "list").write_text('[["http://a/"]]')

@@ -1,8 +1,8 @@
-"""Which format a list has."""
+"""Detection of the format of a list."""
 
 import pytest
 
-from timegate.batch.source import foreign, format_of
+from timegate.batch.source import format_of, unsupported
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ from timegate.batch.source import foreign, format_of
         ("-", b"\xff\xfe", "lines"),
     ],
 )
-def test_the_format_is_found(name: str, beginning: bytes, form: str) -> None:
+def test_the_format_is_detected(name: str, beginning: bytes, form: str) -> None:
     assert format_of(name, beginning) == form
 
 
 @pytest.mark.parametrize(
-    ("beginning", "told"),
+    ("beginning", "hint"),
     [
         (b"%PDF-1.7", "a PDF"),
         (b"PK\x03\x04...", "CSV"),
@@ -51,6 +51,6 @@ def test_the_format_is_found(name: str, beginning: bytes, form: str) -> None:
         (b"", ""),
     ],
 )
-def test_what_is_no_list_at_all_is_told_by_its_name(beginning: bytes, told: str) -> None:
-    assert told in foreign(beginning)
-    assert bool(told) == bool(foreign(beginning))
+def test_unsupported_files_are_recognised(beginning: bytes, hint: str) -> None:
+    assert hint in unsupported(beginning)
+    assert bool(hint) == bool(unsupported(beginning))

@@ -48,14 +48,14 @@ def test_a_robust_link_may_lead_to_the_copy() -> None:
         (f'<a title="\' href="{URL}', []),
     ],
 )
-def test_links_with_a_host_are_read_and_no_others(page: str, found: list[str]) -> None:
+def test_only_links_with_a_host_are_read(page: str, found: list[str]) -> None:
     items = [*read_html(page)]
 
     assert [item.text for item in items] == found
     assert [item.position for item in items] == list(range(len(found)))
 
 
-def test_a_page_is_read_as_it_says_it_is_written() -> None:
+def test_a_page_is_read_in_its_declared_encoding() -> None:
     page = b"<meta charset=iso-8859-1><a href='http://a/\xe9'>"
 
     (item,) = read_html(page.decode(errors="surrogateescape"))

@@ -1,4 +1,4 @@
-"""References in wikitext, in their places."""
+"""Reading references and their positions from wikitext."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ def at(text: str, place: ReferencePlace) -> tuple[str | None, str | None]:
     )
 
 
-def test_a_citation_is_read_with_its_places() -> None:
+def test_a_citation_is_read_with_its_positions() -> None:
     text = (
         "Fact.<ref>{{cite web | title=A|url= http://www.dr.dk/ |access-date=1 May 2014\n"
         f"| archive-url = {LINK} | archive-date=3 February 2013|url-status=dead}}}}</ref>"
@@ -87,7 +87,7 @@ def test_a_bare_link_is_read_as_the_page_shows_it() -> None:
 
 
 @pytest.mark.parametrize("template", ["cite|archive-url", "webarchive|url"])
-def test_a_link_with_another_template_in_it_is_told(template: str) -> None:
+def test_a_link_with_a_template_in_it_is_reported(template: str) -> None:
     (place,) = read(f"{{{{{template}={LINK}{{{{urlencode:a b}}}}}}}}")
 
     assert "a template in the link" in place.item.trouble
@@ -116,7 +116,7 @@ def test_citations_of_other_encyclopedias_are_read(link: str, date: str, accesse
 @pytest.mark.parametrize(
     "template", ["Webarchiv|wayback=20130203040506", "Lien archive|horodatage archive=2013"]
 )
-def test_a_copy_that_is_named_by_its_time_is_read_and_stays(template: str) -> None:
+def test_a_copy_named_by_its_timestamp_is_read_but_not_rewritten(template: str) -> None:
     stamp = template.partition("=")[2]
 
     first, second = read(f"{{{{{template}|url=http://a/}}}} [{LINK} x] {{{{{template}}}}}")
@@ -134,7 +134,9 @@ def test_a_copy_that_is_named_by_its_time_is_read_and_stays(template: str) -> No
         ("Lien web|brisé le=2 mai 2015", " |archive-url="),
     ],
 )
-def test_a_missing_link_is_called_what_the_template_calls_it(template: str, link: str) -> None:
+def test_a_missing_link_gets_the_parameter_name_of_the_template(
+    template: str, link: str
+) -> None:
     (place,) = read(f"{{{{{template}|url=http://a/}}}}")
 
     assert place.before_link == link
@@ -160,7 +162,7 @@ def test_a_date_that_is_there_is_filled_in_and_not_added() -> None:
     assert (place.before_link, place.before_date) == (" |archive-url=", "")
 
 
-def test_a_webarchive_without_a_link_names_nothing() -> None:
+def test_a_webarchive_without_a_link_is_not_a_reference() -> None:
     assert read("{{webarchive|date=2013}} {{webarchive|url=|date=2013}}") == []
 
 
@@ -212,7 +214,7 @@ _PIECES = st.sampled_from(
 
 
 @given(st.lists(_PIECES, max_size=40).map("".join))
-def test_places_lie_in_the_text_and_in_order(text: str) -> None:
+def test_positions_are_in_the_text_and_in_order(text: str) -> None:
     places = read(text)
 
     starts = [place.link.start for place in places if place.link]

@@ -7,7 +7,7 @@ from archives.moment import Moment
 from tests.clock import Clock
 from tests.timegate.cache.samples import ARCHIVE, NOW, PAGE, capture, found
 from timegate.cache import WAITING, AnswerCache, MemoryStore, SqliteStore, Stored
-from timegate.cache.captures import MOST_CAPTURES
+from timegate.cache.encoding import MOST_CAPTURES
 from timegate.resolution.model import Remembered
 
 HOUR = 3600.0

@@ -9,8 +9,7 @@ from archives.model import Memento
 from archives.moment import Moment
 from archives.nearest import nearest
 from tests.timegate.cache.samples import ARCHIVE, capture, mementos, stamps
-from timegate.cache.captures import BLOCK, PackedCaptures, encode_captures
-from timegate.cache.encoding import CorruptEntry, sealed
+from timegate.cache.encoding import BLOCK, CorruptEntry, PackedCaptures, encode_captures, sealed
 
 lists = st.lists(mementos, max_size=30) | st.lists(
     stamps.map(capture), min_size=BLOCK - 2, max_size=BLOCK * 3

@@ -137,7 +137,7 @@ def test_a_recording_gives_the_same_report_without_the_archive(tmp_path: Path) -
 def test_a_recording_is_not_mixed_with_another(right: Archive, tmp_path: Path) -> None:
     folder = str(tmp_path)
     check(f"{right.url}/timegate/", "--sample", PAGE, "--record", folder)
-    asked = right.journal.asked_in_all
+    asked = right.journal.request_count
 
     same = check(
         f"{right.url}/timegate/", "--kind", "timegate", "--sample", PAGE, "--record", folder
@@ -145,7 +145,7 @@ def test_a_recording_is_not_mixed_with_another(right: Archive, tmp_path: Path) -
     other = check(f"{right.url}/timegate/", "--sample", "http://b.example/", "--record", folder)
 
     assert same.exit_code == 0
-    assert right.journal.asked_in_all == asked + 1  # What the other one is.
+    assert right.journal.request_count == asked + 1  # What the other one is.
     assert other.exit_code == 2
     assert "a recording of something else" in other.stderr
 

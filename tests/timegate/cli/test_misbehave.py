@@ -149,7 +149,7 @@ def test_without_its_library_a_tls_fault_says_what_is_missing(
     monkeypatch.setitem(sys.modules, "trustme", None)
 
     with pytest.raises(tls.MissingLibrary, match="pip install trustme"):
-        tls.Authority().right()
+        tls.Authority().valid()
     ended = CliRunner().invoke(misbehave_command, ["--seconds", "0", "--fault", "tls-expired"])
 
     assert ended.exit_code == 1

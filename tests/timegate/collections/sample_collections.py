@@ -21,7 +21,7 @@ from tests.fakes import an_entry
 from tests.scenario import World
 from tests.timegate.endpoints.served import Site
 from timegate.collections.access import CollectionResolver
-from timegate.collections.site import Collections, OpenCollection
+from timegate.endpoints.collections import Collections, OpenCollection
 from timegate.endpoints.resolve import BatchResolve, Resolve
 from timegate.responses.answers import Answers
 from timegate.server.listener import listening

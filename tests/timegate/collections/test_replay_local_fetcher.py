@@ -21,7 +21,7 @@ from tests.timegate.collections.sample_collections import (
     shelf_of,
 )
 from timegate.collections.replay import LocalFetcher
-from timegate.collections.site import Collections, OpenCollection
+from timegate.endpoints.collections import Collections, OpenCollection
 
 URL = "http://example.com/"
 STAMP = "20200220202020"

@@ -10,15 +10,17 @@ from timegate.misbehave import (
     EXAMPLE,
     FAULTS,
     Archive,
+    ArchiveOptions,
     FakeCapture,
-    Manner,
     misbehaving_archive,
     served,
 )
 from timegate.misbehave.archive import RequestSeen
 
 PAGE: Final = EXAMPLE[0].original
-QUICK: Final = Manner(delay=0.05, interval=0.05, patience=5.0, bulk=1_000_000, bomb=10_000_000)
+QUICK: Final = ArchiveOptions(
+    delay=0.05, interval=0.05, patience=5.0, bulk=1_000_000, bomb=10_000_000
+)
 
 
 class ThreadedArchive(Archive):
@@ -29,17 +31,19 @@ class ThreadedArchive(Archive):
 
 @asynccontextmanager
 async def an_archive(
-    fault: str = "none", captures: Iterable[FakeCapture] = EXAMPLE, manner: Manner = QUICK
+    fault: str = "none",
+    captures: Iterable[FakeCapture] = EXAMPLE,
+    options: ArchiveOptions = QUICK,
 ) -> AsyncIterator[Archive]:
     """Serve an archive with *fault* on 127.0.0.1."""
-    async with misbehaving_archive(captures, fault, manner) as archive:
+    async with misbehaving_archive(captures, fault, options) as archive:
         yield archive
 
 
 @contextmanager
-def running(fault: str = "none", manner: Manner = QUICK) -> Iterator[ThreadedArchive]:
+def running(fault: str = "none", options: ArchiveOptions = QUICK) -> Iterator[ThreadedArchive]:
     """Serve an archive from a thread, for commands with their own event loop."""
-    archive = ThreadedArchive(EXAMPLE, fault, manner)
+    archive = ThreadedArchive(EXAMPLE, fault, options)
     archive.loop = loop = asyncio.new_event_loop()
     ready, over = threading.Event(), asyncio.Event()
 
@@ -65,7 +69,7 @@ __all__ = [
     "PAGE",
     "QUICK",
     "Archive",
-    "Manner",
+    "ArchiveOptions",
     "RequestSeen",
     "an_archive",
     "running",

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Final
 
-from tests.timegate.conformance.archive import QUICK, Manner
+from tests.timegate.conformance.archive import QUICK, ArchiveOptions
 
 _ALL_BAD_DATES: Final = {
     "nonsense-for-a-date-is-a-400",
@@ -220,7 +220,7 @@ UNKNOWN: Final[Mapping[str, AbstractSet[str]]] = {
     **dict.fromkeys(("block-page", "datetime-missing"), _MEMENTOS),
 }
 
-MANNERS: Final[Mapping[str, Manner]] = {
+FAULT_OPTIONS: Final[Mapping[str, ArchiveOptions]] = {
     "page-missing": replace(QUICK, timemap="index", page_size=2),
     "no-content-location": replace(QUICK, timegate="200"),
 }

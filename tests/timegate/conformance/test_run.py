@@ -13,6 +13,7 @@ from tests.timegate.conformance.checking import NOW, broken, job_for, settings_f
 from timegate.conformance.report import Report
 from timegate.conformance.run import check_entry, run_live, seconds_for
 from timegate.misbehave import captures_of
+from timegate.resolution.context import TimeBudget
 from timegate.upstream.rate_limit import LocalRateLimiter
 
 RATE = Rate(requests=100, seconds=1, burst=5)
@@ -59,8 +60,8 @@ class Counting(LocalRateLimiter):
 
     taken = 0
 
-    async def take(self, purpose: Purpose) -> float:
-        wait = await super().take(purpose)
+    async def take(self, purpose: Purpose, budget: TimeBudget | None = None) -> float:
+        wait = await super().take(purpose, budget)
         self.taken += wait == 0
         return wait
 
@@ -74,7 +75,7 @@ async def test_a_server_checks_within_its_shared_rate_limits() -> None:
 
         report, now = await check_entry(job.entry, settings, lambda _: limiter)
 
-    assert limiter.taken == report.requests == archive.journal.asked_in_all
+    assert limiter.taken == report.requests == archive.journal.request_count
     assert report.counts["fail"] == 0
     assert len(now) == 14
 

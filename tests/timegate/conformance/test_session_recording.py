@@ -44,11 +44,11 @@ async def test_a_run_resumes_where_it_was_killed(tmp_path: Path) -> None:
         writer = tmp_path / "mine.jsonl"
         lines = writer.read_bytes().splitlines(keepends=True)
         writer.write_bytes(b"".join(lines[:10]) + lines[10][:40])
-        asked = archive.journal.asked_in_all
+        asked = archive.journal.request_count
 
         again = await run_live([job], settings_for(archive), NOW, lambda _: None, tmp_path)
 
-        assert archive.journal.asked_in_all - asked == asked - 10
+        assert archive.journal.request_count - asked == asked - 10
     assert [v[:2] for v in verdicts(again)] == [v[:2] for v in verdicts(whole)]
     assert len(read_recording(tmp_path, "mine", failed=True)) == asked
 

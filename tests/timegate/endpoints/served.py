@@ -14,8 +14,8 @@ from tests.scenario import FakeArchive, World
 from timegate.endpoints.operations import Operations
 from timegate.endpoints.resolve import BatchResolve, Resolve
 from timegate.endpoints.timegate import TimeGateEndpoint
+from timegate.resolution.model import Deadlines
 from timegate.resolution.neighbours import Neighbours
-from timegate.resolution.resolver import Deadlines
 from timegate.resolution.verification import MementoProbe, Verifier
 from timegate.responses.answers import Answers
 from timegate.server.listener import listening

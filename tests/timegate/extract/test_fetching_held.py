@@ -1,6 +1,6 @@
 from archives.moment import Moment
 from tests.timegate.extract.copies import COPY, a_result
-from timegate.batch.model import Item, refused
+from timegate.batch.model import Item, refused_result
 from timegate.extract.fetching import held_by
 
 
@@ -30,4 +30,4 @@ def test_every_digit_of_the_time_is_kept() -> None:
 
 def test_nothing_found_is_no_copy() -> None:
     assert held_by(a_result(uri=None)) is None
-    assert held_by(refused(Item(0, "x", ("x",)), ValueError("no"))) is None
+    assert held_by(refused_result(Item(0, "x", ("x",)), ValueError("no"))) is None

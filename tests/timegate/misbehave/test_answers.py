@@ -21,8 +21,8 @@ from timegate.misbehave import (
     EXAMPLE,
     FAULTS,
     Archive,
+    ArchiveOptions,
     FakeCapture,
-    Manner,
     captures_of,
     misbehaving_archive,
 )
@@ -35,7 +35,9 @@ PAGE: Final = "http://example.org/"
 NEAR_THE_PAIR: Final = "Wed, 01 Jul 2015 00:00:30 GMT"
 PAIR_LATER: Final = "Tue, 30 Jun 2015 23:59:59 GMT"
 PATIENCE: Final = 20.0
-SMALL: Final = Manner(interval=0.001, patience=10.0, bulk=200_000, bomb=5_000_000, delay=0.0)
+SMALL: Final = ArchiveOptions(
+    interval=0.001, patience=10.0, bulk=200_000, bomb=5_000_000, delay=0.0
+)
 TIMEGATE: Final = f"/timegate/{PAGE}"
 TIMEMAP: Final = f"/timemap/link/{PAGE}"
 REPLAY: Final = f"/web/20130615083000/{PAGE}"
@@ -93,7 +95,7 @@ def at(when: str) -> dict[str, str]:
 
 def pure(fault: str, path: str, method: str = "GET", **headers: str) -> WholeAnswer:
     """Return a fault's answer without a socket in between."""
-    archive = Archive(fault=fault, manner=SMALL)
+    archive = Archive(fault=fault, options=SMALL)
     archive.url = "http://127.0.0.1:1"
     fields = tuple((name.replace("_", "-").lower(), v) for name, v in headers.items())
     answer = archive.reply(WireRequest(method, path, fields))
@@ -126,7 +128,7 @@ async def test_a_timegate_redirects_to_the_nearest_capture() -> None:
 
 
 async def test_a_timegate_may_answer_200_with_content_location() -> None:
-    async with misbehaving_archive(manner=Manner(timegate="200")) as archive:
+    async with misbehaving_archive(options=ArchiveOptions(timegate="200")) as archive:
         answer = await ask(archive, TIMEGATE, headers=at(NEAR_THE_PAIR))
 
         assert answer.status == 200
@@ -345,13 +347,13 @@ async def followed(archive: Archive) -> list[str]:
 
 @pytest.mark.parametrize(("timemap", "requests"), [("whole", 1), ("pages", 3), ("index", 4)])
 async def test_a_timemap_may_come_in_pages_or_as_an_index(timemap: str, requests: int) -> None:
-    manner = {
-        "whole": Manner(page_size=2),
-        "pages": Manner(timemap="pages", page_size=2),
-        "index": Manner(timemap="index", page_size=2),
+    options = {
+        "whole": ArchiveOptions(page_size=2),
+        "pages": ArchiveOptions(timemap="pages", page_size=2),
+        "index": ArchiveOptions(timemap="index", page_size=2),
     }[timemap]
 
-    async with misbehaving_archive(manner=manner) as archive:
+    async with misbehaving_archive(options=options) as archive:
         mementos = await followed(archive)
 
         assert mementos == [archive.addresses.memento(capture) for capture in EXAMPLE]
@@ -359,14 +361,16 @@ async def test_a_timemap_may_come_in_pages_or_as_an_index(timemap: str, requests
 
 
 def test_a_json_timemap_pages_too() -> None:
-    def document(manner: Manner, page: str = "") -> dict[str, object]:
-        answer = Archive(manner=manner).reply(WireRequest("GET", f"/timemap/json/{page}{PAGE}"))
+    def document(options: ArchiveOptions, page: str = "") -> dict[str, object]:
+        answer = Archive(options=options).reply(
+            WireRequest("GET", f"/timemap/json/{page}{PAGE}")
+        )
         assert isinstance(answer, WholeAnswer)
         read: dict[str, object] = json.loads(answer.body)
         return read
 
-    index = document(Manner(timemap="index", page_size=2))
-    second = document(Manner(timemap="pages", page_size=2), "page2/")
+    index = document(ArchiveOptions(timemap="index", page_size=2))
+    second = document(ArchiveOptions(timemap="pages", page_size=2), "page2/")
 
     assert len(index["timemap_index"]) == 3  # type: ignore[arg-type]
     assert second["pages"] == {"next": {"uri": f"/timemap/json/page3/{PAGE}"}}
@@ -431,11 +435,11 @@ async def test_the_journal_keeps_requests_in_order_and_who_closed() -> None:
 
 
 async def test_the_journal_tells_when_a_client_leaves_a_silence() -> None:
-    async with misbehaving_archive(fault="hang", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="hang", options=SMALL) as archive:
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(archive.url).port)
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         async with asyncio.timeout(PATIENCE):
-            await archive.journal.until_asked()
+            await archive.journal.until_requested()
             writer.close()
             await archive.journal.until_closed()
 
@@ -445,9 +449,9 @@ async def test_the_journal_tells_when_a_client_leaves_a_silence() -> None:
 
 @pytest.mark.parametrize("fault", ["hang", "drip-head", "drip-body", "tls-hung"])
 async def test_patience_ends_what_never_ends(fault: str) -> None:
-    manner = Manner(interval=0.001, patience=0.05)
+    options = ArchiveOptions(interval=0.001, patience=0.05)
 
-    async with misbehaving_archive(fault=fault, manner=manner) as archive:
+    async with misbehaving_archive(fault=fault, options=options) as archive:
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(archive.url).port)
         writer.write(b"GET /timegate/http://example.org/ HTTP/1.1\r\n\r\n")
         async with asyncio.timeout(PATIENCE):
@@ -466,9 +470,9 @@ async def comes_to_an_end(reader: asyncio.StreamReader) -> None:
 
 
 async def test_hang_reads_the_request_and_says_nothing() -> None:
-    manner = Manner(interval=0.001, patience=0.05)
+    options = ArchiveOptions(interval=0.001, patience=0.05)
 
-    async with misbehaving_archive(fault="hang", manner=manner) as archive:
+    async with misbehaving_archive(fault="hang", options=options) as archive:
         raw = await ask_raw(archive, TIMEGATE)
 
         assert raw == b""
@@ -476,10 +480,10 @@ async def test_hang_reads_the_request_and_says_nothing() -> None:
 
 
 async def test_leaving_the_block_ends_open_connections() -> None:
-    async with misbehaving_archive(fault="hang", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="hang", options=SMALL) as archive:
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(archive.url).port)
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
-        await archive.journal.until_asked()
+        await archive.journal.until_requested()
 
     await comes_to_an_end(reader)
     writer.close()
@@ -546,7 +550,7 @@ def test_a_block_page_is_a_200_that_is_no_memento() -> None:
 
 
 def test_slow_is_right_after_the_delay() -> None:
-    archive = Archive(fault="slow", manner=Manner(delay=7.0))
+    archive = Archive(fault="slow", options=ArchiveOptions(delay=7.0))
 
     answer = archive.reply(WireRequest("GET", TIMEGATE))
 
@@ -642,20 +646,20 @@ async def test_redirect_downgrade_leads_from_https_to_http() -> None:
 
 # Dates
 
-STYLES: Final = (Manner(timegate="302"), Manner(timegate="200"))
+STYLES: Final = (ArchiveOptions(timegate="302"), ArchiveOptions(timegate="200"))
 
 
-def dated(fault: str, manner: Manner, path: str = TIMEGATE) -> WholeAnswer:
-    archive = Archive(fault=fault, manner=manner)
+def dated(fault: str, options: ArchiveOptions, path: str = TIMEGATE) -> WholeAnswer:
+    archive = Archive(fault=fault, options=options)
     answer = archive.reply(WireRequest("GET", path, (("accept-datetime", NEAR_THE_PAIR),)))
     assert isinstance(answer, WholeAnswer)
     return answer
 
 
-@pytest.mark.parametrize("manner", STYLES)
-def test_datetime_missing_leaves_no_date_at_all(manner: Manner) -> None:
+@pytest.mark.parametrize("options", STYLES)
+def test_datetime_missing_leaves_no_date_at_all(options: ArchiveOptions) -> None:
     for path in (TIMEGATE, REPLAY):
-        answer = dated("datetime-missing", manner, path)
+        answer = dated("datetime-missing", options, path)
 
         assert answer.value("Memento-Datetime") is None
         assert "datetime=" not in (answer.value("Link") or "")
@@ -694,14 +698,14 @@ def test_stamp_differs_by_a_day_and_still_replays() -> None:
     assert date == replay.value("Memento-Datetime") == PAIR_LATER
 
 
-@pytest.mark.parametrize("manner", STYLES)
-def test_echo_asked_repeats_what_was_asked(manner: Manner) -> None:
-    answer = dated("echo-asked", manner)
+@pytest.mark.parametrize("options", STYLES)
+def test_echo_asked_repeats_what_was_asked(options: ArchiveOptions) -> None:
+    answer = dated("echo-asked", options)
 
     target, date = relations(answer)["memento"]
     assert date == NEAR_THE_PAIR
     assert "/web/20150630235959/" in target
-    if manner.timegate == "200":
+    if options.timegate == "200":
         assert answer.value("Memento-Datetime") == NEAR_THE_PAIR
 
 
@@ -782,12 +786,12 @@ def test_an_unbalanced_quote_or_bracket_stands_before_the_last_link() -> None:
 async def test_too_much_of_one_thing_follows_the_right_links(
     fault: str, filling: bytes, share: int
 ) -> None:
-    manner = Manner(bulk=1_000_000)
+    options = ArchiveOptions(bulk=1_000_000)
 
-    async with misbehaving_archive(fault=fault, manner=manner) as archive:
+    async with misbehaving_archive(fault=fault, options=options) as archive:
         answer = await ask(archive, TIMEMAP)
 
-        assert answer.body.count(filling) >= 0.9 * manner.bulk / share - 65_536
+        assert answer.body.count(filling) >= 0.9 * options.bulk / share - 65_536
         assert len(answer.mementos) >= len(EXAMPLE)
 
 
@@ -878,14 +882,14 @@ async def test_a_thousand_headers_are_sent() -> None:
 
 
 async def test_a_huge_header_is_sent() -> None:
-    async with misbehaving_archive(fault="huge-header", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="huge-header", options=SMALL) as archive:
         raw = await ask_raw(archive, TIMEGATE)
 
         assert b"\r\nX-Filler: " + b"z" * (SMALL.bulk // 10) + b"\r\n" in raw
 
 
 async def test_a_flood_of_100_continue_comes_before_the_answer() -> None:
-    async with misbehaving_archive(fault="continue-flood", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="continue-flood", options=SMALL) as archive:
         flood = b"HTTP/1.1 100 Continue\r\n\r\n" * (SMALL.bulk // 100)
         raw = await ask_raw(archive, TIMEGATE)
 
@@ -909,7 +913,7 @@ async def test_browser_headers_bring_a_cookie() -> None:
 
 @pytest.mark.parametrize("status", [204, 205, 206, 304, 416])
 async def test_bodies_come_where_none_belong_and_the_connection_stays(status: int) -> None:
-    async with misbehaving_archive(fault=f"status-{status}", manner=SMALL) as archive:
+    async with misbehaving_archive(fault=f"status-{status}", options=SMALL) as archive:
         reader, writer = await asyncio.open_connection("127.0.0.1", URL(archive.url).port)
         for asked in (1, 2):
             writer.write(f"GET {TIMEGATE} HTTP/1.1\r\n\r\n".encode())
@@ -918,12 +922,12 @@ async def test_bodies_come_where_none_belong_and_the_connection_stays(status: in
 
             assert head.startswith(f"HTTP/1.1 {status} ".encode())
             assert body == (b"part" if status == 206 else POISON)
-            assert archive.journal.asked_in_all == asked
+            assert archive.journal.request_count == asked
         writer.close()
 
 
 async def test_head_is_answered_with_a_body_and_get_rightly() -> None:
-    async with misbehaving_archive(fault="head-with-body", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="head-with-body", options=SMALL) as archive:
         head = await ask_raw(archive, REPLAY, "HEAD")
         get = await ask(archive, REPLAY)
 
@@ -946,7 +950,7 @@ def inflated(data: bytes) -> int:
 
 @pytest.mark.parametrize("path", [TIMEMAP, CDX, REPLAY])
 async def test_a_gzip_bomb_is_small_on_the_wire(path: str) -> None:
-    async with misbehaving_archive(fault="gzip-bomb", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="gzip-bomb", options=SMALL) as archive:
         answer = await ask(archive, path)
 
         assert answer.headers["Content-Encoding"] == "gzip"
@@ -955,7 +959,7 @@ async def test_a_gzip_bomb_is_small_on_the_wire(path: str) -> None:
 
 
 async def test_a_nested_bomb_is_smaller_still() -> None:
-    async with misbehaving_archive(fault="gzip-nested", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="gzip-nested", options=SMALL) as archive:
         answer = await ask(archive, TIMEMAP)
 
         assert answer.headers["Content-Encoding"] == "gzip, gzip"
@@ -963,7 +967,7 @@ async def test_a_nested_bomb_is_smaller_still() -> None:
 
 
 async def test_gzip_members_are_many() -> None:
-    async with misbehaving_archive(fault="gzip-members", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="gzip-members", options=SMALL) as archive:
         answer = await ask(archive, TIMEMAP)
 
         assert gzip.decompress(answer.body) == b"\n" * (SMALL.bulk // 100)
@@ -973,7 +977,7 @@ async def test_gzip_members_are_many() -> None:
 async def test_other_bombs_are_small_on_the_wire_too(fault: str, coding: str) -> None:
     """Seen through aiohttp's own decoding, which knows both where their libraries are there."""
     async with (
-        misbehaving_archive(fault=fault, manner=SMALL) as archive,
+        misbehaving_archive(fault=fault, options=SMALL) as archive,
         ClientSession(timeout=ClientTimeout(PATIENCE)) as session,
     ):
         packed = await ask(archive, TIMEMAP)
@@ -999,7 +1003,7 @@ def test_content_encoding_lies() -> None:
 async def test_a_trickle_sends_byte_after_byte_until_the_client_leaves(
     fault: str, *, ended: bool
 ) -> None:
-    async with misbehaving_archive(fault=fault, manner=SMALL) as archive:
+    async with misbehaving_archive(fault=fault, options=SMALL) as archive:
         raw = await ask_raw(archive, TIMEMAP, at_most=300)
         async with asyncio.timeout(PATIENCE):
             await archive.journal.until_closed()
@@ -1055,7 +1059,7 @@ async def test_a_good_certificate_is_trusted_by_who_knows_the_authority() -> Non
 
 
 async def test_a_hung_handshake_is_never_answered() -> None:
-    async with misbehaving_archive(fault="tls-hung", manner=SMALL) as archive:
+    async with misbehaving_archive(fault="tls-hung", options=SMALL) as archive:
         with pytest.raises(TimeoutError):
             await handshake(archive, archive.client_tls())
         async with asyncio.timeout(PATIENCE):

@@ -2,20 +2,21 @@
 
 import pytest
 
-from timegate.misbehave import FAULTS, Archive, Manner
-from timegate.misbehave.archive import Told
-from timegate.misbehave.faults import HEADER, Chance, faults_named, is_of_requests
+from timegate.misbehave import FAULTS, Archive, ArchiveOptions
+from timegate.misbehave.answers import FAULT_HEADER
+from timegate.misbehave.archive import RequestObserver
+from timegate.misbehave.faults import Chance, faults_named, is_per_request
 from timegate.misbehave.wire import WholeAnswer, WireRequest
 
 PAGE = "http://example.org/"
 TIMEGATE = f"/timegate/{PAGE}"
-SMALL = Manner(delay=0.0, interval=0.001, bulk=20_000, bomb=100_000)
+SMALL = ArchiveOptions(delay=0.0, interval=0.001, bulk=20_000, bomb=100_000)
 
 
-def an_archive(fault: str = "none", tell: Told | None = None) -> Archive:
-    archive = Archive(fault=fault, manner=SMALL)
+def an_archive(fault: str = "none", on_request: RequestObserver | None = None) -> Archive:
+    archive = Archive(fault=fault, options=SMALL)
     archive.url = "http://127.0.0.1:1"
-    archive.tell = tell
+    archive.on_request = on_request
     return archive
 
 
@@ -109,18 +110,22 @@ def test_who_listens_hears_what_each_request_met_and_answers_say_it() -> None:
     answers = [reply(archive, target) for target in (TIMEGATE, f"/timemap/link/{PAGE}", "/x")]
 
     assert [names for _, names in heard] == [("vary-missing",), ("list-plain",), ()]
-    assert [each.value(HEADER) for each in answers] == ["vary-missing", "list-plain", None]
+    assert [each.value(FAULT_HEADER) for each in answers] == [
+        "vary-missing",
+        "list-plain",
+        None,
+    ]
 
 
 @pytest.mark.parametrize("fault", ["bot-challenge", "no-cors", "redirect-307"])
 def test_answers_made_anew_say_it_too(fault: str) -> None:
     answer = reply(an_archive(fault, lambda _, __: None))
 
-    assert answer.value(HEADER) == fault
+    assert answer.value(FAULT_HEADER) == fault
 
 
 def test_nobody_listening_nothing_is_said() -> None:
-    assert reply(an_archive("vary-missing")).value(HEADER) is None
+    assert reply(an_archive("vary-missing")).value(FAULT_HEADER) is None
 
 
 def drawn(chance: Chance, number: int = 500) -> list[str]:
@@ -147,14 +152,14 @@ def test_the_ends_of_chance_are_never_and_always(share: float, hits: int) -> Non
 def test_chance_draws_what_single_requests_can_meet() -> None:
     seen = set(drawn(Chance(1.0, 1), 5000))
 
-    playable = {name for name, fault in FAULTS.items() if is_of_requests(fault)}
+    playable = {name for name, fault in FAULTS.items() if is_per_request(fault)}
     assert seen == playable - {"none"}
 
 
 def test_chance_keeps_to_what_it_is_given() -> None:
-    given = faults_named("tls-right+vary-missing+loop-self")
+    modified = faults_named("tls-right+vary-missing+loop-self")
 
-    assert set(drawn(Chance(1.0, 1, given))) == {"vary-missing", "loop-self"}
+    assert set(drawn(Chance(1.0, 1, modified))) == {"vary-missing", "loop-self"}
 
 
 def test_an_archive_with_chance_errs_now_and_then() -> None:

@@ -20,7 +20,8 @@ from timegate.pages.rendering import static
 from timegate.pages.timeline import Timeline
 from timegate.resolution.coalescing import Coalescer
 from timegate.resolution.exhaustive import ExhaustiveResolver
-from timegate.resolution.resolver import Deadlines, Resolver
+from timegate.resolution.model import Deadlines
+from timegate.resolution.resolver import Resolver
 from timegate.responses.answers import Answers
 from timegate.server.listener import listening
 from timegate.server.middleware import Dispatch, Handler

@@ -16,8 +16,15 @@ from archives.moment import Moment
 from archives.nearest import second_of
 from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive, World
-from timegate.resolution.model import Preferences, Query, Remembered, Resolution
-from timegate.resolution.resolver import Deadlines, Plan, Resolver
+from timegate.resolution.model import (
+    Deadlines,
+    Plan,
+    Preferences,
+    Query,
+    Remembered,
+    Resolution,
+)
+from timegate.resolution.resolver import Resolver
 
 T = TypeVar("T")
 URL = "http://example.org/"

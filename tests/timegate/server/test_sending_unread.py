@@ -18,8 +18,8 @@ from timegate.demo import demo_config
 from timegate.endpoints.resolve import BatchResolve, Resolve
 from timegate.responses.answers import Answers
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
+from timegate.server.client_quota import Guard
 from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit
-from timegate.server.guard import Guard
 from timegate.server.listener import bound, listening, serving
 from timegate.server.middleware import Batch as Posted
 from timegate.server.middleware import Dispatch

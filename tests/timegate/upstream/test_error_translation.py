@@ -12,8 +12,7 @@ from timegate.upstream.error_translation import (
     explained,
     explained_in_body,
 )
-from timegate.upstream.http1 import BrokenOff, ConnectionDropped
-from timegate.upstream.http_response import BrokenResponse
+from timegate.upstream.http1 import BrokenOff, BrokenResponse, ConnectionDropped
 
 HERE = "https://a.example/"
 EXPIRED = ssl.SSLCertVerificationError(1, "certificate verify failed")

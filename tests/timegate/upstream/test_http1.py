@@ -10,11 +10,11 @@ from timegate.upstream.egress import Endpoint
 from timegate.upstream.http1 import (
     BUFFER,
     BrokenOff,
+    BrokenResponse,
     ConnectionDropped,
     Http1Connection,
     ResponseTimeouts,
 )
-from timegate.upstream.http_response import BrokenResponse
 
 HERE = Endpoint("http", "a.example", 80)
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole"

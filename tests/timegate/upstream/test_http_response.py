@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.upstream.http_response import BrokenResponse, UpstreamResponse
+from timegate.upstream.http1 import BrokenResponse, UpstreamResponse
 
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nLink: <a>\r\nLINK: <b>\r\n\r\nwhole"
 CHUNKS = (

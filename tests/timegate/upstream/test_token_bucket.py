@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from archives.model import Rate
 from tests.timegate.upstream.windows import most_beyond_the_bucket, most_in_any_span
-from timegate.upstream.token_bucket import MOST_REMEMBERED, TokenBucket, Window, cells_of, full
+from timegate.upstream.rate_limit import MOST_REMEMBERED, TokenBucket, Window, cells_of, full
 
 rates = st.builds(Rate, st.floats(0.1, 50), st.floats(0.1, 100), st.integers(1, 20))
 pauses = st.lists(st.floats(0, 30), min_size=1, max_size=60)

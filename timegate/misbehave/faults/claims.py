@@ -1,5 +1,5 @@
 # ruff: noqa: D401 -- a docstring here is the sentence that the user reads
-"""Archives that err or lie about time, and choices that are no choice."""
+"""False claims: wrong dates, wrong choices, archived errors, and wrong links."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Final
 
 from timegate.misbehave.answers import timegate_to
 from timegate.misbehave.faults.fault import FaultContext, fault
-from timegate.misbehave.indexes import header, link, original_link, service_links
+from timegate.misbehave.indexes import link, link_header, original_link, service_links
 from timegate.misbehave.site import (
     Addresses,
     FakeCapture,
@@ -29,7 +29,7 @@ _DAY: Final = timedelta(days=1)
 
 
 def _redated(answer: WholeAnswer, date: str | None) -> WholeAnswer:
-    """Put *date* wherever the answer dates a memento; None: take the dates away."""
+    """Replace the date of every memento in *answer* by *date*; None removes them."""
     written = "" if date is None else f'; datetime="{date}"'
     body = answer.body
     if answer.value("Content-Type") == "application/link-format":
@@ -46,35 +46,35 @@ def _redated(answer: WholeAnswer, date: str | None) -> WholeAnswer:
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def datetime_missing(exchange: FaultContext) -> WholeAnswer:
-    """Memento-Datetime is missing, and no link has a date."""
-    return _redated(exchange.right, None)
+    """Memento-Datetime is missing, and no link has a datetime."""
+    return _redated(exchange.correct, None)
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def datetime_wrong(exchange: FaultContext) -> WholeAnswer:
-    """Memento-Datetime is a year too early; links and URI-M are right."""
-    stated = read_http_date(exchange.right.value("Memento-Datetime") or "")
+    """Memento-Datetime is a year too early; links and URI-M are correct."""
+    stated = read_http_date(exchange.correct.value("Memento-Datetime") or "")
     if stated is None:
-        return exchange.right
-    return exchange.right.having("Memento-Datetime", http_date(stated - 365 * _DAY))
+        return exchange.correct
+    return exchange.correct.having("Memento-Datetime", http_date(stated - 365 * _DAY))
 
 
 @fault(TimeGateQuestion, TimeMapQuestion, ReplayQuestion)
 def datetime_future(exchange: FaultContext) -> WholeAnswer:
     """Every date is in the year 2150."""
-    return _redated(exchange.right, "Thu, 01 Jan 2150 00:00:00 GMT")
+    return _redated(exchange.correct, "Thu, 01 Jan 2150 00:00:00 GMT")
 
 
 @fault(TimeGateQuestion, TimeMapQuestion, ReplayQuestion)
 def datetime_ancient(exchange: FaultContext) -> WholeAnswer:
-    """Every date is in the year 1901, before there was a web."""
-    return _redated(exchange.right, "Tue, 01 Jan 1901 00:00:00 GMT")
+    """Every date is in the year 1901, before the web existed."""
+    return _redated(exchange.correct, "Tue, 01 Jan 1901 00:00:00 GMT")
 
 
 @fault(TimeGateQuestion, TimeMapQuestion, ReplayQuestion)
 def datetime_unparsable(exchange: FaultContext) -> WholeAnswer:
-    """Every date is a phrase."""
-    return _redated(exchange.right, "sometime in 2013")
+    """Every date is a phrase that cannot be parsed."""
+    return _redated(exchange.correct, "sometime in 2013")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,42 +93,42 @@ def stamp_differs(exchange: FaultContext) -> WholeAnswer:
         question = replace(question, stamp=stamp(at - _DAY))
     late = _OneDayLate(exchange.site.addresses.base)
     site = replace(exchange.site, addresses=late)
-    return replace(exchange.about(question), site=site).right
+    return replace(exchange.about(question), site=site).correct
 
 
 @fault(TimeGateQuestion)
 def echo_asked(exchange: FaultContext) -> WholeAnswer:
-    """The asked time comes back as the capture's, whatever the capture's is."""
-    asked, chosen = exchange.asked, exchange.chosen
-    if asked is None or chosen is None:
-        return exchange.right
-    true, claimed = http_date(chosen.at), http_date(asked)
-    fields = ((name, value.replace(true, claimed)) for name, value in exchange.right.headers)
-    return replace(exchange.right, headers=tuple(fields))
+    """The requested time is returned as the capture time."""
+    requested, chosen = exchange.accept_datetime, exchange.chosen
+    if requested is None or chosen is None:
+        return exchange.correct
+    true, claimed = http_date(chosen.at), http_date(requested)
+    fields = ((name, value.replace(true, claimed)) for name, value in exchange.correct.headers)
+    return replace(exchange.correct, headers=tuple(fields))
 
 
 @fault(TimeGateQuestion)
 def wrong_closest(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate chooses the capture that is farthest away."""
-    held, asked = exchange.site.holdings.of(exchange.original), exchange.asked
-    if not held or exchange.right.status == 400:
-        return exchange.right
-    at = asked or held[-1].at
+    """The TimeGate chooses the capture farthest from the requested time."""
+    held, requested = exchange.site.holdings.of(exchange.original), exchange.accept_datetime
+    if not held or exchange.correct.status == 400:
+        return exchange.correct
+    at = requested or held[-1].at
     return timegate_to(exchange.site, max(held, key=lambda capture: distance(capture, at)))
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def first_last_chosen(exchange: FaultContext) -> WholeAnswer:
-    """The first and last links lead to the chosen capture (as LANL's server has it)."""
-    link, chosen = exchange.right.value("Link"), _answered(exchange)
+    """The first and last links lead to the chosen capture (like LANL's server)."""
+    link, chosen = exchange.correct.value("Link"), _shown_capture(exchange)
     if link is None or chosen is None:
-        return exchange.right
+        return exchange.correct
     target = exchange.site.addresses.memento(chosen)
     bent = re.sub(r'<[^>]*+>(?=; rel="(?:first|last) )', f"<{target}>", link)
-    return exchange.right.having("Link", bent)
+    return exchange.correct.having("Link", bent)
 
 
-def _answered(exchange: FaultContext) -> FakeCapture | None:
+def _shown_capture(exchange: FaultContext) -> FakeCapture | None:
     if isinstance(exchange.question, ReplayQuestion):
         at = read_stamp(exchange.question.stamp)
         return exchange.site.holdings.closest(exchange.original, at)
@@ -137,73 +137,73 @@ def _answered(exchange: FaultContext) -> FakeCapture | None:
 
 @fault(TimeGateQuestion, TimeMapQuestion, ReplayQuestion)
 def claims_everything(exchange: FaultContext) -> WholeAnswer:
-    """Every page is held, captured at whatever second one asks for."""
-    at = read_stamp(exchange.asked_stamp() or "2013")
+    """Every page is held, captured at whichever second is requested."""
+    at = read_stamp(exchange.requested_stamp() or "2013")
     if at is None:
-        return exchange.right
-    return exchange.holding(FakeCapture(exchange.original, at)).right
+        return exchange.correct
+    return exchange.holding(FakeCapture(exchange.original, at)).correct
 
 
 def _archived(exchange: FaultContext, status: int, location: str | None = None) -> WholeAnswer:
     held = exchange.site.holdings.everything()
     changed = [replace(capture, status=status, location=location) for capture in held]
-    return exchange.holding(*changed).right
+    return exchange.holding(*changed).correct
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def archived_301(exchange: FaultContext) -> WholeAnswer:
-    """No fault: every capture is of a redirect, and is replayed as one."""
+    """No fault: every capture is a redirect, and is replayed as one."""
     return _archived(exchange, 301, "http://example.org/moved")
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def archived_404(exchange: FaultContext) -> WholeAnswer:
-    """No fault: every capture is of a 404, and is replayed as one."""
+    """No fault: every capture is a 404, and is replayed as one."""
     return _archived(exchange, 404)
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def archived_429(exchange: FaultContext) -> WholeAnswer:
-    """No fault: every capture is of a 429, and is replayed as one."""
+    """No fault: every capture is a 429, and is replayed as one."""
     return _archived(exchange, 429)
 
 
-_BESIDE: Final = re.compile(r'(?<=[" ])(?:prev|next)(?=[ "])')
+_PREV_OR_NEXT: Final = re.compile(r'(?<=[" ])(?:prev|next)(?=[ "])')
 _SWAPPED: Final = {"prev": "next", "next": "prev"}
 
 
 def _relinked(exchange: FaultContext, change: Callable[[str], str]) -> WholeAnswer:
-    """Change the value of Link, where there is one."""
-    value = exchange.right.value("Link")
+    """Change the value of Link, if there is one."""
+    value = exchange.correct.value("Link")
     if value is None:
-        return exchange.right
-    return exchange.right.having("Link", change(value).strip(", "))
+        return exchange.correct
+    return exchange.correct.having("Link", change(value).strip(", "))
 
 
 @fault(TimeGateQuestion)
 def two_originals(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate links the original twice."""
+    """The TimeGate links to the original twice."""
     written = str(original_link(exchange.original))
     return _relinked(exchange, lambda value: f"{value}, {written}")
 
 
 @fault(TimeGateQuestion)
 def no_original(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate does not link the original."""
+    """The TimeGate does not link to the original."""
     written = str(original_link(exchange.original))
     return _relinked(exchange, lambda value: value.replace(written, ""))
 
 
 @fault(ReplayQuestion)
 def memento_no_original(exchange: FaultContext) -> WholeAnswer:
-    """Mementos do not link the original."""
+    """Mementos do not link to the original."""
     written = str(original_link(exchange.original))
     return _relinked(exchange, lambda value: value.replace(written, ""))
 
 
 @fault(TimeGateQuestion)
 def other_original(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate links another page as the original."""
+    """The TimeGate links to another page as the original."""
     written = str(original_link(exchange.original))
     other = str(original_link("http://other.example/"))
     return _relinked(exchange, lambda value: value.replace(written, other))
@@ -211,41 +211,43 @@ def other_original(exchange: FaultContext) -> WholeAnswer:
 
 @fault(TimeGateQuestion)
 def no_timemap_type(exchange: FaultContext) -> WholeAnswer:
-    """Links to TimeMaps do not say their type."""
+    """Links to TimeMaps do not state a type."""
     typed = '; type="application/link-format"'
     return _relinked(exchange, lambda value: value.replace(typed, ""))
 
 
 @fault(TimeGateQuestion)
 def chosen_unlinked(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate links a first memento only, whichever it chose."""
+    """The TimeGate links only to the first memento, whichever it chose."""
     held = exchange.site.holdings.of(exchange.original)
-    if exchange.right.status != 302:
-        return exchange.right
+    if exchange.correct.status != 302:
+        return exchange.correct
     at, original = exchange.site.addresses, exchange.original
     dated = {"datetime": http_date(held[0].at)}
     timemap = link(at.timemap("link", original), "timemap", type="application/link-format")
     first = link(at.memento(held[0]), "first memento", **dated)
-    return exchange.right.having("Link", header([original_link(original), timemap, first]))
+    return exchange.correct.having(
+        "Link", link_header([original_link(original), timemap, first])
+    )
 
 
 @fault(ReplayQuestion)
 def memento_alone(exchange: FaultContext) -> WholeAnswer:
-    """Mementos link their original and nothing else."""
-    only = header([original_link(exchange.original)])
-    return exchange.right.having("Link", only)
+    """Mementos link to their original and nothing else."""
+    only = link_header([original_link(exchange.original)])
+    return exchange.correct.having("Link", only)
 
 
 @fault(TimeGateQuestion)
 def no_timemap(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate links no TimeMap."""
+    """The TimeGate does not link to a TimeMap."""
     _, timemap = service_links(exchange.site, exchange.original)
     return _relinked(exchange, lambda value: value.replace(f", {timemap}", ""))
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def prev_next_swapped(exchange: FaultContext) -> WholeAnswer:
-    """Links called prev lead to the memento after the chosen one, next to the one before."""
+    """The prev link leads to the next memento, and the next link to the previous one."""
     return _relinked(
-        exchange, lambda value: _BESIDE.sub(lambda found: _SWAPPED[found[0]], value)
+        exchange, lambda value: _PREV_OR_NEXT.sub(lambda found: _SWAPPED[found[0]], value)
     )

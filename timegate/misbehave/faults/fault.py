@@ -1,4 +1,4 @@
-"""What a fault is: a name, a sentence, the questions it spoils, the function that does it."""
+"""A fault: its name, its description, the requests it applies to, and its function."""
 
 import ssl
 from collections.abc import Callable
@@ -7,7 +7,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from timegate.misbehave.answers import NoDate, asked_date, opened, right_answer
+from timegate.misbehave.answers import (
+    FAULT_HEADER,
+    InvalidDate,
+    correct_answer,
+    requested_date,
+    with_cors,
+)
 from timegate.misbehave.site import (
     CdxQuestion,
     FakeCapture,
@@ -34,35 +40,35 @@ LISTS: Final = (TimeMapQuestion, CdxQuestion)
 
 @dataclass(frozen=True)
 class FaultContext:
-    """One request, and the archive it reached."""
+    """One request, and the archive that received it."""
 
     site: FakeSite
     request: WireRequest
     question: Question
     announced: str = ""
-    """The names of faults that the answer says it has."""
-    given: WholeAnswer | None = None
-    """What other faults have made of the right answer already."""
+    """The names of the faults that the answer declares."""
+    modified: WholeAnswer | None = None
+    """The answer as changed by other faults; None before the first."""
 
     @cached_property
-    def right(self) -> WholeAnswer:
-        """What a right archive would answer, but for other faults."""
-        if self.given is not None:
-            return self.given
-        answer = opened(right_answer(self.site, self.request, self.question))
+    def correct(self) -> WholeAnswer:
+        """The answer of a conforming archive, as changed by other faults before."""
+        if self.modified is not None:
+            return self.modified
+        answer = with_cors(correct_answer(self.site, self.request, self.question))
         return self.announcing(answer)
 
     def announcing(self, answer: WholeAnswer) -> WholeAnswer:
-        """Return *answer*, saying which faults it has."""
-        return answer.having("X-Misbehaviour", self.announced) if self.announced else answer
+        """Return *answer* with a header that names its faults, where they are declared."""
+        return answer.having(FAULT_HEADER, self.announced) if self.announced else answer
 
     def about(self, question: Question) -> "FaultContext":
-        """Return the same exchange with another question."""
-        return replace(self, question=question, given=None)
+        """Return the same exchange with another question, without changes of other faults."""
+        return replace(self, question=question, modified=None)
 
     @property
     def original(self) -> str:
-        """The page it is about."""
+        """The page that is requested."""
         match self.question:
             case TimeGateQuestion() | TimeMapQuestion() | ReplayQuestion():
                 return self.question.original
@@ -72,74 +78,74 @@ class FaultContext:
                 return ""
 
     @property
-    def asked(self) -> datetime | None:
-        """The time in Accept-Datetime, where there is a right one."""
+    def accept_datetime(self) -> datetime | None:
+        """The time in Accept-Datetime; None if it is missing or invalid."""
         try:
-            return asked_date(self.request)
-        except NoDate:
+            return requested_date(self.request)
+        except InvalidDate:
             return None
 
     @property
     def chosen(self) -> FakeCapture | None:
-        """The capture a right TimeGate would choose."""
-        return self.site.holdings.closest(self.original, self.asked)
+        """The capture that a conforming TimeGate chooses."""
+        return self.site.holdings.closest(self.original, self.accept_datetime)
 
     def holding(self, *captures: FakeCapture) -> "FaultContext":
         """Return the same exchange with an archive that holds *captures* instead."""
         site = replace(self.site, holdings=FakeHoldings(captures))
-        return replace(self, site=site, given=None)
+        return replace(self, site=site, modified=None)
 
-    def asked_stamp(self) -> str | None:
-        """Return the digits in a replay URL, or those of Accept-Datetime."""
+    def requested_stamp(self) -> str | None:
+        """Return the time in a replay URL or in Accept-Datetime, as digits."""
         if isinstance(self.question, ReplayQuestion):
             return self.question.stamp
-        return None if self.asked is None else stamp(self.asked)
+        return None if self.accept_datetime is None else stamp(self.accept_datetime)
 
 
-Spoil = Callable[[FaultContext], Reply]
+FaultFunction = Callable[[FaultContext], Reply]
 
 
-def right(exchange: FaultContext) -> Reply:
-    """Answer rightly."""
-    return exchange.right
+def unchanged(exchange: FaultContext) -> Reply:
+    """Return the correct answer."""
+    return exchange.correct
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One way to be wrong."""
+    """One way in which an archive can be wrong."""
 
     name: str
     sentence: str
-    at: tuple[type[Question], ...] = ()
-    """The kinds of questions it spoils; all others are answered rightly."""
-    spoil: Spoil = right
+    applies_to: tuple[type[Question], ...] = ()
+    """The kinds of questions that it changes; all others are answered correctly."""
+    apply: FaultFunction = unchanged
     tls: Callable[[Authority], ssl.SSLContext] | None = None
-    """The archive speaks TLS, with this."""
+    """The archive uses TLS with this context."""
     silent: bool = False
-    """It claims to speak TLS, accepts connections, and says nothing."""
+    """The archive claims TLS, accepts connections, and sends nothing."""
     hangs_up: bool = False
-    """It closes every connection before reading from it."""
-    opens: bool = True
-    """Whether scripts of other sites may read what it answers."""
-    preflights: bool = True
-    """Whether they may ask for a time: OPTIONS is answered."""
+    """The archive closes every connection before reading from it."""
+    cors: bool = True
+    """Whether scripts of other sites may read its answers."""
+    preflight: bool = True
+    """Whether they may send Accept-Datetime: OPTIONS is answered."""
 
-    def concerns(self, exchange: FaultContext) -> bool:
-        """Whether this fault has a say in an exchange."""
+    def applies(self, exchange: FaultContext) -> bool:
+        """Whether this fault changes the answer of an exchange."""
         if exchange.request.method == "OPTIONS":
-            return not self.preflights
-        return isinstance(exchange.question, self.at)
+            return not self.preflight
+        return isinstance(exchange.question, self.applies_to)
 
     def reply(self, exchange: FaultContext) -> Reply:
-        """Answer wrongly, or rightly where this fault has no say."""
-        return self.spoil(exchange) if self.concerns(exchange) else exchange.right
+        """Return the faulty answer, or the correct one where this fault does not apply."""
+        return self.apply(exchange) if self.applies(exchange) else exchange.correct
 
 
-def fault(*at: type[Question]) -> Callable[[Spoil], Fault]:
-    """Make a fault of a function: named after it, explained by its docstring."""
+def fault(*applies_to: type[Question]) -> Callable[[FaultFunction], Fault]:
+    """Make a fault of a function: its name and docstring become name and sentence."""
 
-    def made(spoil: Spoil) -> Fault:
-        name = getattr(spoil, "__name__", "").replace("_", "-")
-        return Fault(name, (spoil.__doc__ or "").partition("\n")[0], at, spoil)
+    def decorate(apply: FaultFunction) -> Fault:
+        name = getattr(apply, "__name__", "").replace("_", "-")
+        return Fault(name, (apply.__doc__ or "").partition("\n")[0], applies_to, apply)
 
-    return made
+    return decorate

@@ -1,45 +1,45 @@
 # ruff: noqa: D401 -- a docstring here is the sentence that the user reads
-"""TimeGates and mementos that break one rule of RFC 7089 each, and are right otherwise."""
+"""TimeGates and mementos that break one rule of RFC 7089 each; bad redirects."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from timegate.misbehave.answers import PLAIN, VARY, closed, timegate_to
+from timegate.misbehave.answers import PLAIN, VARY, timegate_to, without_cors
 from timegate.misbehave.faults.fault import EVERYTHING, Fault, FaultContext, fault
-from timegate.misbehave.indexes import header, original_link
+from timegate.misbehave.indexes import link_header, original_link
 from timegate.misbehave.site import FakeCapture, ReplayQuestion, TimeGateQuestion, http_date
 from timegate.misbehave.wire import Authority, WholeAnswer
 
 _REFUSALS: Final = (400, 404)
-_asked: Final[set[tuple[object, ...]]] = set()
-"""What `unstable` was asked before; nothing else here remembers."""
+_seen_requests: Final[set[tuple[object, ...]]] = set()
+"""The requests that `unstable` has seen; the only state of any fault."""
 _REMEMBERED: Final = 1000
 
 
 @fault(TimeGateQuestion)
 def vary_missing(exchange: FaultContext) -> WholeAnswer:
     """The TimeGate has no Vary."""
-    return exchange.right.without("Vary")
+    return exchange.correct.without("Vary")
 
 
 @fault(TimeGateQuestion)
 def vary_other(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate varies by the language alone."""
-    return exchange.right.having("Vary", "accept-language")
+    """The Vary of the TimeGate names only accept-language."""
+    return exchange.correct.having("Vary", "accept-language")
 
 
 @fault(ReplayQuestion)
 def memento_varies(exchange: FaultContext) -> WholeAnswer:
-    """Mementos have Vary: accept-datetime, as if they were TimeGates."""
-    return exchange.right.having("Vary", "accept-encoding, Accept-Datetime")
+    """Mementos have Vary: accept-datetime, like TimeGates."""
+    return exchange.correct.having("Vary", "accept-encoding, Accept-Datetime")
 
 
 @fault(TimeGateQuestion)
 def redirect_307(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate redirects with 307 (as pywb does)."""
-    answer = exchange.right
+    """The TimeGate redirects with 307 (like pywb)."""
+    answer = exchange.correct
     return replace(answer, status=307) if answer.status == 302 else answer
 
 
@@ -47,26 +47,26 @@ def redirect_307(exchange: FaultContext) -> WholeAnswer:
 def datetime_on_redirect(exchange: FaultContext) -> WholeAnswer:
     """The redirect of the TimeGate has a Memento-Datetime."""
     chosen = exchange.chosen
-    if exchange.right.status != 302 or chosen is None:
-        return exchange.right
-    return exchange.right.having("Memento-Datetime", http_date(chosen.at))
+    if exchange.correct.status != 302 or chosen is None:
+        return exchange.correct
+    return exchange.correct.having("Memento-Datetime", http_date(chosen.at))
 
 
 @fault(TimeGateQuestion)
 def newest_ignored(exchange: FaultContext) -> WholeAnswer:
-    """Without Accept-Datetime the TimeGate chooses the oldest."""
+    """Without Accept-Datetime the TimeGate chooses the oldest memento."""
     held = exchange.site.holdings.of(exchange.original)
-    asked = exchange.request.values("Accept-Datetime")
-    return exchange.right if asked or not held else timegate_to(exchange.site, held[0])
+    requested = exchange.request.values("Accept-Datetime")
+    return exchange.correct if requested or not held else timegate_to(exchange.site, held[0])
 
 
 def _outside(
     exchange: FaultContext, is_outside: Callable[[datetime, list[FakeCapture]], bool]
 ) -> WholeAnswer:
-    held, asked = exchange.site.holdings.of(exchange.original), exchange.asked
-    if not held or asked is None or not is_outside(asked, held):
-        return exchange.right
-    links = exchange.right.value("Link") or ""
+    held, requested = exchange.site.holdings.of(exchange.original), exchange.accept_datetime
+    if not held or requested is None or not is_outside(requested, held):
+        return exchange.correct
+    links = exchange.correct.value("Link") or ""
     return WholeAnswer(
         404, (("Vary", "accept-datetime"), ("Link", links), PLAIN), b"not then\n"
     )
@@ -74,147 +74,147 @@ def _outside(
 
 @fault(TimeGateQuestion)
 def holds_nothing(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate answers 404 for every page (as a national archive's did for months)."""
-    return exchange.holding().right
+    """The TimeGate answers 404 for every page (like a national archive for months)."""
+    return exchange.holding().correct
 
 
 @fault(TimeGateQuestion)
 def before_first_404(exchange: FaultContext) -> WholeAnswer:
     """Times before the first memento are answered with 404."""
-    return _outside(exchange, lambda asked, held: asked < held[0].at)
+    return _outside(exchange, lambda requested, held: requested < held[0].at)
 
 
 @fault(TimeGateQuestion)
 def after_last_404(exchange: FaultContext) -> WholeAnswer:
     """Times after the last memento are answered with 404."""
-    return _outside(exchange, lambda asked, held: asked > held[-1].at)
+    return _outside(exchange, lambda requested, held: requested > held[-1].at)
 
 
 @fault(TimeGateQuestion)
 def bad_date_ignored(exchange: FaultContext) -> WholeAnswer:
-    """A bad Accept-Datetime is taken for none: the newest memento is chosen."""
+    """An invalid Accept-Datetime is ignored: the newest memento is chosen."""
     held = exchange.site.holdings.of(exchange.original)
-    if exchange.right.status != 400 or not held:
-        return exchange.right
+    if exchange.correct.status != 400 or not held:
+        return exchange.correct
     return timegate_to(exchange.site, held[-1])
 
 
 @fault(TimeGateQuestion)
 def bad_date_500(exchange: FaultContext) -> WholeAnswer:
-    """A bad Accept-Datetime is an error of the TimeGate (as LANL's server has it)."""
-    return WholeAnswer(500, (PLAIN,)) if exchange.right.status == 400 else exchange.right
+    """An invalid Accept-Datetime causes a 500 (like LANL's server)."""
+    return WholeAnswer(500, (PLAIN,)) if exchange.correct.status == 400 else exchange.correct
 
 
 @fault(TimeGateQuestion)
 def bare_refusals(exchange: FaultContext) -> WholeAnswer:
-    """Refusals have neither Vary nor Link (as pywb's)."""
-    if exchange.right.status not in _REFUSALS:
-        return exchange.right
-    return exchange.right.without("Vary").without("Link")
+    """A 400 or 404 has neither Vary nor Link (like pywb)."""
+    if exchange.correct.status not in _REFUSALS:
+        return exchange.correct
+    return exchange.correct.without("Vary").without("Link")
 
 
 @fault(TimeGateQuestion)
 def dated_refusals(exchange: FaultContext) -> WholeAnswer:
-    """Refusals have a Memento-Datetime, as archived errors have."""
-    if exchange.right.status not in _REFUSALS:
-        return exchange.right
-    return exchange.right.having("Memento-Datetime", "Sat, 15 Jun 2013 08:30:00 GMT")
+    """A 400 or 404 has a Memento-Datetime, like an archived error."""
+    if exchange.correct.status not in _REFUSALS:
+        return exchange.correct
+    return exchange.correct.having("Memento-Datetime", "Sat, 15 Jun 2013 08:30:00 GMT")
 
 
 @fault(TimeGateQuestion)
 def unstable(exchange: FaultContext) -> WholeAnswer:
-    """Who asks the same for a second time gets the oldest memento."""
+    """A repeated request gets the oldest memento."""
     question = (exchange.site.addresses.base, exchange.request)
     held = exchange.site.holdings.of(exchange.original)
-    if question in _asked and exchange.right.status == 302:
+    if question in _seen_requests and exchange.correct.status == 302:
         return timegate_to(exchange.site, held[0])
-    if len(_asked) >= _REMEMBERED:
-        _asked.clear()
-    _asked.add(question)
-    return exchange.right
+    if len(_seen_requests) >= _REMEMBERED:
+        _seen_requests.clear()
+    _seen_requests.add(question)
+    return exchange.correct
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def head_405(exchange: FaultContext) -> WholeAnswer:
     """HEAD is answered with 405."""
     if exchange.request.method != "HEAD":
-        return exchange.right
+        return exchange.correct
     return WholeAnswer(405, (("Allow", "GET"),))
 
 
 @fault(ReplayQuestion)
 def head_undated(exchange: FaultContext) -> WholeAnswer:
-    """Mementos have a Memento-Datetime to GET alone."""
+    """Mementos have a Memento-Datetime for GET, but not for HEAD."""
     if exchange.request.method != "HEAD":
-        return exchange.right
-    return exchange.right.without("Memento-Datetime")
+        return exchange.correct
+    return exchange.correct.without("Memento-Datetime")
 
 
 @fault(ReplayQuestion)
 def raw_another(exchange: FaultContext) -> WholeAnswer:
-    """The raw view is of the first memento, whichever was asked for."""
+    """The raw view of every memento is that of the first one."""
     question, held = exchange.question, exchange.site.holdings.of(exchange.original)
     if not isinstance(question, ReplayQuestion) or not question.modifier or not held:
-        return exchange.right
-    return exchange.about(replace(question, stamp=held[0].stamp)).right
+        return exchange.correct
+    return exchange.about(replace(question, stamp=held[0].stamp)).correct
 
 
 @fault(ReplayQuestion)
 def memento_negotiates(exchange: FaultContext) -> WholeAnswer:
-    """A memento asked for with Accept-Datetime redirects to the one of that time."""
+    """A memento requested with Accept-Datetime redirects to the memento of that time."""
     chosen = exchange.chosen
-    if exchange.asked is None or chosen is None:
-        return exchange.right
+    if exchange.accept_datetime is None or chosen is None:
+        return exchange.correct
     if exchange.site.addresses.memento(chosen).endswith(exchange.request.target):
-        return exchange.right
+        return exchange.correct
     return timegate_to(exchange.site, chosen).without("Vary")
 
 
 @fault(ReplayQuestion)
 def memento_gone(exchange: FaultContext) -> WholeAnswer:
-    """Mementos that are asked for with an Accept-Datetime are not there (as in Fedora once)."""
-    if exchange.asked is None:
-        return exchange.right
-    return replace(exchange.right, status=404, headers=(PLAIN,), body=b"no such file\n")
+    """Mementos requested with Accept-Datetime are a 404 (as once in Fedora)."""
+    if exchange.accept_datetime is None:
+        return exchange.correct
+    return replace(exchange.correct, status=404, headers=(PLAIN,), body=b"no such file\n")
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def weekday_wrong(exchange: FaultContext) -> WholeAnswer:
-    """Every date is on a Monday."""
+    """Every date has the weekday Monday."""
     days = ("Tue, ", "Wed, ", "Thu, ", "Fri, ", "Sat, ", "Sun, ")
-    fields = dict(exchange.right.headers)
+    fields = dict(exchange.correct.headers)
     for name in {"Link", "Memento-Datetime"} & fields.keys():
         for day in days:
             fields[name] = fields[name].replace(day, "Mon, ")
-    return replace(exchange.right, headers=tuple(fields.items()))
+    return replace(exchange.correct, headers=tuple(fields.items()))
 
 
 no_cors: Final = Fault(
     "no-cors",
-    "No answer may be read by scripts of other sites.",
+    "Scripts of other sites may not read any answer.",
     EVERYTHING,
-    lambda exchange: closed(exchange.right),
-    opens=False,
-    preflights=False,
+    lambda exchange: without_cors(exchange.correct),
+    cors=False,
+    preflight=False,
 )
 no_preflight: Final = Fault(
     "no-preflight",
-    "OPTIONS is not answered, so that scripts may not ask for a time.",
-    preflights=False,
+    "OPTIONS is not answered, so scripts of other sites cannot request a time.",
+    preflight=False,
 )
 
 
 @fault(TimeGateQuestion)
 def no_content_location(exchange: FaultContext) -> WholeAnswer:
-    """Who answers with the memento does not say where it is."""
-    return exchange.right.without("Content-Location")
+    """A TimeGate that answers with the memento has no Content-Location."""
+    return exchange.correct.without("Content-Location")
 
 
 HOPS = 50
 
 
-def _to(exchange: FaultContext, address: str) -> WholeAnswer:
-    link = ("Link", header([original_link(exchange.original)]))
+def _redirect(exchange: FaultContext, address: str) -> WholeAnswer:
+    link = ("Link", link_header([original_link(exchange.original)]))
     return WholeAnswer(302, (("Location", address), VARY, link))
 
 
@@ -225,35 +225,35 @@ def _hop(exchange: FaultContext) -> int:
 @fault(TimeGateQuestion)
 def loop_self(exchange: FaultContext) -> WholeAnswer:
     """The TimeGate redirects to itself."""
-    return _to(exchange, exchange.site.addresses.timegate(exchange.original))
+    return _redirect(exchange, exchange.site.addresses.timegate(exchange.original))
 
 
 @fault(TimeGateQuestion)
 def loop_pair(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate redirects to another one, and that one back."""
+    """The TimeGate redirects to a second address, which redirects back."""
     at = exchange.site.addresses
     there, back = at.hop(1, exchange.original), at.timegate(exchange.original)
-    return _to(exchange, back if _hop(exchange) else there)
+    return _redirect(exchange, back if _hop(exchange) else there)
 
 
 @fault(TimeGateQuestion)
 def loop_fifty(exchange: FaultContext) -> WholeAnswer:
-    """The right answer comes after 50 redirects."""
+    """The correct answer comes after 50 redirects."""
     step = _hop(exchange) + 1
     if step > HOPS:
-        return exchange.right
-    return _to(exchange, exchange.site.addresses.hop(step, exchange.original))
+        return exchange.correct
+    return _redirect(exchange, exchange.site.addresses.hop(step, exchange.original))
 
 
 @fault(TimeGateQuestion)
 def redirect_nowhere(exchange: FaultContext) -> WholeAnswer:
     """A 302 without Location."""
-    return WholeAnswer(302, (VARY, ("Link", header([original_link(exchange.original)]))))
+    return WholeAnswer(302, (VARY, ("Link", link_header([original_link(exchange.original)]))))
 
 
 @fault(TimeGateQuestion)
 def multiple_choices(exchange: FaultContext) -> WholeAnswer:
-    """A 300 with a list of captures in HTML."""
+    """A 300 with an HTML list of the captures."""
     held = exchange.site.holdings.of(exchange.original)
     addresses = [exchange.site.addresses.memento(capture) for capture in held]
     body = "".join(f'<li><a href="{address}">{address}</a>\n' for address in addresses)
@@ -262,37 +262,39 @@ def multiple_choices(exchange: FaultContext) -> WholeAnswer:
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def redirect_metadata(exchange: FaultContext) -> WholeAnswer:
-    """A redirect to the address where clouds keep their credentials."""
-    return _to(exchange, "http://169.254.169.254/latest/meta-data/")
+    """A redirect to the address where clouds serve credentials (169.254.169.254)."""
+    return _redirect(exchange, "http://169.254.169.254/latest/meta-data/")
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def redirect_file(exchange: FaultContext) -> WholeAnswer:
     """A redirect to a file:// address."""
-    return _to(exchange, "file:///etc/passwd")
+    return _redirect(exchange, "file:///etc/passwd")
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def redirect_elsewhere(exchange: FaultContext) -> WholeAnswer:
-    """A redirect to a host that no registry knows."""
-    return _to(exchange, f"http://elsewhere.example/web/20130615083000/{exchange.original}")
+    """A redirect to a host that is in no registry."""
+    return _redirect(
+        exchange, f"http://elsewhere.example/web/20130615083000/{exchange.original}"
+    )
 
 
 @fault(TimeGateQuestion, ReplayQuestion)
 def redirect_private(exchange: FaultContext) -> WholeAnswer:
     """A redirect to a private address."""
-    return _to(exchange, f"http://10.0.0.1/web/20130615083000/{exchange.original}")
+    return _redirect(exchange, f"http://10.0.0.1/web/20130615083000/{exchange.original}")
 
 
 def _downgrade(exchange: FaultContext) -> WholeAnswer:
-    address = exchange.right.value("Location") or exchange.site.addresses.base
-    return _to(exchange, address.replace("https://", "http://", 1))
+    address = exchange.correct.value("Location") or exchange.site.addresses.base
+    return _redirect(exchange, address.replace("https://", "http://", 1))
 
 
 redirect_downgrade = Fault(
     "redirect-downgrade",
-    "Over good TLS, a redirect to the same place without TLS.",
+    "Over valid TLS, a redirect to the same address without TLS.",
     (TimeGateQuestion,),
     _downgrade,
-    tls=Authority.right,
+    tls=Authority.valid,
 )

@@ -1,12 +1,12 @@
 # ruff: noqa: D401 -- a docstring here is the sentence that the user reads
-"""Answers that are no answer: bot gates, refusals, errors, silence."""
+"""Answers without content: bot challenges, refusals, errors, delays, closed connections."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from timegate.misbehave.faults.fault import EVERYTHING, FaultContext, fault
-from timegate.misbehave.faults.transport import silence
+from timegate.misbehave.faults.transport import no_bytes
 from timegate.misbehave.site import (
     CdxQuestion,
     ReplayQuestion,
@@ -14,11 +14,11 @@ from timegate.misbehave.site import (
     TimeMapQuestion,
     http_date,
 )
-from timegate.misbehave.wire import RawAnswer, WholeAnswer, once
+from timegate.misbehave.wire import RawAnswer, WholeAnswer, stream
 
 HTML: Final = ("Content-Type", "text/html; charset=utf-8")
 PAUSE: Final = 120
-"""Seconds that Retry-After asks for."""
+"""Seconds in Retry-After."""
 
 
 def _page(title: str) -> bytes:
@@ -27,13 +27,13 @@ def _page(title: str) -> bytes:
 
 @fault(TimeGateQuestion, TimeMapQuestion, CdxQuestion)
 def bot_challenge(_: FaultContext) -> WholeAnswer:
-    """A 200 with an HTML page that asks whether one is human, at TimeGate, TimeMap and CDX."""
+    """TimeGate, TimeMap and CDX answer 200 with an HTML page that checks for bots."""
     return WholeAnswer(200, (HTML,), _page("Just a moment, are you human?"))
 
 
 @fault(ReplayQuestion)
 def block_page(_: FaultContext) -> WholeAnswer:
-    """A 200 with an HTML page that says the capture is blocked, without Memento-Datetime."""
+    """Mementos are a 200 with an HTML page saying that the capture is blocked."""
     return WholeAnswer(200, (HTML,), _page("This URL has been excluded"))
 
 
@@ -52,7 +52,7 @@ def too_many_date(_: FaultContext) -> WholeAnswer:
 
 @fault(*EVERYTHING)
 def too_many_silent(_: FaultContext) -> WholeAnswer:
-    """A 429 that does not say for how long."""
+    """A 429 without Retry-After."""
     return WholeAnswer(429, (HTML,), _page("Too many requests"))
 
 
@@ -64,7 +64,7 @@ def unavailable(_: FaultContext) -> WholeAnswer:
 
 @fault(*EVERYTHING)
 def forbidden(_: FaultContext) -> WholeAnswer:
-    """A 403 of a bot gate, before anything was looked up."""
+    """A 403, as from a bot filter."""
     return WholeAnswer(403, (HTML,), _page("Access denied"))
 
 
@@ -76,23 +76,23 @@ def server_error(_: FaultContext) -> WholeAnswer:
 
 @fault(*EVERYTHING)
 def slow(exchange: FaultContext) -> WholeAnswer:
-    """The right answer, after 3 seconds."""
-    return replace(exchange.right, delay=exchange.site.manner.delay)
+    """The correct answer, after 3 seconds."""
+    return replace(exchange.correct, delay=exchange.site.options.delay)
 
 
 @fault(*EVERYTHING)
 def hang(exchange: FaultContext) -> RawAnswer:
     """The request is read and never answered."""
-    return RawAnswer(silence(exchange.site.manner))
+    return RawAnswer(no_bytes(exchange.site.options))
 
 
 @fault(*EVERYTHING)
 def close_unanswered(_: FaultContext) -> RawAnswer:
     """The request is read, then the connection is closed."""
-    return RawAnswer(once())
+    return RawAnswer(stream())
 
 
 @fault(*EVERYTHING)
 def reset(_: FaultContext) -> RawAnswer:
     """The request is read, then the connection is reset."""
-    return RawAnswer(once(), resets=True)
+    return RawAnswer(stream(), resets=True)

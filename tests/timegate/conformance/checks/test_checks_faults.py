@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.timegate.conformance.archive import FAULTS, QUICK, Manner, an_archive
+from tests.timegate.conformance.archive import FAULTS, QUICK, ArchiveOptions, an_archive
 from tests.timegate.conformance.checking import broken, checked, unknown
 from tests.timegate.conformance.faults_and_checks import (
     BROKEN,
-    MANNERS,
+    FAULT_OPTIONS,
     NEVER_BROKEN,
     RIGHT,
     UNKNOWN,
@@ -28,7 +28,7 @@ def test_every_check_is_broken_by_some_fault() -> None:
 
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 async def test_a_fault_is_found_by_exactly_the_checks_in_the_table(fault: str) -> None:
-    async with an_archive(fault, manner=MANNERS.get(fault, QUICK)) as archive:
+    async with an_archive(fault, options=FAULT_OPTIONS.get(fault, QUICK)) as archive:
         report = await checked(archive)
 
     assert broken(report) == BROKEN.get(fault, set())
@@ -37,15 +37,15 @@ async def test_a_fault_is_found_by_exactly_the_checks_in_the_table(fault: str) -
 
 
 @pytest.mark.parametrize(
-    "manner",
+    "options",
     [
-        Manner(timegate="200"),
-        Manner(timemap="pages", page_size=2),
-        Manner(timemap="index", page_size=2),
+        ArchiveOptions(timegate="200"),
+        ArchiveOptions(timemap="pages", page_size=2),
+        ArchiveOptions(timemap="index", page_size=2),
     ],
 )
-async def test_other_options_of_a_conforming_archive_pass(manner: Manner) -> None:
-    async with an_archive(manner=manner) as archive:
+async def test_other_options_of_a_conforming_archive_pass(options: ArchiveOptions) -> None:
+    async with an_archive(options=options) as archive:
         report = await checked(archive)
 
     assert broken(report) == set()
@@ -54,14 +54,14 @@ async def test_other_options_of_a_conforming_archive_pass(manner: Manner) -> Non
 
 @pytest.mark.parametrize("fault", ["archived-301", "archived-404", "archived-429"])
 async def test_archived_errors_pass_in_the_200_style(fault: str) -> None:
-    async with an_archive(fault, manner=Manner(timegate="200")) as archive:
+    async with an_archive(fault, options=ArchiveOptions(timegate="200")) as archive:
         report = await checked(archive)
 
     assert broken(report) == set()
 
 
 async def test_a_named_page_that_is_not_held_is_a_failure() -> None:
-    async with an_archive(manner=QUICK) as archive:
+    async with an_archive(options=QUICK) as archive:
         report = await checked(archive, ("http://elsewhere.example/",))
 
     assert broken(report) == {"timegate-leads-to-a-memento"}
@@ -69,7 +69,7 @@ async def test_a_named_page_that_is_not_held_is_a_failure() -> None:
 
 
 async def test_the_default_page_that_is_not_held_is_unknown() -> None:
-    async with an_archive(manner=QUICK) as archive:
+    async with an_archive(options=QUICK) as archive:
         report = await checked(archive, (DEFAULT_SAMPLE,))
 
     assert broken(report) == set()
@@ -80,5 +80,5 @@ async def test_the_number_of_requests_is_within_the_estimate() -> None:
     async with an_archive() as archive:
         report = await checked(archive, ("http://example.org/", "http://www.example.org/"))
 
-        assert report.requests == archive.journal.asked_in_all
+        assert report.requests == archive.journal.request_count
         assert report.requests <= 31 + 6 + 21 + 5

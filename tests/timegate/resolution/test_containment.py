@@ -14,9 +14,9 @@ from tests.timegate.upstream.raw_server import RawServer, entry
 from tests.timegate.upstream.raw_server import serving as saying
 from timegate.app import running
 from timegate.config import Config
+from timegate.resolution.coalescing import Contained, Containment
 from timegate.server.listener import listening
 from timegate.server.process_state import ProcessState
-from timegate.upstream.containment import Contained, Containment
 
 PAGE = "http://example.org/"
 STAMP = "20160122112029"

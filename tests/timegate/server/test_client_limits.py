@@ -16,10 +16,9 @@ from tests.timegate.endpoints.served import Site
 from timegate.access.networks import Networks
 from timegate.observability.logs import Access
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
-from timegate.server.client_quota import ClientAddresses, ClientQuotas
+from timegate.server.client_quota import Client, ClientAddresses, ClientQuotas, Guard
 from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit
 from timegate.server.connection_limit import ConnectionLimit, files_allow
-from timegate.server.guard import Client, Guard
 from timegate.server.listener import bound, serving
 from timegate.server.middleware import Dispatch, Handler
 

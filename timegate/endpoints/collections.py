@@ -7,45 +7,31 @@ its TimeGate.
 
 import json
 from collections.abc import Iterable
-from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote
 
 import msgspec
 
 from archives.registry import Registry
-from archives.source import Source
-from archives.warc.replay import Replayer
-from timegate.access.blocklist import Blocklist, note
-from timegate.access.restricted import hidden
-from timegate.collections.access import CollectionAccess, CollectionResolver, NoCache
+from timegate.access.blocklist import Blocklist
+from timegate.collections.access import (
+    NoCache,
+    OpenCollection,
+)
 from timegate.collections.cdx import CollectionCdx
 from timegate.collections.replay import STAMPED, CollectionReplay
 from timegate.endpoints.timegate import TimeGateEndpoint
 from timegate.endpoints.timemap import TimeMapEndpoint
+from timegate.resolution.coalescing import fixed
+from timegate.resolution.model import Deadlines, Plan
 from timegate.resolution.neighbours import Neighbours
-from timegate.resolution.resolver import Deadlines, Plan
-from timegate.responses.answers import Answers
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
-from timegate.responses.patterns import Patterns
 from timegate.responses.problems import problem, read_on_site
+from timegate.responses.timemap import TimeMapResponses
 from timegate.timemaps import FORMATS, ArchiveLists
 
 _JSON: Final = {"Content-Type": "application/json", "Cache-Control": "max-age=60"}
-
-
-class OpenCollection(NamedTuple):
-    """A collection, the adapter over it, and who opens its records."""
-
-    shelf: CollectionAccess
-    source: Source
-    replayer: Replayer
-
-    @classmethod
-    def of(cls, shelf: CollectionAccess, source: Source, threads: Executor) -> "OpenCollection":
-        """Return the collection with its own replayer, which works in *threads*."""
-        return cls(shelf, source, Replayer(shelf.id, shelf, threads))
 
 
 class Collections:
@@ -64,22 +50,22 @@ class Collections:
             for holding in holdings
         }
 
-    async def overview(self, call: ClientRequest) -> Response:
+    async def overview(self, request: ClientRequest) -> Response:
         """Tell which collections there are."""
-        del call
+        del request
         told = [site.surfaces() for site in self._sites.values()]
         return Response(200, _JSON, msgspec.json.encode({"collections": told}))
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Answer ``{id}`` and ``{id}/...``."""
-        name, slash, rest = call.rest.partition("/")
+        name, slash, rest = request.rest.partition("/")
         name = name if slash else name.partition("?")[0]
         site = self._sites.get(name)
         if site is None:
             return self._not_served(name)
         if not rest:
             return Response(200, _JSON, msgspec.json.encode(site.surfaces()))
-        return await site(_inside(call, rest))
+        return await site(_inside(request, rest))
 
     def _not_served(self, name: str) -> Response:
         """Say the same whatever is asked of it: what a reading room holds is told there."""
@@ -108,38 +94,34 @@ class CollectionSite:
         shelf, source = holding.shelf, holding.source
         self._source = source
         self._base = base = f"{base_url.rstrip('/')}/collections/{shelf.id}"
-        answers = Answers(
-            CollectionResolver(source),
-            registry,
-            base,
-            changing=frozenset({shelf.id}),
-            patterns=Patterns(registry),
-        )
-        sources = {shelf.id: source}
+        answers = holding.answers(registry, base)
+        sources = fixed({shelf.id: source})
         only = Plan(((shelf.id,),))
         self._timegate = TimeGateEndpoint(answers, Neighbours(sources, NoCache(), frozenset()))
         self._timemap = TimeMapEndpoint(
-            ArchiveLists(sources, NoCache()),
-            lambda _query, _preferences: only,
-            registry,
-            lambda: base,
-            deadlines,
+            TimeMapResponses(
+                ArchiveLists(sources, NoCache()),
+                lambda _query, _preferences, _context: only,
+                registry,
+                base,
+                deadlines,
+            )
         )
         self._cdx = CollectionCdx(shelf, base_url)
         self._replay = CollectionReplay(shelf, holding.replayer, answers, base_url)
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Answer what stands behind the collection's name."""
-        rest = call.rest
+        rest = request.rest
         if STAMPED.match(rest):
-            return await self._replay(call)
+            return await self._replay(request)
         if rest == "cdx" or rest.startswith("cdx?"):
-            return await self._cdx(call)
+            return await self._cdx(request)
         if rest.startswith("timemap/"):
-            return await self._timemap(_inside(call, rest.removeprefix("timemap/")))
+            return await self._timemap(_inside(request, rest.removeprefix("timemap/")))
         if rest.startswith("timegate/"):
-            call = _inside(call, rest.removeprefix("timegate/"))
-        return await self._timegate(call)
+            request = _inside(request, rest.removeprefix("timegate/"))
+        return await self._timegate(request)
 
     def surfaces(self) -> dict[str, object]:
         """Return where everything is."""
@@ -155,38 +137,39 @@ class CollectionSite:
         }
 
 
-def _inside(call: ClientRequest, rest: str) -> ClientRequest:
-    return ClientRequest(call.method, rest, call.headers, call.repeated)
+def _inside(request: ClientRequest, rest: str) -> ClientRequest:
+    return request._replace(rest=rest)
 
 
 class VisibleCollections:
-    """Answers for the collections that are not hidden; the others are not there."""
+    """Answers for the collections that the client may see, without blocked addresses."""
 
-    def __init__(self, collections: Collections, denials: Blocklist | None = None) -> None:
+    def __init__(self, collections: Collections, blocklist: Blocklist | None = None) -> None:
         self._collections = collections
-        self._denials = denials or Blocklist()
+        self._blocklist = blocklist or Blocklist()
 
-    async def overview(self, call: ClientRequest) -> Response:
-        """Tell which there are."""
-        answer = await self._collections.overview(call)
-        unseen = hidden()
-        if not unseen:
-            return answer
-        told = json.loads(answer.body)["collections"]
-        seen = [one for one in told if one["id"] not in unseen]
-        return replace(answer, body=json.dumps({"collections": seen}).encode())
+    async def overview(self, request: ClientRequest) -> Response:
+        """List the collections."""
+        response = await self._collections.overview(request)
+        hidden = request.context.hidden
+        if not hidden:
+            return response
+        collections = json.loads(response.body)["collections"]
+        visible = [entry for entry in collections if entry["id"] not in hidden]
+        return replace(response, body=json.dumps({"collections": visible}).encode())
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Answer ``{id}`` and ``{id}/...``."""
-        if not call.rest:
-            return await self.overview(call)
-        name, _, rest = call.rest.partition("/")
-        if name.partition("?")[0] in hidden():
+        if not request.rest:
+            return await self.overview(request)
+        name, _, rest = request.rest.partition("/")
+        if name.partition("?")[0] in request.context.hidden:
             return NO_SUCH_COLLECTION
-        if self._denials and self._denials.hold(_page(rest)):
-            note(rest)
-            return problem(404, "not-found", "this server does not lead there")
-        return await self._collections(call)
+        if self._blocklist and self._blocklist.holds(_page(rest)):
+            if request.context.blocked is not None:
+                request.context.blocked.append(rest)
+            return problem(404, "not-found", "this address is not served here")
+        return await self._collections(request)
 
 
 def _page(rest: str) -> str:

@@ -1,0 +1,154 @@
+"""TimeMap responses, written while the lists of the archives are merged.
+
+Archives that are missing are named in ``Memento-Sources`` as far as that is known before the
+first octet, and at the end where the format has a place for it. Otherwise an incomplete list
+ends abnormally, as a broken download does (R-21).
+"""
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from itertools import islice
+from typing import Final
+
+from http_sf import Token, ser
+from http_sf.types import ParamsType
+
+from archives.diagnostics import Malformed
+from archives.registry import Registry
+from timegate.identifiers import parse
+from timegate.resolution.context import RequestContext
+from timegate.resolution.model import Attempt, Deadlines, Preferences, Query, Resolution, Router
+from timegate.resolution.query import NotNegotiable, query_for
+from timegate.responses.model import (
+    ClosingBody,
+    EarlyResponse,
+    Response,
+    StreamingResponse,
+    weights,
+)
+from timegate.responses.problems import not_negotiable, nothing_found, unreadable
+from timegate.timemaps import (
+    FORMATS,
+    LINK,
+    LINKSET,
+    ArchiveLists,
+    Ends,
+    LinksetWriter,
+    Merge,
+    MergeDeadlines,
+    TimeMapLinks,
+    TimeMapWriter,
+    written,
+)
+
+VARY: Final = "accept, prefer"
+
+
+class TimeMapResponses:
+    """Writes TimeMaps."""
+
+    def __init__(
+        self,
+        lists: ArchiveLists,
+        route: Router,
+        registry: Registry,
+        base_url: str,
+        deadlines: Deadlines | None = None,
+    ) -> None:
+        self._lists = lists
+        self._route = route
+        self._registry = registry
+        self._base_url = base_url
+        self._deadlines = deadlines or Deadlines()
+
+    async def respond(  # noqa: PLR0913 -- the request, taken apart
+        self,
+        form: str,
+        text: str,
+        preferences: Preferences,
+        context: RequestContext,
+        *,
+        applied: Sequence[str] = (),
+        accept: str = "",
+    ) -> Response | StreamingResponse:
+        """Return the TimeMap of the URL or identifier *text*, or a problem.
+
+        *form* is one of `FORMATS`. Raises EarlyResponse.
+        """
+        query = self._query(text)
+        links = TimeMapLinks.of(query.original, self._base_url)
+        writer = _writer(form, links, accept)
+        archives = self._route(query, preferences, context).order
+        async with AsyncExitStack() as stack:
+            merging = self._lists.merged(archives, query.original, preferences, context)
+            merge = await stack.enter_async_context(merging)
+            await merge.begin(self._pace(preferences))
+            headers = {"Vary": VARY, "Memento-Sources": sources(merge)}
+            if applied:
+                headers["Preference-Applied"] = ", ".join(applied)
+            first = merge.first
+            if first is None:
+                return _nothing(query, preferences, merge, headers)
+            headers |= _headers(writer, merge, links)
+            chunks = written(writer, merge, Ends(first, merge.last))
+            return StreamingResponse(200, headers, ClosingBody(chunks, stack.pop_all()))
+
+    def _query(self, text: str) -> Query:
+        try:
+            return query_for(parse(text, self._registry), self._registry)
+        except Malformed as complaint:
+            raise EarlyResponse(unreadable(complaint, text)) from complaint
+        except NotNegotiable as error:
+            raise EarlyResponse(not_negotiable(error)) from error
+
+    def _pace(self, preferences: Preferences) -> MergeDeadlines:
+        if preferences.wait is None:
+            return MergeDeadlines(self._deadlines.soft, self._deadlines.hard)
+        return MergeDeadlines(preferences.wait, preferences.wait)
+
+
+def _writer(name: str, names: TimeMapLinks, accept: str) -> TimeMapWriter:
+    liked = weights(accept)
+    if name == "link" and liked.get(LINKSET, 0.0) > liked.get(LINK, 0.0):
+        return LinksetWriter(names)
+    return FORMATS[name](names)
+
+
+def sources(merge: Merge) -> str:
+    """Return the value of ``Memento-Sources``: whether all who were asked have answered."""
+    missing = sorted(merge.failures)
+    params: ParamsType = {"asked": len(merge.asked), "failed": len(missing)}
+    if missing:
+        # An operator may call an archive anything; a String holds ASCII only (RFC 9651 3.3.3).
+        plain = (c for c in " ".join(missing) if c.isascii() and c.isprintable())
+        params["missing"] = "".join(islice(plain, 1000))
+    return ser((Token("partial" if missing else "complete"), params))
+
+
+def _headers(writer: TimeMapWriter, merge: Merge, names: TimeMapLinks) -> dict[str, str]:
+    # Not rel="original": that would call the TimeMap itself a memento (M-55).
+    link = (
+        f'<{names.timemaps["link"]}>; anchor="{names.original}"; rel="timemap"; type="{LINK}"'
+    )
+    headers = {
+        "Content-Type": writer.type,
+        "Link": link,
+        "Cache-Control": "no-cache" if merge.failures else "max-age=60",
+    }
+    count = merge.count()
+    if count is not None:
+        headers["X-Memento-Count"] = str(count)
+    return headers
+
+
+def _nothing(
+    query: Query, preferences: Preferences, merge: Merge, headers: dict[str, str]
+) -> Response:
+    attempts = tuple(
+        Attempt(archive, merge.failures.get(archive), 0.0, query.original)
+        for archive in merge.asked
+    )
+    if attempts and not merge.failures:
+        headers = {**headers, "X-Memento-Count": "0"}
+    resolution = Resolution(query, preferences, None, (), attempts)
+    return nothing_found(resolution, None, headers)

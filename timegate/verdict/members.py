@@ -1,0 +1,406 @@
+"""The members of a verdict: time, archive, content, coverage and URI (X-3 to X-9).
+
+Each compares what was asked for with what was found, and claims no more than is known.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+from urllib.parse import quote, unquote
+
+from archives.listing import filled
+from archives.model import ArchiveEntry, Closest, Memento
+from archives.moment import GRANULARITIES, Moment
+from archives.nearest import second_of
+from archives.registry import Registry
+from archives.surt import surt
+from timegate.resolution.model import Attempt, Query, Resolution
+from timegate.resolution.query import STRIPPED_FRAGMENT, STRIPPED_USER
+from timegate.verdict.header import Member, Parameter, plain
+
+_SECOND: Final = 14
+_DAY: Final = 8
+
+
+def asked_time(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Member:
+    """Return where the capture lies: in the interval asked for, before or after it."""
+    at, stamp = query.at, memento.stamp
+    got = str(memento.captured)
+    basis = "minted" if query.minted else ""
+    if at is None:
+        live = "not-tried" if _means_now(query) else ""
+        return Member("latest", {"got": got, "basis": basis, "live": live})
+    params: dict[str, Parameter] = {
+        # Both as stated: .5 and .500 are different statements (T-2), which an instant hides.
+        "req": at.start if len(at.digits) < _SECOND else str(at),
+        "until": "" if len(at.digits) == _SECOND else at.end,
+        "got": got,
+        "delta": int(at.distance(second_of(stamp)).total_seconds()),
+        "basis": basis,
+    }
+    side = _side(at, stamp)
+    if side == "within" and len(at.digits) == _SECOND == proven(stamp, entry):
+        side = "exact" if at.digits == stamp else side
+    return Member(side, params)
+
+
+def _means_now(query: Query) -> bool:
+    """Whether it is a dated URI with an empty date, which means now (D-7)."""
+    return query.identifier is not None and query.identifier.startswith(("duri::", "tdb::"))
+
+
+def _side(at: Moment, stamp: str) -> str:
+    """Return ``within``, ``before`` or ``after``."""
+    common = min(len(at.digits), len(stamp))
+    asked, found = at.digits[:common], stamp[:common]
+    # 23:59:60 is asked for as the second before it, and can only be answered with that.
+    clamped = _is_leap(at) and at.distance(second_of(stamp)).total_seconds() == 0
+    if asked == found or clamped:
+        return "within"
+    return "before" if found < asked else "after"
+
+
+def granularity(at: Moment | None, stamp: str, entry: ArchiveEntry | None) -> Member:
+    """Return how finely the capture is dated, beside how finely it was asked for."""
+    asked = 0 if at is None else len(at.digits)
+    clamped = at is not None and _is_leap(at) and at.digits[:_SECOND] != stamp[:_SECOND]
+    return _granularity(asked, proven(stamp, entry), clamped=clamped)
+
+
+@lru_cache(maxsize=256)
+def _granularity(asked: int, digits: int, *, clamped: bool) -> Member:
+    """Return the member for so many digits *asked* for, 0 for none, and so many proven."""
+    params = {"req": _name(asked) if asked else "", "got": _name(digits)}
+    if digits < _SECOND:
+        return Member("padded", params)
+    if not asked or digits > asked:
+        return Member("finer", params)
+    if clamped:
+        return Member("truncated", params)
+    if digits == asked:
+        return Member("same", params)
+    return Member("truncated" if digits == _SECOND else "coarser", params)
+
+
+def proven(stamp: str, entry: ArchiveEntry | None) -> int:
+    """Return how many digits of *stamp* the archive proves.
+
+    Some fill up with zeros what they never measured (T-9): then the last zeros prove nothing,
+    down to the day.
+    """
+    digits = len(stamp)
+    if entry is None or not entry.padded or digits != _SECOND:
+        return digits
+    while digits > _DAY and stamp[digits - 2 : digits] == "00":
+        digits -= 2
+    return digits
+
+
+def _name(digits: int) -> str:
+    return GRANULARITIES.get(digits) or f"fraction{digits - _SECOND}"
+
+
+def _is_leap(at: Moment) -> bool:
+    return at.digits[12:14] == "60"
+
+
+def archive_member(query: Query, memento: Memento, registry: Registry) -> Member:
+    """Return whether the archive that was named answered.
+
+    ``alias``: it did, under another of its names than the one that we write. ``unknown``: no
+    registry knows the name, so nobody can say who was meant.
+    """
+    entry = registry.by_id(memento.archive)
+    written = entry.pwid[0] if entry and entry.pwid else memento.archive
+    if query.archive_id is None:
+        return Member("any", {"got": written})
+    params = {"req": query.archive_id, "got": written}
+    named = query.archive or _named(query.archive_id, registry)
+    if named is None:
+        return Member("unknown", params)
+    if named != memento.archive:
+        return Member("other", params)
+    return Member("same" if query.archive_id.lower() == written else "alias", params)
+
+
+def _named(archive_id: str, registry: Registry) -> str | None:
+    entry = registry.by_pwid(archive_id)
+    return None if entry is None else entry.id
+
+
+def sources(resolution: Resolution) -> Member:
+    """Return whether all who were asked answered: closest is only closest among them.
+
+    Where nobody was asked, nothing is complete.
+    """
+    asked = {*(attempt.archive for attempt in resolution.attempts), *resolution.unanswered}
+    if asked and resolution.complete:
+        return _sources("complete", len(asked), 0, len(resolution.unasked))
+    return _sources("partial", len(asked), len(resolution.failed), len(resolution.unasked))
+
+
+@lru_cache(maxsize=256)
+def _sources(value: str, asked: int, failed: int, unasked: int) -> Member:
+    return Member(value, {"asked": asked, "failed": failed, "unasked": unasked or ""})
+
+
+def negotiation(query: Query, found: Closest) -> Member:
+    """Return how the copy was found; a time in the reference overrides all others (D-10)."""
+    is_reference = query.identifier is not None or query.archive_id is not None
+    return plain("identifier" if query.at and is_reference else found.via)
+
+
+# The modifier id_ behind a stamp means unaltered bytes wherever it is known (F-2).
+_RAW_ADDRESS: Final = re.compile(r"/[0-9]{4,17}id_/")
+# Percent signs stay: triplets are not encoded twice.
+_IN_BRACKETS: Final = "".join(c for c in map(chr, range(0x21, 0x7F)) if c not in '<>"\\^`{|}')
+_SAFE: Final = re.compile(r"[!#-;=?-\[\]_a-z~]*+")
+_PAGES: Final = ("page", "webpage")
+"""The prose of draft-08 calls a page ``webpage`` (V-7)."""
+_MORE_THAN_A_PAGE: Final = ("subsite", "site", "collection", "snapshot", "recording")
+
+
+class View(NamedTuple):
+    """What a client is led to."""
+
+    uri: str
+    raw: str | None
+    """Where the unaltered bytes are; None where the archive has no such view."""
+    is_ours: bool
+    """Whether it is shown by ourselves, who rewrite nothing."""
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether a client is led to the unaltered bytes."""
+        return self.uri == self.raw
+
+
+def view(query: Query, memento: Memento, entry: ArchiveEntry | None) -> View:
+    """Return where a client is led: to the raw bytes for a part, otherwise to replay."""
+    template = None if entry is None else entry.raw
+    is_local = entry is not None and entry.kind.is_local
+    return _view(memento, template, is_local=is_local, part=query.precision == "part")
+
+
+# Each member of a verdict asks for it, and pages are asked for again.
+@lru_cache(maxsize=256)
+def _view(memento: Memento, template: str | None, *, is_local: bool, part: bool) -> View:
+    raw = _raw_address(memento, template)
+    uri = raw if part and raw is not None else memento.uri
+    # An operator may name another replay for a local collection: that one rewrites.
+    replays = is_local and template is not None
+    is_ours = replays and memento.uri.startswith(str(template).partition("{time14}")[0])
+    return View(uri, raw, is_ours)
+
+
+def raw_address(memento: Memento, entry: ArchiveEntry | None) -> str | None:
+    """Return where the unaltered bytes are; None where the archive has no such view."""
+    return _raw_address(memento, None if entry is None else entry.raw)
+
+
+def _raw_address(memento: Memento, template: str | None) -> str | None:
+    if _RAW_ADDRESS.search(memento.uri):
+        return memento.uri
+    return None if template is None else filled(template, memento.stamp, memento.original)
+
+
+def delivers_raw(query: Query, memento: Memento, entry: ArchiveEntry | None) -> bool:
+    """Whether a client is led to the unaltered bytes."""
+    return view(query, memento, entry).is_raw
+
+
+def header_safe(uri: str) -> str:
+    """Write *uri* so that it can stand in angle brackets and in one line (L-6, R8)."""
+    # Nearly all can stand as they are; quoting takes five times as long as seeing that.
+    return uri if _SAFE.fullmatch(uri) else quote(uri, safe=_IN_BRACKETS, errors="replace")
+
+
+def content(shown: View, status: int | None) -> Member:
+    """Return whether the bytes are unaltered, and the archived *status* if it is not 200.
+
+    Seeing no rewriting proves nothing (F-4). An archive that keeps a view of the raw bytes
+    apart rewrites in the other one.
+    """
+    value = "rewritten" if shown.raw else "unknown"
+    if shown.is_raw or shown.is_ours:
+        value = "raw"
+    return (
+        plain(value) if status is None or status == 200 else Member(value, {"status": status})
+    )
+
+
+def coverage(asked: str | None, shown: View, archive: Member) -> Member:
+    """Return how much of the *asked* extent the answer is."""
+    return _coverage(asked, "part" if shown.is_raw else "page", archive.value)
+
+
+@lru_cache(maxsize=256)
+def _coverage(asked: str | None, got: str, archive: str) -> Member:
+    return Member(_extent(asked, got, archive), {"req": asked or "", "got": got})
+
+
+def _extent(asked: str | None, got: str, archive: str) -> str:
+    if asked is None or asked == got or (asked in _PAGES and got == "page"):
+        return "as-requested"
+    if asked == "part" or asked in _PAGES:
+        return "degraded"
+    # The page is where the site begins that was meant, if it is that archive's page (V-3). In
+    # another archive it belongs to another harvest, and the extent says nothing (X-9).
+    is_its_own = archive in ("same", "alias", "any")
+    return "degraded" if asked in _MORE_THAN_A_PAGE and is_its_own else "ignored"
+
+
+_STRIPPED: Final = {STRIPPED_FRAGMENT: "fragment", STRIPPED_USER: "userinfo"}
+_MILDEST_FIRST: Final = (
+    *("fragment", "scheme", "www", "slash", "percent", "case", "query-order"),
+    *("userinfo", "fuzzy"),
+)
+_DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
+_TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+
+Fold = Callable[[str], str]
+
+
+_SAME: Final = Member("same")
+
+
+class _Parts(NamedTuple):
+    scheme: str
+    user: str
+    host: str
+    port: str
+    path: str
+    query: str
+
+
+def uri_member(query: Query, attempt: Attempt, memento: Memento) -> Member:
+    """Return whether the copy is one of the URL that was asked for; if not, what differs."""
+    asked, got = query.original, memento.original.partition("#")[0]
+    if not got:
+        return Member("unknown")
+    if got == asked and not query.diagnostics:
+        return _SAME
+    rules = _rules(asked, got, attempt)
+    if rules is None:
+        return Member("redirected", {"got": got})
+    rules = [*(rule for cut, rule in _STRIPPED.items() if cut in query.diagnostics), *rules]
+    if rules:
+        worst = max(rules, key=_MILDEST_FIRST.index)
+        return Member("variant", {"rule": worst, "got": "" if got == asked else got})
+    if got == asked:
+        return Member("same")
+    return Member("normalized", {"rule": _triviality(asked, got), "got": got})
+
+
+def _rules(asked: str, got: str, attempt: Attempt) -> Sequence[str] | None:
+    """Return by which rules the URLs differ; None where they are of different pages.
+
+    A variant that we asked for ourselves explains what the rules alone do not: the literal
+    reading of an item (P-21) looks like another page.
+    """
+    rules = _differences(_parts(asked), _parts(got))
+    if rules is not None:
+        return rules
+    if attempt.variant is not None:
+        beyond = _differences(_parts(attempt.original), _parts(got))
+        if beyond is not None:
+            return [attempt.variant, *beyond]
+    return ["fuzzy"] if _filed_as_one(asked, got) else None
+
+
+def _filed_as_one(asked: str, got: str) -> bool:
+    """Whether indexes have one key for both: then it took no redirect to get there.
+
+    The key holds no scheme, so that of what is no page of the web says nothing.
+    """
+    return got.lower().startswith(("http:", "https:")) and surt(asked) == surt(got)
+
+
+def _differences(one: _Parts, other: _Parts) -> list[str] | None:
+    if one.port != other.port:
+        return None
+    if one.scheme != other.scheme and {one.scheme, other.scheme} - {"http", "https", ""}:
+        return None
+    rules = ["userinfo"] if one.user != other.user else []
+    rules += ["scheme"] if one.scheme != other.scheme else []
+    if one.host != other.host:
+        if one.host.removeprefix("www.") != other.host.removeprefix("www."):
+            return None
+        rules.append("www")
+    in_path = list(_needed(one.path, other.path, _PATH_FOLDS))
+    if None in in_path:
+        return None
+    in_query = (rule or "fuzzy" for rule in _needed(one.query, other.query, _QUERY_FOLDS))
+    return [*rules, *filter(None, in_path), *in_query]
+
+
+def _needed(one: str, other: str, folds: Sequence[tuple[str, Fold]]) -> Iterator[str | None]:
+    """Yield the folds without which the texts differ; None where they differ even so."""
+    if one == other:
+        return
+    if _folded(one, folds) != _folded(other, folds):
+        yield None
+        return
+    needed = [
+        name for name, fold in folds if _folded(one, folds, fold) != _folded(other, folds, fold)
+    ]
+    # Two folds may do the same for a text; then neither is needed, and the last is blamed.
+    yield from needed or [folds[-1][0]]
+
+
+def _folded(text: str, folds: Sequence[tuple[str, Fold]], without: Fold | None = None) -> str:
+    for _, fold in folds:
+        if fold is not without:
+            text = fold(text)
+    return text
+
+
+def _in_order(query: str) -> str:
+    return query[:1] + "&".join(sorted(query[1:].split("&")))
+
+
+_PATH_FOLDS: Final[tuple[tuple[str, Fold], ...]] = (
+    ("percent", unquote),
+    ("slash", lambda path: path.rstrip("/")),
+    ("case", str.lower),
+)
+_QUERY_FOLDS: Final[tuple[tuple[str, Fold], ...]] = (
+    ("query-order", _in_order),
+    ("percent", unquote),
+    ("case", str.lower),
+)
+
+
+def _parts(url: str) -> _Parts:
+    """Take *url* apart; what RFC 3986 calls equivalent comes out equal (6.2.2.1, 6.2.3)."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or not scheme.isalpha():  # some archives leave the scheme out
+        scheme, rest = "", url
+    before, mark, query = rest.partition("?")
+    authority, _, path = before.partition("/")
+    user, _, host = authority.rpartition("@")
+    name, port = _host_and_port(host.lower())
+    usual = port in ("", _DEFAULT_PORTS.get(scheme.lower()))
+    return _Parts(
+        scheme.lower(), user, name, "" if usual else port, "/" + _hex(path), mark + _hex(query)
+    )
+
+
+def _host_and_port(host: str) -> tuple[str, str]:
+    name, colon, port = host.rpartition(":")
+    if not colon or "]" in port:
+        return host, ""
+    return name, port
+
+
+def _hex(text: str) -> str:
+    return _TRIPLET.sub(lambda triplet: triplet[0].upper(), text)
+
+
+def _triviality(asked: str, got: str) -> str:
+    """Return which of the differences that make none it is."""
+    if asked.lower() == got.lower():
+        return "case"
+    ports = (f":{port}" for port in _DEFAULT_PORTS.values())
+    return "port" if any((port in asked) != (port in got) for port in ports) else "slash"
