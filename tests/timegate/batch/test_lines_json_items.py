@@ -29,9 +29,12 @@ def test_a_list_may_be_the_document_or_a_member_of_an_object(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f'[{{"url": "{URL}"}},]', "in line 1; a file with one value a line is called .jsonl"),
+        (
+            f'[{{"url": "{URL}"}},]',
+            "in line 1; if each line is a value of its own, call the file .jsonl",
+        ),
         (f'"{URL}"\n"{URL}"', "Extra data in line 2"),
-        ("7", "no list; expected is"),
+        ("7", "not a list; expected a list"),
         ('{"title": "x"}', "an object with no lists"),
         ('{"a": [], "b": []}', "an object with 2 lists"),
         ("[" * 100_000, "cannot be read|not JSON"),

@@ -103,7 +103,7 @@ def test_an_unsupported_file_is_rejected_unless_a_format_is_given(tmp_path: Path
     [
         ("page.wiki", "{{x}} http://a/", "read as wikitext"),
         ("list.json", "[]", "read as json"),
-        ("list.txt", "# none yet", "every line counts"),
+        ("list.txt", "# none yet", "is every line that"),
         ("list", " ", "the list is empty"),
     ],
 )
