@@ -118,7 +118,7 @@ async def test_a_killed_run_goes_on_without_repeating_itself(tmp_path: Path) -> 
     async with two_archives() as (shelf, attic):
         config = configured(tmp_path, {"shelf": (shelf, SHELF), "attic": (attic, ATTIC)})
         process = await started(config, *words)
-        await attic.journal.until_asked(200)
+        await attic.journal.until_requested(200)
         process.send_signal(signal.SIGKILL)
         await process.wait()
         journal = (tmp_path / "out.jsonl.journal").read_bytes().splitlines(keepends=True)[1:]
@@ -186,7 +186,7 @@ async def test_who_reads_the_rows_slowly_makes_no_archive_wait(tmp_path: Path) -
             limit=1024,
         )
         # A pipe takes 64 kB: some fifty rows of three hundred, and then the writer waits.
-        await attic.journal.until_asked(ITEMS)
+        await attic.journal.until_requested(ITEMS)
         out, _ = await process.communicate()
 
     rows = [json.loads(line) for line in out.splitlines()]
@@ -227,7 +227,7 @@ async def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
     async with two_archives() as (shelf, attic):
         config = configured(tmp_path, {"shelf": (shelf, SHELF), "attic": (attic, ATTIC)})
         process = await started(config, "--batch", str(given), "--output", str(out))
-        await attic.journal.until_asked(50)
+        await attic.journal.until_requested(50)
         process.send_signal(signal.SIGINT)
         _, told = await process.communicate()
 

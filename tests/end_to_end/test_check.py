@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from tests.end_to_end import pywb as held
 from tests.end_to_end.pywb import Pywb
 from tests.end_to_end.server import running_timegate
-from tests.timegate.conformance.archive import PAGE, Manner, running
+from tests.timegate.conformance.archive import PAGE, ArchiveOptions, running
 from timegate.cli.check import check_command
 
 KNOWN_OF_PYWB = {
@@ -73,7 +73,7 @@ def test_our_own_server_breaks_nothing(plain_pywb: Pywb, tmp_path: Path) -> None
 def test_a_run_that_is_killed_has_lost_nothing_it_recorded(tmp_path: Path) -> None:
     folder = tmp_path / "recording"
     program = "from timegate.cli.check import check_command; check_command()"
-    slow = Manner(delay=0.2)
+    slow = ArchiveOptions(delay=0.2)
     with running("slow", slow) as archive:
         command = [sys.executable, "-c", program, f"{archive.url}/timegate/", "--sample", PAGE]
         with subprocess.Popen(  # noqa: S603 -- ourselves
@@ -82,11 +82,11 @@ def test_a_run_that_is_killed_has_lost_nothing_it_recorded(tmp_path: Path) -> No
             assert process.stderr is not None
             process.stderr.readline()
             wait = asyncio.run_coroutine_threadsafe(
-                archive.journal.until_asked(8), archive.loop
+                archive.journal.until_requested(8), archive.loop
             )
             wait.result(60)
             process.send_signal(signal.SIGKILL)
-        asked = archive.journal.asked_in_all
+        asked = archive.journal.request_count
     [tape] = folder.glob("*.jsonl")
 
     again = CliRunner().invoke(check_command, ["--replay", str(folder), "--json"])

@@ -1,4 +1,4 @@
-"""The page about faults names every one of them, with the sentence that the command prints."""
+"""docs/misbehave.md lists every fault with the sentence that the command prints."""
 
 from pathlib import Path
 
@@ -16,5 +16,5 @@ def test_the_table_of_faults_is_what_the_code_knows() -> None:
     assert shown == table, f"docs/misbehave.md should have:\n{table}"
 
 
-def test_the_number_of_faults_is_told_rightly() -> None:
+def test_the_number_of_faults_is_correct() -> None:
     assert f"{len(FAULTS) - 1} faults" in " ".join(PAGE.split())
