@@ -169,7 +169,7 @@ class BatchResolve:
         except ValueError as error:
             return problem(400, "bad-parameter", str(error))
         rows = self._rows(lines, preferences, request.context)
-        return StreamingResponse(200, _HEADERS, rows, self._most_idle)
+        return StreamingResponse(200, _HEADERS, rows, self._most_idle, in_progress=True)
 
     async def _rows(
         self, lines: list[str], preferences: Preferences, context: RequestContext

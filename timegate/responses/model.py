@@ -56,6 +56,9 @@ class StreamingResponse:
     chunks: AsyncGenerator[bytes, None]
     most_idle: float | None = None
     """Seconds without progress after which sending ends; None for the usual rule."""
+    in_progress: bool = False
+    """Whether the request counts as in progress until the body is sent: a batch is worked on
+    while it is read."""
 
 
 class EarlyResponse(Exception):
@@ -110,8 +113,10 @@ class ClosingBody(AsyncGenerator[bytes, None]):
 
     async def aclose(self) -> None:
         """End it, and what it reads from."""
-        await self._chunks.aclose()
-        await self._stack.aclose()
+        try:
+            await self._chunks.aclose()
+        finally:
+            await self._stack.aclose()
 
 
 PARAMETERS: Final = frozenset(

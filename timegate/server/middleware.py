@@ -6,6 +6,7 @@ identifiers are made of (``%2F``, ``//``).
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -19,6 +20,7 @@ from timegate.observability.tracing import Trace
 from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
 from timegate.responses.model import (
     ClientRequest,
+    ClosingBody,
     EarlyResponse,
     Handler,
     PostHandler,
@@ -185,6 +187,8 @@ class Dispatch:
         """Send *response*; a stream from a place of its own, so that slow clients delay none."""
         if isinstance(response, Response):
             return send(response)
+        if response.in_progress:
+            return await stream(incoming.request, response)
         client, target = incoming.client, incoming.target
         rejection = await self._limits.enter_stream(client, target)
         if rejection is not None:
@@ -292,19 +296,35 @@ def response_cache(cache: ResponseCache) -> Middleware:
 
 
 def concurrency_limit(limits: ClientLimits) -> Middleware:
-    """Work on a bounded number of requests at once; sending does not count."""
+    """Work on a bounded number of requests at once; sending does not count.
+
+    A batch is an exception: its lines are resolved while the response is sent.
+    """
 
     async def limited(incoming: Incoming, call_next: Next) -> Outgoing:
         client, target = incoming.client, incoming.target
         rejection = await limits.enter(client, target)
         if rejection is not None:
             return rejection
+        in_progress = False
         try:
-            return await call_next(incoming)
+            response = await call_next(incoming)
+            in_progress = isinstance(response, StreamingResponse) and response.in_progress
         finally:
-            limits.leave(client, target)
+            if not in_progress:
+                limits.leave(client, target)
+        return _until_sent(response, limits, incoming) if in_progress else response
 
     return limited
+
+
+def _until_sent(response: Outgoing, limits: ClientLimits, incoming: Incoming) -> Outgoing:
+    """Return *response*, whose end gives back the place of the request."""
+    if isinstance(response, Response):
+        return response
+    place = AsyncExitStack()
+    place.callback(limits.leave, incoming.client, incoming.target)
+    return replace(response, chunks=ClosingBody(response.chunks, place))
 
 
 def client_quota(limits: ClientLimits) -> Middleware:
