@@ -1,12 +1,12 @@
-"""CDX: the captures of a URL as rows, in the dialects of the Wayback Machine and of pywb."""
+"""CDX server: captures of a URL as rows, in the dialects of the Wayback Machine and pywb."""
 
 from timegate.cdx.formats import (
-    FILED,
+    FILED_FIELDS,
     UNKNOWN,
     Capture,
     CdxFormat,
     Cdxj,
-    Filed,
+    FiledCapture,
     PywbObjects,
     WaybackArray,
     WaybackLines,
@@ -23,14 +23,14 @@ from timegate.cdx.query import (
 from timegate.cdx.selection import Selection
 
 __all__ = [
-    "FILED",
+    "FILED_FIELDS",
     "UNKNOWN",
     "Capture",
     "CdxFormat",
     "CdxQuery",
     "Cdxj",
     "Dialect",
-    "Filed",
+    "FiledCapture",
     "Parameters",
     "PywbObjects",
     "Selection",

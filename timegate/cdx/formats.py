@@ -1,4 +1,4 @@
-"""CDX as text: the Wayback Machine's lines and array, pywb's lines of JSON."""
+"""Writers of CDX: text and JSON of the Wayback Machine, JSON and CDXJ of pywb."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -21,13 +21,13 @@ WAYBACK: Final = (
     "length",
 )
 PYWB: Final = ("urlkey", "timestamp", "url", "mime", "status", "digest", "source", "memento")
-"""The last two are ours: the archive, and the address of the copy there."""
-FILED: Final = (*PYWB[:6], "length", "offset", "filename")
-"""What pywb tells of captures in its own files, and needs to replay them."""
+"""The last two are our own: the archive, and the address of the copy there."""
+FILED_FIELDS: Final = (*PYWB[:6], "length", "offset", "filename")
+"""The fields with which pywb describes captures in its own files, needed for replay."""
 
 
-class Filed(NamedTuple):
-    """A capture in a file of our own: a `Memento`, and where its record lies."""
+class FiledCapture(NamedTuple):
+    """A capture in one of our own files: a `Memento` and the location of its record."""
 
     stamp: str
     uri: str
@@ -38,30 +38,32 @@ class Filed(NamedTuple):
     digest: str | None
     urlkey: str
     length: int
-    """Of the record in octets; 0 where nobody said, as in the CDX files of wget."""
+    """Octets of the record; 0 if not known, as in the CDX files of wget."""
     offset: int
     filename: str
 
     @property
     def memento(self) -> Memento:
-        """What it is without its file."""
+        """The capture without its location."""
         return Memento(*self[:7])
 
 
-Capture = Memento | Filed
+Capture = Memento | FiledCapture
 
 _key: Final = lru_cache(maxsize=1024)(surt)
 _plain: Final = lru_cache(maxsize=1024)(header_safe)
 
 
 def timestamp(capture: Capture) -> str:
-    """Return fourteen digits; a leap second is the one before it, as clients know none."""
+    """Return fourteen digits; a leap second becomes :59, because clients do not know :60."""
     stamp = capture.stamp
     return f"{stamp[:12]}59" if stamp[12:14] == "60" else stamp[:14]
 
 
 def _urlkey(capture: Capture) -> str:
-    return _plain(capture.urlkey) if isinstance(capture, Filed) else _key(capture.original)
+    return (
+        _plain(capture.urlkey) if isinstance(capture, FiledCapture) else _key(capture.original)
+    )
 
 
 def _original(capture: Capture) -> str:
@@ -89,17 +91,17 @@ def _memento(capture: Capture) -> str:
 
 
 def _length(capture: Capture) -> str:
-    """Return the length; pywb reads no octet where it is 0, and up to the end where it is -."""
-    known = isinstance(capture, Filed) and capture.length
+    """Return the length. pywb reads nothing if it is 0, and up to the end if it is ``-``."""
+    known = isinstance(capture, FiledCapture) and capture.length
     return str(known) if known else UNKNOWN
 
 
 def _offset(capture: Capture) -> str:
-    return str(capture.offset) if isinstance(capture, Filed) else UNKNOWN
+    return str(capture.offset) if isinstance(capture, FiledCapture) else UNKNOWN
 
 
 def _filename(capture: Capture) -> str:
-    return _plain(capture.filename) if isinstance(capture, Filed) else UNKNOWN
+    return _plain(capture.filename) if isinstance(capture, FiledCapture) else UNKNOWN
 
 
 def _nothing(_: Capture) -> str:
@@ -118,21 +120,21 @@ FIELDS: Final[Mapping[str, Callable[[Capture], str]]] = {
     "digest": _digest,
     "source": _archive,
     "memento": _memento,
-    # Only our own files tell these; elsewhere they would mean nothing.
+    # Only known for our own files.
     "length": _length,
     "offset": _offset,
     "filename": _filename,
     **dict.fromkeys(("redirect", "robotflags"), _nothing),
 }
 NAMES: Final = (*WAYBACK, "source", "memento")
-"""Those that an error names."""
+"""The field names that error messages list."""
 
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
 class CdxFormat(Protocol):
-    """Writes rows; where there are none, nothing but *nothing* is written."""
+    """Writes rows. Without any rows, only *nothing* is written."""
 
     type: str
     nothing: bytes
@@ -153,7 +155,7 @@ class _Columns(NamedTuple):
 
 
 class WaybackLines:
-    """One capture a line, fields with a blank between; a resume key behind an empty line."""
+    """One capture per line, fields separated by spaces; a resume key after an empty line."""
 
     type = "text/plain; charset=utf-8"
     nothing = b""
@@ -172,9 +174,9 @@ class WaybackLines:
 
 
 class WaybackArray:
-    """An array of rows, the first with the names of fields; a resume key behind an empty one.
+    """A JSON array of rows, first the field names; a resume key after an empty row.
 
-    All values are strings, and nothing is ``[]``.
+    All values are strings; without captures, the array is ``[]``.
     """
 
     type = "application/json"
@@ -195,7 +197,7 @@ class WaybackArray:
 
 
 class PywbObjects:
-    """pywb's ``output=json``: an object a line."""
+    """pywb's ``output=json``: one object per line."""
 
     type = "text/x-ndjson"
     nothing = b""
@@ -220,14 +222,14 @@ class PywbObjects:
 
 
 class Cdxj:
-    """pywb's own lines: key, time, and an object with the other fields."""
+    """pywb's CDXJ: key, timestamp, and an object with the other fields."""
 
     type = "text/x-cdxj"
     nothing = b""
 
     def __init__(self, fields: tuple[str, ...] = ()) -> None:
-        ahead = ("urlkey", "timestamp")
-        names = tuple(name for name in fields or PYWB if name not in ahead)
+        leading = ("urlkey", "timestamp")
+        names = tuple(name for name in fields or PYWB if name not in leading)
         self._columns = _Columns(names)
 
     def head(self) -> bytes:

@@ -1,9 +1,10 @@
-"""Regular expressions that strangers write, matched in linear time.
+"""Untrusted regular expressions, matched in linear time.
 
-Python's engine backtracks: ``(a|a)*b`` takes it forever. Here the expression becomes a machine
-whose states are all followed at once, so a text costs its length times that of the expression
-at most, and usually a look into a table for each character. What cannot be matched so, such as
-back references, is refused, and so is what nobody needs to pick captures.
+Python's engine backtracks: ``(a|a)*b`` takes exponential time. Here the expression becomes a
+Thompson automaton whose states are followed in parallel, so matching takes at most the length
+of the text times that of the expression, and usually one table lookup per character. What
+cannot be matched like this, such as back references, is rejected, and so is syntax that is
+not needed to filter captures.
 """
 
 from collections.abc import Iterable
@@ -12,12 +13,10 @@ from typing import Final, NamedTuple
 
 from archives.diagnostics import Malformed
 
-ALLOWED: Final = (
-    r"letters, . [a-z] [^a-z] \d \w \s, groups with |, and * + ? behind one of them"
-)
+ALLOWED: Final = r"letters, . [a-z] [^a-z] \d \w \s, groups with |, and * + ? after one of them"
 LONGEST: Final = 100
 _DEEPEST: Final = 10
-_MOST_REMEMBERED: Final = 1_000
+_MOST_STATE_SETS: Final = 1_000
 _DIGITS: Final = frozenset("0123456789")
 _WORD: Final = _DIGITS | frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _CLASSES: Final = {"d": _DIGITS, "w": _WORD, "s": frozenset(" \t\n\r\x0b\x0c")}
@@ -25,7 +24,7 @@ _SPECIAL: Final = frozenset("^$*+?{}()[]|\\")
 
 
 class _Chars(NamedTuple):
-    """One character: of these, or of all but these."""
+    """One character: one of *chars*, or if negated any other."""
 
     chars: frozenset[str]
     negated: bool = False
@@ -55,55 +54,55 @@ _ANY: Final = _Chars(frozenset(), negated=True)
 
 
 class Pattern:
-    """An expression that is compared with whole texts."""
+    """A regular expression that is matched against whole texts."""
 
     def __init__(self, expression: str, *, prefix: bool = False) -> None:
-        """Read *expression*; with *prefix*, anything may follow it. Raises Malformed."""
-        tree, ended = _Reader(expression).read()
+        """Compile *expression*; with *prefix*, anything may follow it. Raises Malformed."""
+        tree, ended = _Parser(expression).read()
         if prefix and not ended:
             tree = _Sequence((tree, _Repeat(_ANY, "*")))
         machine = _Machine()
         self._machine = machine
-        self._start = _Place(machine, machine.reached([machine.built(tree, machine.end)]))
-        self._places: dict[frozenset[int], _Place] = {}
+        self._start = _StateSet(machine, machine.reached([machine.built(tree, machine.end)]))
+        self._state_sets: dict[frozenset[int], _StateSet] = {}
 
     def matches(self, text: str) -> bool:
-        """Whether all of *text* is what the expression says."""
-        place = self._start
+        """Whether the expression matches the whole *text*."""
+        current = self._start
         for char in text:
-            place = place.moves.get(char) or self._moved(place, char)
-        return place.accepts
+            current = current.moves.get(char) or self._moved(current, char)
+        return current.accepts
 
-    def _moved(self, place: "_Place", char: str) -> "_Place":
-        states = self._machine.moved(place.states, char)
-        known = self._places.get(states)
+    def _moved(self, current: "_StateSet", char: str) -> "_StateSet":
+        states = self._machine.moved(current.states, char)
+        known = self._state_sets.get(states)
         if known is None:
-            if len(self._places) >= _MOST_REMEMBERED:
+            if len(self._state_sets) >= _MOST_STATE_SETS:
                 self._forget()
-            known = self._places[states] = _Place(self._machine, states)
+            known = self._state_sets[states] = _StateSet(self._machine, states)
         if char.isascii():
-            place.moves[char] = known
+            current.moves[char] = known
         return known
 
     def _forget(self) -> None:
-        for place in (self._start, *self._places.values()):
-            place.moves.clear()
-        self._places.clear()
+        for each in (self._start, *self._state_sets.values()):
+            each.moves.clear()
+        self._state_sets.clear()
 
 
-class _Place:
-    """Where the machine is: in all of these states at once."""
+class _StateSet:
+    """A set of automaton states, with the sets that are reached by each character."""
 
     __slots__ = ("accepts", "moves", "states")
 
     def __init__(self, machine: "_Machine", states: frozenset[int]) -> None:
         self.states = states
         self.accepts = machine.end in states
-        self.moves: dict[str, _Place] = {}
+        self.moves: dict[str, _StateSet] = {}
 
 
 class _Machine:
-    """States that wait for a character (or for none) and those that come next (Thompson)."""
+    """A Thompson automaton: states that wait for a character or none, and their successors."""
 
     end: Final = 0
 
@@ -112,7 +111,7 @@ class _Machine:
         self._next: list[list[int]] = [[]]
 
     def built(self, node: _Node, out: int) -> int:
-        """Add the states of *node*, which lead to *out*; return where they begin."""
+        """Add the states of *node*, which lead to *out*; return the first one."""
         if isinstance(node, _Chars):
             return self._state(node, [out])
         if isinstance(node, _Sequence):
@@ -129,7 +128,7 @@ class _Machine:
         return fork if node.mark == "*" else body
 
     def moved(self, states: Iterable[int], char: str) -> frozenset[int]:
-        """Return where *char* leads from *states*."""
+        """Return the states that *char* leads to from *states*."""
         following: list[int] = []
         for state in states:
             wait = self._waits[state]
@@ -138,7 +137,7 @@ class _Machine:
         return self.reached(following)
 
     def reached(self, states: list[int]) -> frozenset[int]:
-        """Return *states* and those that are reached from them without a character."""
+        """Return *states* and all states reached from them without a character."""
         seen: set[int] = set()
         while states:
             state = states.pop()
@@ -154,18 +153,20 @@ class _Machine:
         return len(self._waits) - 1
 
 
-class _Reader:
-    """Reads an expression from left to right."""
+class _Parser:
+    """Recursive-descent parser of an expression."""
 
     def __init__(self, text: str) -> None:
         if len(text) > LONGEST:
-            raise Malformed("bad-pattern", f"at most {LONGEST} characters", LONGEST)
+            raise Malformed(
+                "bad-pattern", f"an expression has at most {LONGEST} characters", LONGEST
+            )
         self._text = text
         self._at = 0
         self._depth = 0
 
     def read(self) -> tuple[_Node, bool]:
-        """Return the tree, and whether the text must end where it ends (``$``)."""
+        """Return the tree, and whether the expression ends with ``$``."""
         text = self._text
         escaped = len(text[:-1]) - len(text[:-1].rstrip("\\"))
         ended = text.endswith("$") and escaped % 2 == 0
@@ -176,7 +177,7 @@ class _Reader:
         if self._at < len(self._text):
             raise self._complaint()
         if isinstance(tree, _Choice) and (ended or text.startswith("^")):
-            raise Malformed("bad-pattern", "put ( ) around what is between ^ and $", 0)
+            raise Malformed("bad-pattern", "put ( ) around alternatives between ^ and $", 0)
         return tree, ended
 
     def _choice(self) -> _Node:
@@ -198,7 +199,7 @@ class _Reader:
             return part
         self._at += 1
         if self._peek() == "?":
-            # As few as possible or as many: the same whole texts match.
+            # A lazy repeat matches the same whole texts as a greedy one.
             self._at += 1
         return _Repeat(part, mark)
 
@@ -218,7 +219,9 @@ class _Reader:
     def _group(self) -> _Node:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise Malformed("bad-pattern", f"at most {_DEEPEST} groups in groups", self._at)
+            raise Malformed(
+                "bad-pattern", f"groups may be nested at most {_DEEPEST} deep", self._at
+            )
         self._at += 3 if self._text.startswith("?:", self._at + 1) else 1
         inside = self._choice()
         if self._peek() != ")":
@@ -271,4 +274,4 @@ class _Reader:
         return self._text[self._at : self._at + 1]
 
     def _complaint(self) -> Malformed:
-        return Malformed("bad-pattern", f"allowed are {ALLOWED}", self._at)
+        return Malformed("bad-pattern", f"only {ALLOWED} are allowed", self._at)

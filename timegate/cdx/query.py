@@ -1,7 +1,7 @@
-"""What a CDX client asks for: the parameters of the Wayback Machine, or of pywb, as a value.
+"""Reads the CDX parameters of the Wayback Machine and of pywb into a `CdxQuery`.
 
-Parameters with other names are ignored, as both do. What has a name that we know and a value
-that we cannot obey is refused: captures that were not asked for look like those that were.
+Unknown parameters are ignored, as both do. A known parameter with an unsupported value is
+rejected: otherwise the client would take unwanted captures for those it asked for.
 """
 
 import base64
@@ -19,9 +19,9 @@ from timegate.cdx.pattern import Pattern
 from timegate.resolution.preferences import BadPreference
 
 MOST_ROWS: Final = 150_000
-"""The Wayback Machine's limit; resume keys lead further."""
+"""The limit of the Wayback Machine; resume keys lead further."""
 MOST_HELD: Final = 25_000
-"""Rows that have to be held to put them into another order than that of time: 10 MB."""
+"""Rows in memory, 10 MB, for an order other than oldest first."""
 _MOST_PARAMETERS: Final = 60
 _MOST_FILTERS: Final = 8
 _LONGEST_NUMBER: Final = 9
@@ -41,14 +41,14 @@ Test = Callable[[Capture], bool]
 
 
 class Position(NamedTuple):
-    """A place in the order of captures: behind this one."""
+    """A position in the order of captures: after this one."""
 
     stamp: str
     uri: str
 
 
 class Collapse(NamedTuple):
-    """Of neighbours whose field begins alike, only the first is wanted."""
+    """Of adjacent captures whose field begins alike, only the first is wanted."""
 
     field: str
     length: int | None
@@ -56,16 +56,16 @@ class Collapse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CdxQuery:
-    """Which captures of a URL are wanted, in which order, and how they are written."""
+    """Which captures of a URL are wanted, in which order and format."""
 
     url: str
     output: str
     fields: tuple[str, ...] = ()
-    """Empty for those that are usual in the output."""
+    """Empty for the default fields of the output."""
     since: str = ""
-    """Digits of the first time that is wanted."""
+    """Digits of the earliest time."""
     until: str = ""
-    """Digits of the last one; ``2013`` is all of that year."""
+    """Digits of the latest time; ``2013`` includes all of that year."""
     filters: tuple[Test, ...] = ()
     collapses: tuple[Collapse, ...] = ()
     order: Order = "oldest"
@@ -76,20 +76,20 @@ class CdxQuery:
     offset: int = 0
     after: Position | None = None
     resumable: bool = False
-    """Whether the client wants to know how to go on where the limit was reached."""
+    """Whether the client wants a resume key if the limit is reached."""
     page: int = 0
     counts_pages: bool = False
     match: Match = "exact"
-    """Which URLs are meant: this one, or all that begin with it, of its host or its domain."""
+    """Which URLs: this one, all with this prefix, on this host, or in this domain."""
 
     @property
     def holds(self) -> bool:
-        """Whether nothing can be sent before everything was read."""
+        """Whether all captures must be read before the first row is sent."""
         return self.last or self.order != "oldest"
 
 
 def parameters_in(rest: str) -> dict[str, list[str]]:
-    """Read the query of a target. A plus is a plus: URLs have them, and no blanks."""
+    """Read the query string of a request target. ``+`` stays: URLs contain no spaces."""
     pairs = rest.partition("?")[2].split("&", _MOST_PARAMETERS)[:_MOST_PARAMETERS]
     found: dict[str, list[str]] = {}
     for pair in pairs:
@@ -99,7 +99,7 @@ def parameters_in(rest: str) -> dict[str, list[str]]:
 
 
 def query_from(parameters: Parameters, dialect: Dialect, *, ranges: bool = False) -> CdxQuery:
-    """Return what *parameters* ask for; *ranges* of URLs can be had. Raises BadChoice."""
+    """Return the query in *parameters*; with *ranges*, of many URLs. Raises BadPreference."""
     url, match = _target(parameters, ranges=ranges)
     order, near = _order(parameters)
     limit = _number(parameters, "limit", signed=True)
@@ -134,15 +134,15 @@ def query_from(parameters: Parameters, dialect: Dialect, *, ranges: bool = False
 
 
 def resume_key(last: Capture) -> str:
-    """Return the key with which a client goes on behind *last*.
+    """Return the key with which a client continues after *last*.
 
-    Opaque, and no part of any row: clients cut it out of the text wherever they find it first.
+    It is opaque and never part of a row: clients look for its first occurrence in the text.
     """
     return base64.urlsafe_b64encode(f"{last.stamp} {last.uri}".encode()).decode().rstrip("=")
 
 
 def _after(parameters: Parameters) -> Position | None:
-    key = _one(parameters, "resumeKey")
+    key = _first(parameters, "resumeKey")
     if not key:
         return None
     try:
@@ -151,11 +151,11 @@ def _after(parameters: Parameters) -> Position | None:
     except (binascii.Error, ValueError):
         stamp = uri = ""
     if not (stamp.isascii() and stamp.isdecimal() and uri):
-        raise BadPreference("resumeKey", "a key that stood at the end of an answer")
+        raise BadPreference("resumeKey", "a key from the end of an earlier answer")
     return Position(stamp, uri)
 
 
-def _one(parameters: Parameters, name: str) -> str:
+def _first(parameters: Parameters, name: str) -> str:
     values = parameters.get(name)
     return values[0] if values else ""
 
@@ -168,24 +168,24 @@ def _many(parameters: Parameters, name: str) -> Sequence[str]:
 
 
 def _target(parameters: Parameters, *, ranges: bool) -> tuple[str, Match]:
-    url, kind = _one(parameters, "url"), _one(parameters, "matchType")
+    url, kind = _first(parameters, "url"), _first(parameters, "matchType")
     if not url:
-        raise BadPreference("url", "given: the URL whose captures are wanted, percent-encoded")
+        raise BadPreference("url", "given: the percent-encoded URL of the captures")
     if not kind and url.startswith("*."):
         kind, url = "domain", url[2:]
     elif not kind and url.endswith("*"):
         kind, url = "prefix", url[:-1]
     match = _MATCHES.get(kind or "exact")
     if match is None or (match != "exact" and not ranges):
-        one = "exact: archives are asked for one URL at a time"
-        raise BadPreference("matchType", ", ".join(_MATCHES) if ranges else one)
+        only = "exact: archives are queried for one URL at a time"
+        raise BadPreference("matchType", ", ".join(_MATCHES) if ranges else only)
     return url, match
 
 
 def _output(parameters: Parameters, dialect: Dialect) -> str:
-    output = _one(parameters, "output")
+    output = _first(parameters, "output")
     if dialect == "wayback":
-        # Everything else is text at the Wayback Machine, too.
+        # As at the Wayback Machine, every other output is text.
         return "json" if output == "json" else "text"
     if output not in ("", "cdxj", "json", "text"):
         raise BadPreference("output", "cdxj, json or text; for link see /timemap/link/{url}")
@@ -193,7 +193,7 @@ def _output(parameters: Parameters, dialect: Dialect) -> str:
 
 
 def _fields(parameters: Parameters) -> tuple[str, ...]:
-    wanted = _one(parameters, "fields") or _one(parameters, "fl")
+    wanted = _first(parameters, "fields") or _first(parameters, "fl")
     return tuple(_known("fl", name) for name in wanted.split(",", len(FIELDS)) if name)
 
 
@@ -204,11 +204,11 @@ def _known(parameter: str, name: str) -> str:
 
 
 def _flag(parameters: Parameters, name: str) -> bool:
-    return _one(parameters, name).lower() in _TRUE
+    return _first(parameters, name).lower() in _TRUE
 
 
 def _number(parameters: Parameters, name: str, *, signed: bool = False) -> int:
-    text = _one(parameters, name)
+    text = _first(parameters, name)
     digits = text.removeprefix("-") if signed else text
     if not text:
         return 0
@@ -218,32 +218,32 @@ def _number(parameters: Parameters, name: str, *, signed: bool = False) -> int:
 
 
 def _digits(parameters: Parameters, name: str) -> str:
-    text = _one(parameters, name)
+    text = _first(parameters, name)
     if text and not (text.isascii() and text.isdecimal() and len(text) <= 14):
         raise BadPreference(name, "1 to 14 digits: YYYYMMDDhhmmss, or fewer")
     return text
 
 
 def _order(parameters: Parameters) -> tuple[Order, Moment | None]:
-    sort = _one(parameters, "sort")
+    sort = _first(parameters, "sort")
     if sort == "closest" and "closest" not in parameters:
         raise BadPreference("closest", "given with sort=closest, as in closest=20130501")
     if sort == "reverse" or _flag(parameters, "reverse"):
         return "newest", None
     if sort not in ("", "closest", "default", "regular"):
         raise BadPreference("sort", "closest or reverse")
-    digits = "" if sort in ("default", "regular") else _one(parameters, "closest")
+    digits = "" if sort in ("default", "regular") else _first(parameters, "closest")
     if not digits:
-        # pywb sends sort=closest and an empty closest where it asks for no time.
+        # pywb sends sort=closest with an empty closest if it asks for no time.
         return "oldest", None
     near = moment_of("closest", digits)
     return ("newest", None) if near is None else ("nearest", near)
 
 
 def moment_of(name: str, digits: str) -> Moment | None:
-    """Read a stamp of 1 to 14 digits; fewer than 4 ask for the newest (R-2).
+    """Read a timestamp of 1 to 14 digits; fewer than 4 ask for the newest (R-2).
 
-    Raises BadChoice.
+    Raises BadPreference.
     """
     if digits == "now":
         return None
@@ -271,8 +271,8 @@ def _filters(parameters: Parameters, dialect: Dialect) -> Sequence[Test]:
 def _filter(text: str, dialect: Dialect) -> Test:
     """Read ``[!]field:expression`` (Wayback) or ``[!][=|~]field:text`` (pywb).
 
-    Both are understood in both places, but for a field without a sign in front: at the Wayback
-    Machine that is an expression for the whole field, at pywb a text somewhere in it.
+    Both dialects accept both. They differ without a sign before the field: the Wayback Machine
+    matches an expression against the whole field, pywb searches for a text in it.
     """
     bare = text.removeprefix("!")
     sign = bare[:1] if bare[:1] in ("=", "~") else ""
@@ -293,10 +293,10 @@ def _comparison(sign: str, value: str) -> Callable[[str], bool]:
     try:
         return Pattern(value, prefix=sign == "~").matches
     except Malformed as complaint:
-        where = f"a plain expression (character {complaint.position + 1}): {complaint.why}"
-        raise BadPreference("filter", where) from complaint
+        allowed = f"a plain expression (character {complaint.position + 1}): {complaint.why}"
+        raise BadPreference("filter", allowed) from complaint
 
 
 def is_unknown(value: str) -> bool:
-    """Whether a field says nothing: two unknown digests are not the same digest."""
+    """Whether the value of a field is unknown: two unknown digests are not equal."""
     return value == UNKNOWN

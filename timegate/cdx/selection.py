@@ -1,8 +1,8 @@
-"""Picks the captures that a CDX query wants out of a list that comes oldest first.
+"""Selects the captures of a CDX query from a list in chronological order.
 
-Filters come first, then neighbours that look alike are collapsed, then rows are counted. So a
-client that goes on with a resume key sees what it would have seen at once: the list is read
-from its beginning again, and only what was sent is left out.
+Filters are applied first, then equal neighbours are collapsed, then rows are counted. After a
+resume key, the list is read from its beginning again and the rows already sent are skipped, so
+that a client gets the same rows as without a limit.
 """
 
 from collections import deque
@@ -13,18 +13,18 @@ from typing import Final
 from archives.model import Memento
 from archives.moment import Moment
 from archives.nearest import Remoteness, remoteness, second_of
-from timegate.cdx.formats import FIELDS, Capture, Filed
+from timegate.cdx.formats import FIELDS, Capture, FiledCapture
 from timegate.cdx.query import CdxQuery, Collapse, is_unknown, resume_key
 
 _distance: Final = itemgetter(0)
 
 
 class Selection:
-    """First `take`, as often as captures come and *done* is not set, then `rest`."""
+    """Call `take` with captures as they arrive until *done* is set, then `rest` once."""
 
     def __init__(self, query: CdxQuery) -> None:
         self._query = query
-        # A range of URLs comes URL by URL, and the times of each begin anew.
+        # A range of URLs comes URL by URL, each in chronological order.
         self._in_order = query.match == "exact"
         self._collapsers = [_Collapser(collapse) for collapse in query.collapses]
         self._held = _holder(query)
@@ -32,9 +32,9 @@ class Selection:
         self._sent = 0
         self._last: Capture | None = None
         self.done = False
-        """Whether nothing that may still come is wanted."""
+        """Whether no later capture is wanted."""
         self.resume_key: str | None = None
-        """With what to go on; None where there is nothing more."""
+        """Key to continue with; None if there are no more rows."""
 
     def take(self, captures: Sequence[Capture]) -> list[Capture]:
         """Return the rows that can be sent now."""
@@ -46,7 +46,7 @@ class Selection:
         return []
 
     def rest(self) -> list[Capture]:
-        """Return the rows that had to wait for the end."""
+        """Return the rows that could not be sent before the end."""
         return [] if self._held is None else self._held.rows()
 
     def _wanted(self, captures: Sequence[Capture]) -> Iterator[Capture]:
@@ -63,7 +63,7 @@ class Selection:
                 yield capture
 
     def _counted_off(self, captures: Iterator[Capture]) -> Iterator[Capture]:
-        """Leave out what the offset skips, if it counts from the oldest on."""
+        """Skip the offset, unless it counts from the end."""
         query = self._query
         offset = 0 if query.holds else query.offset
         for capture in captures:
@@ -74,7 +74,7 @@ class Selection:
     def _limited(self, captures: Sequence[Capture]) -> Iterator[Capture]:
         for capture in captures:
             if self._sent == self._query.limit:
-                # One more than was asked for: there is something to go on with.
+                # One row more than the limit: the client can continue.
                 if self._query.resumable and self._last is not None:
                     self.resume_key = resume_key(self._last)
                 self.done = True
@@ -87,40 +87,40 @@ class Selection:
 
 
 class _Collapser:
-    """Lets the first of neighbours pass that begin alike."""
+    """Passes only the first of adjacent captures whose field begins alike."""
 
     def __init__(self, collapse: Collapse) -> None:
         self._field = FIELDS[collapse.field]
         self._length = collapse.length
-        self._before: str | None = None
+        self._previous: str | None = None
 
     def passes(self, capture: Capture) -> bool:
         value = self._field(capture)[: self._length]
-        same = value == self._before and not is_unknown(value)
-        self._before = value
+        same = value == self._previous and not is_unknown(value)
+        self._previous = value
         return not same
 
 
 class _Newest:
-    """The newest rows, newest first, or as they came."""
+    """Keeps the newest rows, newest first or in chronological order."""
 
     done = False
 
     def __init__(self, query: CdxQuery) -> None:
         self._offset = query.offset
         self._captures = deque[Capture](maxlen=query.limit + query.offset)
-        self._turns = query.order == "newest"
+        self._newest_first = query.order == "newest"
 
     def add(self, captures: Sequence[Capture]) -> None:
         self._captures.extend(captures)
 
     def rows(self) -> list[Capture]:
         newest_first = [*reversed(self._captures)][self._offset :]
-        return newest_first if self._turns else newest_first[::-1]
+        return newest_first if self._newest_first else newest_first[::-1]
 
 
 class _Nearest:
-    """The rows nearest to a moment, the nearest first."""
+    """Keeps the rows nearest to a moment, nearest first."""
 
     def __init__(self, query: CdxQuery, near: Moment) -> None:
         self._offset = query.offset
@@ -139,7 +139,7 @@ class _Nearest:
         if len(self._held) > self._most:
             self._held.sort(key=_distance)
             del self._held[self._most :]
-            # From the instant on every capture is farther away than the one before it.
+            # After the instant, every capture is farther away than the one before it.
             is_past = second_of(newest[1].stamp) > self._instant
             self.done = self._in_order and is_past and newest[0] > self._held[-1][0]
 
@@ -148,7 +148,7 @@ class _Nearest:
 
 
 def _memento(capture: Capture) -> Memento:
-    return capture.memento if isinstance(capture, Filed) else capture
+    return capture.memento if isinstance(capture, FiledCapture) else capture
 
 
 def _holder(query: CdxQuery) -> _Newest | _Nearest | None:

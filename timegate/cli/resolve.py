@@ -36,7 +36,7 @@ from timegate.cli.output import inputs, show, told
 from timegate.cli.titles import Titles, opened_titles
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
-from timegate.extract.fetching import held
+from timegate.extract.fetching import copy_of
 from timegate.identifiers import parse
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences, Query, Resolution
@@ -137,7 +137,7 @@ def _refuse(text: str, error: ValueError, wanted: Wanted) -> None:
 
 async def _title(resolution: Resolution, registry: Registry, titles: Titles) -> str | None:
     memento = resolution.memento
-    return None if memento is None else await titles.of(held(memento, registry))
+    return None if memento is None else await titles.of(copy_of(memento, registry))
 
 
 def _cite(

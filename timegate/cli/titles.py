@@ -18,7 +18,7 @@ from timegate.cli.options import TitleOptions
 from timegate.cli.output import inputs
 from timegate.collections.opening import open_collections, with_replay_addresses
 from timegate.config import Config
-from timegate.extract.fetching import FoundCopy, archived_title, held
+from timegate.extract.fetching import FoundCopy, archived_title, copy_of
 from timegate.identifiers import parse
 from timegate.text import escaped
 from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
@@ -119,4 +119,4 @@ async def _title(link: str, registry: Registry, titles: Titles) -> str | None:
         return None
     archive = parse(link, registry).entry or copy.archive
     memento = Memento(copy.captured.digits, copy.uri, copy.original, archive)
-    return await titles.of(held(memento, registry))
+    return await titles.of(copy_of(memento, registry))

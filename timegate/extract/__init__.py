@@ -1,1 +1,1 @@
-"""A list of references becomes a WARC: the bytes of each copy, and how good the copy is."""
+"""Extraction: fetches the copy of each reference of a list and writes a WARC with verdicts."""

@@ -1,4 +1,7 @@
-"""Fetches the bytes of a copy into a file: one that is large does not lie in memory."""
+"""Fetches copies: the bytes as captured, the archived status and headers, and the title.
+
+Large copies are stored in a temporary file, not in memory.
+"""
 
 import asyncio
 import re
@@ -31,22 +34,22 @@ class FoundCopy(NamedTuple):
 
     archive: str
     uri: str
-    """Where the copy is (URI-M)."""
+    """Address of the copy (URI-M)."""
     raw: str | None
-    """Where its bytes are as they were harvested; None where the archive has no such view."""
+    """Address of the bytes as captured; None if the archive does not offer them."""
     original: str
-    """What was captured (URI-R), as the archive writes it."""
+    """The captured URL (URI-R), as the archive writes it."""
     captured: Moment
 
 
-def held(memento: Memento, registry: Registry) -> FoundCopy:
-    """Return where the copy *memento* and its bytes are."""
+def copy_of(memento: Memento, registry: Registry) -> FoundCopy:
+    """Return the copy *memento* with the addresses of its replay and of its bytes."""
     raw = raw_address(memento, registry.by_id(memento.archive))
     return FoundCopy(memento.archive, memento.uri, raw, memento.original, memento.captured)
 
 
-def held_by(result: ItemResult) -> FoundCopy | None:
-    """Return the copy that *result* found; None where it found none."""
+def copy_found(result: ItemResult) -> FoundCopy | None:
+    """Return the copy that *result* found; None if it found none."""
     report, memento = result.report, result.memento
     if report is None or memento is None:
         return None
@@ -61,62 +64,62 @@ def held_by(result: ItemResult) -> FoundCopy | None:
 
 
 def _original(report: Mapping[str, object]) -> str:
-    """Return the URL of the copy: that of the question, unless the verdict says another."""
+    """Return the URL of the copy: the requested one, unless the verdict names another."""
     uri = report["uri"]
     got = uri.get("got") if isinstance(uri, dict) else None
     return got if isinstance(got, str) else str(report["original"])
 
 
 LARGEST_COPY: Final = 1024**3
-"""Octets of one copy, as for the raw proxy."""
+"""Maximum octets of one copy, as for the raw proxy."""
 _IN_MEMORY: Final = 1 << 20
 _DATED: Final = "memento-datetime"
 _MOVED: Final = (301, 302, 303, 307, 308)
 _MOST_HOPS: Final = 4
-_STATUS_ASIDE: Final = "x-archive-orig-status"
+_STATUS_HEADER: Final = "x-archive-orig-status"
 _THREE_DIGITS: Final = re.compile(r"[0-9]{3}")
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The bytes of a copy, and what the archive says of them."""
+    """The bytes of a copy, and the answer of the archive."""
 
     url: str
     status: int
     headers: Mapping[str, str]
-    """Those of the archive's answer, names in lower case."""
+    """Headers of the archive's answer, names in lower case."""
     body: "SpooledTemporaryFile[bytes]"
     length: int
     digest: str
-    """Of the body, as WARC writes it."""
+    """Digest of the body in the notation of WARC."""
 
     @property
     def dated(self) -> bool:
-        """Whether the archive says when it captured this: then the status is archived too."""
+        """Whether the answer has a Memento-Datetime: then its status is archived as well."""
         return _DATED in self.headers
 
     @property
     def archived_status(self) -> int:
-        """The status of the answer that was captured."""
+        """The status of the captured response."""
         return archived_status(self.status, self.headers)
 
 
 def archived_status(status: int, headers: Mapping[str, str]) -> int:
-    """Return the archived status: that of the answer, unless HTTP cannot repeat it.
+    """Return the archived status: that of the answer, unless HTTP does not allow it.
 
-    No server can answer 999, which some sites did; our own collections then set it aside.
+    Some sites answered 999, which no server may send; our own collections put it into a header.
     """
-    aside = headers.get(_STATUS_ASIDE, "")
-    return int(aside) if status == 200 and is_status(_STATUS_ASIDE, aside) else status
+    stated = headers.get(_STATUS_HEADER, "")
+    return int(stated) if status == 200 and is_status(_STATUS_HEADER, stated) else status
 
 
 def is_status(field: str, value: str) -> bool:
-    """Whether this header has the archived status aside, and is none that was archived.
+    """Whether this header states the archived status, and is not itself an archived header.
 
-    Some sites sent a header ``Status`` as well, with the status that they had.
+    Some sites sent a header ``Status`` with their real status.
     """
     return (
-        field == _STATUS_ASIDE
+        field == _STATUS_HEADER
         and _THREE_DIGITS.fullmatch(value) is not None
         and not 200 <= int(value) <= 599
     )
@@ -126,7 +129,7 @@ def is_status(field: str, value: str) -> bool:
 async def fetched(
     copy: FoundCopy, fetch: Fetcher, most: int = LARGEST_COPY
 ) -> AsyncIterator[Fetched]:
-    """Hand out the bytes of *copy* until the end of the block. Raises ArchiveError."""
+    """Fetch *copy*; its bytes are available inside the block. Raises ArchiveError."""
     with SpooledTemporaryFile(_IN_MEMORY) as body:
         async with _checked(copy, fetch) as reply:
             length, digest = await _filled(body, reply, copy.archive, most)
@@ -134,7 +137,7 @@ async def fetched(
 
 
 async def beginning(copy: FoundCopy, fetch: Fetcher, most: int) -> tuple[Reply, bytes]:
-    """Return what the archive says of *copy*, and its first octets: *most* of them.
+    """Return the archive's answer for *copy*, and at most the first *most* octets.
 
     Raises ArchiveError.
     """
@@ -149,10 +152,10 @@ async def beginning(copy: FoundCopy, fetch: Fetcher, most: int) -> tuple[Reply, 
 
 @asynccontextmanager
 async def _checked(copy: FoundCopy, fetch: Fetcher) -> AsyncIterator[Reply]:
-    """Hand out the archive's answer with the bytes of *copy*. Raises ArchiveError."""
+    """Open the archive's answer with the bytes of *copy*. Raises ArchiveError."""
     if copy.raw is None:
-        # What replay shows has other links than the page had; it is not what was captured.
-        why = "has no view of the bytes as they were harvested"
+        # A replayed page has rewritten links: it is not what was captured.
+        why = "does not offer the bytes as they were captured"
         raise Misbehaved(copy.archive, copy.uri, why)
     async with _opened(copy.raw, copy.archive, fetch) as reply:
         why = _wrong(reply, copy)
@@ -163,23 +166,23 @@ async def _checked(copy: FoundCopy, fetch: Fetcher) -> AsyncIterator[Reply]:
 
 @asynccontextmanager
 async def _opened(url: str, archive: str, fetch: Fetcher) -> AsyncIterator[Reply]:
-    """Hand out what is at *url*, or where the archive itself leads from there.
+    """Open *url* and follow redirects of the archive itself.
 
-    An archived redirect comes with its time: that is the copy, and not followed.
+    An archived redirect has a Memento-Datetime: it is the copy, and is not followed.
     """
     for _ in range(_MOST_HOPS):
         async with fetch(Request("GET", url, "memento")) as reply:
-            onward = _onward(reply)
-            if onward is None:
+            target = _redirect_target(reply)
+            if target is None:
                 yield reply
                 return
-        if downgrades(url, onward):
-            raise Misbehaved(archive, url, "leads from https to http")
-        url = onward
-    raise Misbehaved(archive, url, "leads from one address to the next")
+        if downgrades(url, target):
+            raise Misbehaved(archive, url, "redirects from https to http")
+        url = target
+    raise Misbehaved(archive, url, "redirects too often")
 
 
-def _onward(reply: Reply) -> str | None:
+def _redirect_target(reply: Reply) -> str | None:
     if reply.status not in _MOVED or _DATED in reply.headers:
         return None
     return resolved(reply.headers.get("location", "").strip(), reply.url)
@@ -203,17 +206,17 @@ async def _filled(
 
 
 def _wrong(reply: Reply, copy: FoundCopy) -> str:
-    """Say what *reply* is instead of the copy: an error, a gate, another capture."""
+    """Return what *reply* is instead of the copy: an error, a barrier, another capture."""
     status, stated = reply.status, reply.headers.get(_DATED)
     if status in (206, 304, 416) or not 200 <= status <= 599:
-        return f"answers {status}, which was not asked for"
+        return f"answers {status}, which was not requested"
     if stated is not None:
         return _another_capture(stated, copy.captured)
     if status != 200:
         return f"answers {status} where the bytes of a copy should be"
     if "html" in reply.headers.get("content-type", "html").lower():
-        # A gate or a message looks like this; the bytes of a copy come with their time.
-        return "sends a page that does not say when it was captured"
+        # A barrier or a message looks like this; copies come with a Memento-Datetime.
+        return "sends a page without Memento-Datetime"
     return ""
 
 
@@ -221,17 +224,17 @@ def _another_capture(stated: str, captured: Moment) -> str:
     try:
         stamp = stamp_from_http_date(stated)
     except Malformed:
-        return "sends a Memento-Datetime that is none"
+        return "sends an invalid Memento-Datetime"
     promised = stamp_from_http_date(http_date(captured.digits))
-    return "" if stamp == promised else f"sends the copy of {Moment(stamp)} in its place"
+    return "" if stamp == promised else f"sends the copy of {Moment(stamp)} instead"
 
 
 Fields = list[tuple[str, str]]
 
-_ASIDE: Final = re.compile(r"x-archive-orig-([a-z0-9-]{1,60})")
+_ARCHIVED_HEADER: Final = re.compile(r"x-archive-orig-([a-z0-9-]{1,60})")
 _OPAQUE: Final = "application/octet-stream"
-_MOST: Final = 100
-_NOT_TOLD: Final = frozenset(
+_MOST_HEADERS: Final = 100
+_NOT_ARCHIVED: Final = frozenset(
     {
         *("content-encoding", "transfer-encoding", "connection", "keep-alive", "trailer"),
         *("set-cookie", "set-cookie2", "content-length"),
@@ -240,44 +243,47 @@ _NOT_TOLD: Final = frozenset(
 
 
 def archived_fields(copy: Fetched, registry: Registry) -> Fields | None:
-    """Return the headers of the archived answer; None where the archive tells of none.
+    """Return the headers of the archived response; None if the archive does not send them.
 
-    An archived redirect or error is an answer also where its headers are not told.
+    An archived redirect or error is a response even without headers.
     """
-    told = dict(_told(copy))
-    if not copy.dated or (not told and copy.archived_status == 200):
+    fields = dict(_archived_headers(copy))
+    if not copy.dated or (not fields and copy.archived_status == 200):
         return None
-    kind = told_type(copy)
+    kind = stated_type(copy)
     if kind is not None:
-        told.setdefault("content-type", kind)
+        fields.setdefault("content-type", kind)
     target = _target(copy, registry)
     if target is not None:
-        told.setdefault("location", target)
-    return [(name.title(), value) for name, value in told.items()]
+        fields.setdefault("location", target)
+    return [(name.title(), value) for name, value in fields.items()]
 
 
-def told_type(copy: Fetched) -> str | None:
-    """Return the type of the bytes, which in their raw view is that of the answer.
+def stated_type(copy: Fetched) -> str | None:
+    """Return the media type of the bytes: that of the archive's answer; None if not stated.
 
-    Nobody can tell ``application/octet-stream`` from no type at all: archives send it in the
-    place of none, as we do, and RFC 9110 8.3 lets readers take the one for the other.
+    ``application/octet-stream`` counts as not stated: archives send it for copies without a
+    type, as we do, and RFC 9110, section 8.3, allows readers to treat both alike.
     """
     kind = copy.headers.get("content-type", "")
     known = kind.partition(";")[0].strip().lower() not in ("", _OPAQUE)
     return kind if known and is_clean(kind) else None
 
 
-def _told(copy: Fetched) -> Iterator[tuple[str, str]]:
-    for field, value in list(copy.headers.items())[:_MOST]:
-        name = _ASIDE.fullmatch(field)
+def _archived_headers(copy: Fetched) -> Iterator[tuple[str, str]]:
+    for field, value in list(copy.headers.items())[:_MOST_HEADERS]:
+        name = _ARCHIVED_HEADER.fullmatch(field)
         if name is None or not is_clean(value) or is_status(field, value):
             continue
-        if name[1] not in _NOT_TOLD or (name[1], value) == ("content-length", str(copy.length)):
+        if name[1] not in _NOT_ARCHIVED or (name[1], value) == (
+            "content-length",
+            str(copy.length),
+        ):
             yield name[1], value
 
 
 def _target(copy: Fetched, registry: Registry) -> str | None:
-    """Return where an archived redirect led, out of the link between copies it became."""
+    """Return the target of an archived redirect, which replay rewrote into a link to a copy."""
     location = copy.headers.get("location")
     if location is None or not 300 <= copy.status < 400:
         return None
@@ -288,16 +294,16 @@ def _target(copy: Fetched, registry: Registry) -> str | None:
     return link.uri if link.uri is not None and is_clean(link.uri) else None
 
 
-_TITLES_MOST: Final = 128 * 1024
-"""Octets. Pages with more than that before their title are made by programs for programs."""
+_TITLE_WITHIN: Final = 128 * 1024
+"""Octets in which the title of a page is searched for."""
 
 
 async def archived_title(copy: FoundCopy, fetch: Fetcher) -> str | None:
-    """Return what the page called itself; None where it did not, or was an error page.
+    """Return the title of the archived page; None if it has none or is an error page.
 
-    Raises ArchiveError where the archive does not give its bytes.
+    Raises ArchiveError if the archive does not deliver the bytes.
     """
-    reply, octets = await beginning(copy, fetch, _TITLES_MOST)
+    reply, octets = await beginning(copy, fetch, _TITLE_WITHIN)
     if archived_status(reply.status, reply.headers) != 200:
         return None
     return title_in(octets, reply.headers.get("content-type", ""))

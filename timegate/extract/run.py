@@ -1,4 +1,4 @@
-"""The run: results of a list in, the bytes of their copies into a WARC, some at a time."""
+"""The extraction run: fetches the copies of several results at a time into a WARC."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -9,22 +9,28 @@ from archives.errors import ArchiveError, Refused, Resting
 from archives.registry import Registry
 from archives.source import Fetcher
 from timegate.batch.model import Item, ItemResult
-from timegate.extract.fetching import LARGEST_COPY, FoundCopy, archived_fields, fetched, held_by
+from timegate.extract.fetching import (
+    LARGEST_COPY,
+    FoundCopy,
+    archived_fields,
+    copy_found,
+    fetched,
+)
 from timegate.extract.warc_file import WarcFile
 
 MOST_ATTEMPTS: Final = 3
-"""Copies of one reference that are tried, each in another archive."""
+"""Copies of one reference that are tried, each in a different archive."""
 
 
 class FailedArchives:
-    """Who did not give the bytes of which reference, and why. Some 300 octets for each."""
+    """Archives that did not deliver the copy of a reference, and why. 300 octets each."""
 
     def __init__(self) -> None:
         self._troubles: dict[int, dict[str, str]] = {}
         self._again: list[int] = []
 
     def failed(self, item: Item, archive: str, why: str) -> bool:
-        """Note that *archive* did not give its copy; return whether another is to be tried."""
+        """Record that *archive* failed; return whether another archive is to be tried."""
         troubles = self._troubles.setdefault(item.position, {})
         troubles[archive] = why
         again = len(troubles) < MOST_ATTEMPTS
@@ -33,30 +39,30 @@ class FailedArchives:
         return again
 
     def without(self, item: Item) -> frozenset[str]:
-        """Return the archives that are not to be asked for *item* again."""
+        """Return the archives to exclude when *item* is resolved again."""
         return frozenset(self._troubles.get(item.position, ()))
 
     def passed_over(self, item: Item) -> list[str]:
-        """Return what became of the copies that were tried before, each in a few words."""
+        """Return the failed copies of *item*, each with its reason."""
         troubles = self._troubles.get(item.position, {})
         return [f"{archive}: {why}" for archive, why in troubles.items()]
 
     def again(self) -> Iterator[int]:
-        """Yield the positions of those that are to be asked for once more, and forget them."""
+        """Yield the positions of the items to resolve once more, and clear them."""
         positions, self._again = sorted(self._again), []
         yield from positions
 
 
 _LONGEST: Final = 300.0
-"""Seconds, as for lists that are resolved."""
+"""Seconds per archive in a whole run, as in `timegate.batch.run`."""
 _UNSTATED: Final = 10.0
 _SHORTEST: Final = 1.0
 _LATER: Final = (429, 503)
-"""What may be better later; 403 will not."""
+"""Statuses that may change after a wait; 403 does not."""
 
 
 class ArchiveWaits:
-    """Who has been waited for, and for how long."""
+    """The time spent on waiting for each archive, with a limit."""
 
     def __init__(
         self,
@@ -69,15 +75,15 @@ class ArchiveWaits:
         self._until: dict[str, float] = {}
 
     async def waited(self, error: ArchiveError) -> bool:
-        """Wait as *error* asks; return False at once where that is in vain, or too long."""
-        seconds = _asked(error)
+        """Wait as long as *error* asks for; return False at once if useless or too long."""
+        seconds = _wait_for(error)
         if seconds is None or not self._afforded(error.archive, seconds):
             return False
         await self._pause(seconds)
         return True
 
     def _afforded(self, archive: str, seconds: float) -> bool:
-        """Whether there is time left for it; several who wait together wait once."""
+        """Whether the limit allows the wait; simultaneous waits count once."""
         now = asyncio.get_running_loop().time()
         until = max(self._until.get(archive, now), now)
         spent = self._spent.get(archive, 0.0) + max(now + seconds - until, 0.0)
@@ -88,7 +94,7 @@ class ArchiveWaits:
         return True
 
 
-def _asked(error: ArchiveError) -> float | None:
+def _wait_for(error: ArchiveError) -> float | None:
     if isinstance(error, Resting):
         return max(error.retry_after, _SHORTEST)
     if isinstance(error, Refused) and error.status in _LATER:
@@ -97,46 +103,45 @@ def _asked(error: ArchiveError) -> float | None:
     return None
 
 
-Said = ParamSpec("Said")
-Told = TypeVar("Told")
-_NOT_HAD: Final = 4
+P = ParamSpec("P")
+T = TypeVar("T")
+_UNAVAILABLE: Final = 4
 
 
 class Extracted(NamedTuple):
-    """What became of one reference."""
+    """The outcome for one reference."""
 
     result: ItemResult
     record: str | None
-    """The id of the record with its copy; None where it could not be had."""
+    """The id of the record with the copy; None if it could not be fetched."""
     why: str
-    """Why not, or how good the copy is."""
-
+    """The verdict, or why there is no record."""
     code: int
-    """As the exit codes: what cannot be had is something of which nobody knows more."""
+    """As exit codes; 4 (unknown) for a copy that could not be fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Fetches copies and writes them; those that several references mean only once."""
+    """Fetches copies and writes them; a copy that several references name is written once."""
 
     fetchers: Mapping[str, Fetcher]
     registry: Registry
     warc: WarcFile
     strict: bool = False
-    """Whether to leave out what is less than asked."""
+    """Whether to omit copies that are less than asked."""
     patience: ArchiveWaits = field(default_factory=ArchiveWaits)
     most: int = LARGEST_COPY
     choices: FailedArchives = field(default_factory=FailedArchives)
-    """What was tried before; whoever calls looks here for what is to be tried again."""
+    """The failed attempts; the caller resolves the items in `again` once more."""
     _records: dict[tuple[str, str], "asyncio.Future[str]"] = field(default_factory=dict)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def complete(
         self, results: Iterable[ItemResult], at_once: int, done: Callable[[Extracted], None]
     ) -> None:
-        """Work through *results*; call *done* with what became of each.
+        """Process *results*; call *done* with the outcome of each.
 
-        Not yet with those of which `choices` wants another copy to be tried.
+        Items for which another archive is to be tried are left to `choices`.
         """
         left = iter(results)
 
@@ -151,8 +156,8 @@ class Extraction:
                 tasks.create_task(work(left))
 
     async def _extracted(self, result: ItemResult) -> Extracted | None:
-        """Return what became of *result*; None where another copy is to be tried."""
-        copy = held_by(result)
+        """Return the outcome of *result*; None if another archive is to be tried."""
+        copy = copy_found(result)
         if copy is None:
             return self._missing(result, result.why, result.code)
         if self.strict and result.code:
@@ -163,24 +168,26 @@ class Extraction:
             if self.choices.failed(result.item, copy.archive, error.why):
                 return None
             why = "; ".join(self.choices.passed_over(result.item))
-            return Extracted(result, None, why, _NOT_HAD)
+            return Extracted(result, None, why, _UNAVAILABLE)
         passed_over = self.choices.passed_over(result.item)
         where = copy.raw or copy.uri
-        await self._alone(self.warc.add_verdict, result, record, where, passed_over)
+        await self._write_record(self.warc.add_verdict, result, record, where, passed_over)
         why = (
             f"{result.why}; instead of {', '.join(passed_over)}" if passed_over else result.why
         )
         return Extracted(result, record, why, result.code)
 
     def _missing(self, result: ItemResult, why: str, code: int) -> Extracted:
-        """Say that there is no copy; unless one was tried before, nobody knows more."""
+        """Return an outcome without record; unknown if copies exist that failed before."""
         passed_over = self.choices.passed_over(result.item)
         if not passed_over:
             return Extracted(result, None, why, code)
-        return Extracted(result, None, f"{'; '.join(passed_over)}; elsewhere: {why}", _NOT_HAD)
+        return Extracted(
+            result, None, f"{'; '.join(passed_over)}; elsewhere: {why}", _UNAVAILABLE
+        )
 
     async def _record(self, copy: FoundCopy) -> str:
-        """Return the record of *copy*, written now unless another reference meant it too."""
+        """Return the record of *copy*; write it unless another reference did before."""
         key = (copy.archive, copy.uri)
         known = self._records.get(key)
         if known is not None:
@@ -188,13 +195,13 @@ class Extraction:
         record: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._records[key] = record
         try:
-            record.set_result(await self._patiently(copy))
+            record.set_result(await self._written_after_waits(copy))
         except ArchiveError as error:
             record.set_exception(error)
         return await record
 
-    async def _patiently(self, copy: FoundCopy) -> str:
-        """Write *copy*; where the archive asks us to wait, do so and try again."""
+    async def _written_after_waits(self, copy: FoundCopy) -> str:
+        """Write *copy*; if the archive asks us to wait, wait and try again."""
         while True:
             try:
                 return await self._written(copy)
@@ -205,11 +212,11 @@ class Extraction:
     async def _written(self, copy: FoundCopy) -> str:
         async with fetched(copy, self.fetchers[copy.archive], self.most) as content:
             fields = archived_fields(content, self.registry)
-            return await self._alone(self.warc.add_copy, copy, content, fields)
+            return await self._write_record(self.warc.add_copy, copy, content, fields)
 
-    async def _alone(
-        self, write: Callable[Said, Told], *said: Said.args, **more: Said.kwargs
-    ) -> Told:
-        """Write one record after the other, and where a slow disk holds up nobody."""
+    async def _write_record(
+        self, write: Callable[P, T], *arguments: P.args, **options: P.kwargs
+    ) -> T:
+        """Write one record at a time, in a thread: a slow disk does not block fetching."""
         async with self._writing:
-            return await asyncio.to_thread(write, *said, **more)
+            return await asyncio.to_thread(write, *arguments, **options)

@@ -1,8 +1,8 @@
-"""The WARC that is written: under another name until it is whole and on the disk.
+"""Writes the WARC, under a temporary name until it is complete and on disk.
 
-Each copy is a ``response`` with the archived status and headers where the archive tells them,
-else a ``resource``. Beside it stands a ``metadata`` record with the reference that led to it
-and the verdict: as warc-fields, which no indexer takes for a capture.
+Each copy is a ``response`` record with the archived status and headers if the archive sends
+them, otherwise a ``resource``. A ``metadata`` record states the reference that led to the copy,
+and the verdict; its type is warc-fields, which no indexer treats as a capture.
 """
 
 import json
@@ -17,7 +17,7 @@ from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-unty
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from timegate.batch.model import ItemResult
-from timegate.extract.fetching import Fetched, Fields, FoundCopy, told_type
+from timegate.extract.fetching import Fetched, Fields, FoundCopy, stated_type
 from timegate.text import masked
 from timegate.verdict import header_safe
 
@@ -25,10 +25,10 @@ _FIELDS: Final = "application/warc-fields"
 
 
 class WarcFile:
-    """A WARC under way. Use as a context manager; without `finish` there is no file."""
+    """A WARC that is being written, a context manager. Without `finish`, no file remains."""
 
     def __init__(self, path: Path, info: Mapping[str, str]) -> None:
-        """Begin the file *path*, which must not exist. Raises OSError."""
+        """Create the file *path*, which must not exist. Raises OSError."""
         self._path = path
         self._part = path.with_name(f"{path.name}.part")
         if path.exists():
@@ -37,8 +37,8 @@ class WarcFile:
         self._writer = WARCWriter(
             self._file, gzip=path.suffix == ".gz", warc_version="WARC/1.1"
         )
-        told = {name: _line(value) for name, value in info.items()}
-        record = self._writer.create_warcinfo_record(_line(path.name), told)
+        fields = {name: _line(value) for name, value in info.items()}
+        record = self._writer.create_warcinfo_record(_line(path.name), fields)
         self._info = str(record.rec_headers.get_header("WARC-Record-ID"))
         self._writer.write_record(record)
 
@@ -55,7 +55,7 @@ class WarcFile:
         self._part.unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Wait until everything is on the disk, and give the file its name."""
+        """Sync the file to disk and give it its final name."""
         self._file.flush()
         os.fsync(self._file.fileno())
         self._part.rename(self._path)
@@ -66,7 +66,7 @@ class WarcFile:
             os.close(folder)
 
     def add_copy(self, copy: FoundCopy, content: Fetched, fields: Fields | None) -> str:
-        """Write the copy; return the id of its record."""
+        """Write a copy; return the id of its record."""
         head = {
             "WARC-Date": str(copy.captured),
             "WARC-Source-URI": header_safe(copy.uri),
@@ -75,7 +75,7 @@ class WarcFile:
         }
         http = None
         if fields is not None:
-            # Nobody tells the phrase behind the status; RFC 9112 4 lets it be empty.
+            # The reason phrase is not known; RFC 9112, section 4, allows an empty one.
             http = StatusAndHeaders(f"{content.archived_status} ", fields, protocol="HTTP/1.1")
         record = self._writer.create_warc_record(
             header_safe(copy.original),
@@ -86,8 +86,8 @@ class WarcFile:
             warc_headers_dict=head,
         )
         if fields is None:
-            # warcio would call what has no type a whole record.
-            record.content_type = told_type(content)
+            # Without a type, warcio would write that of a whole record.
+            record.content_type = stated_type(content)
         self._writer.write_record(record)
         return str(record.rec_headers.get_header("WARC-Record-ID"))
 
@@ -98,11 +98,11 @@ class WarcFile:
         fetched_from: str,
         passed_over: Sequence[str] = (),
     ) -> None:
-        """Write which reference led to the copy *refers_to*, and how good it is.
+        """Write the reference that led to the record *refers_to*, and the verdict.
 
-        *passed_over* says which better copies could not be had.
+        *passed_over* lists better copies that could not be fetched.
         """
-        told: dict[str, object] = {
+        members: dict[str, object] = {
             "reference": result.item.text,
             "outcome": result.outcome,
             "verdict": result.why,
@@ -111,9 +111,9 @@ class WarcFile:
             "report": result.report,
         }
         if passed_over:
-            told["passed-over"] = [*passed_over]
-        # JSON in ASCII is one line, whatever was in the list.
-        lines = [f"{name}: {json.dumps(value)}\r\n" for name, value in told.items()]
+            members["passed-over"] = [*passed_over]
+        # ASCII JSON has no line breaks, whatever the reference contains.
+        lines = [f"{name}: {json.dumps(value)}\r\n" for name, value in members.items()]
         block = "".join(lines).encode()
         head = {
             "WARC-Refers-To": refers_to,
@@ -127,5 +127,5 @@ class WarcFile:
 
 
 def _line(text: str) -> str:
-    """Return *text* so that it ends no field; names of files may have any character."""
+    """Return *text* without control characters, which file names may contain."""
     return masked(text, "?")

@@ -1,4 +1,4 @@
-"""Expressions that strangers write."""
+"""Matching of untrusted regular expressions."""
 
 import re
 
@@ -23,7 +23,7 @@ PIECES = st.recursive(
 
 
 @given(PIECES, st.text("abc1. ", max_size=6))
-def test_what_matches_is_what_python_matches(expression: str, text: str) -> None:
+def test_matches_are_those_of_python(expression: str, text: str) -> None:
     expected = re.fullmatch(expression, text, re.ASCII | re.DOTALL) is not None
 
     assert Pattern(expression).matches(text) == expected
@@ -64,12 +64,12 @@ def test_anchors_and_classes(expression: str, text: str, *, expected: bool) -> N
         r"[\D]", "(" * 11 + ")" * 11, "a" * 101,
     ],
 )  # fmt: skip
-def test_the_rest_is_refused(expression: str) -> None:
+def test_other_syntax_is_rejected(expression: str) -> None:
     with pytest.raises(Malformed):
         Pattern(expression)
 
 
-def test_what_makes_others_backtrack_is_linear() -> None:
+def test_expressions_that_make_other_engines_backtrack_are_linear() -> None:
     text = "a" * 20_000
 
     assert not Pattern("((a|a)*a*)*b").matches(text)
@@ -77,7 +77,7 @@ def test_what_makes_others_backtrack_is_linear() -> None:
     assert Pattern("((a*)*)*").matches(text)
 
 
-def test_more_places_than_are_remembered_are_found_again() -> None:
+def test_matching_works_beyond_the_limit_of_cached_state_sets() -> None:
     pattern = Pattern(".*1" + "." * 12)
     texts = [f"{number:016b}" for number in range(0, 65_536, 7)]
 

@@ -1,4 +1,4 @@
-"""CDX parameters, and which captures they pick."""
+"""CDX parameters, the captures that they select, and the formats."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from timegate.resolution.preferences import BadPreference
 URL = "http://example.org/"
 
 
-def asked(dialect: Dialect = "wayback", **parameters: str | list[str]) -> CdxQuery:
+def query_of(dialect: Dialect = "wayback", **parameters: str | list[str]) -> CdxQuery:
     given_ = {
         name.rstrip("_"): [value] if isinstance(value, str) else value
         for name, value in parameters.items()
@@ -47,7 +47,7 @@ def capture(
     return Memento(stamp, f"http://a/{stamp}/{URL}", original, "a", status, mime, digest)
 
 
-def picked(query: CdxQuery, captures: Sequence[Memento], step: int = 3) -> list[Memento]:
+def selected(query: CdxQuery, captures: Sequence[Memento], step: int = 3) -> list[Memento]:
     return _run(Selection(query), captures, step)
 
 
@@ -113,10 +113,10 @@ YEARS = [capture(stamp) for stamp in STAMPS]
         ({"gzip": "false", "fastLatest": "true", "pageSize": "3", "what": "x"}, [*range(6)]),
     ],
 )
-def test_parameters_pick_captures(parameters: dict[str, str], wanted: list[int]) -> None:
+def test_parameters_select_captures(parameters: dict[str, str], wanted: list[int]) -> None:
     query = query_from({"url": [URL], **{k: [v] for k, v in parameters.items()}}, "wayback")
 
-    found = picked(query, YEARS)
+    found = selected(query, YEARS)
 
     assert [STAMPS.index(row.stamp) for row in found] == wanted
 
@@ -161,15 +161,15 @@ KINDS = [
         ("pywb", ["mime:image", "=status:404"], []),
     ],
 )
-def test_filters_pick_captures(
+def test_filters_select_captures(
     dialect: Dialect, filters: list[str], wanted: list[int] | None
 ) -> None:
     if wanted is None:
         with pytest.raises(BadPreference):
-            asked(dialect, filter=filters)
+            query_of(dialect, filter=filters)
         return
 
-    found = picked(asked(dialect, filter=filters), KINDS)
+    found = selected(query_of(dialect, filter=filters), KINDS)
 
     assert [KINDS.index(row) for row in found] == wanted
 
@@ -184,13 +184,15 @@ def test_filters_pick_captures(
         (["timestamp:3"], [0]),
     ],
 )
-def test_only_known_neighbours_collapse(collapses: list[str], wanted: list[int]) -> None:
-    found = picked(asked(collapse=collapses), KINDS)
+def test_only_neighbours_with_known_values_collapse(
+    collapses: list[str], wanted: list[int]
+) -> None:
+    found = selected(query_of(collapse=collapses), KINDS)
 
     assert [KINDS.index(row) for row in found] == wanted
 
 
-def test_what_lies_behind_the_interval_or_the_limit_is_not_read() -> None:
+def test_captures_after_the_interval_or_the_limit_are_not_read() -> None:
     for parameters in ({"to": "2011"}, {"limit": "1"}, {"closest": "2011", "limit": "1"}):
         selection = Selection(
             query_from({"url": [URL], **{k: [v] for k, v in parameters.items()}}, "wayback")
@@ -242,7 +244,7 @@ def test_what_lies_behind_the_interval_or_the_limit_is_not_read() -> None:
         ("pywb", {"output": "xml"}, "output"),
     ],
 )
-def test_what_cannot_be_obeyed_is_refused(
+def test_unsupported_values_are_rejected(
     dialect: Dialect, parameters: Mapping[str, str], word: str
 ) -> None:
     given_ = {"url": [URL], **{name: [value] for name, value in parameters.items()}}
@@ -251,12 +253,12 @@ def test_what_cannot_be_obeyed_is_refused(
         query_from(given_, dialect)
 
 
-def test_there_are_only_so_many_filters() -> None:
+def test_the_number_of_filters_is_limited() -> None:
     with pytest.raises(BadPreference, match="filter"):
-        asked(filter=["statuscode:200"] * 9)
+        query_of(filter=["statuscode:200"] * 9)
 
 
-def test_a_query_is_read() -> None:
+def test_a_query_string_is_read() -> None:
     parameters = parameters_in(
         "?url=http%3A%2F%2Fexample.org%2F%3Fa%3D1%26b&filter=!mimetype:image/svg+xml"
         "&filter=statuscode%3A200&limit=&flag"
@@ -270,8 +272,8 @@ def test_a_query_is_read() -> None:
     }
 
 
-def test_a_query_becomes_a_value() -> None:
-    query = asked(
+def test_parameters_become_a_query() -> None:
+    query = query_of(
         output="json",
         fl="timestamp,original",
         closest="201305",
@@ -291,10 +293,10 @@ def test_a_query_becomes_a_value() -> None:
         page=2,
         counts_pages=True,
     )
-    assert asked().limit == MOST_ROWS
-    assert asked(limit="999999").limit == MOST_ROWS
-    assert asked("pywb").output == "cdxj"
-    assert asked("pywb", fields="url", fl="mime").fields == ("url",)
+    assert query_of().limit == MOST_ROWS
+    assert query_of(limit="999999").limit == MOST_ROWS
+    assert query_of("pywb").output == "cdxj"
+    assert query_of("pywb", fields="url", fl="mime").fields == ("url",)
 
 
 # Going on
@@ -305,7 +307,7 @@ def test_a_resume_key_is_a_position() -> None:
 
     key = resume_key(last)
 
-    assert asked(resumeKey=key).after == Position(last.stamp, last.uri)
+    assert query_of(resumeKey=key).after == Position(last.stamp, last.uri)
     assert quote(key, safe="") == key
 
 
@@ -341,10 +343,10 @@ WISHES = st.fixed_dictionaries(
 
 
 @given(CAPTURES, WISHES, st.integers(1, 5), st.integers(1, 7))
-def test_resume_keys_lead_through_everything_once(
-    captures: list[Memento], wishes: dict[str, list[str]], limit: int, step: int
+def test_resume_keys_lead_through_all_rows_once(
+    captures: list[Memento], parameters: dict[str, list[str]], limit: int, step: int
 ) -> None:
-    whole = query_from({"url": [URL], **wishes}, "wayback")
+    whole = query_from({"url": [URL], **parameters}, "wayback")
     paged = replace(whole, limit=limit, resumable=True)
     rows: list[Memento] = []
     pages = 0
@@ -358,20 +360,20 @@ def test_resume_keys_lead_through_everything_once(
         if selection.resume_key is None:
             break
         assert len(page) == limit
-        paged = replace(paged, after=asked(resumeKey=selection.resume_key).after)
+        paged = replace(paged, after=query_of(resumeKey=selection.resume_key).after)
 
-    assert rows == picked(whole, captures)
+    assert rows == selected(whole, captures)
     assert pages == max(1, -(-len(rows) // limit))
 
 
 @given(CAPTURES, st.integers(0, 14), st.integers(1, 9), st.integers(1, 7))
-def test_the_nearest_are_the_nearest_of_all(
+def test_the_nearest_rows_are_the_nearest_of_all_captures(
     captures: list[Memento], second: int, limit: int, step: int
 ) -> None:
-    near = asked(closest=at(second))
+    near = query_of(closest=at(second))
 
-    everything = picked(near, captures, max(1, len(captures)))
-    some = picked(replace(near, limit=limit), captures, step)
+    everything = selected(near, captures, max(1, len(captures)))
+    some = selected(replace(near, limit=limit), captures, step)
 
     assert some == everything[:limit]
 
@@ -385,7 +387,7 @@ TWO = [
 ]
 
 
-def test_text_has_seven_fields_in_every_line() -> None:
+def test_text_has_seven_fields_per_line() -> None:
     text = WaybackLines().rows(TWO).decode()
 
     assert text.split("\n") == [
@@ -395,12 +397,12 @@ def test_text_has_seven_fields_in_every_line() -> None:
     ]
 
 
-def test_an_array_begins_with_the_names() -> None:
+def test_an_array_begins_with_the_field_names() -> None:
     writer = WaybackArray(("timestamp", "statuscode"))
 
-    told = json.loads(writer.head() + writer.rows(TWO) + writer.tail("KEY"))
+    rows = json.loads(writer.head() + writer.rows(TWO) + writer.tail("KEY"))
 
-    assert told == [
+    assert rows == [
         ["timestamp", "statuscode"],
         ["20120101000000", "200"],
         ["20161231235959", "-"],
@@ -410,7 +412,7 @@ def test_an_array_begins_with_the_names() -> None:
     assert json.loads(writer.nothing) == []
 
 
-def test_objects_and_cdxj_say_the_same() -> None:
+def test_objects_and_cdxj_have_the_same_content() -> None:
     objects = [json.loads(line) for line in PywbObjects().rows(TWO).splitlines()]
     lines = Cdxj().rows(TWO).decode().splitlines()
 
@@ -424,13 +426,13 @@ def test_objects_and_cdxj_say_the_same() -> None:
         "source": "a",
         "memento": TWO[0].uri,
     }
-    for told, line in zip(objects, lines, strict=True):
+    for row, line in zip(objects, lines, strict=True):
         key, stamp, rest = line.split(" ", 2)
-        assert {"urlkey": key, "timestamp": stamp, **json.loads(rest)} == told
+        assert {"urlkey": key, "timestamp": stamp, **json.loads(rest)} == row
 
 
 @given(CAPTURES)
-def test_text_and_json_say_the_same(captures: list[Memento]) -> None:
+def test_text_and_json_have_the_same_content(captures: list[Memento]) -> None:
     array = WaybackArray()
 
     rows = json.loads(array.head() + array.rows(captures) + array.tail(None))[1:]

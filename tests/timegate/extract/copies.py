@@ -1,4 +1,4 @@
-"""Copies, and results that found them, made by hand."""
+"""Sample copies, and results that found them."""
 
 from archives.moment import Moment
 from timegate.batch.model import Code, Item, ItemResult

@@ -1,4 +1,4 @@
-"""Which bytes are taken for those of a copy."""
+"""Which answers of an archive are accepted as the bytes of a copy."""
 
 import pytest
 
@@ -29,7 +29,7 @@ async def taken(answer: Canned | ArchiveError, most: int = 10_000_000) -> bytes:
         Canned(200, DATED, [b"x" * 700_000] * 4),
     ],
 )
-async def test_the_bytes_of_a_copy_are_taken(answer: Canned) -> None:
+async def test_the_bytes_of_a_copy_are_fetched(answer: Canned) -> None:
     body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
 
     assert await taken(answer) == body
@@ -38,41 +38,41 @@ async def test_the_bytes_of_a_copy_are_taken(answer: Canned) -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (Canned(200, HTML, b"are you human?"), "does not say when it was captured"),
-        (Canned(200, {}, b"?"), "does not say when it was captured"),
+        (Canned(200, HTML, b"are you human?"), "without Memento-Datetime"),
+        (Canned(200, {}, b"?"), "without Memento-Datetime"),
         (Canned(404, HTML), "answers 404 where"),
         (Canned(302, {"Location": "http://archive.example/"}), "answers 404 where"),
         (Canned(302, {"Location": "http://gate.example/"}), "registry does not name"),
-        (Canned(302, {"Location": RAW}), "leads from one address to the next"),
-        (Canned(206, DATED), "answers 206, which was not asked for"),
-        (Canned(999, DATED), "answers 999, which was not asked for"),
-        (Canned(200, LATER), "sends the copy of 2016-01-23T11:20:29Z in its place"),
-        (Canned(200, {"Memento-Datetime": "soon"}), "a Memento-Datetime that is none"),
+        (Canned(302, {"Location": RAW}), "redirects too often"),
+        (Canned(206, DATED), "answers 206, which was not requested"),
+        (Canned(999, DATED), "answers 999, which was not requested"),
+        (Canned(200, LATER), "sends the copy of 2016-01-23T11:20:29Z instead"),
+        (Canned(200, {"Memento-Datetime": "soon"}), "an invalid Memento-Datetime"),
         (Canned(200, DATED, b"x" * 101), "larger than 100 bytes"),
         (Unreachable("test", RAW, "no answer"), "no answer"),
         (Canned(200, DATED, b"x", Misbehaved("test", RAW, "broke off")), "broke off"),
     ],
 )
-async def test_what_is_not_the_copy_is_refused(answer: Canned | ArchiveError, why: str) -> None:
+async def test_other_answers_are_rejected(answer: Canned | ArchiveError, why: str) -> None:
     with pytest.raises(ArchiveError, match=why):
         await taken(answer, most=100)
 
 
-async def test_no_redirect_leads_from_https_to_http() -> None:
+async def test_a_redirect_from_https_to_http_is_not_followed() -> None:
     secure = RAW.replace("http://", "https://", 1)
     back = Canned(302, {"Location": RAW})
 
-    with pytest.raises(Misbehaved, match="leads from https to http"):
+    with pytest.raises(Misbehaved, match="redirects from https to http"):
         async with fetched(
             COPY._replace(raw=secure), FakeFetcher({secure: back, RAW: Canned(200, DATED)})
         ):
             pass  # pragma: no cover -- never entered
 
 
-async def test_what_is_only_shown_rewritten_is_not_even_asked_for() -> None:
+async def test_a_copy_without_raw_view_is_not_requested() -> None:
     fetch = FakeFetcher({})
 
-    with pytest.raises(Misbehaved, match="no view of the bytes"):
+    with pytest.raises(Misbehaved, match="does not offer the bytes"):
         async with fetched(COPY._replace(raw=None), fetch):
             pass  # pragma: no cover -- never entered
 

@@ -1,4 +1,4 @@
-"""Titles out of archives."""
+"""Titles of archived pages."""
 
 import pytest
 
@@ -34,11 +34,11 @@ async def test_an_archived_error_has_no_title(status: int) -> None:
     assert await titled(Canned(status, HTML, b"<title>404 Not Found</title>")) is None
 
 
-async def test_a_gate_is_no_copy() -> None:
-    with pytest.raises(Misbehaved, match="does not say when"):
+async def test_a_barrier_is_not_a_copy() -> None:
+    with pytest.raises(Misbehaved, match="without Memento-Datetime"):
         await titled(Canned(200, {"Content-Type": "text/html"}, b"<title>Human?</title>"))
 
 
-async def test_a_copy_that_is_only_shown_rewritten_has_none() -> None:
-    with pytest.raises(Misbehaved, match="no view of the bytes"):
+async def test_a_copy_without_raw_view_has_no_title() -> None:
+    with pytest.raises(Misbehaved, match="does not offer the bytes"):
         await archived_title(COPY._replace(raw=None), FakeFetcher({}))

@@ -1,4 +1,4 @@
-"""From results to a WARC that others can read."""
+"""From results to a WARC that other programs can read."""
 
 import json
 from io import BytesIO
@@ -54,7 +54,7 @@ async def extracted(
 
 
 @pytest.mark.parametrize("name", ["out.warc", "out.warc.gz"])
-async def test_a_copy_is_a_response_with_what_the_archive_tells(
+async def test_a_copy_is_a_response_with_the_archived_headers(
     name: str, tmp_path: Path
 ) -> None:
     await extracted(tmp_path / name, ANSWER, a_result())
@@ -69,9 +69,9 @@ async def test_a_copy_is_a_response_with_what_the_archive_tells(
     assert response.http == "HTTP/1.1 200\r\nServer: nginx\r\nContent-Type: text/html\r\n"
     assert response.body == b"<p>A page"
     assert verdict.head["WARC-Refers-To"] == response.head["WARC-Record-ID"]
-    told = dict(line.split(": ", 1) for line in verdict.body.decode().splitlines())
-    assert json.loads(told["reference"]) == PAGE
-    assert json.loads(told["report"]) == a_result().report
+    members = dict(line.split(": ", 1) for line in verdict.body.decode().splitlines())
+    assert json.loads(members["reference"]) == PAGE
+    assert json.loads(members["report"]) == a_result().report
 
 
 async def test_bytes_without_headers_are_a_resource(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ async def test_bytes_without_headers_are_a_resource(tmp_path: Path) -> None:
     assert resource.head["Content-Type"] == "image/png"
 
 
-async def test_what_has_no_type_gets_none(tmp_path: Path) -> None:
+async def test_a_copy_without_type_gets_none(tmp_path: Path) -> None:
     answer = Canned(200, {**DATED, "Content-Type": "application/octet-stream"}, b"x")
 
     await extracted(tmp_path / "out.warc", answer, a_result())
@@ -94,7 +94,7 @@ async def test_what_has_no_type_gets_none(tmp_path: Path) -> None:
     assert "Content-Type" not in resource.head
 
 
-async def test_a_status_that_no_server_can_answer_is_written_as_it_was(tmp_path: Path) -> None:
+async def test_a_status_outside_of_http_is_written_as_archived(tmp_path: Path) -> None:
     answer = Canned(200, {**ARCHIVED, "X-Archive-Orig-Status": "999"}, b"denied")
 
     await extracted(tmp_path / "out.warc", answer, a_result())
@@ -114,7 +114,7 @@ async def test_our_own_reader_finds_the_copy_and_nothing_else(
     assert [getattr(one, "url", one) for one in found] == [PAGE]
 
 
-async def test_a_copy_that_two_references_mean_is_fetched_once(tmp_path: Path) -> None:
+async def test_a_copy_of_two_references_is_fetched_once(tmp_path: Path) -> None:
     outcomes, fetch = await extracted(tmp_path / "a.warc", ANSWER, a_result(), a_result())
 
     assert fetch.lines == [f"GET {RAW}"]
@@ -137,7 +137,7 @@ async def tried(path: Path, *rounds: ItemResult) -> tuple[list[Extracted], Faile
     return outcomes, extraction.choices
 
 
-async def test_where_the_bytes_cannot_be_had_another_archive_is_wanted(tmp_path: Path) -> None:
+async def test_if_the_bytes_cannot_be_fetched_another_archive_is_tried(tmp_path: Path) -> None:
     outcomes, choices = await tried(tmp_path / "a.warc", a_result(archive="bad"))
 
     assert outcomes == []
@@ -146,7 +146,7 @@ async def test_where_the_bytes_cannot_be_had_another_archive_is_wanted(tmp_path:
     assert choices.without(a_result().item) == {"bad"}
 
 
-async def test_the_copy_of_the_next_archive_is_taken_and_that_is_told(tmp_path: Path) -> None:
+async def test_the_copy_of_the_next_archive_is_used_and_reported(tmp_path: Path) -> None:
     outcomes, _ = await tried(
         tmp_path / "a.warc", a_result(archive="bad"), a_result(code=1, archive="good")
     )
@@ -164,13 +164,13 @@ async def test_after_the_third_archive_it_is_unknown_and_says_why(tmp_path: Path
 
     outcomes, choices = await tried(tmp_path / "a.warc", *copies)
 
-    told = "; ".join(f"{name}: no answer" for name in names)
-    assert [(o.record, o.why, o.code) for o in outcomes] == [(None, told, 4)]
+    why = "; ".join(f"{name}: no answer" for name in names)
+    assert [(o.record, o.why, o.code) for o in outcomes] == [(None, why, 4)]
     assert len(list(choices.again())) == 2
     assert [record.kind for record in records(tmp_path / "a.warc")] == ["warcinfo"]
 
 
-async def test_if_nobody_else_has_a_copy_it_is_unknown_not_absent(tmp_path: Path) -> None:
+async def test_without_another_copy_the_outcome_is_unknown_not_absent(tmp_path: Path) -> None:
     outcomes, _ = await tried(
         tmp_path / "a.warc", a_result(archive="bad"), a_result(None, code=3)
     )
@@ -180,7 +180,7 @@ async def test_if_nobody_else_has_a_copy_it_is_unknown_not_absent(tmp_path: Path
     ]
 
 
-async def test_who_is_strict_gets_nothing_less(tmp_path: Path) -> None:
+async def test_strict_extraction_omits_what_is_less_than_asked(tmp_path: Path) -> None:
     lenient, _ = await extracted(tmp_path / "a.warc", ANSWER, a_result(code=1))
     strict, fetch = await extracted(tmp_path / "b.warc", ANSWER, a_result(code=1), strict=True)
 
@@ -189,14 +189,14 @@ async def test_who_is_strict_gets_nothing_less(tmp_path: Path) -> None:
     assert fetch.lines == []
 
 
-async def test_nothing_found_is_nothing_to_fetch(tmp_path: Path) -> None:
+async def test_a_result_without_copy_needs_no_request(tmp_path: Path) -> None:
     outcomes, fetch = await extracted(tmp_path / "a.warc", ANSWER, a_result(None, code=3))
 
     assert [(outcome.record, outcome.code) for outcome in outcomes] == [(None, 3)]
     assert fetch.lines == []
 
 
-def test_without_an_end_there_is_no_file(tmp_path: Path) -> None:
+def test_without_finish_there_is_no_file(tmp_path: Path) -> None:
     with WarcFile(tmp_path / "out.warc.gz", {}):
         assert [path.name for path in tmp_path.iterdir()] == ["out.warc.gz.part"]
 
@@ -212,7 +212,7 @@ def test_a_file_that_exists_is_not_touched(tmp_path: Path) -> None:
     assert (tmp_path / "out.warc").read_text() == "precious"
 
 
-async def test_an_archive_that_asks_us_to_wait_is_asked_again(tmp_path: Path) -> None:
+async def test_an_archive_that_asks_to_wait_is_queried_again(tmp_path: Path) -> None:
     answers = iter([Canned(429), Canned(503), ANSWER])
     fetch = FakeFetcher(lambda _: next(answers))
     pauses: list[float] = []
@@ -230,7 +230,7 @@ async def test_an_archive_that_asks_us_to_wait_is_asked_again(tmp_path: Path) ->
     assert pauses == [10, 10]
 
 
-def test_a_name_ends_no_field(tmp_path: Path) -> None:
+def test_a_file_name_cannot_end_a_field(tmp_path: Path) -> None:
     path = tmp_path / "a\r\nWARC-Type: x\udcff.warc"
 
     with WarcFile(path, {"description": "of b\r\nc: d\udcff"}) as warc:

@@ -1,4 +1,4 @@
-"""How long archives are waited for that ask for it."""
+"""How long the run waits for archives that ask for it."""
 
 import pytest
 
@@ -27,7 +27,9 @@ def resting(seconds: float, archive: str = "test") -> Resting:
         (Refused("test", URL, 503, None), 10),
     ],
 )
-async def test_who_asks_for_it_is_waited_for(error: ArchiveError, seconds: float) -> None:
+async def test_the_run_waits_as_long_as_an_archive_asks_for(
+    error: ArchiveError, seconds: float
+) -> None:
     pauses = Pauses()
 
     assert await ArchiveWaits(pause=pauses).waited(error)
@@ -43,14 +45,14 @@ async def test_who_asks_for_it_is_waited_for(error: ArchiveError, seconds: float
         resting(301),
     ],
 )
-async def test_waiting_in_vain_is_not_begun(error: ArchiveError) -> None:
+async def test_the_run_does_not_wait_in_vain(error: ArchiveError) -> None:
     pauses = Pauses()
 
     assert not await ArchiveWaits(pause=pauses).waited(error)
     assert pauses == []
 
 
-async def test_an_archive_is_waited_for_so_long_in_all() -> None:
+async def test_the_time_of_waiting_per_archive_is_limited() -> None:
     patience = ArchiveWaits(100, Pauses())
 
     # The clock stands still: the second wait reaches no further than the first.
