@@ -1,7 +1,7 @@
 """Our server over fake archives, and a client that sends targets octet by octet."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -14,12 +14,17 @@ from tests.scenario import FakeArchive, World
 from timegate.endpoints.operations import Operations
 from timegate.endpoints.resolve import BatchResolve, Resolve
 from timegate.endpoints.timegate import TimeGateEndpoint
+from timegate.pages.answer_pages import AnswerPages
+from timegate.pages.rendering import Pages
+from timegate.resolution.coalescing import fixed
+from timegate.resolution.context import TimeBudget
 from timegate.resolution.model import Deadlines
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.verification import MementoProbe, Verifier
 from timegate.responses.answers import Answers
+from timegate.responses.model import Handler
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch
+from timegate.server.middleware import Dispatch, Routes
 
 QUICK = Deadlines(0.2, 0.5)
 
@@ -103,13 +108,38 @@ class NoLists:
     """Remembers no list."""
 
     async def recall_timemap(
-        self, _archive: str, _original: str
+        self, _archive: str, _original: str, _budget: TimeBudget | None = None
     ) -> tuple[Sequence[Memento], float] | None:
         return None
 
     async def remember_timemap(
-        self, _archive: str, _original: str, _captures: Sequence[Memento]
+        self,
+        _archive: str,
+        _original: str,
+        _captures: Sequence[Memento],
+        _budget: TimeBudget | None = None,
     ) -> None: ...
+
+
+def answer_pages(answers: Answers, registry: Registry) -> AnswerPages:
+    """Return the pages that show the resolutions of *answers*."""
+    return AnswerPages(answers, registry, Pages(answers.base_url))
+
+
+def resolve_of(answers: Answers, registry: Registry) -> Resolve:
+    """Return the handler of identifiers over *answers*."""
+    return Resolve(answers, registry, answer_pages(answers, registry))
+
+
+def dispatch_to(
+    resolve: Resolve,
+    *,
+    exact: Mapping[str, Handler] | None = None,
+    prefixes: Mapping[str, Handler] | None = None,
+) -> Dispatch:
+    """Return a server with these handlers, and with *resolve* for everything else."""
+    posts = {"/resolve": BatchResolve(resolve)}
+    return Dispatch(Routes(exact or {}, prefixes or {}, resolve, posts))
 
 
 @asynccontextmanager
@@ -123,13 +153,13 @@ async def serving(
     registry = entries(world, *extra)
     looking = {name: _looking(archive) for name, archive in world.archives.items()}
     verifier = Verifier(world.resolver, looking, 0.5)
-    answers = Answers(world.resolver, registry, "https://gate.example", verifier)
-    resolve = resolving(answers, registry)
+    answers = Answers(verifier, registry, "https://gate.example")
+    resolve = resolving(answers, registry, answer_pages(answers, registry))
     operations = Operations(
         registry, lambda name: {"name": name}, lambda: None, CollectorRegistry, "mailto:x@y.org"
     )
-    around = Neighbours(world.archives, NoLists(), frozenset())
-    dispatch = Dispatch(
+    around = Neighbours(fixed(world.archives), NoLists(), frozenset())
+    routes = Routes(
         exact={
             "/archives": operations.archives,
             "/about": operations.about,
@@ -143,7 +173,7 @@ async def serving(
             "/archives/": operations.archive,
         },
         otherwise=resolve,
-        batch=BatchResolve(resolve, body_deadline=0.3),
+        posts={"/resolve": BatchResolve(resolve, body_deadline=0.3)},
     )
-    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+    async with world.coalescer, listening(Dispatch(routes), "127.0.0.1", 0) as port:
         yield Site(port, world)

@@ -9,14 +9,14 @@ import pytest
 
 from archives.errors import Refused, Unreachable
 from tests.scenario import World
-from tests.timegate.endpoints.served import QUICK, Seen, Site, entries
+from tests.timegate.endpoints.served import QUICK, Seen, Site, dispatch_to, entries, resolve_of
 from tests.timegate.endpoints.test_timemap import Lister, body, lister
-from tests.timegate.timemaps.capture_lists import ORIGINAL, FakeShelf, at, capture, captures
+from tests.timegate.timemaps.capture_lists import ORIGINAL, FakeListCache, at, capture, captures
 from timegate.endpoints.cdx import Captures, PywbCdx, WaybackCdx
-from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.resolution.coalescing import fixed
 from timegate.responses.answers import Answers
+from timegate.responses.model import Handler
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch, Handler
 from timegate.timemaps import ArchiveLists
 
 IA = "/cdx/search/cdx"
@@ -26,11 +26,11 @@ IA = "/cdx/search/cdx"
 async def serving(*archives: Lister) -> AsyncIterator[Site]:
     world = World(*archives)
     registry = entries(world)
-    listed = Captures(ArchiveLists(world.archives, FakeShelf()), world.route, QUICK)
-    resolve = Resolve(Answers(world.resolver, registry, ""), registry)
+    listed = Captures(ArchiveLists(fixed(world.archives), FakeListCache()), world.route, QUICK)
+    resolve = resolve_of(Answers(world.resolver, registry, ""), registry)
     exact: dict[str, Handler] = {IA: WaybackCdx(listed), "/cdx": PywbCdx(listed)}
-    dispatch = Dispatch(exact, {}, resolve, BatchResolve(resolve))
-    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+    dispatch = dispatch_to(resolve, exact=exact)
+    async with world.coalescer, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
 
 

@@ -14,14 +14,22 @@ from archives.formats.linkformat import parse_header
 from archives.model import Memento
 from archives.moment import Moment
 from tests.scenario import NEVER, FakeArchive, World
-from tests.timegate.endpoints.served import QUICK, NoLists, Site, entries
+from tests.timegate.endpoints.served import (
+    QUICK,
+    NoLists,
+    Site,
+    answer_pages,
+    dispatch_to,
+    entries,
+    resolve_of,
+)
 from timegate.endpoints.memento import ApiHandler, ListHandler, MementoHandler, read_stamp
 from timegate.endpoints.memento_formats import MEMGATOR, Described
-from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.resolution.coalescing import fixed
 from timegate.resolution.neighbours import Neighbours
 from timegate.responses.answers import Answers
+from timegate.responses.model import Handler
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch, Handler
 from timegate.timemaps import TimeMapLinks
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden"
@@ -43,15 +51,16 @@ async def serving(
     world = World(*archives, deadlines=QUICK)
     registry = entries(world)
     answers = Answers(world.resolver, registry, "https://gate.example")
-    around = Neighbours(world.archives, NoLists(), frozenset(world.archives if listed else ()))
-    resolve = Resolve(answers, registry)
+    own = frozenset(world.archives if listed else ())
+    around = Neighbours(fixed(world.archives), NoLists(), own)
+    pages = answer_pages(answers, registry)
     prefixes: dict[str, Handler] = {
         "/memento/": MementoHandler(answers, around, old_redirects=old_redirects),
         "/api/": ApiHandler(answers, around, old_redirects=old_redirects),
-        "/list/": ListHandler(answers, world.route, patience=0.5),
+        "/list/": ListHandler(answers, pages, world.route, patience=0.5),
     }
-    dispatch = Dispatch({}, prefixes, resolve, BatchResolve(resolve))
-    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+    dispatch = dispatch_to(resolve_of(answers, registry), prefixes=prefixes)
+    async with world.coalescer, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
 
 

@@ -14,12 +14,10 @@ from archives.registry import Registry
 from archives.source import Request
 from tests.fakes import Canned, FakeFetcher, FakeReply
 from tests.scenario import FakeArchive, World
-from tests.timegate.endpoints.served import QUICK, Seen, Site, entries
+from tests.timegate.endpoints.served import QUICK, Seen, Site, dispatch_to, entries, resolve_of
 from timegate.endpoints.raw_proxy import Proxy
-from timegate.endpoints.resolve import BatchResolve, Resolve
 from timegate.responses.answers import Answers
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch
 
 STAMP = "20160122112029"
 LATER = "20160125112029"
@@ -73,11 +71,11 @@ async def proxying(
         [_entry(entry, raw=raw) for name in world.archives if (entry := known.by_id(name))]
     )
     answers = Answers(world.resolver, registry, "https://gate.example")
-    resolve = Resolve(answers, registry)
+    resolve = resolve_of(answers, registry)
     fetchers = dict.fromkeys(world.archives, fetcher)
     proxy = Proxy(answers, registry, fetchers, most)
-    dispatch = Dispatch({}, {"/memento/proxy/": proxy}, resolve, BatchResolve(resolve))
-    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+    dispatch = dispatch_to(resolve, prefixes={"/memento/proxy/": proxy})
+    async with world.coalescer, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
 
 

@@ -9,6 +9,7 @@ from archives.model import ArchiveEntry
 from tests.scenario import LIMITS, FakeArchive
 from tests.timegate.endpoints.served import serving
 from timegate.endpoints.resolve import Resolve
+from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences
 
 EXACT = "20160122112029"
@@ -221,10 +222,10 @@ async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:
 class Failing(Resolve):
     """A `Resolve` that fails at some identifiers, unforeseen."""
 
-    async def line(self, text: str, preferences: Preferences) -> bytes:
+    async def line(self, text: str, preferences: Preferences, context: RequestContext) -> bytes:
         if "broken" in text:
             raise OverflowError("http://secret.example/")
-        return await super().line(text, preferences)
+        return await super().line(text, preferences, context)
 
 
 async def test_a_line_that_raises_costs_its_row_and_no_other() -> None:

@@ -8,8 +8,8 @@ import pytest
 from multidict import CIMultiDict
 
 from tests.scenario import FakeArchive, World
-from tests.timegate.endpoints.served import QUICK, entries
-from timegate.endpoints.resolve import PwidResolver, Resolve
+from tests.timegate.endpoints.served import QUICK, entries, resolve_of
+from timegate.endpoints.resolve import PwidResolver
 from timegate.responses.answers import Answers
 from timegate.responses.model import ClientRequest, EarlyResponse, Response
 
@@ -25,12 +25,12 @@ async def ask(
     world = World(FakeArchive("a", 0.0, (STAMP,), holds=holds), deadlines=QUICK)
     registry = entries(world)
     answers = Answers(world.resolver, registry, "https://gate.example")
-    resolver = PwidResolver(Resolve(answers, registry))
-    async with world.desk:
+    resolver = PwidResolver(resolve_of(answers, registry))
+    async with world.coalescer:
         try:
             return await resolver(ClientRequest("GET", query, CIMultiDict(headers or {})))
-        except EarlyResponse as declined:
-            return declined.answer
+        except EarlyResponse as early:
+            return early.response
 
 
 @pytest.mark.parametrize("name", ["archiveString", "pwid", "archivestring"])

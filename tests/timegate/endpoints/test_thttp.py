@@ -31,11 +31,11 @@ async def ask(
     registry = entries(world)
     thttp = Thttp(Answers(world.resolver, registry, "https://gate.example"), registry)
     headers = CIMultiDict({"Accept": accept, "Prefer": prefer})
-    async with world.desk:
+    async with world.coalescer:
         try:
             return await thttp(ClientRequest("GET", rest, headers))
-        except EarlyResponse as declined:
-            return declined.answer
+        except EarlyResponse as early:
+            return early.response
 
 
 def lines(answer: Response) -> list[str]:

@@ -4,33 +4,24 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from aiohttp import web
 
 from tests.scenario import World
 from tests.timegate.endpoints.served import Site
 from timegate.endpoints.timegate import forwarded
 from timegate.responses.model import ClientRequest, Response
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch
+from timegate.server.middleware import Dispatch, Routes
 
 
 async def _echo(call: ClientRequest) -> Response:
     return Response(200, {}, call.rest.encode())
 
 
-async def _no_batch(request: web.BaseRequest) -> web.StreamResponse:
-    raise AssertionError(request)
-
-
 @asynccontextmanager
 async def proxy(*, enabled: bool) -> AsyncIterator[Site]:
-    dispatch = Dispatch(
-        {"/healthz": _echo},
-        {"/timegate/": _echo, **forwarded(_echo, enabled=enabled)},
-        _echo,
-        _no_batch,
-        own="http://gate.example",
-    )
+    prefixes = {"/timegate/": _echo, **forwarded(_echo, enabled=enabled)}
+    routes = Routes({"/healthz": _echo}, prefixes, _echo)
+    dispatch = Dispatch(routes, base_url="http://gate.example")
     async with listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, World())
 

@@ -9,19 +9,19 @@ import pytest
 from archives.errors import Refused, Unreachable
 from archives.model import Memento
 from tests.scenario import FakeArchive, World
-from tests.timegate.endpoints.served import QUICK, Site, entries
+from tests.timegate.endpoints.served import QUICK, Site, dispatch_to, entries, resolve_of
 from tests.timegate.timemaps.capture_lists import (
     ORIGINAL,
-    FakeShelf,
+    FakeListCache,
     Listing,
     capture,
     captures,
 )
-from timegate.endpoints.resolve import BatchResolve, Resolve
 from timegate.endpoints.timemap import TimeMapEndpoint
+from timegate.resolution.coalescing import fixed
 from timegate.responses.answers import Answers
+from timegate.responses.timemap import TimeMapResponses
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch
 from timegate.timemaps import ArchiveLists
 
 
@@ -42,16 +42,14 @@ def lister(name: str, *script: Sequence[Memento] | float | Exception) -> Lister:
 
 
 @asynccontextmanager
-async def serving(*archives: Lister, shelf: FakeShelf | None = None) -> AsyncIterator[Site]:
+async def serving(*archives: Lister, shelf: FakeListCache | None = None) -> AsyncIterator[Site]:
     world = World(*archives)
     registry = entries(world)
-    lists = ArchiveLists(world.archives, shelf or FakeShelf())
-    timemap = TimeMapEndpoint(
-        lists, world.route, registry, lambda: "https://gate.example", QUICK
-    )
-    resolve = Resolve(Answers(world.resolver, registry, ""), registry)
-    dispatch = Dispatch({}, {"/timemap/": timemap}, resolve, BatchResolve(resolve))
-    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+    lists = ArchiveLists(fixed(world.archives), shelf or FakeListCache())
+    timemaps = TimeMapResponses(lists, world.route, registry, "https://gate.example", QUICK)
+    resolve = resolve_of(Answers(world.resolver, registry, ""), registry)
+    dispatch = dispatch_to(resolve, prefixes={"/timemap/": TimeMapEndpoint(timemaps)})
+    async with world.coalescer, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
 
 
@@ -256,7 +254,7 @@ async def test_a_list_that_breaks_off_after_the_first_byte_ends_abnormally() -> 
 
 
 async def test_json_that_is_not_whole_says_so_at_its_end() -> None:
-    shelf = FakeShelf()
+    shelf = FakeListCache()
 
     async with serving(lister("a", *BREAKS), B, shelf=shelf) as site:
         seen = await site.ask(f"/timemap/json/{ORIGINAL}")
@@ -273,7 +271,7 @@ async def test_json_that_is_not_whole_says_so_at_its_end() -> None:
 async def test_what_is_remembered_is_sent_without_asking() -> None:
     archive = lister("a", captures("a", [9]))
 
-    async with serving(archive, shelf=FakeShelf(a=captures("a", [1]))) as site:
+    async with serving(archive, shelf=FakeListCache(a=captures("a", [1]))) as site:
         seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("Cache-Control", "only-if-cached"))
 
     assert capture("a", 1).uri in body(seen.body)

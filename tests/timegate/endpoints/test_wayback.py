@@ -9,14 +9,20 @@ import pytest
 
 from archives.registry import Registry
 from tests.scenario import FakeArchive, World
-from tests.timegate.endpoints.served import QUICK, NoLists, Site, entries
-from timegate.endpoints.resolve import BatchResolve, Resolve
+from tests.timegate.endpoints.served import (
+    QUICK,
+    NoLists,
+    Site,
+    dispatch_to,
+    entries,
+    resolve_of,
+)
 from timegate.endpoints.timegate import TimeGateEndpoint
 from timegate.endpoints.wayback import Availability, Web
+from timegate.resolution.coalescing import fixed
 from timegate.resolution.neighbours import Neighbours
 from timegate.responses.answers import Answers
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch
 
 URL = "http://example.org/"
 HERE = "https://gate.example"
@@ -31,15 +37,14 @@ async def serving(*archives: FakeArchive) -> AsyncIterator[Site]:
     ]
     registry = Registry(known) if known else entries(world)
     answers = Answers(world.resolver, registry, HERE)
-    resolve = Resolve(answers, registry)
-    timegate = TimeGateEndpoint(answers, Neighbours(world.archives, NoLists(), frozenset()))
-    dispatch = Dispatch(
-        {"/wayback/available": Availability(answers, registry)},
-        {"/web/": Web(answers, timegate)},
-        resolve,
-        BatchResolve(resolve),
+    neighbours = Neighbours(fixed(world.archives), NoLists(), frozenset())
+    timegate = TimeGateEndpoint(answers, neighbours)
+    dispatch = dispatch_to(
+        resolve_of(answers, registry),
+        exact={"/wayback/available": Availability(answers, registry)},
+        prefixes={"/web/": Web(answers, timegate)},
     )
-    async with world.desk, listening(dispatch, "127.0.0.1", 0) as port:
+    async with world.coalescer, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
 
 

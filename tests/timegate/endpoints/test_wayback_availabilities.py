@@ -6,20 +6,22 @@ from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import ClientSession
-from aiohttp.test_utils import RawTestServer
 
 from archives.registry import Registry
 from tests.scenario import FakeArchive, World
 from tests.timegate.endpoints.served import QUICK
 from timegate.endpoints.wayback import Availabilities
 from timegate.responses.answers import Answers
+from timegate.responses.model import ClientRequest, Response
+from timegate.server.listener import listening
+from timegate.server.middleware import Dispatch, Routes
 
 URL = "http://example.org/"
 GOOD = "&statuscodes=200&statuscodes=203&statuscodes=206"
 SILENT = FakeArchive("c", 0.0, error=True)
 
 
-class Desk:
+class Client:
     """A client of the running handler."""
 
     def __init__(self, session: ClientSession, url: str) -> None:
@@ -43,16 +45,21 @@ class Desk:
 
 
 @asynccontextmanager
-async def serving(*archives: FakeArchive, deadline: float = 30.0) -> AsyncIterator[Desk]:
+async def serving(*archives: FakeArchive, deadline: float = 30.0) -> AsyncIterator[Client]:
     world = World(*archives, deadlines=QUICK)
     registry = Registry([world.archives[name].entry for name in world.archives])
     handler = Availabilities(Answers(world.resolver, registry, "http://x"), registry, deadline)
+    routes = Routes({}, {}, _unasked, {"/wayback/available": handler})
     async with (
-        world.desk,
-        RawTestServer(handler) as server,
+        world.coalescer,
+        listening(Dispatch(routes), "127.0.0.1", 0) as port,
         ClientSession() as session,
     ):
-        yield Desk(session, str(server.make_url("")).rstrip("/"))
+        yield Client(session, f"http://127.0.0.1:{port}")
+
+
+async def _unasked(request: ClientRequest) -> Response:
+    raise AssertionError(request)
 
 
 def archives() -> tuple[FakeArchive, FakeArchive]:
@@ -74,8 +81,8 @@ async def test_each_line_gets_its_result_under_its_tag() -> None:
         f"url=http%3A%2F%2Fother.example%2F{GOOD}&tag=x%20y\n"
     )
 
-    async with serving(*archives()) as desk:
-        held, absent = await desk.results(body)
+    async with serving(*archives()) as client:
+        held, absent = await client.results(body)
 
     assert (held["tag"], held["url"], held["timestamp"]) == ("17", URL, "20100601000000")
     assert closest(held) == {
@@ -92,8 +99,8 @@ async def test_each_line_gets_its_result_under_its_tag() -> None:
 
 
 async def test_a_result_is_silent_where_an_archive_was() -> None:
-    async with serving(SILENT) as desk:
-        results = await desk.results(f"url={URL}&tag=1")
+    async with serving(SILENT) as client:
+        results = await client.results(f"url={URL}&tag=1")
 
     assert results == [{"url": URL, "tag": "1"}]
 
@@ -102,8 +109,8 @@ async def test_a_result_is_silent_where_an_archive_was() -> None:
     ("side", "stamp"), [("before", "20100101000000"), ("after", "20160122112029")]
 )
 async def test_the_side_of_a_time_is_kept_to(side: str, stamp: str) -> None:
-    async with serving(FakeArchive("a", 0.0, ("20100101000000", "20160122112029"))) as desk:
-        [result] = await desk.results(f"url={URL}&timestamp=2012&closest={side}&tag=1")
+    async with serving(FakeArchive("a", 0.0, ("20100101000000", "20160122112029"))) as client:
+        [result] = await client.results(f"url={URL}&timestamp=2012&closest={side}&tag=1")
 
     assert stamp in str(closest(result))
 
@@ -112,8 +119,8 @@ async def test_the_side_of_a_time_is_kept_to(side: str, stamp: str) -> None:
 async def test_a_copy_of_another_status_gives_way_to_one_that_is_wanted(
     codes: str, stamp: str
 ) -> None:
-    async with serving(*archives()) as desk:
-        [result] = await desk.results(f"url={URL}&timestamp=20140101{codes}&tag=1")
+    async with serving(*archives()) as client:
+        [result] = await client.results(f"url={URL}&timestamp=20140101{codes}&tag=1")
 
     assert stamp in str(closest(result))
 
@@ -121,8 +128,8 @@ async def test_a_copy_of_another_status_gives_way_to_one_that_is_wanted(
 async def test_copies_of_another_status_alone_leave_it_open_whether_there_is_a_good_one() -> (
     None
 ):
-    async with serving(FakeArchive("b", 0.0, ("20130601000000",), status=404)) as desk:
-        results = await desk.results(f"url={URL}{GOOD}&tag=1")
+    async with serving(FakeArchive("b", 0.0, ("20130601000000",), status=404)) as client:
+        results = await client.results(f"url={URL}{GOOD}&tag=1")
 
     assert results == [{"url": URL, "tag": "1"}]
 
@@ -131,30 +138,30 @@ async def test_a_copy_of_unknown_status_does_not_stand_in_for_a_bad_one() -> Non
     bad = FakeArchive("b", 0.0, ("20130601000000",), status=404)
     unsure = FakeArchive("a", 0.0, ("20150601000000",), status=None)
 
-    async with serving(bad, unsure) as desk:
-        [result] = await desk.results(f"url={URL}&timestamp=20140101{GOOD}&tag=1")
+    async with serving(bad, unsure) as client:
+        [result] = await client.results(f"url={URL}&timestamp=20140101{GOOD}&tag=1")
 
     assert "archived_snapshots" not in result
 
 
 async def test_a_status_that_nobody_told_may_be_a_good_one() -> None:
-    async with serving(FakeArchive("a", 0.0, ("20130601000000",), status=None)) as desk:
-        [result] = await desk.results(f"url={URL}{GOOD}&tag=1")
+    async with serving(FakeArchive("a", 0.0, ("20130601000000",), status=None)) as client:
+        [result] = await client.results(f"url={URL}{GOOD}&tag=1")
 
     assert "20130601000000" in str(closest(result))
 
 
 async def test_a_choice_in_the_address_holds_for_all_lines() -> None:
-    async with serving(*archives()) as desk:
-        [result] = await desk.results(f"url={URL}&timestamp=2013&tag=1", "?archives=a")
+    async with serving(*archives()) as client:
+        [result] = await client.results(f"url={URL}&timestamp=2013&tag=1", "?archives=a")
 
     assert f"http://a/20160122112029/{URL}" in str(closest(result))
 
 
 @pytest.mark.parametrize("query", ["?archives=nobody", "?wait=never"])
 async def test_a_choice_that_cannot_be_obeyed_is_refused(query: str) -> None:
-    async with serving(*archives()) as desk:
-        status, _ = await desk.post(f"url={URL}&tag=1", query)
+    async with serving(*archives()) as client:
+        status, _ = await client.post(f"url={URL}&tag=1", query)
 
     assert status == 400
 
@@ -162,8 +169,8 @@ async def test_a_choice_that_cannot_be_obeyed_is_refused(query: str) -> None:
 async def test_a_line_that_says_nothing_spoils_no_other() -> None:
     body = f"tag=1\n\nurl=%FF%zz&tag=2\nurl={URL}&closest=sideways&tag=3\nurl={URL}&tag=4\r\n"
 
-    async with serving(*archives()) as desk:
-        results = await desk.results(body)
+    async with serving(*archives()) as client:
+        results = await client.results(body)
 
     assert [one["tag"] for one in results] == ["1", "2", "3", "4"]
     assert ["archived_snapshots" in one for one in results] == [False, False, False, True]
@@ -171,15 +178,15 @@ async def test_a_line_that_says_nothing_spoils_no_other() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"\n\n", b"\xff\xfe\n"])
 async def test_a_body_without_lines_has_no_result_that_tells_anything(body: bytes) -> None:
-    async with serving(*archives()) as desk:
-        results = await desk.results(body)
+    async with serving(*archives()) as client:
+        results = await client.results(body)
 
     assert not any("archived_snapshots" in one for one in results)
 
 
 async def test_too_many_lines_are_refused() -> None:
-    async with serving(*archives()) as desk:
-        status, _ = await desk.post("url=x\n" * 1001)
+    async with serving(*archives()) as client:
+        status, _ = await client.post("url=x\n" * 1001)
 
     assert status == 413
 
@@ -187,8 +194,8 @@ async def test_too_many_lines_are_refused() -> None:
 async def test_what_is_not_known_in_time_is_left_open() -> None:
     async with (
         asyncio.timeout(20),
-        serving(FakeArchive("slow", 3600.0, ("2010",)), deadline=0.01) as desk,
+        serving(FakeArchive("slow", 3600.0, ("2010",)), deadline=0.01) as client,
     ):
-        results = await desk.results(f"url={URL}&tag=1\nurl={URL}&tag=2")
+        results = await client.results(f"url={URL}&tag=1\nurl={URL}&tag=2")
 
     assert [set(one) for one in results] == [{"url", "tag"}] * 2
