@@ -1,1 +1,1 @@
-"""How to ask one web archive, whatever it speaks. Knows nothing of `timegate`."""
+"""Library to query one web archive of any kind. It does not import `timegate`."""

@@ -66,7 +66,7 @@ class ArchiveKind:
     """
 
     name: str
-    """What ``kind = "..."`` says."""
+    """The value of ``kind`` in an entry."""
     description: str
     """One line for people."""
     needs: tuple[str, ...] = ()

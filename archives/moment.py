@@ -59,9 +59,9 @@ class Moment:
         """
         try:
             return cls(digits)
-        except Malformed as complaint:
+        except Malformed as error:
             places = [i for i in range(start, len(text)) if "0" <= text[i] <= "9"]
-            raise Malformed(complaint.code, complaint.why, places[complaint.position]) from None
+            raise Malformed(error.code, error.why, places[error.position]) from None
 
     @property
     def granularity(self) -> str:

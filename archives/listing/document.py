@@ -141,8 +141,8 @@ class Document:
     def _detect(self, first: bytes) -> ListDecoder:
         try:
             return decoder_for(first, self.url)
-        except Malformed as complaint:
-            raise self._misbehaved(complaint.why) from complaint
+        except Malformed as error:
+            raise self._misbehaved(error.why) from error
 
     def _captures(self, rows: Sequence[Row]) -> list[Memento]:
         query = self._query

@@ -1,4 +1,4 @@
-"""What an answer proves: addresses, links and dates, each against the others."""
+"""Evidence in an answer: addresses, links and dates, and their contradictions."""
 
 import pytest
 
@@ -53,14 +53,14 @@ def chosen(uri: str = MEMENTO, stamp: str = "20130615083000") -> Memento:
         (f"https://a/20200202020202/{MEMENTO}", ("20200202020202", MEMENTO)),
     ],
 )
-def test_an_address_says_what_and_when_unless_it_does_not(
+def test_an_address_may_have_a_stamp_and_an_original(
     uri: str, expected: tuple[str, str] | None
 ) -> None:
     assert address_of(uri) == expected
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "other", "same"),
     [
         ("http://example.org/", "https://www.EXAMPLE.org", True),
         ("http://example.org:80/a/", "http://example.org/a", True),
@@ -73,17 +73,17 @@ def test_an_address_says_what_and_when_unless_it_does_not(
         ("example.org/?u=http://a/", "http://a/", False),
     ],
 )
-def test_pages_are_the_same_if_archives_fold_what_they_differ_in(
-    one: str, other: str, *, same: bool
+def test_pages_are_the_same_if_archives_ignore_their_differences(
+    first: str, other: str, *, same: bool
 ) -> None:
-    assert same_page(one, other) is same
+    assert same_page(first, other) is same
 
 
 # Statements
 
 
 def test_headers_are_read_in_any_case_and_resolved_against_the_reply() -> None:
-    said = statement(
+    answer = statement(
         TIMEGATE,
         302,
         vary="negotiate, Accept-DateTime",
@@ -92,20 +92,20 @@ def test_headers_are_read_in_any_case_and_resolved_against_the_reply() -> None:
         memento_datetime=DATE,
     )
 
-    assert said.negotiates
-    assert said.location == MEMENTO
-    assert said.content_location == MEMENTO
-    assert said.datetime == DATE
+    assert answer.negotiates
+    assert answer.location == MEMENTO
+    assert answer.content_location == MEMENTO
+    assert answer.datetime == DATE
 
 
 def test_an_answer_without_memento_headers_states_nothing() -> None:
-    said = statement()
+    answer = statement()
 
-    assert said == Statement(
+    assert answer == Statement(
         MEMENTO, 200, None, None, None, negotiates=False, originals=(), links=()
     )
-    assert not said.is_frame
-    assert said.original(None, PAGE) == PAGE
+    assert not answer.is_frame
+    assert answer.original(None, PAGE) == PAGE
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_an_answer_without_memento_headers_states_nothing() -> None:
     [MEMENTO, f"/web/20130615083000/{PAGE}", f"//archive.example/web/20130615083000/{PAGE}"],
 )
 def test_links_to_mementos_may_be_relative(target: str) -> None:
-    said = statement(link=f'<{target}>; rel="prev memento"; datetime="{DATE}"')
+    answer = statement(link=f'<{target}>; rel="prev memento"; datetime="{DATE}"')
 
-    assert said.links == (DatedLink(MEMENTO, DATE, ("prev",)),)
+    assert answer.links == (DatedLink(MEMENTO, DATE, ("prev",)),)
 
 
 @pytest.mark.parametrize(
@@ -130,28 +130,28 @@ def test_links_to_mementos_may_be_relative(target: str) -> None:
         f'<{MEMENTO}>; rel="memento"; datetime="{DATE}"; anchor="http://other.example/"',
     ],
 )
-def test_what_is_no_link_to_a_memento_of_this_page_is_none(link: str) -> None:
+def test_other_links_are_no_links_to_mementos_of_this_page(link: str) -> None:
     assert [link.uri for link in statement(link=link).links if link.uri == MEMENTO] == []
 
 
 @pytest.mark.parametrize("anchor", [MEMENTO, PAGE])
 def test_a_link_may_name_its_context(anchor: str) -> None:
-    said = statement(
+    answer = statement(
         link=f'<{PAGE}>; rel="original", '
         f'<{MEMENTO}>; rel="memento"; datetime="{DATE}"; anchor="{anchor}"'
     )
 
-    assert said.date_of(MEMENTO) == DATE
+    assert answer.date_of(MEMENTO) == DATE
 
 
-def test_the_original_of_something_else_is_not_the_original() -> None:
-    said = statement(link='<http://other/>; rel="original"; anchor="http://archive.example/"')
+def test_an_original_of_another_context_is_ignored() -> None:
+    answer = statement(link='<http://other/>; rel="original"; anchor="http://archive.example/"')
 
-    assert said.originals == ()
+    assert answer.originals == ()
 
 
 @pytest.mark.parametrize(
-    ("links", "asked", "expected"),
+    ("links", "requested", "expected"),
     [
         ([], PAGE, PAGE),
         (["https://www.example.org/"], PAGE, "https://www.example.org/"),
@@ -160,12 +160,12 @@ def test_the_original_of_something_else_is_not_the_original() -> None:
         (["http://other/"], PAGE, "http://other/"),
     ],
 )
-def test_of_several_originals_the_one_that_was_asked_for_counts(
-    links: list[str], asked: str, expected: str
+def test_of_several_originals_the_requested_one_counts(
+    links: list[str], requested: str, expected: str
 ) -> None:
-    said = statement(link=", ".join(f'<{target}>; rel="original"' for target in links))
+    answer = statement(link=", ".join(f'<{target}>; rel="original"' for target in links))
 
-    assert said.original(None, asked) == expected
+    assert answer.original(None, requested) == expected
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_of_several_originals_the_one_that_was_asked_for_counts(
         ("http://archive.example/ABCD", PAGE),
     ],
 )
-def test_without_a_link_the_address_says_what_was_captured(uri: str, expected: str) -> None:
+def test_without_a_link_the_original_is_read_from_the_address(uri: str, expected: str) -> None:
     assert statement().original(uri, PAGE) == expected
 
 
@@ -193,12 +193,12 @@ def test_without_a_link_the_address_says_what_was_captured(uri: str, expected: s
     ],
 )
 def test_more_than_one_original_is_doubtful(links: list[str], doubts: tuple[str, ...]) -> None:
-    said = statement(link=", ".join(f'<{target}>; rel="original"' for target in links))
+    answer = statement(link=", ".join(f'<{target}>; rel="original"' for target in links))
 
-    assert said.contradictions == doubts
+    assert answer.contradictions == doubts
 
 
-# Which date belongs to an address
+# The date of an address
 
 
 def dated(*links: tuple[str, str, str]) -> Statement:
@@ -211,39 +211,39 @@ def test_the_link_to_a_memento_dates_it() -> None:
 
 
 def test_of_several_dates_the_one_in_the_address_counts() -> None:
-    said = dated((MEMENTO, "first memento", ANOTHER_DATE), (MEMENTO, "last memento", DATE))
+    answer = dated((MEMENTO, "first memento", ANOTHER_DATE), (MEMENTO, "last memento", DATE))
 
-    assert said.date_of(MEMENTO) == DATE
+    assert answer.date_of(MEMENTO) == DATE
 
 
 def test_of_several_dates_that_of_the_plain_link_counts() -> None:
     uri = "http://archive.example/ABCD"
-    said = dated((uri, "first memento", ANOTHER_DATE), (uri, "memento", DATE))
+    answer = dated((uri, "first memento", ANOTHER_DATE), (uri, "memento", DATE))
 
-    assert said.date_of(uri) == DATE
+    assert answer.date_of(uri) == DATE
 
 
-def test_dates_that_contradict_each_other_are_none() -> None:
+def test_contradictory_dates_give_no_date() -> None:
     uri = "http://archive.example/ABCD"
-    said = dated((uri, "first memento", ANOTHER_DATE), (uri, "last memento", DATE))
+    answer = dated((uri, "first memento", ANOTHER_DATE), (uri, "last memento", DATE))
 
-    assert said.date_of(uri) is None
+    assert answer.date_of(uri) is None
 
 
 def test_a_raw_address_is_dated_by_the_plain_link() -> None:
-    said = dated((MEMENTO, "memento", DATE), (f"{MEMENTO}x", "next memento", ANOTHER_DATE))
+    answer = dated((MEMENTO, "memento", DATE), (f"{MEMENTO}x", "next memento", ANOTHER_DATE))
 
-    assert said.date_of(f"http://archive.example/web/20130615083000id_/{PAGE}") == DATE
+    assert answer.date_of(f"http://archive.example/web/20130615083000id_/{PAGE}") == DATE
 
 
 def test_an_address_is_not_dated_by_its_neighbours() -> None:
     assert dated((f"{MEMENTO}x", "next memento", DATE)).date_of(TIMEGATE) is None
 
 
-# Frames, and addresses that only links tell
+# Frames, and addresses that are only in links
 
 
-def test_a_frame_is_a_timegate_that_names_one_memento_and_dates_nothing() -> None:
+def test_a_frame_negotiates_links_one_memento_and_has_no_memento_datetime() -> None:
     assert dated((MEMENTO, "memento", DATE)).is_frame
     assert dated((MEMENTO, "memento", DATE)).linked_address == MEMENTO
 
@@ -257,35 +257,35 @@ def test_a_frame_is_a_timegate_that_names_one_memento_and_dates_nothing() -> Non
         (200, {}),
     ],
 )
-def test_anything_else_is_no_frame(status: int, headers: dict[str, str]) -> None:
+def test_any_other_answer_is_no_frame(status: int, headers: dict[str, str]) -> None:
     link = f'<{MEMENTO}>; rel="memento"; datetime="{DATE}"'
 
     assert not statement(TIMEGATE, status, link=link, **headers).is_frame
 
 
-def test_among_neighbours_the_plain_link_names_the_memento() -> None:
-    said = dated((f"{MEMENTO}x", "next memento", ANOTHER_DATE), (MEMENTO, "memento", DATE))
+def test_among_neighbours_the_plain_link_is_the_memento() -> None:
+    answer = dated((f"{MEMENTO}x", "next memento", ANOTHER_DATE), (MEMENTO, "memento", DATE))
 
-    assert said.linked_address == MEMENTO
+    assert answer.linked_address == MEMENTO
 
 
-def test_among_neighbours_the_date_names_the_memento() -> None:
-    said = statement(
+def test_among_neighbours_the_date_identifies_the_memento() -> None:
+    answer = statement(
         TIMEGATE,
         memento_datetime=DATE,
         link=f'<{MEMENTO}>; rel="first memento"; datetime="{DATE}", '
         f'<{MEMENTO}x>; rel="last memento"; datetime="{ANOTHER_DATE}"',
     )
 
-    assert said.linked_address == MEMENTO
+    assert answer.linked_address == MEMENTO
 
 
-def test_several_neighbours_name_no_memento() -> None:
-    said = dated(
+def test_several_neighbours_identify_no_memento() -> None:
+    answer = dated(
         (MEMENTO, "first memento", DATE), (f"{MEMENTO}x", "last memento", ANOTHER_DATE)
     )
 
-    assert said.linked_address is None
+    assert answer.linked_address is None
 
 
 # Neighbours
@@ -295,15 +295,15 @@ def at(stamp: str) -> str:
     return f"http://archive.example/web/{stamp}/{PAGE}"
 
 
-def test_neighbours_are_those_linked_with_plausible_stamp_dates() -> None:
-    said = dated(
+def test_neighbours_are_links_with_plausible_dates() -> None:
+    answer = dated(
         (at("20100101120000"), "first prev memento", "Fri, 01 Jan 2010 12:00:00 GMT"),
         (MEMENTO, "memento", DATE),
         (at("20200202020202"), "next memento", ANOTHER_DATE),
         (at("21500101000000"), "last memento", "Thu, 01 Jan 2150 00:00:00 GMT"),
     )
 
-    found = said.neighbours(chosen(), NOW)
+    found = answer.neighbours(chosen(), NOW)
 
     assert {name: memento.stamp for name, memento in found.items()} == {
         "first": "20100101120000",
@@ -322,23 +322,21 @@ def test_neighbours_are_those_linked_with_plausible_stamp_dates() -> None:
     ],
     ids=["the chosen one", "other digits", "another page"],
 )
-def test_a_neighbour_whose_target_denies_it_is_none(target: str) -> None:
-    said = dated((target, "last memento", ANOTHER_DATE))
+def test_a_neighbour_is_dropped_if_its_address_contradicts_it(target: str) -> None:
+    answer = dated((target, "last memento", ANOTHER_DATE))
 
-    assert said.neighbours(chosen(), NOW) == {}
+    assert answer.neighbours(chosen(), NOW) == {}
 
 
-def test_a_neighbour_without_digits_is_none_if_it_is_the_chosen_one_under_another_date() -> (
-    None
-):
+def test_a_neighbour_is_dropped_if_it_is_the_chosen_memento_with_another_date() -> None:
     uri = "http://archive.example/ABCD"
-    said = dated(
+    answer = dated(
         (uri, "first memento", ANOTHER_DATE),
         (uri, "prev memento", DATE),
         (f"{uri}E", "next memento", ANOTHER_DATE),
     )
 
-    found = said.neighbours(chosen(uri), NOW)
+    found = answer.neighbours(chosen(uri), NOW)
 
     assert {name: memento.uri for name, memento in found.items()} == {
         "prev": uri,
@@ -359,7 +357,7 @@ def test_a_neighbour_without_digits_is_none_if_it_is_the_chosen_one_under_anothe
         ("20261115120001", False),
     ],
 )
-def test_captures_are_as_old_as_the_web_and_not_from_tomorrow(
+def test_captures_are_no_older_than_the_web_and_not_in_the_future(
     stamp: str, *, possible: bool
 ) -> None:
     assert plausible(stamp, NOW) is possible
@@ -377,7 +375,7 @@ def test_captures_are_as_old_as_the_web_and_not_from_tomorrow(
         (f"{DATE}, {DATE}", None),
     ],
 )
-def test_a_date_is_believed_if_a_capture_can_have_it(date: str, stamp: str | None) -> None:
+def test_a_date_is_plausible_if_a_capture_can_have_it(date: str, stamp: str | None) -> None:
     assert plausible_stamp(date, NOW) == stamp
 
 
@@ -386,7 +384,7 @@ LINK_CONFLICT = CONFLICT.replace("the address", "the link to it")
 
 
 @pytest.mark.parametrize(
-    ("header", "link", "uri", "asked", "expected"),
+    ("header", "link", "uri", "requested", "expected"),
     [
         (DATE, DATE, MEMENTO, None, Dated("20130615083000", ())),
         (DATE, None, "http://a/ABCD", None, Dated("20130615083000", ())),
@@ -469,12 +467,12 @@ LINK_CONFLICT = CONFLICT.replace("the address", "the link to it")
     ],
 )
 def test_the_time_of_a_capture_is_weighed(
-    header: str | None, link: str | None, uri: str, asked: str | None, expected: Dated
+    header: str | None, link: str | None, uri: str, requested: str | None, expected: Dated
 ) -> None:
-    assert weigh(header, link, uri, asked, NOW) == expected
+    assert weigh(header, link, uri, requested, NOW) == expected
 
 
-def test_a_doubt_quotes_no_more_than_it_must() -> None:
+def test_a_doubt_quotes_a_bounded_part_of_the_value() -> None:
     [doubt] = weigh("x" * 100_000, None, MEMENTO, None, NOW).doubts
 
     assert len(doubt) < 120

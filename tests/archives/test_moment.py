@@ -1,4 +1,4 @@
-"""Laws and examples of `archives.moment` (spec T-1 to T-11)."""
+"""Properties and examples of `archives.moment` (T-1 to T-11)."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -70,7 +70,7 @@ def test_a_moment_is_the_half_open_interval_of_what_was_stated(
         ("20161231225960", "bad-leap-second", 12),
     ],
 )
-def test_a_time_that_does_not_exist_is_refused_at_its_digit(
+def test_a_time_that_does_not_exist_is_malformed_at_its_digit(
     digits: str, code: str, position: int
 ) -> None:
     with pytest.raises(Malformed) as caught:
@@ -90,7 +90,7 @@ def test_start_comes_before_end_as_text_without_z(moment: Moment) -> None:
 
 
 @given(moments())
-def test_what_is_asked_for_lies_inside(moment: Moment) -> None:
+def test_the_negotiated_second_lies_inside(moment: Moment) -> None:
     first, last = moment.window
 
     assert first <= moment.negotiated <= last
@@ -114,7 +114,7 @@ def test_distance_is_zero_inside_and_counts_from_the_nearest_edge(
 
 
 @given(moments(), st.datetimes(timezones=st.just(UTC)))
-def test_a_capture_inside_is_never_farther_from_what_is_asked_than_one_outside(
+def test_a_capture_inside_is_never_farther_from_the_negotiated_second_than_one_outside(
     moment: Moment, outside: datetime
 ) -> None:
     first, last = moment.window
@@ -148,11 +148,11 @@ def test_a_fraction_of_thousands_of_digits_has_an_end() -> None:
         ("20160122112029500", "2016-01-22T11:20:29.500Z"),
     ],
 )
-def test_a_moment_is_written_as_it_was_stated(digits: str, text: str) -> None:
+def test_a_moment_is_written_as_stated(digits: str, text: str) -> None:
     assert str(Moment(digits)) == text
 
 
-def test_a_complaint_points_into_the_punctuated_text() -> None:
+def test_an_error_has_its_position_in_the_punctuated_text() -> None:
     with pytest.raises(Malformed) as caught:
         Moment.stated("20160230", "on 2016-02-30.", 3)
 

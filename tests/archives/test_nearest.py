@@ -1,4 +1,4 @@
-"""Which capture is the nearest, and how lists come into order."""
+"""The nearest capture, and the sorting of lists."""
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -45,7 +45,7 @@ def test_the_nearest_capture_is_chosen(
 
 
 @pytest.mark.parametrize("at", [None, Moment("2013")])
-def test_of_nothing_nothing_is_the_nearest(at: Moment | None) -> None:
+def test_without_captures_there_is_no_nearest(at: Moment | None) -> None:
     assert nearest([], at) is None
 
 
@@ -59,7 +59,7 @@ def test_in_the_same_second_a_page_is_preferred(at: Moment | None, other: int) -
     assert found is page
 
 
-def test_equally_near_a_page_is_preferred_even_if_it_is_later() -> None:
+def test_at_equal_distance_a_page_is_preferred_even_if_it_is_later() -> None:
     page = capture("20130615083005", 200)
 
     assert nearest([capture("20130615082955", 404), page], Moment("20130615083000")) is page
@@ -71,15 +71,15 @@ def test_a_nearer_error_is_preferred_to_a_page() -> None:
     assert nearest([capture("20130615083002", 200), error], Moment("20130615083000")) is error
 
 
-def test_an_untold_status_is_no_reason_to_prefer_another() -> None:
-    untold = capture("20130615083000", None, "http://a/a")
+def test_a_capture_of_unknown_status_counts_as_a_page() -> None:
+    unknown = capture("20130615083000", None, "http://a/a")
 
-    found = nearest([capture("20130615083000", 200, "http://a/b"), untold], Moment("2013"))
+    found = nearest([capture("20130615083000", 200, "http://a/b"), unknown], Moment("2013"))
 
-    assert found is untold
+    assert found is unknown
 
 
-def test_of_captures_that_differ_in_nothing_else_the_address_decides() -> None:
+def test_captures_that_differ_only_in_address_are_ordered_by_it() -> None:
     one, other = capture("20130615083000", 200, "u:a"), capture("20130615083000", 200, "u:b")
 
     assert nearest([other, one], Moment("2013")) is one
@@ -104,9 +104,9 @@ def test_a_capture_belongs_to_a_second(stamp: str, second: str) -> None:
 class List:
     """Batches as an archive sends them, and whether they were closed."""
 
-    def __init__(self, *batches: Sequence[str], trouble: ArchiveError | None = None) -> None:
+    def __init__(self, *batches: Sequence[str], error: ArchiveError | None = None) -> None:
         self.batches = batches
-        self.trouble = trouble
+        self.error = error
         self.sent = 0
         self.closed = False
 
@@ -115,18 +115,18 @@ class List:
             for batch in self.batches:
                 self.sent += 1
                 yield [capture(stamp) for stamp in batch]
-            if self.trouble is not None:
-                raise self.trouble
+            if self.error is not None:
+                raise self.error
         finally:
             self.closed = True
 
 
-def complaint(why: str) -> Misbehaved:
+def misbehaved(why: str) -> Misbehaved:
     return Misbehaved("test", "", why)
 
 
 def ordered(sent: List, *, goes_back: bool = False) -> AsyncGenerator[Sequence[Memento], None]:
-    return oldest_first(sent(), lambda _stamp: goes_back, complaint)
+    return oldest_first(sent(), lambda _stamp: goes_back, misbehaved)
 
 
 async def stamps(batches: AsyncGenerator[Sequence[Memento], None]) -> list[list[str]]:
@@ -140,12 +140,12 @@ def numbered(numbers: Iterable[int]) -> list[str]:
 
 
 ENOUGH: Final = range(600)
-"""More captures than it takes to tell whether a list is in order."""
+"""More captures than are examined for the order of a list."""
 MORE: Final = range(600, 700)
 
 
 @given(some.lists(some.lists(some.integers(0, 59), max_size=5), max_size=8))
-async def test_whatever_comes_leaves_in_order_and_once(batches: list[list[int]]) -> None:
+async def test_captures_are_yielded_in_order_and_once(batches: list[list[int]]) -> None:
     sent = List(*map(numbered, batches))
 
     received = await stamps(ordered(sent))
@@ -155,7 +155,7 @@ async def test_whatever_comes_leaves_in_order_and_once(batches: list[list[int]])
     assert all(received)
 
 
-async def test_what_comes_in_order_is_passed_on_at_once() -> None:
+async def test_captures_in_order_are_passed_on_immediately() -> None:
     sent = List(numbered(ENOUGH), numbered(MORE), [], numbered([700]))
     received = ordered(sent)
 
@@ -165,19 +165,19 @@ async def test_what_comes_in_order_is_passed_on_at_once() -> None:
     assert await stamps(received) == [numbered(MORE), numbered([700])]
 
 
-async def test_what_begins_out_of_order_is_sorted_as_a_whole() -> None:
+async def test_a_list_that_begins_out_of_order_is_sorted_completely() -> None:
     sent = List(numbered(reversed(MORE)), numbered(reversed(ENOUGH)))
 
     assert await stamps(ordered(sent)) == [numbered(range(700))]
 
 
-async def test_what_may_go_back_is_sorted_as_a_whole() -> None:
+async def test_a_list_that_may_go_back_is_sorted_completely() -> None:
     sent = List(numbered(range(100, 700)), numbered(range(100)))
 
     assert await stamps(ordered(sent, goes_back=True)) == [numbered(range(700))]
 
 
-async def test_what_may_go_back_and_does_not_is_passed_on_once_it_is_too_much() -> None:
+async def test_a_long_list_that_may_go_back_and_is_in_order_is_passed_on() -> None:
     many = numbered(range(MOST_UNSORTED + 1))
     later = numbered([MOST_UNSORTED + 1])
 
@@ -186,7 +186,7 @@ async def test_what_may_go_back_and_does_not_is_passed_on_once_it_is_too_much() 
     assert [len(batch) for batch in received] == [MOST_UNSORTED + 1, 1]
 
 
-async def test_too_many_out_of_order_are_refused() -> None:
+async def test_too_many_captures_out_of_order_are_rejected() -> None:
     sent = List(numbered(range(MOST_UNSORTED + 1, 0, -1)))
 
     with pytest.raises(Misbehaved, match="more than 250000 captures out of order"):
@@ -195,7 +195,7 @@ async def test_too_many_out_of_order_are_refused() -> None:
 
 
 @pytest.mark.parametrize("late", [[3], [702, 701]])
-async def test_one_out_of_order_later_on_is_refused_after_what_was_passed_on(
+async def test_a_later_capture_out_of_order_raises_after_the_captures_before_it(
     late: list[int],
 ) -> None:
     received = ordered(List(numbered(range(700)), numbered(late)))
@@ -205,48 +205,48 @@ async def test_one_out_of_order_later_on_is_refused_after_what_was_passed_on(
         await anext(received)
 
 
-async def test_repetitions_are_left_out_within_and_between_batches() -> None:
+async def test_repetitions_are_dropped_within_and_between_batches() -> None:
     sent = List(numbered([0, *ENOUGH]), numbered([599]), numbered([599, 600, 600]))
 
     assert await stamps(ordered(sent)) == [numbered(ENOUGH), numbered([600])]
 
 
-async def test_captures_of_one_second_that_differ_are_all_kept() -> None:
+async def test_different_captures_of_one_second_are_all_yielded() -> None:
     async def batches() -> AsyncGenerator[list[Memento], None]:
         yield [capture("20130101000000", 301), capture("20130101000000", 200)]
 
-    received = oldest_first(batches(), lambda _: False, complaint)
+    received = oldest_first(batches(), lambda _: False, misbehaved)
 
     assert [m.status for batch in [b async for b in received] for m in batch] == [301, 200]
 
 
 @pytest.mark.parametrize("batches", [[], [[1]], [[2, 1], [3]], [range(600), [600]]])
-async def test_what_came_before_a_break_is_yielded_before_it_is_told(
+async def test_captures_before_an_error_are_yielded_before_it_is_raised(
     batches: list[Iterable[int]],
 ) -> None:
-    trouble = Unreachable("test", "", "fell silent")
-    sent = List(*map(numbered, batches), trouble=trouble)
+    error = Unreachable("test", "", "fell silent")
+    sent = List(*map(numbered, batches), error=error)
 
     received, caught = await read(ordered(sent))
 
-    assert caught is trouble
+    assert caught is error
     assert received == sorted(stamp for batch in sent.batches for stamp in batch)
 
 
 async def read(
     batches: AsyncGenerator[Sequence[Memento], None],
 ) -> tuple[list[str], ArchiveError | None]:
-    """Return the stamps that came, and what went wrong after them."""
+    """Return the stamps that were yielded, and the error after them."""
     received: list[str] = []
     try:
         async for batch in batches:
             received += [memento.stamp for memento in batch]
-    except ArchiveError as trouble:
-        return received, trouble
+    except ArchiveError as error:
+        return received, error
     return received, None
 
 
-async def test_who_stops_reading_closes_the_list() -> None:
+async def test_a_list_is_closed_when_reading_stops() -> None:
     sent = List(numbered([1]), numbered([2]))
     received = ordered(sent)
 

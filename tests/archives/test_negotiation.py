@@ -1,4 +1,4 @@
-"""Redirects, styles and contradictions, one archive at a time, with canned answers."""
+"""Redirects, styles and contradictions of one archive, with canned answers."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -82,7 +82,7 @@ async def found(
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_that_dates_its_target_is_the_answer(status: int) -> None:
+async def test_a_redirect_with_the_date_of_its_target_is_the_answer(status: int) -> None:
     fetch = FakeFetcher({TIMEGATE: redirect(at(STAMP), linking(at(STAMP)), status=status)})
 
     closest = await found(fetch)
@@ -127,7 +127,7 @@ async def test_a_redirect_that_does_not_prove_its_target_is_followed(
     assert fetch.lines == [f"HEAD {TIMEGATE}", f"HEAD {at(STAMP)}"]
 
 
-async def test_the_time_is_asked_for_at_every_station() -> None:
+async def test_accept_datetime_is_sent_to_every_address() -> None:
     fetch = FakeFetcher({TIMEGATE: redirect(at(STAMP)), at(STAMP): memento()})
 
     await found(fetch, "2013")
@@ -137,7 +137,7 @@ async def test_the_time_is_asked_for_at_every_station() -> None:
     }
 
 
-async def test_intermediate_resources_are_followed_five_times() -> None:
+async def test_five_redirects_are_followed() -> None:
     stations = [f"{BASE}/{number}/{PAGE}" for number in range(5)]
     urls = [TIMEGATE, *stations[:4]]
     chain = {url: redirect(station) for url, station in zip(urls, stations, strict=True)}
@@ -172,14 +172,14 @@ async def test_a_sixth_redirect_is_not_followed() -> None:
         ({TIMEGATE: Canned(300, VARY)}, "answers 300"),
     ],
 )
-async def test_redirects_that_lead_nowhere_are_misbehaviour(
+async def test_redirects_without_a_memento_are_misbehaviour(
     answers: dict[str, Canned], why: str
 ) -> None:
     with pytest.raises(Misbehaved, match=why):
         await ask(answers)
 
 
-async def test_a_redirect_never_falls_back_to_http() -> None:
+async def test_a_redirect_from_https_to_http_is_not_followed() -> None:
     secure = an_entry("memento", timegate="https://archive.example/timegate/")
     url = f"https://archive.example/timegate/{PAGE}"
 
@@ -196,14 +196,14 @@ async def test_a_redirect_never_falls_back_to_http() -> None:
         f"http://[::/web/{STAMP}/{PAGE}",
     ],
 )
-async def test_nobody_is_led_to_a_host_that_the_entry_does_not_name(target: str) -> None:
+async def test_a_redirect_to_a_host_outside_the_entry_is_not_followed(target: str) -> None:
     answers = {TIMEGATE: redirect(target, linking(target))}
 
     with pytest.raises(Misbehaved):
         await ask(answers)
 
 
-async def test_a_named_host_may_be_another_one() -> None:
+async def test_a_redirect_to_another_host_of_the_entry_is_followed() -> None:
     entry = an_entry("memento", timegate=f"{BASE}/timegate/", hosts=("Replay.example/x",))
     target = f"http://replay.example/web/{STAMP}/{PAGE}"
 
@@ -216,7 +216,7 @@ async def test_a_named_host_may_be_another_one() -> None:
 
 
 async def test_an_archived_redirect_to_another_page_is_a_memento() -> None:
-    """The Internet Archive sends on to the same stamp of the page it led to."""
+    """The Internet Archive redirects to the same stamp of the page that was redirected to."""
     moved = memento({"location": at(STAMP, "http://example.org/there")}, status=302)
     fetch = FakeFetcher({TIMEGATE: redirect(at(STAMP)), at(STAMP): moved})
 
@@ -247,7 +247,7 @@ async def test_a_raw_archived_redirect_is_a_memento(location: str | None) -> Non
 
 
 async def test_a_timegate_may_answer_with_an_archived_redirect() -> None:
-    """Plain pywb: Content-Location is the capture, Location where the page had moved."""
+    """Plain pywb: Content-Location is the capture, Location the archived redirect."""
     answer = memento(
         VARY
         | {
@@ -284,7 +284,7 @@ async def test_a_timegate_that_dates_its_own_redirect_by_mistake_is_followed(
     "location",
     [at(STAMP), f"/web/{STAMP}/{PAGE}", f"//archive.example/web/{STAMP}/{PAGE}"],
 )
-async def test_content_location_says_where_the_memento_is(location: str) -> None:
+async def test_content_location_is_the_address_of_the_memento(location: str) -> None:
     closest = await found({TIMEGATE: memento(VARY | {"content-location": location})})
 
     assert closest.memento.uri == at(STAMP)
@@ -314,7 +314,9 @@ async def test_a_content_location_of_the_archived_page_is_not_the_address(
 
 
 @pytest.mark.parametrize("location", ["http://elsewhere.example/", "file:///etc/passwd"])
-async def test_a_content_location_elsewhere_is_doubtful_at_a_timegate(location: str) -> None:
+async def test_a_content_location_at_another_host_is_doubtful_at_a_timegate(
+    location: str,
+) -> None:
     stated = {"content-location": location}
     answer = memento(VARY | stated | {"link": f"{original()}, {link(at(STAMP), STAMP)}"})
 
@@ -336,7 +338,7 @@ FOREIGN: Final = (
 
 
 @pytest.mark.parametrize("address", FOREIGN)
-async def test_nobody_is_led_to_a_linked_address_that_is_not_the_archives(
+async def test_a_linked_address_outside_the_archive_is_not_used(
     address: str,
 ) -> None:
     answer = memento(VARY | {"link": f"{original()}, {link(address, STAMP)}"})
@@ -348,7 +350,7 @@ async def test_nobody_is_led_to_a_linked_address_that_is_not_the_archives(
 
 
 @pytest.mark.parametrize("address", FOREIGN)
-async def test_the_archives_own_address_counts_beside_a_foreign_one(address: str) -> None:
+async def test_an_address_of_the_archive_counts_beside_a_foreign_one(address: str) -> None:
     links = f"{original()}, {link(address, STAMP)}, {link(at(STAMP), STAMP)}"
 
     closest = await found({TIMEGATE: memento(VARY | {"link": links})})
@@ -373,7 +375,7 @@ async def test_a_foreign_content_location_is_not_the_address(address: str) -> No
 
 
 @pytest.mark.parametrize("field", ["link", "content-location"])
-async def test_an_address_never_falls_back_to_http(field: str) -> None:
+async def test_an_address_with_http_is_not_used_after_https(field: str) -> None:
     secure = an_entry("memento", timegate="https://archive.example/timegate/")
     url = f"https://archive.example/timegate/{PAGE}"
     value = f"{original()}, {link(at(STAMP), STAMP)}" if field == "link" else at(STAMP)
@@ -383,13 +385,13 @@ async def test_an_address_never_falls_back_to_http(field: str) -> None:
     assert closest.memento.uri == url
 
 
-async def test_a_clear_no_may_link_anything() -> None:
+async def test_an_absent_page_may_have_any_links() -> None:
     answer = Canned(404, {**VARY, "link": f"{original()}, {link(FOREIGN[0], STAMP)}"})
 
     assert await ask({TIMEGATE: answer}) is None
 
 
-async def test_a_redirect_to_another_port_is_not_the_answer_unasked() -> None:
+async def test_a_redirect_to_another_port_is_not_the_answer_without_a_request() -> None:
     target = at(STAMP).replace("archive.example", "archive.example:6379")
     fetch = FakeFetcher({TIMEGATE: redirect(target, linking(target))})
 
@@ -399,7 +401,7 @@ async def test_a_redirect_to_another_port_is_not_the_answer_unasked() -> None:
 
 
 @pytest.mark.parametrize("port", ["6379", "8080"])
-async def test_the_port_of_an_endpoint_is_one_of_the_archives(port: str) -> None:
+async def test_the_port_of_an_endpoint_belongs_to_the_archive(port: str) -> None:
     entry = an_entry("memento", timegate="http://archive.example:8080/timegate/")
     url = f"http://archive.example:8080/timegate/{PAGE}"
     address = at(STAMP).replace("archive.example", f"archive.example:{port}")
@@ -410,7 +412,7 @@ async def test_the_port_of_an_endpoint_is_one_of_the_archives(port: str) -> None
 
 
 @pytest.mark.parametrize("address", FOREIGN[:1] + FOREIGN[2:])
-async def test_no_neighbour_is_at_an_address_that_is_not_the_archives(address: str) -> None:
+async def test_neighbours_outside_the_archive_are_dropped(address: str) -> None:
     foreign = address.replace(STAMP, EARLIER)
     links = f"{original()}, {link(at(STAMP), STAMP)}, {link(foreign, EARLIER, 'first memento')}"
 
@@ -420,8 +422,8 @@ async def test_no_neighbour_is_at_an_address_that_is_not_the_archives(address: s
     assert closest.neighbours == {}
 
 
-async def test_a_timegate_may_have_no_other_address() -> None:
-    """Pattern 2.3 of RFC 7089. Who is led there sends no time, and sees another copy."""
+async def test_a_memento_without_its_own_address_is_doubtful() -> None:
+    """Pattern 2.3 of RFC 7089. A client without Accept-Datetime gets another capture."""
     closest = await found({TIMEGATE: memento(VARY)})
 
     assert closest.memento.uri == TIMEGATE
@@ -430,14 +432,14 @@ async def test_a_timegate_may_have_no_other_address() -> None:
     )
 
 
-async def test_the_newest_needs_no_address_of_its_own() -> None:
+async def test_the_newest_memento_needs_no_address_of_its_own() -> None:
     closest = await found({TIMEGATE: memento(VARY)}, when=None)
 
     assert closest.memento.uri == TIMEGATE
     assert closest.doubts == ()
 
 
-async def test_a_frame_names_its_memento_in_its_links() -> None:
+async def test_the_memento_of_a_frame_is_in_its_links() -> None:
     frame = Canned(200, {**VARY, "link": f"{original()}, {link(at(STAMP), STAMP)}"})
 
     closest = await found({TIMEGATE: frame})
@@ -447,7 +449,7 @@ async def test_a_frame_names_its_memento_in_its_links() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 204, 301, 403, 404, 410, 429, 500, 503])
-async def test_whatever_has_a_date_is_a_memento(status: int) -> None:
+async def test_an_answer_with_a_date_is_a_memento_whatever_its_status(status: int) -> None:
     closest = await found(
         {TIMEGATE: memento(VARY | {"content-location": at(STAMP)}, status=status)}
     )
@@ -457,7 +459,7 @@ async def test_whatever_has_a_date_is_a_memento(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [206, 304, 416])
-async def test_a_status_that_nobody_asked_for_is_doubtful(status: int) -> None:
+async def test_a_status_that_was_not_requested_is_doubtful(status: int) -> None:
     closest = await found(
         {TIMEGATE: memento(VARY | {"content-location": at(STAMP)}, status=status)}
     )
@@ -476,7 +478,7 @@ async def test_several_originals_are_doubtful() -> None:
     assert closest.doubts == ("links several originals",)
 
 
-async def test_an_echo_of_the_asked_time_does_not_count() -> None:
+async def test_a_repetition_of_the_requested_time_does_not_count() -> None:
     echo = memento(VARY | {"content-location": at(EARLIER)})
 
     closest = await found({TIMEGATE: echo}, STAMP)
@@ -485,7 +487,7 @@ async def test_an_echo_of_the_asked_time_does_not_count() -> None:
     assert "Memento-Datetime repeats the requested time" in closest.doubts
 
 
-async def test_only_who_was_asked_can_echo() -> None:
+async def test_only_the_requested_address_can_repeat_the_time() -> None:
     answers = {TIMEGATE: redirect(at(EARLIER)), at(EARLIER): memento()}
 
     closest = await found(answers, STAMP)
@@ -494,8 +496,8 @@ async def test_only_who_was_asked_can_echo() -> None:
     assert closest.doubts == (f"Memento-Datetime states {STAMP}, the address states {EARLIER}",)
 
 
-async def test_the_digits_that_we_wrote_ourselves_prove_nothing() -> None:
-    """Some archives serve the nearest capture at any address, and only the header tells."""
+async def test_digits_of_the_requested_address_prove_nothing() -> None:
+    """Some archives serve the nearest capture at any address; only the header is right."""
     answers = {at(STAMP): memento(stamp=EARLIER)}
 
     closest = await found(answers, STAMP, WAYBACK)
@@ -506,18 +508,18 @@ async def test_the_digits_that_we_wrote_ourselves_prove_nothing() -> None:
 
 
 @pytest.mark.parametrize("date", ["Thu, 01 Jan 2150 00:00:00 GMT", "sometime", ""])
-async def test_without_a_possible_date_nothing_is_known(date: str) -> None:
+async def test_without_a_possible_date_the_result_is_unknown(date: str) -> None:
     answer = Canned(200, VARY | {"memento-datetime": date})
 
     with pytest.raises(Misbehaved, match="impossible date"):
         await ask({TIMEGATE: answer})
 
 
-# No
+# Absent pages
 
 
 @pytest.mark.parametrize("status", [404, 410])
-async def test_a_clear_no_is_none(status: int) -> None:
+async def test_an_absent_page_is_none(status: int) -> None:
     assert await ask({TIMEGATE: Canned(status)}) is None
 
 
@@ -537,7 +539,7 @@ async def test_a_clear_no_is_none(status: int) -> None:
         (Canned(503), Refused),
     ],
 )
-async def test_anything_else_without_a_date_says_nothing(
+async def test_any_other_answer_without_a_date_is_unknown(
     answer: Canned, kind: type[Exception]
 ) -> None:
     with pytest.raises(kind):
@@ -548,7 +550,7 @@ async def test_anything_else_without_a_date_says_nothing(
 
 
 @pytest.mark.parametrize("status", [405, 501])
-async def test_who_does_not_take_head_is_asked_with_get_from_then_on(status: int) -> None:
+async def test_after_405_to_head_only_get_is_sent(status: int) -> None:
     fetch = FakeFetcher({f"HEAD {TIMEGATE}": Canned(status), f"GET {TIMEGATE}": memento(VARY)})
     source = source_for(ARCHIVE, fetch, clock)
 
@@ -579,7 +581,7 @@ async def test_a_405_with_a_date_is_a_memento_of_one(status: int) -> None:
 
 
 @pytest.mark.parametrize("answer", [Canned(200), Canned(400), Canned(500), redirect(None)])
-async def test_nonsense_in_answer_to_head_is_looked_into_with_get(answer: Canned) -> None:
+async def test_after_an_unusable_answer_to_head_get_is_sent(answer: Canned) -> None:
     fetch = FakeFetcher({f"HEAD {TIMEGATE}": answer, f"GET {TIMEGATE}": memento(VARY)})
     source = source_for(ARCHIVE, fetch, clock)
 
@@ -589,7 +591,7 @@ async def test_nonsense_in_answer_to_head_is_looked_into_with_get(answer: Canned
     assert fetch.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}", f"GET {TIMEGATE}"]
 
 
-async def test_nonsense_in_answer_to_both_is_looked_into_once() -> None:
+async def test_after_unusable_answers_to_both_get_is_tried_once() -> None:
     fetch = FakeFetcher({TIMEGATE: Canned(200)})
     source = source_for(ARCHIVE, fetch, clock)
 
@@ -600,7 +602,7 @@ async def test_nonsense_in_answer_to_both_is_looked_into_once() -> None:
     assert fetch.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}", f"HEAD {TIMEGATE}"]
 
 
-async def test_an_answer_to_head_that_breaks_http_is_looked_into_once() -> None:
+async def test_after_an_answer_to_head_that_violates_http_get_is_sent() -> None:
     broken = Misbehaved("test", TIMEGATE, "broken HTTP")
     fetch = FakeFetcher(lambda request: broken if request.method == "HEAD" else memento(VARY))
     source = source_for(ARCHIVE, fetch, clock)
@@ -611,7 +613,7 @@ async def test_an_answer_to_head_that_breaks_http_is_looked_into_once() -> None:
     assert fetch.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}", f"GET {TIMEGATE}"]
 
 
-async def test_an_archive_that_always_breaks_http_is_not_asked_twice_each_time() -> None:
+async def test_an_archive_that_always_violates_http_gets_one_request_each_time() -> None:
     fetch = FakeFetcher(lambda request: Misbehaved("test", request.url, "broken HTTP"))
     source = source_for(ARCHIVE, fetch, clock)
 
@@ -622,7 +624,7 @@ async def test_an_archive_that_always_breaks_http_is_not_asked_twice_each_time()
     assert fetch.lines == [f"HEAD {TIMEGATE}", f"GET {TIMEGATE}", f"HEAD {TIMEGATE}"]
 
 
-async def test_silence_is_not_asked_again() -> None:
+async def test_after_no_answer_no_second_request_is_sent() -> None:
     fetch = FakeFetcher(lambda request: Unreachable("test", request.url, "fell silent"))
 
     with pytest.raises(Unreachable):
@@ -630,14 +632,14 @@ async def test_silence_is_not_asked_again() -> None:
     assert len(fetch.journal) == 1
 
 
-async def test_a_404_to_head_is_believed_where_we_asked() -> None:
+async def test_a_404_to_the_first_head_is_accepted() -> None:
     fetch = FakeFetcher({TIMEGATE: Canned(404)})
 
     assert await ask(fetch) is None
     assert fetch.lines == [f"HEAD {TIMEGATE}"]
 
 
-async def test_a_404_to_head_is_not_believed_where_the_archive_sent_us() -> None:
+async def test_a_404_to_head_after_a_redirect_is_checked_with_get() -> None:
     fetch = FakeFetcher(
         {
             TIMEGATE: redirect(at(STAMP)),
@@ -650,8 +652,8 @@ async def test_a_404_to_head_is_not_believed_where_the_archive_sent_us() -> None
     assert fetch.lines[1:] == [f"HEAD {at(STAMP)}", f"GET {at(STAMP)}"]
 
 
-async def test_a_404_to_both_is_a_clear_no_where_no_capture_was_promised() -> None:
-    """As where a TimeGate has moved."""
+async def test_a_404_to_both_after_a_redirect_without_capture_is_absent() -> None:
+    """For example, a TimeGate that has moved."""
     answers = {TIMEGATE: redirect(f"{BASE}/gate/{PAGE}")}
 
     assert await ask(answers) is None
@@ -674,7 +676,7 @@ def with_neighbours(chosen: str, **neighbours: str) -> Canned:
         (None, "20100101000000", {"last": "20200101000000"}, "20200101000000"),
     ],
 )
-async def test_a_neighbour_inside_the_interval_is_preferred_and_the_choice_doubted(
+async def test_a_neighbour_inside_the_interval_is_preferred_with_a_doubt(
     when: str | None, chosen: str, neighbours: dict[str, str], best: str
 ) -> None:
     closest = await found({TIMEGATE: with_neighbours(chosen, **neighbours)}, when)
@@ -690,7 +692,7 @@ async def test_a_neighbour_inside_the_interval_is_preferred_and_the_choice_doubt
         ("2013", "20100101000000", {"last": "20120101000000"}, "20120101000000"),
     ],
 )
-async def test_a_neighbour_that_is_merely_nearer_is_a_claim_and_the_choice_is_doubted(
+async def test_a_neighbour_that_is_only_nearer_causes_a_doubt(
     when: str, chosen: str, neighbours: dict[str, str], nearer: str
 ) -> None:
     closest = await found({TIMEGATE: with_neighbours(chosen, **neighbours)}, when)
@@ -725,7 +727,7 @@ async def test_neighbours_that_are_not_nearer_stay_neighbours(
     ],
     ids=["a tie", "inside the interval"],
 )
-async def test_how_an_archive_chooses_among_equals_is_no_reason_for_doubt(
+async def test_ties_may_be_broken_without_a_doubt(
     when: str, chosen: str, prev: str, taken: str
 ) -> None:
     closest = await found({TIMEGATE: with_neighbours(chosen, prev=prev)}, when)
@@ -734,7 +736,7 @@ async def test_how_an_archive_chooses_among_equals_is_no_reason_for_doubt(
     assert closest.doubts == ()
 
 
-async def test_an_archive_that_chooses_before_is_not_doubted_for_it() -> None:
+async def test_a_nearest_before_archive_causes_no_doubt() -> None:
     entry = an_entry("memento", timegate=f"{BASE}/timegate/", selection="nearest-before")
     answers = {TIMEGATE: with_neighbours("20100101000000", next="20130615083001")}
 
@@ -744,7 +746,7 @@ async def test_an_archive_that_chooses_before_is_not_doubted_for_it() -> None:
     assert closest.doubts == ()
 
 
-async def test_wrong_first_and_last_targets_never_win() -> None:
+async def test_wrong_first_and_last_targets_are_never_selected() -> None:
     """LANL's server: the chosen memento is linked as first and last, with their dates (A-8)."""
     chosen = "20150101000000"
     links = [
@@ -764,7 +766,7 @@ async def test_wrong_first_and_last_targets_never_win() -> None:
     assert closest.neighbours == {}
 
 
-async def test_neighbours_at_other_hosts_never_win() -> None:
+async def test_neighbours_at_other_hosts_are_never_selected() -> None:
     target = f"http://elsewhere.example/web/{STAMP}/{PAGE}"
     links = f"{link(at(EARLIER), EARLIER)}, {link(target, STAMP, 'next memento')}"
 
@@ -774,11 +776,11 @@ async def test_neighbours_at_other_hosts_never_win() -> None:
     assert closest.neighbours == {}
 
 
-# Which second is asked for
+# The requested second
 
 
 @pytest.mark.parametrize(
-    ("at_", "selection", "asked"),
+    ("at_", "selection", "requested"),
     [
         ("2013", "nearest", "20130702120000"),
         ("2013", "nearest-before", "20131231235959"),
@@ -786,15 +788,15 @@ async def test_neighbours_at_other_hosts_never_win() -> None:
         ("9999", "nearest", "99990101000000"),
     ],
 )
-def test_the_second_asked_for_depends_on_how_the_archive_chooses(
-    at_: str, selection: str, asked: str
+def test_the_requested_second_depends_on_how_the_archive_selects(
+    at_: str, selection: str, requested: str
 ) -> None:
     entry = an_entry("memento", timegate=BASE, selection=selection)
 
-    assert instant_for(Moment(at_), entry) == asked
+    assert instant_for(Moment(at_), entry) == requested
 
 
-async def test_a_template_is_filled_with_the_second_to_ask_for() -> None:
+async def test_a_template_is_filled_with_the_requested_second() -> None:
     entry = an_entry("wayback", replay=BASE + "/web/{time14}/{uri}", selection="nearest-before")
     fetch = FakeFetcher({})
 
@@ -803,8 +805,8 @@ async def test_a_template_is_filled_with_the_second_to_ask_for() -> None:
     assert fetch.lines == [f"HEAD {at('20131231235959')}"]
 
 
-async def test_the_newest_is_asked_for_with_a_time_that_no_capture_has() -> None:
-    """So a frame that repeats the digits of its address gives itself away."""
+async def test_the_newest_is_requested_with_a_time_that_no_capture_has() -> None:
+    """So a frame that repeats the digits of its address is detected."""
 
     def echo(request: object) -> Canned:
         del request
@@ -817,7 +819,7 @@ async def test_the_newest_is_asked_for_with_a_time_that_no_capture_has() -> None
     assert fetch.lines[0] == f"HEAD {at('20261116120000')}"
 
 
-async def test_neighbours_of_a_raw_view_are_given_where_people_look_at_them() -> None:
+async def test_neighbours_of_a_raw_view_have_their_replay_addresses() -> None:
     entry = an_entry(
         "wayback",
         replay=BASE + "/web/{time14}/{uri}",
@@ -831,7 +833,7 @@ async def test_neighbours_of_a_raw_view_are_given_where_people_look_at_them() ->
     assert closest.neighbours["prev"].uri == at(EARLIER)
 
 
-async def test_an_archive_with_raw_views_alone_gives_those() -> None:
+async def test_an_archive_with_only_raw_views_gives_raw_addresses() -> None:
     entry = an_entry("wayback", raw=BASE + "/web/{time14}id_/{uri}")
 
     closest = await found({at(STAMP, modifier="id_"): memento()}, STAMP, entry)
@@ -843,13 +845,13 @@ def test_a_capture_may_be_an_hour_ahead_of_our_clock() -> None:
     assert latest_stamp(clock) == "20261115130000"
 
 
-# Which page
+# The original
 
 
 OTHER: Final = "http://other.example/"
 
 
-async def test_an_address_that_spells_another_page_is_looked_at() -> None:
+async def test_a_redirect_to_an_address_of_another_page_is_followed() -> None:
     there = at(STAMP, OTHER)
     answers = {
         TIMEGATE: redirect(there, {"link": f"{original()}, {link(there, STAMP)}"}),
@@ -862,7 +864,7 @@ async def test_an_address_that_spells_another_page_is_looked_at() -> None:
     assert closest.doubts == ()
 
 
-async def test_who_insists_that_it_is_the_page_that_was_asked_for_is_doubted() -> None:
+async def test_an_address_of_another_page_than_the_linked_original_is_doubtful() -> None:
     there = at(STAMP, OTHER)
     claims = {"link": f"{original()}, {link(there, STAMP)}"}
 
@@ -883,7 +885,7 @@ async def test_who_insists_that_it_is_the_page_that_was_asked_for_is_doubted() -
         "http://example.org/%2e",
     ],
 )
-async def test_what_an_index_files_as_one_is_one_page(spelled: str) -> None:
+async def test_urls_with_one_key_are_one_page(spelled: str) -> None:
     there = at(STAMP, spelled)
 
     closest = await found(

@@ -1,4 +1,4 @@
-"""Possessive groups mean the same in every Python that we support."""
+"""Possessive groups match alike in every supported version of Python."""
 
 import re
 
@@ -26,20 +26,20 @@ from archives.regex_compat import atomic, compiled
         (r"(?:[\])]a)++", r"(?>(?:[\])]a)+)"),
     ],
 )
-def test_a_possessive_group_is_an_atomic_one_around_a_plain_one(
+def test_a_possessive_group_becomes_an_atomic_one_around_a_plain_one(
     written: str, meant: str
 ) -> None:
     assert atomic(written) == meant
     assert atomic(written.encode()) == meant.encode()
 
 
-def test_a_group_goes_back_to_where_its_last_round_began() -> None:
+def test_a_group_returns_to_where_its_last_iteration_began() -> None:
     assert compiled("(?:ab)*+a").fullmatch("aba")
     assert compiled(rb"(?:ab)?+a").fullmatch(b"a")
 
 
 @given(st.text("abc", max_size=12))
-def test_the_atomic_form_finds_what_the_possessive_one_finds(text: str) -> None:
+def test_the_atomic_form_matches_as_the_possessive_one(text: str) -> None:
     written = "(?:ab|c)*+(a(?:bc)?+)?+"
     possessive, plain = compiled(written).match(text), re.match(atomic(written), text)
 

@@ -1,4 +1,4 @@
-"""Examples of `archives.uri`: what is folded, what is kept, what is put right (N-7, G-5)."""
+"""Examples of `archives.uri`: folding and repairs (N-7, G-5)."""
 
 import pytest
 
@@ -29,7 +29,7 @@ from archives.uri import (
         ("http://www.dr.dk:/", "http://www.dr.dk:/"),
     ],
 )
-def test_scheme_and_host_are_folded_and_nothing_else(text: str, uri: str) -> None:
+def test_only_scheme_and_host_are_folded(text: str, uri: str) -> None:
     diagnosis = Diagnosis(strict=True)
 
     assert read_uri(text, diagnosis) == uri
@@ -44,7 +44,7 @@ def test_scheme_and_host_are_folded_and_nothing_else(text: str, uri: str) -> Non
         ("http://x/?a[]=1", "http://x/?a[]=1", "brackets"),
     ],
 )
-def test_what_crawled_urls_get_wrong_is_put_right_and_said(
+def test_common_errors_of_crawled_urls_are_repaired_with_a_diagnostic(
     text: str, uri: str, token: str
 ) -> None:
     diagnosis = Diagnosis()
@@ -56,7 +56,7 @@ def test_what_crawled_urls_get_wrong_is_put_right_and_said(
 
 
 @pytest.mark.parametrize("host", ["b%C3%BCcher.example", "B%c3%9cCHER.EXAMPLE"])
-def test_a_host_that_a_browser_wrote_in_triplets_is_the_same_host(host: str) -> None:
+def test_a_host_in_triplets_is_decoded(host: str) -> None:
     diagnosis = Diagnosis(strict=True)
 
     assert read_uri(f"http://{host}:8080/%C3%A6", diagnosis) == (
@@ -66,14 +66,14 @@ def test_a_host_that_a_browser_wrote_in_triplets_is_the_same_host(host: str) -> 
 
 
 @pytest.mark.parametrize("host", ["b%fccher.example", "ex%61mple.org", "a%2fb.example"])
-def test_triplets_that_spell_no_name_outside_ascii_stay(host: str) -> None:
+def test_triplets_of_ascii_or_invalid_utf8_are_unchanged(host: str) -> None:
     diagnosis = Diagnosis()
 
     assert read_uri(f"http://{host}/", diagnosis) == f"http://{host}/"
     assert not diagnosis.diagnostics
 
 
-def test_triplets_in_a_host_do_not_open_a_path() -> None:
+def test_triplets_in_a_host_do_not_begin_a_path() -> None:
     with pytest.raises(Malformed):
         read_uri("http://%C3%BC%2F%C3%BC.example/", Diagnosis())
 
@@ -92,7 +92,7 @@ def test_triplets_in_a_host_do_not_open_a_path() -> None:
         ("http://" + "ü" * 64 + ".example/", 7),
     ],
 )
-def test_what_is_no_uri_is_refused_at_its_place(text: str, position: int) -> None:
+def test_the_error_of_an_invalid_uri_has_its_position(text: str, position: int) -> None:
     with pytest.raises(Malformed) as caught:
         read_uri(text, Diagnosis())
 
@@ -111,14 +111,16 @@ def test_what_is_no_uri_is_refused_at_its_place(text: str, position: int) -> Non
         ("æ" * 4097, "too-long", 4097),
     ],
 )
-def test_some_characters_stand_in_no_identifier(text: str, code: str, position: int) -> None:
+def test_some_characters_are_not_allowed_in_identifiers(
+    text: str, code: str, position: int
+) -> None:
     with pytest.raises(Malformed) as caught:
         check_text(text)
 
     assert (caught.value.code, caught.value.position) == (code, position)
 
 
-def test_a_name_with_a_dot_in_front_is_a_host_even_before_a_port() -> None:
+def test_a_dotted_name_is_a_host_even_before_a_port() -> None:
     assert begins_with_host("www.dr.dk/x")
     assert begins_with_host("www.dr.dk:8080/x")
     assert begins_with_host("127.0.0.1")
@@ -128,11 +130,11 @@ def test_a_name_with_a_dot_in_front_is_a_host_even_before_a_port() -> None:
     assert scheme_of("mailto:x") == "mailto"
 
 
-def test_the_hex_of_triplets_is_folded_for_comparison_only() -> None:
+def test_triplets_are_folded_for_comparison_only() -> None:
     assert canonical_uri("http://x/%c3%a6") == "http://x/%C3%A6"
 
 
-def test_only_http_with_a_host_can_be_negotiated() -> None:
+def test_only_http_urls_with_a_host_are_originals() -> None:
     assert negotiable("https://u@[::1]:80/")
     assert host_of("https://u@[::1]:80/") == "[::1]"
     assert not negotiable("http://:80/")
@@ -155,7 +157,5 @@ def test_only_http_with_a_host_can_be_negotiated() -> None:
         ("ftp://a.example/", None),
     ],
 )
-def test_an_origin_is_what_everybody_reads_alike(
-    uri: str, origin: tuple[str, str, int] | None
-) -> None:
+def test_an_origin_is_unambiguous(uri: str, origin: tuple[str, str, int] | None) -> None:
     assert plain_origin(uri) == origin

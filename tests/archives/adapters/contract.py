@@ -1,7 +1,7 @@
-"""Every kind of archive, served rightly and without a socket: what the contract is run over.
+"""One correct archive of every kind, without sockets, for the contract tests.
 
-The TimeGates and replays are those of `timegate.misbehave` without a fault. Its CDX server
-knows neither ``sort=reverse`` nor OutbackCDX, so here is one that knows every dialect.
+The TimeGates and replay servers are those of `timegate.misbehave` without a fault. Its CDX
+server supports neither ``sort=reverse`` nor OutbackCDX, so the one here supports every dialect.
 """
 
 import json
@@ -34,7 +34,7 @@ _PYWB_FIELDS: Final = ("urlkey", "timestamp", "url", "mime", "status", "digest",
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One archive, ready to be asked, and what it was asked."""
+    """A source over one archive, and the requests that it received."""
 
     source: Source
     journal: list[Request]
@@ -43,7 +43,7 @@ class Served:
 Serve = Callable[[Sequence[misbehave.FakeCapture]], Served]
 
 
-def _over(entry: ArchiveEntry, fetch: FakeFetcher) -> Served:
+def _served_by(entry: ArchiveEntry, fetch: FakeFetcher) -> Served:
     return Served(source_for(entry, fetch, clock), fetch.journal)
 
 
@@ -62,7 +62,7 @@ def _served(
         assert isinstance(reply, wire.WholeAnswer)
         return Canned(reply.status, dict(reply.headers), reply.body)
 
-    return _over(entry, FakeFetcher(answer))
+    return _served_by(entry, FakeFetcher(answer))
 
 
 def memento(style: Literal["302", "200"]) -> Serve:
@@ -97,9 +97,9 @@ def cdx(dialect: Dialect) -> Serve:
                 name: values[0]
                 for name, values in parse_qs(urlsplit(request.url).query).items()
             }
-            return Canned(body=_WRITE[dialect](_found(holdings, parameters)))
+            return Canned(body=_WRITE[dialect](_selected(holdings, parameters)))
 
-        return _over(entry, FakeFetcher(answer))
+        return _served_by(entry, FakeFetcher(answer))
 
     return serve
 
@@ -115,8 +115,10 @@ KINDS: Final[dict[str, Serve]] = {
 }
 
 
-def _found(holdings: FakeHoldings, parameters: dict[str, str]) -> list[misbehave.FakeCapture]:
-    """Return the rows asked for: by nearness, newest first, or oldest first; some or all."""
+def _selected(
+    holdings: FakeHoldings, parameters: dict[str, str]
+) -> list[misbehave.FakeCapture]:
+    """Return the requested rows: nearest, newest or oldest first; some or all."""
     found = list(holdings.of(parameters["url"]))
     closest = read_stamp(parameters.get("closest", ""))
     if parameters.get("sort") == "closest" and closest is not None:

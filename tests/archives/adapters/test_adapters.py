@@ -1,4 +1,4 @@
-"""What every `Source` does, whatever kind of archive stands behind it."""
+"""The contract of every `Source`, over every kind of archive."""
 
 import asyncio
 from collections.abc import Sequence
@@ -40,8 +40,8 @@ async def listed(served: Served, page: str = PAGE) -> list[Memento]:
     return [memento async for batch in served.source.mementos(page) for memento in batch]
 
 
-def pages_asked(journal: Sequence[Request]) -> list[str]:
-    """Return the page that each request is about, as the archive reads it."""
+def requested_pages(journal: Sequence[Request]) -> list[str]:
+    """Return the URL of the original in each request, as the archive reads it."""
     pages = []
     for request in journal:
         target = request.url.removeprefix(BASE)
@@ -94,7 +94,7 @@ async def test_the_capture_nearest_to_a_second_is_found(
     assert found.stamp == expected
 
 
-async def test_a_memento_is_where_people_look_at_it(serve: Serve) -> None:
+async def test_a_memento_has_its_replay_address(serve: Serve) -> None:
     served = serve(EXAMPLE)
 
     found = await closest(served, "20130615083000")
@@ -103,7 +103,7 @@ async def test_a_memento_is_where_people_look_at_it(serve: Serve) -> None:
     assert found[1:4] == (f"{BASE}/web/20130615083000/{PAGE}", PAGE, "test")
 
 
-async def test_of_two_equally_near_the_earlier_is_found(serve: Serve) -> None:
+async def test_of_two_captures_at_equal_distance_the_earlier_is_found(serve: Serve) -> None:
     served = serve(captures_of(PAGE, "20130101000000", "20130101000010"))
 
     found = await closest(served, "20130101000005")
@@ -137,7 +137,7 @@ async def test_without_a_time_the_newest_is_found(serve: Serve) -> None:
         ("2013", ["20120301000000", "20150301000000"], "20120301000000"),
     ],
 )
-async def test_a_capture_inside_a_coarse_moment_is_found_whenever_there_is_one(
+async def test_a_capture_inside_a_coarse_moment_is_found_if_there_is_one(
     serve: Serve, at: str, stamps: list[str], expected: str
 ) -> None:
     served = serve(captures_of(PAGE, *stamps))
@@ -166,7 +166,7 @@ async def test_inside_an_interval_the_one_nearest_to_its_middle_is_found(serve: 
         ("201506302359605", "20150630235959"),
     ],
 )
-async def test_fractions_and_leap_seconds_are_asked_for_as_the_second_they_lie_in(
+async def test_fractions_and_leap_seconds_are_requested_as_whole_seconds(
     serve: Serve, at: str, expected: str
 ) -> None:
     served = serve(EXAMPLE)
@@ -177,7 +177,7 @@ async def test_fractions_and_leap_seconds_are_asked_for_as_the_second_they_lie_i
     assert found.stamp == expected
 
 
-async def test_an_unknown_page_is_a_clear_no_after_one_request(serve: Serve) -> None:
+async def test_an_unknown_page_is_absent_after_one_request(serve: Serve) -> None:
     served = serve(EXAMPLE)
 
     found = await closest(served, "20130615083000", "http://example.org/unknown")
@@ -198,12 +198,12 @@ async def test_an_archived_status_is_the_status_of_the_memento(
 
     assert found is not None
     assert found.stamp == "20130615083000"
-    # A TimeGate that redirects tells nothing of what is behind the redirect.
+    # A TimeGate that redirects states no status of the memento.
     assert found.status in (status, None)
     assert (found.status is None) == (serve is KINDS["memento 302"])
 
 
-async def test_the_captured_spelling_of_a_page_is_named(serve: Serve) -> None:
+async def test_a_memento_has_the_captured_spelling_of_the_url(serve: Serve) -> None:
     served = serve(captures_of("https://www.example.org/", "20130615083000"))
 
     found = await closest(served, "20130615083000")
@@ -226,9 +226,7 @@ moments = some.builds(
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=60)
 @given(times=some.sets(seconds, min_size=1, max_size=12), at=moments)
-def test_every_kind_makes_the_choice_of_the_specification(
-    kind: str, times: set[datetime], at: Moment
-) -> None:
+def test_every_kind_selects_as_specified(kind: str, times: set[datetime], at: Moment) -> None:
     served = KINDS[kind]([FakeCapture(PAGE, time) for time in times])
 
     found = asyncio.run(closest(served, at.digits))
@@ -269,7 +267,7 @@ async def test_an_unknown_page_has_an_empty_list(serve: Serve) -> None:
     assert await listed(served, "http://example.org/unknown") == []
 
 
-async def test_many_captures_are_listed_too(serve: Serve) -> None:
+async def test_a_list_may_have_many_captures(serve: Serve) -> None:
     start = datetime(2000, 1, 1, tzinfo=UTC)
     times = [start + timedelta(hours=hours) for hours in range(3_000)]
     served = serve([FakeCapture(PAGE, time) for time in times])
@@ -279,7 +277,7 @@ async def test_many_captures_are_listed_too(serve: Serve) -> None:
     assert [memento.stamp for memento in mementos] == [f"{t:%Y%m%d%H%M%S}" for t in times]
 
 
-async def test_a_list_that_nobody_reads_to_its_end_is_closed(serve: Serve) -> None:
+async def test_a_list_that_is_not_read_to_its_end_is_closed(serve: Serve) -> None:
     served = serve(EXAMPLE)
 
     mementos = served.source.mementos(PAGE)
@@ -289,7 +287,7 @@ async def test_a_list_that_nobody_reads_to_its_end_is_closed(serve: Serve) -> No
     assert len(served.journal) == 1
 
 
-# What the archive sees
+# Requests to the archive
 
 
 @pytest.mark.parametrize(
@@ -304,7 +302,7 @@ async def test_a_list_that_nobody_reads_to_its_end_is_closed(serve: Serve) -> No
     ],
 )
 @pytest.mark.parametrize("purpose", ["closest", "list"])
-async def test_a_page_reaches_the_archive_octet_by_octet_without_its_fragment(
+async def test_the_url_reaches_the_archive_unchanged_without_its_fragment(
     serve: Serve, purpose: str, page: str, sent: str | None
 ) -> None:
     served = serve(captures_of(sent or page, "20130615083000"))
@@ -315,24 +313,24 @@ async def test_a_page_reaches_the_archive_octet_by_octet_without_its_fragment(
         else [await closest(served, "2013", page)]
     )
 
-    assert set(pages_asked(served.journal)) == {sent or page}
+    assert set(requested_pages(served.journal)) == {sent or page}
     assert [memento and memento.original for memento in found] == [sent or page]
 
 
-async def test_nothing_but_the_time_is_said_besides_the_page(serve: Serve) -> None:
+async def test_accept_datetime_is_the_only_header_that_is_sent(serve: Serve) -> None:
     served = serve(EXAMPLE)
 
     await closest(served, "20140101000000")
     await closest(served, None)
 
-    said = [dict(request.headers) for request in served.journal]
+    headers = [dict(request.headers) for request in served.journal]
     negotiates = serve in (KINDS["memento 302"], KINDS["memento 200"])
     timed = {"accept-datetime": "Wed, 01 Jan 2014 00:00:00 GMT"}
-    assert said[0] == (timed if negotiates else {})
-    assert said[-1] == {}
+    assert headers[0] == (timed if negotiates else {})
+    assert headers[-1] == {}
 
 
-async def test_accept_datetime_never_goes_to_a_list(serve: Serve) -> None:
+async def test_accept_datetime_is_not_sent_for_a_list(serve: Serve) -> None:
     served = serve(EXAMPLE)
 
     await listed(served)
@@ -341,7 +339,7 @@ async def test_accept_datetime_never_goes_to_a_list(serve: Serve) -> None:
     assert [request.purpose for request in served.journal] == ["index"]
 
 
-async def test_an_exact_hit_costs_one_request(serve: Serve) -> None:
+async def test_an_exact_match_takes_one_request(serve: Serve) -> None:
     served = serve(EXAMPLE)
 
     await closest(served, "20130615083000")
@@ -350,7 +348,7 @@ async def test_an_exact_hit_costs_one_request(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("at", ["20130615083001", "2011", "19990101000000", None])
-async def test_any_other_hit_costs_two_at_most(serve: Serve, at: str | None) -> None:
+async def test_any_other_match_takes_at_most_two_requests(serve: Serve, at: str | None) -> None:
     served = serve(EXAMPLE)
 
     await closest(served, at)
@@ -360,10 +358,10 @@ async def test_any_other_hit_costs_two_at_most(serve: Serve, at: str | None) -> 
     assert {request.purpose for request in served.journal} == {expected}
 
 
-# Which adapter
+# Choice of the adapter
 
 
-def test_there_is_an_adapter_for_every_kind_that_programs_can_ask() -> None:
+def test_there_is_an_adapter_for_every_remote_kind() -> None:
     assert {kind.name for kind in ADAPTERS} == {"memento", "wayback", "cdx"}
 
 
@@ -376,7 +374,7 @@ def test_a_kind_describes_itself(kind: ArchiveKind) -> None:
     assert kind.is_remote == (kind in ADAPTERS)
 
 
-def test_an_archive_that_programs_cannot_ask_has_no_adapter() -> None:
+def test_an_archive_that_programs_cannot_query_has_no_adapter() -> None:
     entry = an_entry("none", because="reading room only")
 
     with pytest.raises(ValueError, match="cannot be asked by programs: reading room only"):
@@ -387,6 +385,6 @@ def test_an_archive_that_programs_cannot_ask_has_no_adapter() -> None:
     ("kind", "need"),
     [("memento", "TimeGate"), ("wayback", "replay template"), ("cdx", "cdx, dialect")],
 )
-def test_an_entry_without_what_its_kind_needs_is_refused(kind: str, need: str) -> None:
+def test_an_entry_without_what_its_kind_needs_is_rejected(kind: str, need: str) -> None:
     with pytest.raises(ValueError, match=need):
         source_for(an_entry(kind), FakeFetcher({}), clock)

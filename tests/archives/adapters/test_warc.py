@@ -1,4 +1,4 @@
-"""Local collections, asked as archives: the contract of every `Source`, and their own ways."""
+"""Local collections as archives: the contract of every `Source`, and their own rules."""
 
 import asyncio
 import tempfile
@@ -38,7 +38,7 @@ async def mementos(folder: Path, page: str = PAGE) -> list[list[Memento]]:
         return [list(batch) async for batch in archive(collection).mementos(page)]
 
 
-async def test_a_memento_is_where_we_serve_it_with_all_its_digits(tmp_path: Path) -> None:
+async def test_the_address_of_a_memento_has_all_digits_of_its_stamp(tmp_path: Path) -> None:
     an_index(tmp_path, [a_capture(PAGE, "20130615083000123")])
 
     found = await closest(tmp_path, "2013")
@@ -47,7 +47,7 @@ async def test_a_memento_is_where_we_serve_it_with_all_its_digits(tmp_path: Path
     assert found == ("20130615083000123", uri, PAGE, "test", 200, "text/html", "SHA")
 
 
-async def test_a_variant_says_what_was_captured(tmp_path: Path) -> None:
+async def test_a_memento_has_the_captured_variant_of_the_url(tmp_path: Path) -> None:
     an_index(tmp_path, [a_capture("https://www.example.org/", "20130615083000")])
 
     found = await closest(tmp_path, "2013")
@@ -56,7 +56,7 @@ async def test_a_variant_says_what_was_captured(tmp_path: Path) -> None:
     assert found.original == "https://www.example.org/"
 
 
-async def test_a_url_with_braces_is_not_taken_for_a_template(tmp_path: Path) -> None:
+async def test_braces_in_a_url_are_not_template_fields(tmp_path: Path) -> None:
     page = f"{PAGE}{{time14}}/{{uri}}"
     an_index(tmp_path, [a_capture(page, "20130615083000")])
 
@@ -66,7 +66,7 @@ async def test_a_url_with_braces_is_not_taken_for_a_template(tmp_path: Path) -> 
     assert found.uri.endswith(f"/20130615083000/{page}")
 
 
-async def test_of_a_revisit_no_kind_is_told(tmp_path: Path) -> None:
+async def test_a_revisit_has_no_media_type(tmp_path: Path) -> None:
     an_index(tmp_path, [a_capture(PAGE, "20130615083000", mime="warc/revisit")])
 
     found = await closest(tmp_path, None)
@@ -88,19 +88,19 @@ async def test_all_captures_are_listed_oldest_first_in_batches_that_are_not_empt
     assert [memento.stamp for batch in batches for memento in batch] == stamps
 
 
-async def test_an_unknown_page_is_clearly_absent(tmp_path: Path) -> None:
+async def test_an_unknown_page_is_absent(tmp_path: Path) -> None:
     an_index(tmp_path, [a_capture(PAGE, "20130615083000")])
 
     assert await closest(tmp_path, "2013", f"{PAGE}unknown") is None
     assert await mementos(tmp_path, f"{PAGE}unknown") == []
 
 
-async def test_a_collection_without_index_cannot_tell(tmp_path: Path) -> None:
+async def test_a_collection_without_index_is_unreachable(tmp_path: Path) -> None:
     with pytest.raises(Unreachable, match="not indexed yet"):
         await closest(tmp_path, "2013")
 
 
-def test_an_entry_without_replay_template_is_refused(tmp_path: Path) -> None:
+def test_an_entry_without_replay_template_is_rejected(tmp_path: Path) -> None:
     with (
         Collection("test", tmp_path) as collection,
         pytest.raises(ValueError, match="replay template"),
@@ -120,7 +120,7 @@ moments = some.builds(
 
 @settings(max_examples=60)
 @given(times=some.sets(seconds, min_size=1, max_size=12), at=moments)
-def test_it_makes_the_choice_of_the_specification(times: set[datetime], at: Moment) -> None:
+def test_a_collection_selects_as_specified(times: set[datetime], at: Moment) -> None:
     with tempfile.TemporaryDirectory() as folder:
         an_index(Path(folder), [a_capture(PAGE, f"{time:%Y%m%d%H%M%S}") for time in times])
 
@@ -141,7 +141,7 @@ def test_it_makes_the_choice_of_the_specification(times: set[datetime], at: Mome
         ("2016", {"first": "2013", "prev": "2014", "last": "2016"}),
     ],
 )
-async def test_what_lies_around_a_capture_is_told_with_it(
+async def test_the_neighbours_of_a_capture_are_returned_with_it(
     tmp_path: Path, at: str, around: dict[str, str]
 ) -> None:
     years = ("2013", "2014", "2016")
@@ -151,4 +151,4 @@ async def test_what_lies_around_a_capture_is_told_with_it(
         found = await archive(collection).closest(PAGE, Moment(at))
 
     assert found is not None
-    assert {name: one.stamp[:4] for name, one in found.neighbours.items()} == around
+    assert {name: memento.stamp[:4] for name, memento in found.neighbours.items()} == around

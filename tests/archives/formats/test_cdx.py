@@ -1,4 +1,4 @@
-"""Indexes with one capture a line, in all the dialects that archives speak."""
+"""Indexes with one capture on each line, in all dialects of archives."""
 
 import pytest
 
@@ -27,7 +27,7 @@ k 20020120142510 {"url":"http://a.example:80/","mime":"text/html","status":"200"
 
 @pytest.mark.parametrize("line", DIALECTS)
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
-def test_every_dialect_says_the_same(line: bytes, end: bytes) -> None:
+def test_every_dialect_gives_the_same_rows(line: bytes, end: bytes) -> None:
     rows, index = read(line + end)
 
     assert rows == [CAPTURE]
@@ -49,14 +49,14 @@ def test_cdxj_of_memgator_has_headers_and_links() -> None:
     assert timemap.timegate == "http://agg.example/timegate/http://a.example/"
 
 
-def test_the_legend_of_a_cdx_file_is_no_capture() -> None:
+def test_the_header_of_a_cdx_file_is_no_capture() -> None:
     rows, index = read(b" CDX N b a m s k r M S V g\nk 20020120142510 o m - d - - 1 2 f\n")
 
     assert rows == [Row("20020120142510", None, "o", None, "m", "d")]
     assert index.skipped == 0
 
 
-def test_the_resume_key_stands_behind_an_empty_line() -> None:
+def test_the_resume_key_comes_after_an_empty_line() -> None:
     rows, index = read(
         b"k 20020120142510 http://a.example:80/ text/html 200 HT2D 1\n\ncom%2Cexample+2002%21\n"
     )
@@ -68,13 +68,13 @@ def test_the_resume_key_stands_behind_an_empty_line() -> None:
 @pytest.mark.parametrize(
     ("stated", "stamp"),
     [
-        ("20000008241731", "20000824173100"),  # EDGI: a stray 00 as the month
+        ("20000008241731", "20000824173100"),  # EDGI: an extra 00 as the month
         ("20000800241731", "20000824173100"),  # or as the day
         ("20160122112029123", "20160122112029123"),  # webarchiv.cz: milliseconds
         ("20161231235960", "20161231235960"),
     ],
 )
-def test_odd_stamps_are_mended_as_far_as_is_known(stated: str, stamp: str) -> None:
+def test_known_errors_in_stamps_are_repaired(stated: str, stamp: str) -> None:
     rows, _ = read(f"k {stated} o m 200 d 1\n".encode())
 
     assert [row.stamp for row in rows] == [stamp]
@@ -87,14 +87,14 @@ def test_odd_stamps_are_mended_as_far_as_is_known(stated: str, stamp: str) -> No
         *("20160230000000", "20160101240000", "20150101235960", "20000013451731", "x", "-1"),
     ],
 )
-def test_a_stamp_that_is_no_second_is_never_padded(stated: str) -> None:
+def test_a_stamp_shorter_than_a_second_is_not_padded(stated: str) -> None:
     rows, index = read(f"k {stated} o m 200 d 1\nk 20020120142510 o m 200 d 1\n".encode())
 
     assert [row.stamp for row in rows] == ["20020120142510"]
     assert index.skipped == 1
 
 
-def test_the_server_may_be_asked_for_other_columns() -> None:
+def test_other_columns_can_be_requested() -> None:
     decoder = CdxLines("http://cdx.example/", ("timestamp", "original"))
 
     rows = decoder.feed(b"20020120142510 http://a.example/\n")
@@ -105,27 +105,27 @@ def test_the_server_may_be_asked_for_other_columns() -> None:
 @pytest.mark.parametrize(
     "line", [b'{"message": "no"}', b"{", b"k 2 {}", b"one", b"!meta {x", b'{"a"']
 )
-def test_a_line_that_makes_no_sense_is_skipped(line: bytes) -> None:
+def test_an_unreadable_line_is_skipped(line: bytes) -> None:
     rows, index = read(line + b"\nk 20020120142510 o m 200 d 1\n")
 
     assert len(rows) == 1
     assert (index.skipped, index.complete) == (1, True)
 
 
-def test_a_line_that_breaks_off_is_reported() -> None:
+def test_an_incomplete_line_is_reported() -> None:
     _, index = read(b"k 20020120142510 o m 200 d 1\nk 200201201425")
 
     assert index.shortfall == "it ends inside a line"
 
 
-def test_a_line_that_is_too_long_is_dropped_and_reading_goes_on() -> None:
+def test_a_line_that_is_too_long_is_dropped_and_reading_continues() -> None:
     rows, index = read(b"x" * 100_000 + b"\nk 20020120142510 o m 200 d 1\n")
 
     assert len(rows) == 1
     assert (index.skipped, index.complete) == (1, False)
 
 
-def test_latin1_is_read_where_it_is_no_utf8() -> None:
+def test_text_that_is_not_utf8_is_read_as_latin1() -> None:
     rows, _ = read(
         b"k 20020120142510 http://a/\xe9 m 200 d 1\n" + b'k 20020120142510 {"url":"\xe9"}'
     )
@@ -133,7 +133,7 @@ def test_latin1_is_read_where_it_is_no_utf8() -> None:
     assert [row.original for row in rows] == ["http://a/é", "é"]
 
 
-def test_nothing_is_a_complete_answer() -> None:
+def test_an_empty_document_is_complete() -> None:
     rows, index = read(b"")
 
     assert rows == []

@@ -1,4 +1,4 @@
-"""First bytes tell what a document is, and what is none."""
+"""Detection of the format of a list by its first bytes."""
 
 import pytest
 
@@ -53,8 +53,8 @@ def test_the_first_bytes_choose_the_decoder(start: bytes, kind: type[ListDecoder
         (b"\x1f\x8b\x08", "unknown-format"),
     ],
 )
-def test_what_is_no_list_of_captures_is_refused(start: bytes, code: str) -> None:
-    with pytest.raises(Malformed) as refusal:
+def test_a_document_that_is_no_list_of_captures_is_rejected(start: bytes, code: str) -> None:
+    with pytest.raises(Malformed) as error:
         decoder_for(start, "")
 
-    assert refusal.value.code == code
+    assert error.value.code == code

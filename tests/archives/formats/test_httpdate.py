@@ -1,4 +1,4 @@
-"""Dates in headers and link attributes: what is read, what is refused, and where."""
+"""Dates in headers and link attributes: valid ones, and the position of errors."""
 
 from datetime import UTC, datetime
 
@@ -16,7 +16,7 @@ def test_the_example_of_the_rfc_is_read() -> None:
     assert stamp_from_http_date(RFC_EXAMPLE) == "20070531203500"
 
 
-def test_what_is_written_has_the_weekday_it_really_was() -> None:
+def test_a_written_date_has_the_right_weekday() -> None:
     stamp = stamp_from_http_date("Tue, 15 Sep 2000 11:28:26 GMT")
 
     assert http_date(stamp) == "Fri, 15 Sep 2000 11:28:26 GMT"
@@ -30,19 +30,17 @@ def test_what_is_written_has_the_weekday_it_really_was() -> None:
         ("00010101000000", "Mon, 01 Jan 0001 00:00:00 GMT"),
     ],
 )
-def test_what_http_cannot_write_becomes_the_second_it_lies_in(
-    stamp: str, expected: str
-) -> None:
+def test_fractions_and_leap_seconds_become_whole_seconds(stamp: str, expected: str) -> None:
     assert http_date(stamp) == expected
 
 
-def test_a_year_alone_is_not_padded_into_a_date() -> None:
+def test_a_year_is_not_padded_to_a_date() -> None:
     with pytest.raises(Malformed):
         http_date("2013")
 
 
 @given(st.datetimes(min_value=datetime(1, 1, 1)))  # noqa: DTZ001 (hypothesis adds the zone)
-def test_every_second_survives_being_written_and_read(instant: datetime) -> None:
+def test_every_second_is_read_as_it_was_written(instant: datetime) -> None:
     stamp = f"{instant.year:04}{instant.replace(tzinfo=UTC):%m%d%H%M%S}"
 
     assert stamp_from_http_date(http_date(stamp)) == stamp
@@ -80,16 +78,16 @@ def test_every_second_survives_being_written_and_read(instant: datetime) -> None
         (" \tThu, 31 Feb 2007 20:35:00 GMT", "bad-date", 7),
     ],
 )
-def test_what_is_no_rfc1123_date_is_refused_at_its_first_wrong_character(
+def test_text_that_is_no_rfc1123_date_is_malformed_at_its_first_wrong_character(
     text: str, code: str, position: int
 ) -> None:
-    with pytest.raises(Malformed) as refusal:
+    with pytest.raises(Malformed) as error:
         read_http_date(text, Diagnosis())
 
-    assert (refusal.value.code, refusal.value.position) == (code, position)
+    assert (error.value.code, error.value.position) == (code, position)
 
 
-def test_blanks_and_tabs_around_the_value_are_dropped() -> None:
+def test_blanks_and_tabs_around_the_value_are_ignored() -> None:
     diagnosis = Diagnosis()
 
     moment = read_http_date(f"  {RFC_EXAMPLE}\t", diagnosis)
@@ -117,6 +115,6 @@ def test_any_text_is_a_date_or_malformed_inside_the_text(text: str) -> None:
 def _wrong_at(text: str) -> int:
     try:
         read_http_date(text, Diagnosis())
-    except Malformed as refusal:
-        return refusal.position
+    except Malformed as error:
+        return error.position
     return 0

@@ -1,4 +1,4 @@
-"""Links as archives really write them."""
+"""Links as archives write them."""
 
 import pytest
 from hypothesis import given
@@ -32,11 +32,11 @@ def read(body: bytes) -> tuple[list[Link], LinkReader]:
         '<1>; rel="memento"; rel="original"; datetime="%s"; datetime="never"',
     ],
 )
-def test_one_link_may_be_written_in_many_ways(written: str) -> None:
+def test_a_link_can_be_written_in_many_ways(written: str) -> None:
     assert parse_header(written % DATE) == [MEMENTO]
 
 
-def test_commas_and_semicolons_inside_brackets_and_quotes_separate_nothing() -> None:
+def test_commas_and_semicolons_in_brackets_and_quotes_do_not_separate() -> None:
     header = '<http://a.example/?a=1,2;b="3">; rel="original"; title="x, <y>; z", <b>; rel=self'
 
     links = parse_header(header)
@@ -51,7 +51,7 @@ def test_relations_are_separate_words_in_any_order_and_case() -> None:
     assert link.rels == ("prev", "first", "memento")
 
 
-def test_a_missing_comma_between_links_does_no_harm() -> None:
+def test_the_comma_between_links_may_be_missing() -> None:
     """RFC 7089 figure 30 prints such a TimeMap."""
     links = parse_header('<a>; rel="original"\n<b>;rel=timegate <c>; rel="memento"')
 
@@ -87,7 +87,7 @@ def test_utf8_and_latin1_are_both_read(encoding: str) -> None:
     assert links == [Link("http://a.example/ä", (), {"title": "Übersicht"})]
 
 
-def test_an_anchor_says_what_a_link_is_about() -> None:
+def test_an_anchor_is_the_context_of_a_link() -> None:
     (link,) = parse_header('<t>; anchor="http://a.example/"; rel="timemap"')
 
     assert link.anchor == "http://a.example/"
@@ -113,7 +113,7 @@ def test_damage_ends_with_its_line_and_is_counted(damage: str) -> None:
     assert reader.complete
 
 
-def test_an_item_that_is_too_long_is_dropped_and_reading_goes_on() -> None:
+def test_an_item_that_is_too_long_is_dropped_and_reading_continues() -> None:
     long_link = b'<a>; title="' + b"x" * LONGEST_ITEM + b'",\n'
 
     links, reader = read(long_link + b"<b>; rel=memento")
@@ -123,7 +123,7 @@ def test_an_item_that_is_too_long_is_dropped_and_reading_goes_on() -> None:
 
 
 @pytest.mark.parametrize("end", ["<a", '<a>; rel="mem', "<a>; rel='mem", '<a>; title="x\\'])
-def test_a_body_that_breaks_off_inside_a_link_is_not_complete(end: str) -> None:
+def test_a_body_that_ends_inside_a_link_is_incomplete(end: str) -> None:
     _, reader = read(f"<b>; rel=self,\n{end}".encode())
 
     assert not reader.complete
@@ -132,7 +132,7 @@ def test_a_body_that_breaks_off_inside_a_link_is_not_complete(end: str) -> None:
 @pytest.mark.parametrize(
     "filler", [b'<a>; x="', b"<", b",", b'"', b"<a>; x=", b"\n", b"<a>;", b"\\"]
 )
-def test_megabytes_of_nonsense_stay_in_bounded_memory(filler: bytes) -> None:
+def test_megabytes_of_invalid_text_take_bounded_memory(filler: bytes) -> None:
     reader = LinkReader()
     chunk = filler * (65536 // len(filler))
 
@@ -153,17 +153,19 @@ def test_megabytes_of_nonsense_stay_in_bounded_memory(filler: bytes) -> None:
         ("", "https://a.example/timemap/link"),
     ],
 )
-def test_a_target_is_resolved_against_where_it_was_found(target: str, expected: str) -> None:
+def test_a_target_is_resolved_against_the_address_of_the_document(
+    target: str, expected: str
+) -> None:
     assert resolved(target, "https://a.example/timemap/link") == expected
 
 
-def test_a_title_that_only_looks_extended_is_left_alone() -> None:
+def test_a_title_that_is_not_in_extended_notation_is_unchanged() -> None:
     (link,) = parse_header("<a>; title*=plain")
 
     assert link.params["title"] == "plain"
 
 
-def test_text_that_no_wire_can_carry_is_read_all_the_same() -> None:
+def test_text_with_lone_surrogates_is_read() -> None:
     (link,) = parse_header("<\ud800>; rel=x")
 
     assert link.target == "?"

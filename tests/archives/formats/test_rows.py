@@ -1,4 +1,4 @@
-"""Laws that every decoder obeys."""
+"""Properties of every decoder."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -16,7 +16,7 @@ from archives.moment import Moment
 
 DECODERS: list[Callable[[str], ListDecoder]] = [LinkTimeMap, CdxLines, JsonTimeMap]
 DATE = b"Tue, 31 Dec 1996 23:58:47 GMT"
-# Pieces of all formats, sound and broken, so that random documents get somewhere.
+# Pieces of all formats, valid and broken, so that random documents contain rows.
 PIECES = [
     b'<http://a/%d>; rel="memento"; datetime="%s",\n' % (number, DATE) for number in range(2)
 ] + [
@@ -108,7 +108,7 @@ def cut(document: bytes, places: list[int]) -> list[bytes]:
 @given(document=documents, places=st.lists(st.integers(0, 400) | st.integers(0, 70000)))
 @example(document=b"<a>; rel=memento; datetime=" + DATE, places=[31])
 @example(document=b"<a>; x='b, c'; rel=memento", places=[10])
-def test_how_a_document_is_cut_into_chunks_changes_nothing(
+def test_the_division_into_chunks_makes_no_difference(
     decoder: Callable[[str], ListDecoder], document: bytes, places: list[int]
 ) -> None:
     whole = read(decoder("http://base/"), [document])
@@ -132,7 +132,7 @@ def test_a_document_may_arrive_byte_by_byte(
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @given(document=st.binary(max_size=200) | documents)
-def test_any_bytes_give_rows_and_nothing_else(
+def test_any_bytes_give_rows_and_raise_nothing(
     decoder: Callable[[str], ListDecoder], document: bytes
 ) -> None:
     reader = decoder("http://base/")
@@ -143,7 +143,7 @@ def test_any_bytes_give_rows_and_nothing_else(
 
 
 def slow_rows(document: bytes) -> list[Row]:
-    """Read a TimeMap with the general tokenizer alone."""
+    """Read a TimeMap with the general reader only."""
     decoder = LinkTimeMap("http://base/")
     rows: list[Row] = []
     found, _ = LinkSplitter().split(document.decode("latin-1"), last=True)
@@ -158,12 +158,12 @@ def fast_rows(document: bytes) -> list[Row]:
 
 
 @given(document=documents)
-def test_the_fast_readings_of_links_agree_with_the_slow_one(document: bytes) -> None:
+def test_the_fast_readers_of_links_agree_with_the_slow_one(document: bytes) -> None:
     assert fast_rows(document) == slow_rows(document)
 
 
 @pytest.mark.parametrize("inside", [b"<", b"\r", b"\n", b"\n<", b"\xe9", b" ", b'"', b"\\"])
-def test_they_agree_on_odd_characters_amid_usual_lines(inside: bytes) -> None:
+def test_they_agree_on_odd_characters_within_usual_lines(inside: bytes) -> None:
     odd = PIECES[0].replace(b"http://a/", b"http://a/" + inside)
     document = PIECES[0] + odd + PIECES[1] * 3
 
@@ -172,7 +172,7 @@ def test_they_agree_on_odd_characters_amid_usual_lines(inside: bytes) -> None:
 
 @pytest.mark.parametrize("more", range(-4, 5))
 @pytest.mark.parametrize("end", [b",", b",\n", b" ,x", b"", b"\n<b>; rel=original"])
-def test_the_limit_of_an_item_is_the_same_wherever_a_chunk_ends(more: int, end: bytes) -> None:
+def test_the_limit_of_an_item_does_not_depend_on_chunks(more: int, end: bytes) -> None:
     start = b'<a>; rel=memento; datetime="' + DATE + b'"; x='
     document = start + b"y" * (LONGEST_ITEM - len(start) + more) + end
     whole = read(LinkTimeMap("http://base/"), [document])
@@ -186,7 +186,7 @@ def test_the_limit_of_an_item_is_the_same_wherever_a_chunk_ends(more: int, end: 
 @pytest.mark.parametrize(
     "filler", [b"<", b'"', b"[", b"{", b'{"', b",", b" ", b"x", b"\n", b'<a>; "']
 )
-def test_nonsense_without_end_stays_in_bounded_memory(
+def test_endless_invalid_text_takes_bounded_memory(
     decoder: Callable[[str], ListDecoder], filler: bytes
 ) -> None:
     reader = decoder("http://base/")

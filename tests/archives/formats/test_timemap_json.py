@@ -6,7 +6,7 @@ from archives.formats.rows import Row, TimeMapPage
 from archives.formats.timemap_json import JsonTimeMap
 
 BASE = "http://agg.example/timemap/json/http://a.example/"
-# The shape of MemGator 1.0; it repeats the first and the last memento behind the list.
+# The format of MemGator 1.0; it repeats the first and the last memento after the list.
 MEMGATOR = b"""{
   "original_uri": "http://a.example/",
   "self": "http://agg.example/timemap/json/http://a.example/",
@@ -58,13 +58,13 @@ def test_the_table_of_the_wayback_machine_is_read_by_its_first_row() -> None:
     assert (index.repaired, index.resume_key, index.complete) == (1, None, True)
 
 
-def test_columns_may_come_in_another_order() -> None:
+def test_columns_may_be_in_another_order() -> None:
     rows, _ = read(b'[["original","timestamp"],["http://a.example/","20020120142510"]]')
 
     assert rows == [Row("20020120142510", None, "http://a.example/")]
 
 
-def test_the_resume_key_stands_behind_an_empty_row() -> None:
+def test_the_resume_key_comes_after_an_empty_row() -> None:
     rows, index = read(
         b'[["timestamp","original"],["20020120142510","o"],[],["com%2Cexample+2002%21"]]'
     )
@@ -76,7 +76,7 @@ def test_the_resume_key_stands_behind_an_empty_row() -> None:
 @pytest.mark.parametrize(
     "body", [b"[]", b"[]\n", b'[["urlkey","timestamp"]]', b"\xef\xbb\xbf[ ]"]
 )
-def test_no_captures_are_a_complete_answer(body: bytes) -> None:
+def test_a_list_without_captures_is_complete(body: bytes) -> None:
     rows, index = read(body)
 
     assert rows == []
@@ -84,13 +84,13 @@ def test_no_captures_are_a_complete_answer(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("cut", [30, 300, 500, -3])
-def test_a_document_without_its_last_bracket_is_not_complete(cut: int) -> None:
+def test_a_document_without_its_last_bracket_is_incomplete(cut: int) -> None:
     _, timemap = read(MEMGATOR[:cut])
 
     assert not timemap.complete
 
 
-def test_an_index_of_timemaps_is_pages() -> None:
+def test_an_index_of_timemaps_gives_pages() -> None:
     _, timemap = read(
         b'{"timemap_index": [{"uri": "/1", "from": "2000-01-01T00:00:00Z", "until": "?"}]}'
     )
@@ -111,7 +111,7 @@ def test_an_index_of_timemaps_is_pages() -> None:
         b'{"a": "' + b"x" * 9000 + b'"}',
     ],
 )
-def test_what_is_no_capture_is_skipped(entry: bytes) -> None:
+def test_an_item_that_is_no_capture_is_skipped(entry: bytes) -> None:
     rows, timemap = read(
         b'[{"datetime": "2016-01-22T11:20:29Z", "uri": "x"}, ' + entry + b", 1]"
     )
@@ -120,7 +120,7 @@ def test_what_is_no_capture_is_skipped(entry: bytes) -> None:
     assert timemap.skipped == 1 or not timemap.complete
 
 
-def test_objects_without_a_list_around_them_are_read_too() -> None:
+def test_objects_without_an_enclosing_list_are_read() -> None:
     rows, _ = read(
         b'{"timestamp":"20160122112029","url":"http://a.example/\xe9","status":200}\n'
     )
@@ -128,13 +128,13 @@ def test_objects_without_a_list_around_them_are_read_too() -> None:
     assert rows == [Row("20160122112029", None, "http://a.example/\xe9", 200)]
 
 
-def test_a_date_may_be_written_as_in_headers() -> None:
+def test_a_date_may_be_an_http_date() -> None:
     rows, _ = read(b'[{"datetime": "Fri, 22 Jan 2016 11:20:29 GMT", "uri": "http://x/"}]')
 
     assert rows == [Row("20160122112029", "http://x/")]
 
 
-def test_the_next_page_of_a_list_is_referred_to() -> None:
+def test_the_next_page_of_a_list_is_a_page() -> None:
     document = (
         b'{"original_uri": "http://x.org/", "mementos": {"list": ['
         b'{"datetime": "2016-01-22T11:20:29Z", "uri": "http://a.org/20160122112029/http://x.org/"}'
@@ -150,7 +150,7 @@ def test_the_next_page_of_a_list_is_referred_to() -> None:
     assert decoder.complete
 
 
-def test_an_index_without_dates_is_an_index_all_the_same() -> None:
+def test_an_index_may_have_no_dates() -> None:
     document = (
         b'{"original_uri": "http://x.org/", "timemap_index": [{"uri": "http://a.org/1"}]}'
     )

@@ -1,4 +1,4 @@
-"""TimeMaps in link-format: what they say, in whatever form they say it."""
+"""TimeMaps in link-format, in every notation."""
 
 from datetime import UTC, datetime
 
@@ -55,7 +55,7 @@ def test_the_example_of_the_rfc_is_read() -> None:
     assert timemap.complete
 
 
-def test_other_timemaps_are_pages_with_the_time_they_cover() -> None:
+def test_other_timemaps_are_pages_with_their_period() -> None:
     _, timemap = read(
         b'<http://a.example.org>;rel="original",'
         b'<http://arxiv.example.net/timemap/1>; rel="timemap"; type="application/link-format"'
@@ -93,7 +93,7 @@ DATE = http_date(STAMP)
         f'<{URI}>; rel="memento"; datetime="Mon{DATE[3:]}",\n',
     ],
 )
-def test_a_memento_may_be_written_in_many_ways(written: str) -> None:
+def test_a_memento_can_be_written_in_many_ways(written: str) -> None:
     for before in ("", '<http://a.example.org/>; rel="original",\n'):
         for after in (
             "",
@@ -119,7 +119,7 @@ def test_a_memento_may_be_written_in_many_ways(written: str) -> None:
         f'<{URI}>; rel="memento"; datetime="{DATE},\n',
     ],
 )
-def test_what_cannot_be_is_skipped_and_counted(written: str) -> None:
+def test_an_impossible_item_is_skipped_and_counted(written: str) -> None:
     rows, timemap = read(
         usual("20000101000000") + written.encode() + usual(STAMP) + usual(STAMP)
     )
@@ -128,7 +128,7 @@ def test_what_cannot_be_is_skipped_and_counted(written: str) -> None:
     assert timemap.skipped == 1
 
 
-def test_a_link_about_something_else_is_no_capture_of_this_original() -> None:
+def test_a_link_with_another_context_is_no_capture_of_this_original() -> None:
     rows, timemap = read(
         f'<http://a.example.org>; rel="original",\n'
         f'<{URI}>; rel="memento"; datetime="{DATE}"; anchor="http://other.example/",\n'
@@ -139,7 +139,7 @@ def test_a_link_about_something_else_is_no_capture_of_this_original() -> None:
     assert timemap.skipped == 0
 
 
-def test_a_memento_of_another_relation_is_none() -> None:
+def test_a_link_without_the_memento_relation_is_no_memento() -> None:
     rows, _ = read(f'<{URI}>; rel="mementos"; datetime="{DATE}", <x>; rel="first"'.encode())
 
     assert rows == []
@@ -156,7 +156,7 @@ def test_an_unfinished_last_item_is_reported(cut: int) -> None:
     assert timemap.shortfall == "it ends inside a link"
 
 
-def test_nothing_is_complete_before_its_end() -> None:
+def test_a_document_is_incomplete_before_its_end() -> None:
     timemap = LinkTimeMap(BASE)
 
     timemap.feed(usual(STAMP))
@@ -174,7 +174,7 @@ def test_an_item_that_is_too_long_makes_the_list_incomplete() -> None:
 
 
 @pytest.mark.parametrize("limit", ["_room_items", "_room_bytes"])
-def test_a_list_without_end_is_read_up_to_the_limit(limit: str) -> None:
+def test_an_endless_list_is_read_up_to_the_limit(limit: str) -> None:
     timemap = LinkTimeMap(BASE)
     setattr(timemap, limit, 3)
 
@@ -203,7 +203,7 @@ def test_links_that_are_no_mementos_count_against_the_limit() -> None:
 
 
 @pytest.mark.parametrize("link", [b'<http://a/>; rel="memento",\n', b"<a>,\n"])
-def test_no_more_is_read_where_nearly_nothing_is_a_capture(link: bytes) -> None:
+def test_reading_stops_after_too_many_items_without_capture(link: bytes) -> None:
     timemap = LinkTimeMap(BASE)
 
     rows = timemap.feed(usual(STAMP) + link * MOST_WITHOUT_CAPTURE)
@@ -216,21 +216,21 @@ def test_no_more_is_read_where_nearly_nothing_is_a_capture(link: bytes) -> None:
     assert timemap.shortfall == "more than 50000 items that are no captures"
 
 
-def test_no_more_pages_are_noted_than_anybody_would_follow() -> None:
+def test_the_number_of_pages_is_limited() -> None:
     _, timemap = read(b'</t>; rel="timemap",\n' * 1001)
 
     assert len(timemap.pages) == 1000
     assert not timemap.complete
 
 
-def test_a_target_beyond_repair_is_skipped() -> None:
+def test_a_target_that_cannot_be_resolved_is_skipped() -> None:
     rows, timemap = read(f'<x[/../>; rel="memento"; datetime="{DATE}",\n'.encode(), "http://[x")
 
     assert rows == []
     assert timemap.skipped == 1
 
 
-def test_the_neighbours_in_a_header_are_known_by_name() -> None:
+def test_neighbours_in_a_header_have_their_relations() -> None:
     """UKWA merges relations: `prev first memento`."""
     links = parse_header(
         f'<{URI}>; rel="prev first memento"; datetime="{DATE}", </2>; rel="last memento"; '
@@ -255,7 +255,7 @@ SPACES = st.sampled_from(["", " ", "\t", "\n ", "\r\n"])
 
 @st.composite
 def legal_links(draw: st.DrawFn) -> tuple[Row, str]:
-    """Return a memento and one of the many ways to write its link."""
+    """Return a memento and its link in one of many notations."""
     instant = draw(st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)))  # noqa: DTZ001
     stamp = instant.replace(tzinfo=UTC).strftime("%Y%m%d%H%M%S")
     uri = draw(URIS)
@@ -274,7 +274,7 @@ def legal_links(draw: st.DrawFn) -> tuple[Row, str]:
 
 
 @given(st.lists(legal_links()), st.sampled_from([",\n", ",", " , ", "\n", ",\r\n"]))
-def test_every_legal_way_to_write_a_list_gives_the_same_rows(
+def test_every_valid_notation_of_a_list_gives_the_same_rows(
     links: list[tuple[Row, str]], separator: str
 ) -> None:
     body = separator.join(written for _, written in links)

@@ -1,4 +1,4 @@
-"""UKVS as its draft shows it (oduwsdl/ORS, ukvs.md) and as the tool `mementomap` writes it."""
+"""UKVS as in its draft (oduwsdl/ORS, ukvs.md) and as the tool `mementomap` writes it."""
 
 import pytest
 from hypothesis import given
@@ -34,7 +34,7 @@ def records(octets: bytes) -> list[UkvsRecord]:
     return list(UkvsFile(octets).records())
 
 
-def test_headers_are_read_though_their_names_are_not_quoted() -> None:
+def test_headers_may_have_unquoted_names() -> None:
     header = UkvsFile(DRAFT).header
 
     assert header.keys == ("surt",)
@@ -43,7 +43,7 @@ def test_headers_are_read_though_their_names_are_not_quoted() -> None:
     assert header.updated == "2018-09-03T13:27:52Z"
 
 
-def test_headers_in_plain_json_are_read_too() -> None:
+def test_headers_may_be_plain_json() -> None:
     file = UkvsFile(b'!fields {"keys": ["surt", "datetime"], "values": ["frequency"]}\n')
 
     assert file.header.keys == ("surt", "datetime")
@@ -59,14 +59,14 @@ def test_every_record_of_the_draft_is_read() -> None:
     ]
 
 
-def test_a_file_without_headers_is_keys_and_frequencies() -> None:
+def test_a_file_without_headers_has_keys_and_frequencies() -> None:
     assert records(b"com,cnn)/ 200\nedu,odu)/compsci 250") == [
         UkvsRecord(b"com,cnn)/", b"200", whole=True),
         UkvsRecord(b"edu,odu)/compsci", b"250", whole=True),
     ]
 
 
-def test_a_record_for_some_years_is_not_one_for_all() -> None:
+def test_a_record_for_some_years_does_not_apply_to_all() -> None:
     octets = b"""!fields {keys: ["surt", "datetime"], values: ["frequency"]}
 com,apple)/* :         300
 com,apple)/* 2010:2012 100
@@ -105,7 +105,7 @@ def test_frequencies_of_the_draft_are_read(text: str, frequency: Frequency) -> N
 @pytest.mark.parametrize(
     "text", ["", "x", "+", "1//2", "1 2", "-1", "1.5", "1/+", "9" * 19, "1++"]
 )
-def test_what_is_no_frequency_is_refused(text: str) -> None:
+def test_text_that_is_no_frequency_is_malformed(text: str) -> None:
     with pytest.raises(Malformed):
         read_frequency(text)
 
@@ -124,7 +124,7 @@ def test_what_is_no_frequency_is_refused(text: str) -> None:
         ("/7", False, True),
     ],
 )
-def test_nothing_is_told_from_unclear_and_from_something(
+def test_zero_unclear_and_positive_counts_are_distinguished(
     text: str, *, nothing: bool, something: bool
 ) -> None:
     frequency = read_frequency(text)
@@ -153,24 +153,24 @@ def test_nothing_is_told_from_unclear_and_from_something(
         (b"com,a)/ 1\n" + b"x" * (LONGEST_LINE + 1), "too-long", 2),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_line(octets: bytes, code: str, line: int) -> None:
-    with pytest.raises(Malformed, match=f"line {line}[ :]") as refused:
+def test_an_error_has_its_line_number(octets: bytes, code: str, line: int) -> None:
+    with pytest.raises(Malformed, match=f"line {line}[ :]") as error:
         records(octets)
 
-    assert refused.value.code == code
+    assert error.value.code == code
 
 
 @pytest.mark.parametrize(
     "fields",
     [b'{keys: ["url"], values: ["frequency"]}', b'{keys: ["surt"], values: ["count"]}'],
 )
-def test_files_that_are_no_mementomap_are_refused(fields: bytes) -> None:
+def test_a_file_that_is_no_mementomap_is_malformed(fields: bytes) -> None:
     with pytest.raises(Malformed, match="must be surt"):
         records(b"!fields " + fields + b"\ncom,a)/ 1\n")
 
 
 @given(st.binary())
-def test_any_octets_are_read_or_refused(octets: bytes) -> None:
+def test_any_octets_are_read_or_malformed(octets: bytes) -> None:
     try:
         found = records(octets)
     except Malformed:

@@ -1,4 +1,4 @@
-"""Lists of captures: one document or many, whole or broken, believable or not."""
+"""Lists of captures: one document or several, complete or not, plausible or not."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ def at(stamp: str, page: str = PAGE) -> str:
 
 
 def written(*stamps: str, pages: Sequence[str] = ()) -> bytes:
-    """Write a TimeMap of captures at *stamps* that refers to other *pages*."""
+    """Return a TimeMap of captures at *stamps* that links other *pages*."""
     links = [
         f'<{PAGE}>; rel="original"',
         *pages,
@@ -67,48 +67,48 @@ def years(*numbers: int) -> list[str]:
 async def read(
     answers: Answers | FakeFetcher, entry: ArchiveEntry = ARCHIVE
 ) -> tuple[list[str], ArchiveError | None]:
-    """Return the stamps listed, and what went wrong after them."""
+    """Return the listed stamps, and the error after them."""
     fetch = answers if isinstance(answers, FakeFetcher) else FakeFetcher(answers)
     stamps: list[str] = []
     try:
         async for batch in source_for(entry, fetch, clock).mementos(PAGE):
             stamps += [memento.stamp for memento in batch]
-    except ArchiveError as trouble:
-        return stamps, trouble
+    except ArchiveError as error:
+        return stamps, error
     return stamps, None
 
 
 # One document
 
 
-async def test_a_list_that_is_given_up_is_not_read_to_its_end() -> None:
-    in_vain = b'<http://a/>; rel="memento",\n' * 1000
-    after = Misbehaved("a", TIMEMAP, "nobody wanted to know")
-    body = [written(*years(2010)).rstrip() + b",\n", *[in_vain] * 60]
+async def test_reading_stops_when_a_limit_is_reached() -> None:
+    links = b'<http://a/>; rel="memento",\n' * 1000
+    after = Misbehaved("a", TIMEMAP, "not read")
+    body = [written(*years(2010)).rstrip() + b",\n", *[links] * 60]
 
-    stamps, trouble = await read({TIMEMAP: Canned(body=body, breaks=after)})
+    stamps, error = await read({TIMEMAP: Canned(body=body, breaks=after)})
 
     assert stamps == years(2010)
-    assert "more than 50000 items that are no captures" in str(trouble)
+    assert "more than 50000 items that are no captures" in str(error)
 
 
 async def test_a_timemap_is_read() -> None:
-    stamps, trouble = await read({TIMEMAP: timemap(*years(2010, 2013))})
+    stamps, error = await read({TIMEMAP: timemap(*years(2010, 2013))})
 
-    assert (stamps, trouble) == (years(2010, 2013), None)
+    assert (stamps, error) == (years(2010, 2013), None)
 
 
 @pytest.mark.parametrize("size", [1, 7, 511, 512, 513, 100_000])
-async def test_how_a_list_is_cut_into_pieces_does_not_matter(size: int) -> None:
+async def test_the_division_into_chunks_makes_no_difference(size: int) -> None:
     body = written(*years(*range(1991, 2026)))
     pieces = [body[start : start + size] for start in range(0, len(body), size)]
 
-    stamps, trouble = await read({TIMEMAP: Canned(body=pieces)})
+    stamps, error = await read({TIMEMAP: Canned(body=pieces)})
 
-    assert (stamps, trouble) == (years(*range(1991, 2026)), None)
+    assert (stamps, error) == (years(*range(1991, 2026)), None)
 
 
-async def test_the_captures_are_where_the_links_lead() -> None:
+async def test_captures_are_at_the_linked_addresses() -> None:
     fetch = FakeFetcher({TIMEMAP: timemap("20130615083000")})
 
     [batch] = [batch async for batch in source_for(ARCHIVE, fetch, clock).mementos(PAGE)]
@@ -133,33 +133,35 @@ async def test_the_captures_are_where_the_links_lead() -> None:
         "http://www.archive.example:8080",
     ],
 )
-async def test_nobody_is_led_where_no_registry_leads(elsewhere: str) -> None:
-    stray = written(*years(2012)).replace(f"<{BASE}/web".encode(), f"<{elsewhere}/web".encode())
-
-    alone, trouble = await read({TIMEMAP: Canned(body=stray)})
-    among, fine = await read(
-        {TIMEMAP: Canned(body=written(*years(2010)).strip() + b"," + stray)}
+async def test_captures_at_servers_outside_the_registry_are_dropped(elsewhere: str) -> None:
+    foreign = written(*years(2012)).replace(
+        f"<{BASE}/web".encode(), f"<{elsewhere}/web".encode()
     )
 
-    assert (alone, among, fine) == ([], years(2010), None)
-    assert isinstance(trouble, Misbehaved)
+    only_foreign, error = await read({TIMEMAP: Canned(body=foreign)})
+    among, fine = await read(
+        {TIMEMAP: Canned(body=written(*years(2010)).strip() + b"," + foreign)}
+    )
+
+    assert (only_foreign, among, fine) == ([], years(2010), None)
+    assert isinstance(error, Misbehaved)
 
 
-async def test_a_server_that_the_registry_does_not_name_is_told() -> None:
-    stray = written(*years(2012)).replace(
+async def test_the_error_names_a_server_outside_the_registry() -> None:
+    foreign = written(*years(2012)).replace(
         b"<http://archive.", b"<http://wayback.intern/archive."
     )
 
-    _, trouble = await read({TIMEMAP: Canned(body=stray)})
+    _, error = await read({TIMEMAP: Canned(body=foreign)})
 
-    assert trouble is not None
-    assert "at wayback.intern, which the registry does not name" in trouble.why
+    assert error is not None
+    assert "at wayback.intern, which the registry does not name" in error.why
 
 
 @pytest.mark.parametrize(
     "host", ["archive.example:80", "www.archive.example", "ARCHIVE.example", "old.example"]
 )
-async def test_captures_may_be_at_any_of_the_archives_servers(host: str) -> None:
+async def test_captures_may_be_at_any_server_of_the_archive(host: str) -> None:
     entry = replace(ARCHIVE, former_hosts=("old.example",))
     moved = written(*years(2012)).replace(
         f"<{BASE}/web".encode(), f"<http://{host}/web".encode()
@@ -177,19 +179,19 @@ async def test_captures_may_be_at_the_port_of_an_endpoint() -> None:
     assert await read({TIMEMAP: Canned(body=moved)}, entry) == (years(2012), None)
 
 
-async def test_a_port_that_the_registry_does_not_name_is_told() -> None:
+async def test_the_error_names_a_port_outside_the_registry() -> None:
     moved = written(*years(2012)).replace(
         f"<{BASE}/web".encode(), b"<http://archive.example:6379/web"
     )
 
-    _, trouble = await read({TIMEMAP: Canned(body=moved)})
+    _, error = await read({TIMEMAP: Canned(body=moved)})
 
-    assert trouble is not None
-    assert "at archive.example:6379, which the registry does not name" in trouble.why
+    assert error is not None
+    assert "at archive.example:6379, which the registry does not name" in error.why
 
 
 @pytest.mark.parametrize("status", [404, 410])
-async def test_a_clear_no_is_an_empty_list(status: int) -> None:
+async def test_an_absent_document_is_an_empty_list(status: int) -> None:
     assert await read({TIMEMAP: Canned(status)}) == ([], None)
 
 
@@ -198,7 +200,7 @@ async def test_an_empty_document_is_an_empty_list(body: bytes | Sequence[bytes])
     assert await read({TIMEMAP: Canned(body=body)}) == ([], None)
 
 
-async def test_a_timemap_that_names_no_memento_is_an_empty_list() -> None:
+async def test_a_timemap_without_mementos_is_an_empty_list() -> None:
     assert await read({TIMEMAP: timemap()}) == ([], None)
 
 
@@ -217,45 +219,45 @@ async def test_a_timemap_that_names_no_memento_is_an_empty_list() -> None:
         (Canned(429), Refused, "refused with 429"),
     ],
 )
-async def test_anything_else_is_no_list(
+async def test_any_other_answer_is_no_list(
     answer: Canned, kind: type[ArchiveError], why: str
 ) -> None:
-    stamps, trouble = await read({TIMEMAP: answer})
+    stamps, error = await read({TIMEMAP: answer})
 
     assert stamps == []
-    assert isinstance(trouble, kind)
-    assert why in trouble.why
+    assert isinstance(error, kind)
+    assert why in error.why
 
 
-async def test_blanks_before_a_list_do_not_matter() -> None:
+async def test_blanks_before_a_list_are_ignored() -> None:
     whole = written(*years(2013))
 
-    stamps, trouble = await read({TIMEMAP: Canned(body=[b"\n" * 600, whole])})
+    stamps, error = await read({TIMEMAP: Canned(body=[b"\n" * 600, whole])})
 
-    assert (stamps, trouble) == (years(2013), None)
+    assert (stamps, error) == (years(2013), None)
 
 
-async def test_a_list_that_breaks_off_gives_what_it_had_and_says_so() -> None:
+async def test_a_list_that_breaks_off_yields_its_captures_and_raises() -> None:
     breaks = Misbehaved("test", TIMEMAP, "body breaks off")
     whole = written(*years(*range(2000, 2020)))
 
-    stamps, trouble = await read({TIMEMAP: Canned(body=[whole[:900]], breaks=breaks)})
+    stamps, error = await read({TIMEMAP: Canned(body=[whole[:900]], breaks=breaks)})
 
-    assert trouble is breaks
+    assert error is breaks
     assert 0 < len(stamps) < 20
 
 
-async def test_a_list_that_ends_in_its_middle_says_so() -> None:
+async def test_an_incomplete_list_raises() -> None:
     whole = written(*years(2010, 2013))
 
-    stamps, trouble = await read({TIMEMAP: Canned(body=whole[:-20])})
+    stamps, error = await read({TIMEMAP: Canned(body=whole[:-20])})
 
     assert stamps == years(2010)
-    assert isinstance(trouble, Misbehaved)
-    assert "incomplete" in trouble.why
+    assert isinstance(error, Misbehaved)
+    assert "incomplete" in error.why
 
 
-async def test_the_fragment_of_a_page_is_not_asked_for() -> None:
+async def test_the_fragment_of_a_url_is_not_requested() -> None:
     fetch = FakeFetcher({TIMEMAP: timemap(*years(2013))})
 
     batches = source_for(ARCHIVE, fetch, clock).mementos(f"{PAGE}#top")
@@ -279,44 +281,44 @@ async def test_a_redirected_list_is_followed() -> None:
     assert len(fetch.journal) == 2
 
 
-async def test_a_list_is_not_followed_for_ever() -> None:
+async def test_the_number_of_redirects_is_limited() -> None:
     fetch = FakeFetcher(lambda request: Canned(302, {"location": f"{request.url}x"}))
 
-    stamps, trouble = await read(fetch)
+    stamps, error = await read(fetch)
 
     assert stamps == []
-    assert isinstance(trouble, Misbehaved)
+    assert isinstance(error, Misbehaved)
     assert len(fetch.journal) == 6
 
 
 @pytest.mark.parametrize("location", ["http://elsewhere.example/", "file:///etc/passwd"])
-async def test_a_list_is_not_followed_to_other_hosts(location: str) -> None:
-    stamps, trouble = await read({TIMEMAP: Canned(302, {"location": location})})
+async def test_redirects_to_other_hosts_are_not_followed(location: str) -> None:
+    stamps, error = await read({TIMEMAP: Canned(302, {"location": location})})
 
     assert stamps == []
-    assert isinstance(trouble, Misbehaved)
+    assert isinstance(error, Misbehaved)
 
 
-async def test_a_list_is_not_followed_from_https_to_http() -> None:
+async def test_redirects_from_https_to_http_are_not_followed() -> None:
     secure = an_entry(
         "memento", timegate=BASE, timemaps={"link": "https://archive.example/timemap/link/"}
     )
     url = TIMEMAP.replace("http:", "https:", 1)
     fetch = FakeFetcher({url: Canned(302, {"location": TIMEMAP}), TIMEMAP: timemap()})
 
-    _, trouble = await read(fetch, secure)
+    _, error = await read(fetch, secure)
 
-    assert isinstance(trouble, Misbehaved)
+    assert isinstance(error, Misbehaved)
     assert len(fetch.journal) == 1
 
 
-# Believable rows
+# Plausible rows
 
 
-async def test_captures_that_cannot_be_are_left_out() -> None:
-    stamps, trouble = await read({TIMEMAP: timemap("19010101000000", *years(2013, 2150))})
+async def test_impossible_captures_are_dropped() -> None:
+    stamps, error = await read({TIMEMAP: timemap("19010101000000", *years(2013, 2150))})
 
-    assert (stamps, trouble) == (years(2013), None)
+    assert (stamps, error) == (years(2013), None)
 
 
 @pytest.mark.parametrize(
@@ -327,12 +329,12 @@ async def test_captures_that_cannot_be_are_left_out() -> None:
     ],
     ids=["all impossible", "all unreadable"],
 )
-async def test_a_list_of_nothing_believable_is_not_an_empty_list(body: bytes) -> None:
-    stamps, trouble = await read({TIMEMAP: Canned(body=body)})
+async def test_a_list_of_impossible_captures_is_not_an_empty_list(body: bytes) -> None:
+    stamps, error = await read({TIMEMAP: Canned(body=body)})
 
     assert stamps == []
-    assert isinstance(trouble, Misbehaved)
-    assert "none that can be read" in trouble.why
+    assert isinstance(error, Misbehaved)
+    assert "none that can be read" in error.why
 
 
 @pytest.mark.parametrize(
@@ -394,7 +396,7 @@ def test_a_row_becomes_a_capture(row: Row, expected: Memento) -> None:
     assert capture_of(row, PYWB, PAGE, NOW) == expected
 
 
-async def test_a_capture_at_no_web_address_is_left_out() -> None:
+async def test_a_capture_without_a_web_address_is_dropped() -> None:
     wrong = b'<javascript:alert(1)>; rel="memento"; datetime="Tue, 01 Jan 2013 00:00:00 GMT",\n'
     right = written(*years(2014))
 
@@ -432,8 +434,8 @@ async def test_an_index_of_pages_is_read_oldest_first() -> None:
 
 
 @pytest.mark.parametrize("since", [None, "19960101000000"])
-async def test_pages_may_come_newest_first(since: str | None) -> None:
-    """More captures on the first page than it takes to believe that a list is in order."""
+async def test_pages_may_be_listed_newest_first(since: str | None) -> None:
+    """The first page has more captures than are examined for the order of the list."""
     newest = [f"2020{month:02}{day:02}000000" for month in range(1, 13) for day in range(1, 29)]
     newer = [stamp.replace("2020", "2019", 1) for stamp in newest]
     answers = {
@@ -444,7 +446,7 @@ async def test_pages_may_come_newest_first(since: str | None) -> None:
     assert await read(answers) == ([*years(2011, 2012), *newer, *newest], None)
 
 
-async def test_pages_that_begin_later_are_not_waited_for() -> None:
+async def test_captures_are_yielded_before_later_pages_are_read() -> None:
     first = [
         f"{year}{month:02}01000000" for year in range(1995, 2020) for month in range(1, 13)
     ]
@@ -464,7 +466,7 @@ async def test_pages_that_begin_later_are_not_waited_for() -> None:
     await batches.aclose()
 
 
-async def test_a_page_that_lies_about_its_beginning_is_misbehaviour() -> None:
+async def test_a_page_with_captures_before_its_stated_beginning_is_misbehaviour() -> None:
     first = sorted(
         f"{year}{m:02}{d}000000"
         for year in range(1995, 2020)
@@ -476,13 +478,13 @@ async def test_a_page_that_lies_about_its_beginning_is_misbehaviour() -> None:
         page_url(2): timemap(*years(1994)),
     }
 
-    stamps, trouble = await read(answers)
+    stamps, error = await read(answers)
 
     assert stamps == first
-    assert isinstance(trouble, Misbehaved)
+    assert isinstance(error, Misbehaved)
 
 
-async def test_the_first_page_under_another_address_is_read_twice_and_listed_once() -> None:
+async def test_a_first_page_at_two_addresses_is_listed_once() -> None:
     answers = {
         TIMEMAP: timemap(*years(2010), pages=[page_link(2)]),
         page_url(1): timemap(*years(2010), pages=[page_link(2)]),
@@ -503,42 +505,42 @@ async def test_pages_that_repeat_themselves_are_not_followed() -> None:
     assert len(fetch.journal) == 2
 
 
-async def test_pages_without_end_are_given_up() -> None:
+async def test_the_number_of_pages_is_limited() -> None:
     def endless(request: Request) -> Canned:
         number = int(request.url.partition("/page")[2].partition("/")[0] or 1)
         return timemap(f"20100101{number:06}", pages=[page_link(number + 1)])
 
     fetch = FakeFetcher(endless)
 
-    stamps, trouble = await read(fetch)
+    stamps, error = await read(fetch)
 
     assert len(stamps) == len(fetch.journal) == MOST_DOCUMENTS
-    assert isinstance(trouble, Misbehaved)
-    assert "more than 50 documents" in trouble.why
+    assert isinstance(error, Misbehaved)
+    assert "more than 50 documents" in error.why
 
 
 @pytest.mark.parametrize(
     "gone", [Canned(404), Canned(410), Canned(body=b""), Canned(500)], ids=lambda c: c.status
 )
-async def test_a_page_that_is_not_there_makes_the_list_incomplete(gone: Canned) -> None:
+async def test_a_missing_page_makes_the_list_incomplete(gone: Canned) -> None:
     answers = {TIMEMAP: timemap(*years(2010), pages=[page_link(2)]), page_url(2): gone}
 
-    stamps, trouble = await read(answers)
+    stamps, error = await read(answers)
 
     assert stamps == years(2010)
-    assert isinstance(trouble, Misbehaved)
+    assert isinstance(error, Misbehaved)
 
 
-async def test_an_index_that_leads_to_itself_alone_is_not_an_empty_list() -> None:
+async def test_an_index_that_links_only_itself_is_not_an_empty_list() -> None:
     answers = {TIMEMAP: timemap(pages=[f'<{TIMEMAP}>; rel="timemap"'])}
 
-    stamps, trouble = await read(answers)
+    stamps, error = await read(answers)
 
     assert stamps == []
-    assert isinstance(trouble, Misbehaved)
+    assert isinstance(error, Misbehaved)
 
 
-async def test_pages_with_the_wrong_scheme_are_asked_for_with_the_right_one() -> None:
+async def test_pages_linked_with_http_are_requested_with_https() -> None:
     """Behind a proxy that adds TLS, archives write http:// into their TimeMaps."""
     secure = an_entry(
         "memento", timegate=BASE, timemaps={"link": "https://archive.example/timemap/link/"}
@@ -555,7 +557,7 @@ async def test_pages_with_the_wrong_scheme_are_asked_for_with_the_right_one() ->
     assert await read(fetch, secure) == (years(2010, 2011), None)
 
 
-# Which list
+# Choice of the list
 
 
 @pytest.mark.parametrize(
@@ -566,7 +568,7 @@ async def test_pages_with_the_wrong_scheme_are_asked_for_with_the_right_one() ->
         ({"json": f"{BASE}/json/"}, "json"),
     ],
 )
-async def test_the_form_that_is_read_best_is_asked_for(
+async def test_the_preferred_format_is_requested(
     timemaps: Mapping[str, str], form: str
 ) -> None:
     fetch = FakeFetcher({})
@@ -576,7 +578,7 @@ async def test_the_form_that_is_read_best_is_asked_for(
     assert fetch.lines == [f"GET {BASE}/{form}/{PAGE}"]
 
 
-async def test_without_a_timemap_the_index_is_asked() -> None:
+async def test_without_a_timemap_the_index_is_read() -> None:
     entry = an_entry(
         "wayback", cdx=f"{BASE}/cdx", dialect="outbackcdx", replay=BASE + "/{time14}/{uri}"
     )
@@ -592,11 +594,11 @@ async def test_without_a_timemap_the_index_is_asked() -> None:
     [{}, {"cdx": f"{BASE}/cdx", "dialect": "pywb-cdxj"}],
     ids=["nothing", "no template"],
 )
-async def test_an_archive_without_a_list_says_nothing(fields: dict[str, str]) -> None:
-    stamps, trouble = await read({}, an_entry("memento", timegate=BASE, **fields))
+async def test_an_archive_without_a_list_is_unreachable(fields: dict[str, str]) -> None:
+    stamps, error = await read({}, an_entry("memento", timegate=BASE, **fields))
 
     assert stamps == []
-    assert isinstance(trouble, Unreachable)
+    assert isinstance(error, Unreachable)
 
 
 # CDX
@@ -618,7 +620,7 @@ def line(stamp: str, status: str = "200") -> bytes:
     return json.dumps({"timestamp": stamp, "url": PAGE, "status": status}).encode() + b"\n"
 
 
-def test_a_url_in_a_query_is_escaped_throughout() -> None:
+def test_a_url_in_a_query_is_fully_percent_encoded() -> None:
     query = cdx_query("http://a/cdx", "http://e/a//b%2Fc?d=1&e=2", {"limit": "-1"})
 
     assert query == "http://a/cdx?url=http%3A%2F%2Fe%2Fa%2F%2Fb%252Fc%3Fd%3D1%26e%3D2&limit=-1"
@@ -635,7 +637,7 @@ ALL_ROWS: Final = (
 )
 
 
-async def test_an_index_is_read_from_resume_key_to_resume_key() -> None:
+async def test_an_index_is_read_by_resume_keys() -> None:
     fetch = FakeFetcher(
         {
             ALL_ROWS: rows(*years(2010), key="org%2Cexample+2010!"),
@@ -646,13 +648,13 @@ async def test_an_index_is_read_from_resume_key_to_resume_key() -> None:
     assert await read(fetch, WAYBACK_CDX) == (years(2010, 2011), None)
 
 
-async def test_resume_keys_that_go_in_a_ring_are_noticed() -> None:
+async def test_resume_keys_that_form_a_loop_are_detected() -> None:
     fetch = FakeFetcher(lambda _: rows(*years(2010), key="again"))
 
-    stamps, trouble = await read(fetch, WAYBACK_CDX)
+    stamps, error = await read(fetch, WAYBACK_CDX)
 
     assert stamps == years(2010)
-    assert isinstance(trouble, Misbehaved)
+    assert isinstance(error, Misbehaved)
     assert len(fetch.journal) == 2
 
 
@@ -669,7 +671,7 @@ UNSORTED: Final = ("does not sort its index as requested: the whole index was re
 
 
 def ignoring_sort(*stamps: str) -> FakeFetcher:
-    """A server that knows ``limit`` and nothing else."""
+    """Return the answers of a server that supports only ``limit``."""
 
     def answer(request: Request) -> Canned:
         limited = "limit=5" in request.url
@@ -686,7 +688,7 @@ def ignoring_sort(*stamps: str) -> FakeFetcher:
         ("2000", ("20100101000000", ()), 1),
     ],
 )
-async def test_an_index_that_ignores_the_order_asked_for_is_read_whole(
+async def test_an_index_that_ignores_the_requested_order_is_read_completely(
     when: str | None, expected: tuple[str, tuple[str, ...]], requests: int
 ) -> None:
     fetch = ignoring_sort(*years(*range(2010, 2020)))
@@ -704,14 +706,14 @@ async def test_an_index_of_few_rows_needs_no_order(when: str | None) -> None:
 
 
 @pytest.mark.parametrize("when", ["2013", None])
-async def test_rows_with_impossible_dates_never_win(when: str | None) -> None:
+async def test_rows_with_impossible_dates_are_never_selected(when: str | None) -> None:
     answer = lines("20130230000000", "21500101000000", "19010101000000", *years(2010))
 
     assert await closest(lambda _: answer, when) == ("20100101000000", ())
 
 
 @pytest.mark.parametrize("when", ["2140", None])
-async def test_where_all_the_nearest_rows_are_impossible_the_index_is_read_whole(
+async def test_the_whole_index_is_read_if_all_nearest_rows_are_impossible(
     when: str | None,
 ) -> None:
     impossible = years(2154, 2153, 2152, 2151, 2150)
@@ -723,7 +725,7 @@ async def test_where_all_the_nearest_rows_are_impossible_the_index_is_read_whole
     assert await closest(answer, when) == ("20110101000000", UNSORTED)
 
 
-async def test_an_index_of_impossible_rows_says_nothing() -> None:
+async def test_an_index_of_impossible_rows_is_unknown() -> None:
     with pytest.raises(Misbehaved, match="none that can be read"):
         await closest(lambda _: lines(*years(2150)), "2013")
 

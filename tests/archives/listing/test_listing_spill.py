@@ -18,17 +18,17 @@ def capture(number: int) -> Memento:
     return Memento(stamp, f"http://a/{stamp}", ORIGINAL, "a", 200, "text/html", "sha1:x")
 
 
-def complaint(why: str) -> Misbehaved:
+def misbehaved(why: str) -> Misbehaved:
     return Misbehaved("a", ORIGINAL, why)
 
 
 async def sent(
-    batches: list[list[Memento]], trouble: Exception | None = None
+    batches: list[list[Memento]], error: Exception | None = None
 ) -> AsyncGenerator[list[Memento], None]:
     for batch in batches:
         yield batch
-    if trouble is not None:
-        raise trouble
+    if error is not None:
+        raise error
 
 
 async def collected(
@@ -36,7 +36,7 @@ async def collected(
 ) -> tuple[list[Memento], Unreachable | None]:
     received: list[Memento] = []
     try:
-        async with aclosing(sorted_on_disk(captures, batches, complaint)) as ordered:
+        async with aclosing(sorted_on_disk(captures, batches, misbehaved)) as ordered:
             async for batch in ordered:
                 received += batch
     except Unreachable as error:
@@ -47,7 +47,7 @@ async def collected(
 @given(
     some.lists(some.integers(0, 50)), some.lists(some.lists(some.integers(0, 50), max_size=9))
 )
-async def test_whatever_comes_leaves_in_order(held: list[int], more: list[list[int]]) -> None:
+async def test_captures_are_yielded_in_order(held: list[int], more: list[list[int]]) -> None:
     batches = [[capture(number) for number in batch] for batch in more]
 
     received, _ = await collected([capture(number) for number in held], sent(batches))
@@ -65,29 +65,29 @@ async def test_many_runs_are_merged() -> None:
     assert received == everything
 
 
-async def test_what_came_before_a_break_is_yielded_before_it_is_told() -> None:
-    trouble = Unreachable("a", "", "fell silent")
+async def test_captures_before_an_error_are_yielded_before_it_is_raised() -> None:
+    error = Unreachable("a", "", "fell silent")
 
-    received, told = await collected([capture(2)], sent([[capture(1)]], trouble))
+    received, raised = await collected([capture(2)], sent([[capture(1)]], error))
 
     assert received == [capture(1), capture(2)]
-    assert told is trouble
+    assert raised is error
 
 
-async def test_the_file_has_a_limit() -> None:
+async def test_the_size_of_the_file_is_limited() -> None:
     many = [capture(number) for number in range(1_000)]
 
     with pytest.raises(Misbehaved, match="more than 10000 octets of captures out of order"):
-        await anext(sorted_on_disk(many, sent([]), complaint, 10_000))
+        await anext(sorted_on_disk(many, sent([]), misbehaved, 10_000))
 
 
-async def test_a_list_newest_first_may_be_longer_than_memory() -> None:
+async def test_a_list_newest_first_may_exceed_the_memory_limit() -> None:
     numbers = range(MOST_UNSORTED + 10_000, 0, -1)
     batches = [
         [capture(n) for n in numbers[i : i + 5_000]] for i in range(0, len(numbers), 5_000)
     ]
 
-    ordered = oldest_first(sent(batches), lambda _: False, complaint, sorted_on_disk)
+    ordered = oldest_first(sent(batches), lambda _: False, misbehaved, sorted_on_disk)
 
     received = [memento async for batch in ordered for memento in batch]
     assert [memento.stamp for memento in received] == [capture(n).stamp for n in numbers[::-1]]

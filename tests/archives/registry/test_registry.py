@@ -1,4 +1,4 @@
-"""The registry: every known file loads, every bad entry is named, look-ups obey their laws."""
+"""The registry: known files, errors of bad entries, and properties of look-ups."""
 
 import re
 from dataclasses import replace
@@ -37,7 +37,7 @@ def archive_of(found: ArchiveEntry | None) -> str | None:
 
 
 @pytest.mark.parametrize("name", names)
-def test_every_known_file_loads_and_is_called_after_its_id(name: str) -> None:
+def test_every_known_file_loads_and_has_the_name_of_its_id(name: str) -> None:
     entry = load_file(FOLDER / name)
 
     assert f"{entry.id}.toml" == name
@@ -49,7 +49,7 @@ def test_all_known_archives_load_together() -> None:
     assert len(KNOWN.entries) == len(names) == 83
 
 
-def test_only_archives_that_answer_programs_are_asked_by_default() -> None:
+def test_only_archives_that_answer_programs_are_used_by_default() -> None:
     assert {entry.id for entry in KNOWN.used} == {
         "arquivo-pt",
         "banq",
@@ -62,18 +62,18 @@ def test_only_archives_that_answer_programs_are_asked_by_default() -> None:
     }
 
 
-def test_archives_that_are_used_can_be_asked() -> None:
+def test_archives_that_are_used_can_be_queried() -> None:
     assert all(entry.kind.name != "none" and entry.access != "defunct" for entry in KNOWN.used)
 
 
-def test_a_host_names_its_tenants_by_a_known_id() -> None:
-    landlords = {entry.hosted_by for entry in KNOWN.entries if entry.hosted_by}
+def test_an_archive_is_hosted_by_a_known_archive() -> None:
+    hosts = {entry.hosted_by for entry in KNOWN.entries if entry.hosted_by}
 
-    assert landlords == {"archive-it"}
+    assert hosts == {"archive-it"}
     assert KNOWN.by_host("wayback.archive-it.org") is KNOWN.by_id("archive-it")
 
 
-def test_an_operator_says_no_more_than_id_kind_and_endpoint() -> None:
+def test_an_operator_states_only_id_kind_and_endpoint() -> None:
     entry = read_entry(MINIMAL, "mine.toml")
 
     assert entry.name == "mine"
@@ -153,13 +153,13 @@ BAD: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("text", "key", "why"), BAD)
-def test_a_bad_entry_is_refused_by_file_and_key(text: str, key: str, why: str) -> None:
-    with pytest.raises(BadEntry) as refused:
+def test_the_error_of_a_bad_entry_names_file_and_key(text: str, key: str, why: str) -> None:
+    with pytest.raises(BadEntry) as error:
         read_entry(text, "own/mine.toml")
 
-    assert str(refused.value).startswith(f"own/mine.toml: {key}: ")
-    assert why in str(refused.value)
-    assert isinstance(refused.value, ValueError)
+    assert str(error.value).startswith(f"own/mine.toml: {key}: ")
+    assert why in str(error.value)
+    assert isinstance(error.value, ValueError)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_bad_entry_is_refused_by_file_and_key(text: str, key: str, why: str) -
         ("requests = 1\nburst = 0", "limits.memento.burst"),
     ],
 )
-def test_a_rate_that_allows_nothing_is_refused(change: str, key: str) -> None:
+def test_a_rate_that_allows_no_request_is_rejected(change: str, key: str) -> None:
     text = (
         f"{MINIMAL}[limits]\nat_once = 1\nsource = 'x'\nindex = {{requests = 1, seconds = 1}}\n"
         f"[limits.memento]\nseconds = 1\n{change}"
@@ -182,19 +182,19 @@ def test_a_rate_that_allows_nothing_is_refused(change: str, key: str) -> None:
         read_entry(text, "mine.toml")
 
 
-def test_none_at_once_is_refused() -> None:
+def test_a_limit_of_zero_requests_at_once_is_rejected() -> None:
     rates = "memento = {requests = 1, seconds = 1}\nindex = {requests = 1, seconds = 1}"
 
     with pytest.raises(BadEntry, match=r"limits\.at_once"):
         read_entry(f"{MINIMAL}[limits]\nat_once = 0\nsource = 'x'\n{rates}", "mine.toml")
 
 
-def test_text_that_is_no_toml_is_refused_with_its_line() -> None:
+def test_the_error_of_invalid_toml_names_the_line() -> None:
     with pytest.raises(BadEntry, match=r"mine\.toml: .*line 2"):
         read_entry("id = 'mine'\nkind = ?\n", "mine.toml")
 
 
-def test_a_file_must_be_called_after_its_id(tmp_path: Path) -> None:
+def test_a_file_must_have_the_name_of_its_id(tmp_path: Path) -> None:
     path = tmp_path / "yours.toml"
     path.write_text(f"{MINIMAL}name = 'n'\nuse = true\nbecause = 'b'\naccess = 'open'", "utf-8")
 
@@ -202,7 +202,7 @@ def test_a_file_must_be_called_after_its_id(tmp_path: Path) -> None:
         load_file(path)
 
 
-def test_a_file_says_more_than_an_operator_must(tmp_path: Path) -> None:
+def test_a_file_must_have_more_keys_than_an_operators_entry(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(MINIMAL, "utf-8")
 
@@ -220,12 +220,12 @@ def test_a_file_says_more_than_an_operator_must(tmp_path: Path) -> None:
     ],
 )
 def test_two_archives_cannot_claim_one_name(change: dict[str, object], key: str) -> None:
-    one = minimal(pwid=["a.example"])
-    two = replace(one, pwid=(), origin="two.toml")
-    two = replace(two, **change)  # type: ignore[arg-type]
+    first = minimal(pwid=["a.example"])
+    second = replace(first, pwid=(), origin="two.toml")
+    second = replace(second, **change)  # type: ignore[arg-type]
 
     with pytest.raises(BadEntry, match=rf"two\.toml: {key}: .* already belongs to mine"):
-        Registry([one, two])
+        Registry([first, second])
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_a_host_is_matched_by_whole_labels(host: str, archive: str | None) -> No
 
 
 @given(st.lists(labels, max_size=4), st.sampled_from(KNOWN.entries))
-def test_a_name_below_an_archives_finds_it_or_one_that_is_nearer(
+def test_a_subdomain_finds_its_archive_or_a_more_specific_one(
     below: list[str], entry: ArchiveEntry
 ) -> None:
     for name in entry.pwid:
@@ -321,24 +321,24 @@ def test_letters_before_a_host_make_another_host(letters: str, entry: ArchiveEnt
         ("", None),
     ],
 )
-def test_dead_links_lead_to_where_they_live_on(dead: str, living: str | None) -> None:
+def test_dead_links_are_relocated(dead: str, living: str | None) -> None:
     assert KNOWN.relocated(dead) == living
 
 
-def test_a_dead_link_is_known_as_one_into_the_archive_that_moved() -> None:
+def test_the_host_of_a_dead_link_finds_the_archive_that_moved() -> None:
     for entry in KNOWN.entries:
         for move in entry.relocations:
             host = move.dead.partition("//")[2].partition("/")[0]
             assert archive_of(KNOWN.by_host(bare_host(host))) == entry.id, move.dead
 
 
-def test_what_has_moved_has_not_moved_again() -> None:
+def test_a_relocated_link_is_not_relocated_again() -> None:
     for entry in KNOWN.entries:
         for move in entry.relocations:
             assert KNOWN.relocated(f"{move.living}20100218151844/http://x/") is None
 
 
-def test_egress_is_what_the_endpoints_need() -> None:
+def test_egress_has_the_servers_of_the_endpoints() -> None:
     entry = minimal(timemap="https://other.example/timemap/")
 
     assert Registry([entry]).egress(entry) == {
@@ -347,7 +347,7 @@ def test_egress_is_what_the_endpoints_need() -> None:
     }
 
 
-def test_egress_holds_hosts_that_an_archive_redirects_to() -> None:
+def test_egress_has_the_hosts_that_an_archive_redirects_to() -> None:
     entry = minimal(hosts=["wayback.local", "copies.local"])
 
     assert Registry([entry]).egress(entry) == {
@@ -356,11 +356,11 @@ def test_egress_holds_hosts_that_an_archive_redirects_to() -> None:
     }
 
 
-def test_a_tenant_shares_its_landlords_host() -> None:
-    landlord = minimal()
-    tenant = minimal(id="tenant", hosted_by="mine")
+def test_a_hosted_archive_shares_the_host_of_another() -> None:
+    host = minimal()
+    hosted = minimal(id="hosted", hosted_by="mine")
 
-    registry = Registry([landlord, tenant])
+    registry = Registry([host, hosted])
 
-    assert registry.by_host("wayback.local") is landlord
-    assert registry.egress(tenant) == {("http", "wayback.local", 8080)}
+    assert registry.by_host("wayback.local") is host
+    assert registry.egress(hosted) == {("http", "wayback.local", 8080)}

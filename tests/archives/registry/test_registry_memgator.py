@@ -1,4 +1,4 @@
-"""MemGator's list of archives: read, written, and refused by file, index and key."""
+"""MemGator's list of archives: reading, writing, and errors by file, index and key."""
 
 import json
 
@@ -34,7 +34,7 @@ rows = st.builds(
 )
 
 
-def test_a_list_is_read_as_it_is() -> None:
+def test_a_list_is_read() -> None:
     (entry,) = from_memgator(json.dumps([IA]), "archives.json")
 
     assert entry.id == "ia"
@@ -45,7 +45,7 @@ def test_a_list_is_read_as_it_is() -> None:
     assert entry.origin == "archives.json"
 
 
-def test_an_ignored_archive_is_off() -> None:
+def test_an_ignored_archive_is_not_used() -> None:
     (entry,) = from_memgator(json.dumps([{**IA, "ignore": True}]), "archives.json")
 
     assert not entry.use
@@ -61,7 +61,7 @@ def test_a_shorter_archive_id_finds_a_longer_id() -> None:
     assert found.pwid[0] == "web.archive.org"
 
 
-def test_a_shorter_archive_id_that_fits_two_finds_none() -> None:
+def test_an_ambiguous_shorter_archive_id_finds_none() -> None:
     other = {**IA, "id": "x.archive.org", "timegate": "http://x/", "timemap": "http://x/m/"}
     entries = from_memgator(json.dumps([{**IA, "id": "web.archive.org"}, other]), "a.json")
 
@@ -84,32 +84,32 @@ def test_a_shorter_archive_id_that_fits_two_finds_none() -> None:
         ({"id": "ia"}, "[1].id", "is also the id of [0]"),
     ],
 )
-def test_a_bad_row_is_refused_by_file_index_and_key(
+def test_the_error_of_a_bad_row_names_file_index_and_key(
     change: dict[str, object], key: str, why: str
 ) -> None:
     text = json.dumps([IA, {**IA, "id": "other", **change}])
 
-    with pytest.raises(BadEntry) as refused:
+    with pytest.raises(BadEntry) as error:
         from_memgator(text, "archives.json")
 
-    assert str(refused.value).startswith(f"archives.json: {key}: ")
-    assert why in str(refused.value)
+    assert str(error.value).startswith(f"archives.json: {key}: ")
+    assert why in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", "3", "[3]", "null"])
-def test_what_is_no_list_of_archives_is_refused(text: str) -> None:
+def test_a_document_that_is_no_list_of_archives_is_rejected(text: str) -> None:
     with pytest.raises(BadEntry, match=r"^archives\.json: "):
         from_memgator(text, "archives.json")
 
 
 @given(st.lists(rows, unique_by=lambda row: row["id"], max_size=5))
-def test_what_is_read_is_written_back(listed: list[dict[str, object]]) -> None:
+def test_a_list_is_written_as_it_was_read(listed: list[dict[str, object]]) -> None:
     written = to_memgator(from_memgator(json.dumps(listed), "archives.json"))
 
     assert json.loads(written) == listed
 
 
-def test_known_archives_survive_the_way_through_memgator() -> None:
+def test_known_archives_are_written_and_read_back() -> None:
     text = to_memgator(load_known().entries)
 
     read = {entry.id: entry for entry in from_memgator(text, "archives.json")}

@@ -1,4 +1,4 @@
-"""Links into archives: found in the wild, derived from their forms, and any text."""
+"""Links into archives: from the web, derived from their forms, and any text."""
 
 import json
 from contextlib import suppress
@@ -54,7 +54,7 @@ def repairs(url: str) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case['n']}" for case in CASES])
-def test_links_found_in_the_wild_are_read(case: Case) -> None:
+def test_links_from_the_web_are_read(case: Case) -> None:
     link = read(case["url"])
 
     assert case["expect"] == {
@@ -219,7 +219,7 @@ READINGS: list[tuple[str, Reading]] = [
 
 
 @pytest.mark.parametrize(("url", "expected"), READINGS)
-def test_forms_that_follow_from_the_registry_are_read(url: str, expected: Reading) -> None:
+def test_forms_derived_from_the_registry_are_read(url: str, expected: Reading) -> None:
     link = read(url)
 
     time = None if link.time is None else str(link.time)
@@ -249,17 +249,15 @@ def test_forms_that_follow_from_the_registry_are_read(url: str, expected: Readin
         ("www.example.com/a", []),
     ],
 )
-def test_repairs_are_reported_where_they_were_made(
-    url: str, expected: list[tuple[str, int]]
-) -> None:
+def test_repairs_have_their_positions(url: str, expected: list[tuple[str, int]]) -> None:
     assert repairs(url) == expected
 
 
-def test_a_strict_reader_repairs_nothing() -> None:
-    with pytest.raises(Malformed) as refused:
+def test_strict_reading_repairs_nothing() -> None:
+    with pytest.raises(Malformed) as error:
         read_link(f"{IA}/2016/x.com/", KNOWN, Diagnosis(strict=True))
 
-    assert refused.value.code == "scheme-assumed"
+    assert error.value.code == "scheme-assumed"
 
 
 @pytest.mark.parametrize(
@@ -278,18 +276,18 @@ def test_a_strict_reader_repairs_nothing() -> None:
         ("https://www.example.com/\u200b", "control-or-space", 24),
     ],
 )
-def test_what_cannot_be_meant_is_refused(url: str, code: str, position: int) -> None:
-    with pytest.raises(Malformed) as refused:
+def test_impossible_links_are_malformed(url: str, code: str, position: int) -> None:
+    with pytest.raises(Malformed) as error:
         read(url)
 
-    assert (refused.value.code, refused.value.position) == (code, position)
+    assert (error.value.code, error.value.position) == (code, position)
 
 
 def test_only_ascii_digits_are_digits() -> None:
     assert read(f"{IA}/\u0662\u0660\u0661\u0666/http://x.com/").time is None
 
 
-def test_a_target_is_decoded_once_and_never_bares_a_blank() -> None:
+def test_a_target_is_decoded_once_and_without_blanks() -> None:
     link = read(f"{IA}/2016/http%3A%2F%2Fx.com%2Fa%2520b%20c%0D%22%C3%A9")
 
     assert link.uri == "http://x.com/a%20b%20c%0D%22%C3%A9"
@@ -315,12 +313,12 @@ def test_every_replay_template_of_the_registry_is_read_back(entry: ArchiveEntry)
         url = template.format(time14="20160122112029", uri="http://x.com/a?b=c#d")
         link = read(url)
 
-        landlord = entry.hosted_by or entry.id
-        assert (link.kind, link.archive) == ("memento", landlord)
+        host = entry.hosted_by or entry.id
+        assert (link.kind, link.archive) == ("memento", host)
         assert (link.time, link.uri) == (Moment("20160122112029"), "http://x.com/a?b=c#d")
 
 
-def test_forms_are_taken_apart_once() -> None:
+def test_forms_are_parsed_once() -> None:
     entry = KNOWN.entries[0]
 
     assert forms_of(entry) is forms_of(entry)
@@ -370,7 +368,7 @@ def test_the_vectors_of_the_specification_are_read(vector: Vector) -> None:
 
 
 @pytest.mark.parametrize("vector", vectors(valid=False), ids=lambda vector: vector["id"])
-def test_what_the_specification_refuses_is_no_copy(vector: Vector) -> None:
+def test_links_that_the_specification_rejects_are_no_mementos(vector: Vector) -> None:
     with suppress(Malformed):
         assert read(vector["input"]).kind not in ("memento", "timegate", "latest")
 
@@ -385,7 +383,7 @@ def test_what_the_specification_refuses_is_no_copy(vector: Vector) -> None:
         ("https://archive.org/web/2016/http://x/", "archive.org", None),
     ],
 )
-def test_an_archive_is_named_as_pwids_name_it_and_the_collection_kept(
+def test_a_link_has_the_archive_id_of_pwids_and_the_collection(
     url: str, archive_id: str, collection: str | None
 ) -> None:
     link = read(url)
@@ -433,14 +431,14 @@ def test_any_path_at_an_archive_is_read_or_malformed(host: str, path: str) -> No
         )
     )
 )
-def test_a_stamp_is_read_as_it_is_written(digits: str) -> None:
+def test_a_stamp_is_read_as_written(digits: str) -> None:
     link = read(f"{IA}/{digits}id_/http://x.com/")
 
     assert link.time == Moment(digits)
     assert link.time_text == digits
 
 
-def test_a_copy_of_a_copy_is_a_copy() -> None:
+def test_a_memento_of_a_memento_is_a_memento() -> None:
     inner = f"{IA}/20100101000000/http://x.com/"
 
     outer = read(f"{IA}/20160122112029/{inner}")
