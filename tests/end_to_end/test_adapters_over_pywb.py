@@ -15,8 +15,12 @@ from archives.source import Source
 from tests.end_to_end import pywb as held
 from tests.end_to_end.pywb import Mode, Pywb
 from tests.fakes import an_entry
-from timegate.upstream.exchange_log import UpstreamExchange
-from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
+from timegate.upstream.stack import (
+    UpstreamEnvironment,
+    UpstreamExchange,
+    UpstreamSettings,
+    open_fetchers,
+)
 
 AdapterKind = Literal["memento", "wayback", "cdx"]
 MODES: Final[tuple[Mode, ...]] = ("framed", "plain", "exact")

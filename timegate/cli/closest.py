@@ -31,8 +31,12 @@ from timegate.config import Config, is_local, is_public
 from timegate.identifiers.url import read_url
 from timegate.text import escaped, similar
 from timegate.text.times import read_time
-from timegate.upstream.exchange_log import UpstreamExchange
-from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
+from timegate.upstream.stack import (
+    UpstreamEnvironment,
+    UpstreamExchange,
+    UpstreamSettings,
+    open_fetchers,
+)
 
 _SHOWN: Final = (
     *("location", "content-location", "memento-datetime", "vary", "link", "retry-after"),

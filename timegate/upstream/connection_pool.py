@@ -17,7 +17,6 @@ from typing import Final
 from timegate.event_loop import FairTurns
 from timegate.upstream.dns import DnsCache
 from timegate.upstream.egress import Endpoint
-from timegate.upstream.error_translation import ForbiddenAddress
 from timegate.upstream.http1 import ConnectionDropped, Http1Connection
 
 TOO_LATE: Final = "no connection in time (TCP and TLS)"
@@ -25,6 +24,10 @@ _DELAY: Final = 0.25
 """Seconds until the next address is tried, as RFC 8305 has it; at once where one fails."""
 
 _Attempt = asyncio.Task[socket.socket]
+
+
+class ForbiddenAddress(OSError):
+    """Raised before connecting where the address of an archive is not an allowed one."""
 
 
 async def first_connected(

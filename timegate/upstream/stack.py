@@ -12,25 +12,26 @@ import random
 import ssl
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
+from types import TracebackType
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
 from archives.adapters import Adapter, AdapterSource
+from archives.errors import ArchiveError, Refused
 from archives.model import ArchiveEntry, Limits
 from archives.registry import endpoints
-from archives.source import Fetcher, Source
+from archives.source import Fetcher, Reply, Request, Source
 from timegate.config.secrets import Secret
 from timegate.resolution.context import UNLIMITED, RequestContext, budgeted
 from timegate.upstream.breaker import Breakers, breaking
 from timegate.upstream.connection_pool import Connections, Dialling
 from timegate.upstream.dns import AddressBook, BoundedResolver, DnsCache, SystemResolver
 from timegate.upstream.egress import Egress, Endpoint, target
-from timegate.upstream.exchange_log import UpstreamExchange, logged
 from timegate.upstream.http1 import BUFFER
 from timegate.upstream.http_client import HttpFetcher, Timeouts
 from timegate.upstream.rate_limit import (
@@ -39,6 +40,98 @@ from timegate.upstream.rate_limit import (
     RequestQueue,
     rate_limited,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamExchange:
+    """One request and what became of it."""
+
+    archive: str
+    request: Request
+    status: int | None
+    """None if no answer arrived."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    error: ArchiveError | None = None
+    seconds: float = 0.0
+    """Until the head of the answer, or until it failed; waiting out of politeness included."""
+
+
+def logged(
+    fetch: Fetcher,
+    archive: str,
+    record: Callable[[UpstreamExchange], None],
+    clock: Callable[[], float],
+) -> Fetcher:
+    """Return a `Fetcher` that hands each exchange to *record* when it is over."""
+
+    def tracing(request: Request) -> _Traced:
+        return _Traced(fetch(request), archive, request, record, clock)
+
+    return tracing
+
+
+class _Traced:
+    """One request that is written down when it is over."""
+
+    __slots__ = ("_archive", "_clock", "_inner", "_record", "_reply", "_request", "_seconds")
+
+    def __init__(
+        self,
+        inner: AbstractAsyncContextManager[Reply],
+        archive: str,
+        request: Request,
+        record: Callable[[UpstreamExchange], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._inner = inner
+        self._archive = archive
+        self._request = request
+        self._record = record
+        self._clock = clock
+        self._reply: Reply | None = None
+        self._seconds = 0.0
+
+    async def __aenter__(self) -> Reply:
+        began = self._clock()
+        try:
+            self._reply = reply = await self._inner.__aenter__()
+        except BaseException as error:
+            self._seconds = self._clock() - began
+            self._write(error)
+            raise
+        self._seconds = self._clock() - began
+        return reply
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        try:
+            return await self._inner.__aexit__(kind, error, trace)
+        finally:
+            self._write(error)
+
+    def _write(self, error: BaseException | None) -> None:
+        trouble = error if isinstance(error, ArchiveError) else None
+        exchange = _exchange(self._archive, self._request, self._reply, trouble, self._seconds)
+        self._record(exchange)
+
+
+def _exchange(
+    archive: str,
+    request: Request,
+    reply: Reply | None,
+    error: ArchiveError | None,
+    seconds: float,
+) -> UpstreamExchange:
+    if reply is not None:
+        return UpstreamExchange(
+            archive, request, reply.status, dict(reply.headers), error, seconds
+        )
+    status = error.status if isinstance(error, Refused) else None
+    return UpstreamExchange(archive, request, status, {}, error, seconds)
 
 
 @dataclass(frozen=True, slots=True)

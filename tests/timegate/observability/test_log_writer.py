@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from timegate.observability.log_writer import LogWriter
+from timegate.observability.logs import LogWriter
 
 PATIENCE = 10.0
 

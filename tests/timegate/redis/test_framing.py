@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.redis.framing import MOST_OCTETS, MOST_PARTS, Frames, TooLarge
+from timegate.redis.connections import MOST_OCTETS, MOST_PARTS, Frames, TooLarge
 
 LINES = st.binary(max_size=20).map(lambda text: b"+" + text.replace(b"\r", b"") + b"\r\n")
 VALUES = st.one_of(

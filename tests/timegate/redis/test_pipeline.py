@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from tests.clock import in_virtual_time
+from timegate.redis.client import Pipeline
 from timegate.redis.connections import Down, Word
-from timegate.redis.pipeline import Pipeline
 from timegate.redis.time_budget import ResponsiveClock
 
 Commands = Sequence[Sequence[Word]]

@@ -5,14 +5,10 @@ import ssl
 import pytest
 
 from archives.errors import ArchiveError, Misbehaved, Queued, Unreachable
+from timegate.upstream.connection_pool import ForbiddenAddress
 from timegate.upstream.dns import UnknownName
-from timegate.upstream.error_translation import (
-    FOREIGN,
-    ForbiddenAddress,
-    explained,
-    explained_in_body,
-)
 from timegate.upstream.http1 import BrokenOff, BrokenResponse, ConnectionDropped
+from timegate.upstream.http_client import FOREIGN, explained, explained_in_body
 
 HERE = "https://a.example/"
 EXPIRED = ssl.SSLCertVerificationError(1, "certificate verify failed")

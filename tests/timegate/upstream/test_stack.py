@@ -17,9 +17,13 @@ from tests.timegate.upstream.raw_server import (
     silence,
 )
 from timegate.upstream.dns import AddressBook, BoundedResolver, SystemResolver
-from timegate.upstream.exchange_log import UpstreamExchange
 from timegate.upstream.http_client import Timeouts
-from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
+from timegate.upstream.stack import (
+    UpstreamEnvironment,
+    UpstreamExchange,
+    UpstreamSettings,
+    open_fetchers,
+)
 
 SETTINGS = UpstreamSettings("mailto:test@example.org")
 BUSY = b"HTTP/1.1 429 No\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n"
