@@ -1,7 +1,7 @@
-"""The index of a local collection as pywb's CDX server tells it, so that a pywb can replay it.
+"""CDX server of a local collection, compatible with pywb's, so that pywb can replay it.
 
-``/collections/{id}/cdx?url=``: one URL, or all that begin with it, of its host or its domain.
-Rows leave while the index is read; what breaks off ends abnormally (R21).
+``/collections/{id}/cdx?url=`` lists one URL, or all URLs with that prefix, host or domain. Rows
+are sent while the index is read; if reading fails, the response is aborted (R-21).
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from archives.surt import surt
 from archives.uri import check_text
 from archives.warc_index.model import IndexRow
 from timegate.cdx import (
-    FILED,
+    FILED_FIELDS,
     Capture,
     CdxFormat,
     Cdxj,
     CdxQuery,
-    Filed,
+    FiledCapture,
     PywbObjects,
     Selection,
     WaybackLines,
@@ -32,70 +32,72 @@ from timegate.resolution.preferences import BadPreference
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.responses.problems import problem, unreadable
 
-_SLICE: Final = 1_000
-"""Captures looked at in one go: some 5 ms, in which nobody else is served."""
-_ONE_PAGE: Final = b'{"pages": 1, "pageSize": 1, "blocks": 1}\n'
+_CAPTURES_PER_SLICE: Final = 1_000
+"""Captures processed at once: some 5 ms, during which the event loop is blocked."""
+_PAGE_COUNT: Final = b'{"pages": 1, "pageSize": 1, "blocks": 1}\n'
 
 
 class CollectionCdx:
-    """Answers as the CDX server of pywb does."""
+    """Answers CDX queries as pywb's CDX server does."""
 
-    def __init__(self, shelf: CollectionAccess, base_url: str) -> None:
-        self._shelf = shelf
+    def __init__(self, collection: CollectionAccess, base_url: str) -> None:
+        self._collection = collection
         self._base_url = base_url
 
     async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
-        """Send what was asked for; 404 if there is nothing, 400 behind the only page (A-3)."""
-        asked = _asked(call)
-        if asked.counts_pages:
-            return Response(200, {"Content-Type": "application/json"}, _ONE_PAGE)
-        if asked.page > 0:
+        """Send the captures; 404 if there are none, 400 after the only page (A-3)."""
+        query = _cdx_query(call)
+        if query.counts_pages:
+            return Response(200, {"Content-Type": "application/json"}, _PAGE_COUNT)
+        if query.page > 0:
             return problem(400, "bad-parameter", "page must be 0: all captures are on it")
-        writer = _writer(asked)
-        body = self._written(asked, writer)
+        writer = _writer(query)
+        body = self._write(query, writer)
         try:
             first = await anext(body, None)
         except ArchiveError as error:
             return problem(502, "upstream-incomplete", error.why)
         if first is None:
-            # Clients look for the member, and take it for an empty list.
-            why = f"No captures found for: {asked.url}"
+            # Clients read this member and treat the answer as an empty list.
+            why = f"No captures found for: {query.url}"
             return problem(404, "no-memento", why, message=why)
         headers = {"Content-Type": writer.type, "Cache-Control": "no-cache"}
-        return StreamingResponse(200, headers, await _begun(first, body))
+        return StreamingResponse(200, headers, await _started(first, body))
 
-    async def _written(self, asked: CdxQuery, writer: CdxFormat) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._selected(asked)) as selected:
+    async def _write(self, query: CdxQuery, writer: CdxFormat) -> AsyncGenerator[bytes, None]:
+        async with aclosing(self._selected(query)) as selected:
             async for captures in selected:
                 if captures:
                     yield writer.rows(captures)
 
-    async def _selected(self, asked: CdxQuery) -> AsyncGenerator[Sequence[Capture], None]:
-        selection = Selection(asked)
-        async with aclosing(self._rows(asked)) as batches:
+    async def _selected(self, query: CdxQuery) -> AsyncGenerator[Sequence[Capture], None]:
+        selection = Selection(query)
+        async with aclosing(self._rows(query)) as batches:
             async for rows in batches:
-                for start in range(0, len(rows), _SLICE):
-                    piece = [self._filed(row) for row in rows[start : start + _SLICE]]
-                    yield selection.take(piece)
+                for start in range(0, len(rows), _CAPTURES_PER_SLICE):
+                    captures = [
+                        self._capture(row) for row in rows[start : start + _CAPTURES_PER_SLICE]
+                    ]
+                    yield selection.take(captures)
                     await asyncio.sleep(0)
                 if selection.done:
                     break
-        rest = selection.rest()
-        for start in range(0, len(rest), _SLICE):
-            yield rest[start : start + _SLICE]
+        remaining = selection.rest()
+        for start in range(0, len(remaining), _CAPTURES_PER_SLICE):
+            yield remaining[start : start + _CAPTURES_PER_SLICE]
 
-    def _rows(self, asked: CdxQuery) -> AsyncGenerator[Sequence[IndexRow], None]:
-        if asked.match == "exact":
-            return self._shelf.captures_of(asked.url)
-        return self._shelf.captures_between(*key_range(asked.url, asked.match))
+    def _rows(self, query: CdxQuery) -> AsyncGenerator[Sequence[IndexRow], None]:
+        if query.match == "exact":
+            return self._collection.captures_of(query.url)
+        return self._collection.captures_between(*key_range(query.url, query.match))
 
-    def _filed(self, row: IndexRow) -> Filed:
-        uri = address(self._base_url, self._shelf.id, row.stamp, row.url)
-        return Filed(
+    def _capture(self, row: IndexRow) -> FiledCapture:
+        uri = address(self._base_url, self._collection.id, row.stamp, row.url)
+        return FiledCapture(
             row.stamp,
             uri,
             row.url,
-            self._shelf.id,
+            self._collection.id,
             row.status,
             row.mime,
             row.digest,
@@ -107,48 +109,48 @@ class CollectionCdx:
 
 
 def key_range(url: str, match: str) -> tuple[str, str]:
-    """Return the SURT with which a range begins, and the first that is behind it.
+    """Return the first SURT of a range, and the first after it.
 
-    ``com,example)/`` are the pages of a host, and ``com,example,`` begins its subdomains; the
-    characters in that order are ``)``, ``*``, ``+``, ``,``, ``-``.
+    SURTs of a host begin with ``com,example)/``, those of its subdomains with ``com,example,``.
+    The characters sort as ``)``, ``*``, ``+``, ``,``, ``-``.
     """
     key = surt(url)
     if match == "prefix":
-        # example.com is its front page, and the beginning of all others.
+        # The SURT of a front page is the prefix of all pages of its host.
         return key, key[:-1] + chr(ord(key[-1]) + 1)
     host = key.partition(")")[0]
     return f"{host})/", f"{host}*" if match == "host" else f"{host}-"
 
 
-def _asked(call: ClientRequest) -> CdxQuery:
+def _cdx_query(call: ClientRequest) -> CdxQuery:
     try:
-        asked = query_from(parameters_in(call.rest), "pywb", ranges=True)
-        check_text(asked.url)
+        query = query_from(parameters_in(call.rest), "pywb", ranges=True)
+        check_text(query.url)
     except BadPreference as error:
         raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
     except Malformed as complaint:
         raise EarlyResponse(unreadable(complaint, call.rest)) from complaint
-    return asked
+    return query
 
 
-def _writer(asked: CdxQuery) -> CdxFormat:
+def _writer(query: CdxQuery) -> CdxFormat:
     writers: dict[str, type[PywbObjects | WaybackLines | Cdxj]] = {
         "json": PywbObjects,
         "text": WaybackLines,
     }
-    return writers.get(asked.output, Cdxj)(asked.fields or FILED)
+    return writers.get(query.output, Cdxj)(query.fields or FILED_FIELDS)
 
 
-async def _begun(
+async def _started(
     first: bytes, body: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
-    """Return *first* and the rest as one body, begun, so that closing it ends the reading."""
-    whole = _whole(first, body)
-    await anext(whole)
-    return whole
+    """Return *first* and the rest as one started body, so that closing it ends the reading."""
+    body_with_first = _with_first(first, body)
+    await anext(body_with_first)
+    return body_with_first
 
 
-async def _whole(
+async def _with_first(
     first: bytes, body: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
     async with aclosing(body):

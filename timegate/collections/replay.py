@@ -1,8 +1,8 @@
-"""Raw replay of a local collection: the archived answer itself, status, headers and bytes.
+"""Replay of a local collection: archived responses with their status, headers and bytes.
 
-``{stamp}id_/{URL}`` gives it to programs; ``{stamp}/{URL}`` gives the same bytes to people, and
-shows HTML in a sandbox. An address that does not name the very capture leads to the one that
-does (M-41), so what stands behind an address never changes.
+``{stamp}id_/{URL}`` is for programs. ``{stamp}/{URL}`` has the same bytes for people, with HTML
+shown in a sandbox. A URL that does not name an exact capture redirects to one that does (M-41),
+so the content of a replay URL never changes.
 """
 
 import asyncio
@@ -47,20 +47,20 @@ from timegate.verdict import header_safe
 RAW: Final = "id_"
 STAMPED: Final = re.compile(r"([0-9]{4,23})([a-z]{2}_)?/(?=.)")
 _VARY: Final = "prefer"
-# A record never changes, and codings are part of what was archived.
-_FOR_EVER: Final = "max-age=86400, no-transform"
-_KEEP: Final = 60.0
-"""Seconds for which a small record that was just read and checked is given again."""
+# A record never changes, and its content coding is part of what was archived.
+_CACHE_CONTROL: Final = "max-age=86400, no-transform"
+_CACHE_SECONDS: Final = 60.0
+"""Seconds for which the response cache keeps a small record that was read and checked."""
 _OK: Final = 200
 _FINAL: Final = range(200, 600)
 
 
 class ReplayPath(NamedTuple):
-    """What stands in the path."""
+    """A parsed replay path."""
 
     stamp: str
     view: str
-    """``id_`` for the bytes alone; other modifiers of Wayback Machines mean a page."""
+    """``id_`` for the raw bytes; other modifiers of Wayback Machines mean a page."""
     text: str
     query: Query
 
@@ -70,114 +70,114 @@ class CollectionReplay:
 
     def __init__(
         self,
-        shelf: CollectionAccess,
+        collection: CollectionAccess,
         replayer: Replayer,
         answers: Answers,
         base_url: str,
     ) -> None:
-        self._shelf = shelf
+        self._collection = collection
         self._replayer = replayer
         self._answers = answers
         self._base_url = base_url
 
     async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
-        """Send the capture, or lead to the closest."""
-        asked = _asked(call.rest)
-        original = asked.query.original
+        """Send the capture, or redirect to the nearest."""
+        path = _replay_path(call.rest)
+        original = path.query.original
         try:
-            row = await self._shelf.at(original, asked.stamp)
-            if row is not None and header_safe(row.url) in (asked.text, header_safe(original)):
-                return await self._sent(call, asked, row)
-            near = row or await self._shelf.nearest(original, asked.query.at)
+            row = await self._collection.at(original, path.stamp)
+            if row is not None and header_safe(row.url) in (path.text, header_safe(original)):
+                return await self._send(call, path, row)
+            nearest = row or await self._collection.nearest(original, path.query.at)
         except UnreadableRecord as error:
-            return self._damaged(error)
+            return self._damaged_record(error)
         except ArchiveError as error:
-            return self._nothing(asked, error)
-        return self._nothing(asked, None) if near is None else self._led(asked, near)
+            return self._not_found(path, error)
+        return self._not_found(path, None) if nearest is None else self._redirect(path, nearest)
 
-    def _led(self, asked: ReplayPath, row: IndexRow) -> Response:
-        """Redirect to the capture that there is, and say how it differs."""
-        found = Closest(memento_of(row, self._shelf.id, self._base_url), "cdx")
-        attempt = Attempt(self._shelf.id, found, 0.0, asked.query.original)
-        resolution = Resolution(asked.query, Preferences(), attempt, (), (attempt,))
+    def _redirect(self, path: ReplayPath, row: IndexRow) -> Response:
+        """Redirect to the capture of *row*, with a verdict about the difference."""
+        found = Closest(memento_of(row, self._collection.id, self._base_url), "cdx")
+        attempt = Attempt(self._collection.id, found, 0.0, path.query.original)
+        resolution = Resolution(path.query, Preferences(), attempt, (), (attempt,))
         answer = self._answers.redirect(resolution, vary=_VARY)
-        headers = {**answer.headers, "Location": self._address(row.stamp, row.url, asked.view)}
+        headers = {**answer.headers, "Location": self._address(row.stamp, row.url, path.view)}
         return replace(answer, headers=headers)
 
-    def _nothing(self, asked: ReplayPath, trouble: ArchiveError | None) -> Response:
-        attempt = Attempt(self._shelf.id, trouble, 0.0, asked.query.original)
-        resolution = Resolution(asked.query, Preferences(), None, (), (attempt,))
-        links = self._answers.links(asked.query)
+    def _not_found(self, path: ReplayPath, trouble: ArchiveError | None) -> Response:
+        attempt = Attempt(self._collection.id, trouble, 0.0, path.query.original)
+        resolution = Resolution(path.query, Preferences(), None, (), (attempt,))
+        links = self._answers.links(path.query)
         return nothing_found(resolution, None, {"Vary": _VARY, "Link": links})
 
-    def _damaged(self, error: UnreadableRecord) -> Response:
+    def _damaged_record(self, error: UnreadableRecord) -> Response:
         return problem(
             502, "damaged-record", error.reason, file=error.name, offset=error.offset
         )
 
-    async def _sent(
-        self, call: ClientRequest, asked: ReplayPath, row: IndexRow
+    async def _send(
+        self, call: ClientRequest, path: ReplayPath, row: IndexRow
     ) -> Response | StreamingResponse:
         etag = _etag(row)
         if row.status in (None, _OK) and is_known(call, etag):
-            return Response(304, {**self._about(asked, row), **_tagged(etag)})
+            return Response(304, {**self._memento_headers(path, row), **_etag_header(etag)})
         archived = await self._replayer.open(row, body=call.method != "HEAD")
-        headers = self._headers(asked, row, archived)
+        headers = self._headers(path, row, archived)
         status = archived.head.status or _OK
         if status not in _FINAL:
-            # 1xx cannot be the last answer (RFC 9110 15.2), nor does anybody know 999.
+            # 1xx cannot be a final status (RFC 9110 15.2), and 999 is undefined.
             headers["X-Archive-Orig-Status"] = str(status)
             status = _OK
         if status == _OK:
-            return await _part(call, archived, {**headers, **_tagged(etag)}, etag)
-        return await _all(call, status, archived, headers)
+            return await _ok_response(call, archived, {**headers, **_etag_header(etag)}, etag)
+        return await _full_response(call, status, archived, headers)
 
     def _headers(
-        self, asked: ReplayPath, row: IndexRow, archived: ArchivedResponse
+        self, path: ReplayPath, row: IndexRow, archived: ArchivedResponse
     ) -> dict[str, str]:
         status, fields = archived.head.status or _OK, archived.head.headers
-        about = described(status, fields)
+        kept_headers = described(status, fields)
         headers = {
             **set_aside(fields),
-            **(about if asked.view == RAW else shown(about)),
-            **self._about(asked, row),
+            **(kept_headers if path.view == RAW else shown(kept_headers)),
+            **self._memento_headers(path, row),
         }
-        led = target(status, fields, row.url)
-        if led is not None:
-            headers["Location"] = self._address(row.stamp, led, asked.view)
+        location = target(status, fields, row.url)
+        if location is not None:
+            headers["Location"] = self._address(row.stamp, location, path.view)
         return headers
 
-    def _about(self, asked: ReplayPath, row: IndexRow) -> dict[str, str]:
-        """Return what is true of the capture, whatever it is."""
+    def _memento_headers(self, path: ReplayPath, row: IndexRow) -> dict[str, str]:
+        """Return the headers that every response for the capture has."""
         return {
             "Memento-Datetime": http_date(row.stamp),
-            "Link": self._links(asked, row),
-            "Cache-Control": _FOR_EVER,
+            "Link": self._links(path, row),
+            "Cache-Control": _CACHE_CONTROL,
         }
 
-    def _links(self, asked: ReplayPath, row: IndexRow) -> str:
+    def _links(self, path: ReplayPath, row: IndexRow) -> str:
         original = header_safe(row.url)
-        ours = f"{self._base_url.rstrip('/')}/collections/{self._shelf.id}"
-        itself = f"{ours}/{row.stamp}{asked.view}/{original}"
+        base = f"{self._base_url.rstrip('/')}/collections/{self._collection.id}"
+        memento = f"{base}/{row.stamp}{path.view}/{original}"
         links = (
             f'<{original}>; rel="original", '
-            f'<{itself}>; rel="memento"; datetime="{http_date(row.stamp)}", '
-            f'<{ours}/timegate/{original}>; rel="timegate", '
-            f'<{ours}/timemap/link/{original}>; rel="timemap"; type="application/link-format"'
+            f'<{memento}>; rel="memento"; datetime="{http_date(row.stamp)}", '
+            f'<{base}/timegate/{original}>; rel="timegate", '
+            f'<{base}/timemap/link/{original}>; rel="timemap"; type="application/link-format"'
         )
         return links if len(links) <= LONGEST_LINKS else f'<{original}>; rel="original"'
 
     def _address(self, stamp: str, url: str, view: str) -> str:
-        return address(self._base_url, self._shelf.id, stamp, url, view)
+        return address(self._base_url, self._collection.id, stamp, url, view)
 
 
-async def _part(
+async def _ok_response(
     call: ClientRequest, archived: ArchivedResponse, headers: dict[str, str], etag: str | None
 ) -> Response | StreamingResponse:
-    """Answer with the range that is asked for, or with all."""
+    """Answer with the requested range, or with the whole body."""
     size = archived.size
     if size is None:
-        return await _all(call, _OK, archived, headers)
+        return await _full_response(call, _OK, archived, headers)
     headers["Accept-Ranges"] = "bytes"
     try:
         part = wanted_part(call, size, etag)
@@ -185,35 +185,37 @@ async def _part(
         await archived.close()
         return Response(416, {**SANDBOX, "Content-Range": f"bytes */{size}"})
     if part is None:
-        return await _all(call, _OK, archived, headers)
+        return await _full_response(call, _OK, archived, headers)
     headers["Content-Range"] = part.of(size)
     if archived.whole is not None:
         return Response(206, headers, archived.whole[part.start : part.end])
     headers["Content-Length"] = str(part.end - part.start)
-    return StreamingResponse(206, headers, await _begun(archived.chunks(part.start, part.end)))
+    return StreamingResponse(
+        206, headers, await _started(archived.chunks(part.start, part.end))
+    )
 
 
-async def _all(
+async def _full_response(
     call: ClientRequest, status: int, archived: ArchivedResponse, headers: dict[str, str]
 ) -> Response | StreamingResponse:
     if archived.whole is not None and call.method != "HEAD":
-        return Response(status, headers, archived.whole, _KEEP)
+        return Response(status, headers, archived.whole, _CACHE_SECONDS)
     if archived.size is not None:
         headers["Content-Length"] = str(archived.size)
-    return StreamingResponse(status, headers, await _begun(archived.chunks()))
+    return StreamingResponse(status, headers, await _started(archived.chunks()))
 
 
-async def _begun(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    """Return the body with its first piece read: closing it lets go of the file.
+async def _started(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """Return the body with its first piece read, so that closing it closes the file.
 
-    And what is wrong from the beginning is an error, not half an answer.
+    An error at the beginning is raised here, before the response has started.
     """
-    whole = _continued(chunks)
+    whole = _from_first_chunk(chunks)
     await anext(whole)
     return whole
 
 
-async def _continued(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+async def _from_first_chunk(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
     try:
         piece = await anext(chunks, None)
         yield b""
@@ -224,7 +226,7 @@ async def _continued(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[byte
         await chunks.aclose()
 
 
-def _asked(rest: str) -> ReplayPath:
+def _replay_path(rest: str) -> ReplayPath:
     found = STAMPED.match(rest)
     if found is None:
         detail = "write {stamp}/{URL} or {stamp}id_/{URL}, the stamp with 4 to 23 digits"
@@ -241,28 +243,28 @@ def _asked(rest: str) -> ReplayPath:
     except NotNegotiable as error:
         raise EarlyResponse(not_negotiable(error)) from error
     if view == RAW:
-        # The bytes of one file are what a PWID calls a part (V-1).
+        # PWID calls the bytes of a single file a part (V-1).
         query = replace(query, precision="part")
     return ReplayPath(stamp, view, header_safe(text), query)
 
 
 def _etag(row: IndexRow) -> str | None:
-    """Return the digest of the payload as a validator, where it is known."""
+    """Return the digest of the payload as an ETag, if it is known."""
     digest = (row.digest or "").replace(":", "-")
     return f'"{digest}"' if digest and header_safe(digest) == digest else None
 
 
-def _tagged(etag: str | None) -> dict[str, str]:
+def _etag_header(etag: str | None) -> dict[str, str]:
     return {} if etag is None else {"ETag": etag}
 
 
-_MOST: Final = 1024**3
-_DATED: Final = "memento-datetime"
+_MAX_BODY: Final = 1024**3
+_MEMENTO_DATETIME: Final = "memento-datetime"
 
 
 @dataclass(frozen=True, slots=True)
 class LocalReply:
-    """A `Reply` out of our own files."""
+    """A `Reply` read from a local collection."""
 
     archive: str
     url: str
@@ -271,9 +273,9 @@ class LocalReply:
     body: AsyncGenerator[bytes, None]
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body, content coding removed; see `Reply`."""
+        """Yield the body with content coding removed; see `Reply`."""
         try:
-            decoder = ContentDecoder(self.headers.get("content-encoding", ""), _MOST)
+            decoder = ContentDecoder(self.headers.get("content-encoding", ""), _MAX_BODY)
             async for data in self.body:
                 for piece in decoder.decode(data) if data else ():
                     yield piece
@@ -284,22 +286,22 @@ class LocalReply:
 
 
 class LocalFetcher:
-    """Answers requests for captures of the collection *archive*."""
+    """A `Fetcher` for captures of the local collection *archive*, without HTTP."""
 
     def __init__(self, archive: str, collections: Handler, base_url: str) -> None:
         self._archive = archive
         self._collections = collections
-        self._all = f"{base_url.rstrip('/')}/collections/"
+        self._prefix = f"{base_url.rstrip('/')}/collections/"
 
     @asynccontextmanager
     async def __call__(self, request: Request) -> AsyncGenerator[LocalReply]:
-        """Hand out the reply; leaving the block lets go of the file."""
+        """Yield the reply; leaving the block closes the file."""
         answer = await self._answer(request, request.url)
-        if answer.status == 302 and not _is_dated(answer):
-            # Fourteen digits of a capture that has more; whoever asked compares the time.
+        if answer.status == 302 and not _is_memento(answer):
+            # The URL has 14 digits and the capture more; the caller compares the times.
             answer = await self._answer(request, answer.headers["Location"])
-        if answer.status >= 500 and not _is_dated(answer):
-            raise Misbehaved(self._archive, request.url, _why(answer))
+        if answer.status >= 500 and not _is_memento(answer):
+            raise Misbehaved(self._archive, request.url, _failure(answer))
         headers = {name.lower(): value for name, value in answer.headers.items()}
         if isinstance(answer, Response):
             headers["content-length"] = str(len(answer.body))
@@ -307,30 +309,30 @@ class LocalFetcher:
             yield LocalReply(self._archive, request.url, answer.status, headers, body)
 
     async def _answer(self, request: Request, url: str) -> Response | StreamingResponse:
-        if not url.startswith(f"{self._all}{self._archive}/"):
+        if not url.startswith(f"{self._prefix}{self._archive}/"):
             raise Misbehaved(self._archive, url, "is not an address of this collection")
-        rest = url.removeprefix(self._all)
+        rest = url.removeprefix(self._prefix)
         call = ClientRequest(request.method, rest, CIMultiDict(request.headers))
-        answer = await self._called(call)
+        answer = await self._handle(call)
         if answer.status == 206 and "Content-Encoding" in answer.headers:
-            # Part of what is coded cannot be decoded: all of it, as any server may do.
+            # A part of a coded body cannot be decoded. Servers may ignore Range, so do that.
             await _body(answer, request.method).aclose()
-            answer = await self._called(ClientRequest(request.method, rest, CIMultiDict[str]()))
+            answer = await self._handle(ClientRequest(request.method, rest, CIMultiDict[str]()))
         return answer
 
-    async def _called(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def _handle(self, call: ClientRequest) -> Response | StreamingResponse:
         try:
             return await self._collections(call)
-        except EarlyResponse as declined:
-            return declined.response
+        except EarlyResponse as early:
+            return early.response
 
 
-def _is_dated(answer: Response | StreamingResponse) -> bool:
-    return any(name.lower() == _DATED for name in answer.headers)
+def _is_memento(answer: Response | StreamingResponse) -> bool:
+    return any(name.lower() == _MEMENTO_DATETIME for name in answer.headers)
 
 
 def _body(answer: Response | StreamingResponse, method: str) -> AsyncGenerator[bytes, None]:
-    """Return the body; that of a stream itself, whose closing lets go of the file."""
+    """Return the body; closing that of a stream closes its file."""
     if isinstance(answer, StreamingResponse):
         return answer.chunks
     return _single(b"" if method == "HEAD" else answer.body)
@@ -340,8 +342,9 @@ async def _single(body: bytes) -> AsyncGenerator[bytes, None]:
     yield body
 
 
-def _why(answer: Response | StreamingResponse) -> str:
+def _failure(answer: Response | StreamingResponse) -> str:
     if isinstance(answer, StreamingResponse):
         return f"answers {answer.status}"
-    told = json.loads(answer.body)
-    return f"{told['detail']} ({told.get('file', 'no file')} at {told.get('offset', 0)})"
+    document = json.loads(answer.body)
+    file, offset = document.get("file", "no file"), document.get("offset", 0)
+    return f"{document['detail']} ({file} at {offset})"

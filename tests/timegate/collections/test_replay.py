@@ -19,29 +19,29 @@ DATE = "Thu, 20 Feb 2020 20:20:20 GMT"
 LARGE = bytes(range(256)) * 8192
 
 
-async def asked(
+async def get(
     shelf: FakeShelf, target: str = RAW, *headers: tuple[str, str], method: str = "GET"
 ) -> Seen:
     async with shelving(shelf) as site:
         return await site.ask(target, *headers, method=method)
 
 
-def one(folder: Path, *records: bytes, name: str = "one.warc.gz") -> FakeShelf:
+def collection_of(folder: Path, *records: bytes, name: str = "one.warc.gz") -> FakeShelf:
     layout = warcs.gzipped if name.endswith("gz") else warcs.plain
     return shelf_of(folder, {name: layout(*records)})
 
 
-def archived(
+def archived_page(
     folder: Path, payload: bytes = warcs.PAGE, status: str = "200 OK", **fields: str
 ) -> FakeShelf:
     mime = fields.pop("mime", "text/html")
     block = warcs.answer(payload, status, mime, **fields)
-    return one(folder, warcs.record(block, block_digest=warcs.digest(block)))
+    return collection_of(folder, warcs.record(block, block_digest=warcs.digest(block)))
 
 
 @pytest.mark.parametrize("name", ["one.warc.gz", "one.warc"])
 async def test_a_capture_is_sent_as_it_was_archived(tmp_path: Path, name: str) -> None:
-    seen = await asked(one(tmp_path, warcs.response(), name=name))
+    seen = await get(collection_of(tmp_path, warcs.response(), name=name))
 
     assert seen.status == 200
     assert seen.body == warcs.PAGE
@@ -59,7 +59,7 @@ async def test_a_capture_is_sent_as_it_was_archived(tmp_path: Path, name: str) -
 
 
 async def test_people_see_html_without_scripts(tmp_path: Path) -> None:
-    seen = await asked(one(tmp_path, warcs.response()), PAGE)
+    seen = await get(collection_of(tmp_path, warcs.response()), PAGE)
 
     assert seen.body == warcs.PAGE
     assert "Content-Disposition" not in seen.headers
@@ -68,15 +68,15 @@ async def test_people_see_html_without_scripts(tmp_path: Path) -> None:
     )
 
 
-async def test_people_get_other_types_as_programs_do(tmp_path: Path) -> None:
-    seen = await asked(archived(tmp_path, mime="image/svg+xml"), PAGE)
+async def test_other_types_are_sent_as_attachments_to_people_too(tmp_path: Path) -> None:
+    seen = await get(archived_page(tmp_path, mime="image/svg+xml"), PAGE)
 
     assert seen.headers["Content-Disposition"] == "attachment"
     assert seen.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
 
 
-async def test_only_what_describes_the_bytes_keeps_its_name(tmp_path: Path) -> None:
-    shelf = archived(
+async def test_only_headers_that_describe_the_bytes_keep_their_name(tmp_path: Path) -> None:
+    shelf = archived_page(
         tmp_path,
         content_language="da",
         set_cookie="a=1",
@@ -88,7 +88,7 @@ async def test_only_what_describes_the_bytes_keeps_its_name(tmp_path: Path) -> N
         etag='"theirs"',
     )
 
-    seen = await asked(shelf)
+    seen = await get(shelf)
 
     assert seen.headers["Content-Language"] == "da"
     assert seen.headers["X-Archive-Orig-Server"] == "Apache"
@@ -99,8 +99,8 @@ async def test_only_what_describes_the_bytes_keeps_its_name(tmp_path: Path) -> N
     assert not [name for name in seen.headers if "Hop" in name or "Keep-Alive" in name]
 
 
-async def test_a_header_that_could_begin_another_is_left_out(tmp_path: Path) -> None:
-    seen = await asked(archived(tmp_path, x_odd="a\x01b", x_long="y" * 3000))
+async def test_unsafe_headers_are_left_out(tmp_path: Path) -> None:
+    seen = await get(archived_page(tmp_path, x_odd="a\x01b", x_long="y" * 3000))
 
     assert seen.status == 200
     assert not [name for name in seen.headers if "X-Odd" in name or "X-Long" in name]
@@ -109,18 +109,16 @@ async def test_a_header_that_could_begin_another_is_left_out(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("coding", "payload"), [("gzip", gzip.compress(warcs.PAGE)), ("br", warcs.BROTLI)]
 )
-async def test_content_codings_are_left_as_they_are(
-    tmp_path: Path, coding: str, payload: bytes
-) -> None:
-    seen = await asked(archived(tmp_path, payload, content_encoding=coding))
+async def test_content_codings_are_kept(tmp_path: Path, coding: str, payload: bytes) -> None:
+    seen = await get(archived_page(tmp_path, payload, content_encoding=coding))
 
     assert seen.headers["Content-Encoding"] == coding
     assert seen.body == payload
 
 
-async def test_chunks_of_long_ago_are_taken_off(tmp_path: Path) -> None:
-    seen = await asked(
-        archived(tmp_path, warcs.chunked(warcs.PAGE), transfer_encoding="chunked")
+async def test_archived_transfer_coding_is_removed(tmp_path: Path) -> None:
+    seen = await get(
+        archived_page(tmp_path, warcs.chunked(warcs.PAGE), transfer_encoding="chunked")
     )
 
     assert seen.body == warcs.PAGE
@@ -129,31 +127,31 @@ async def test_chunks_of_long_ago_are_taken_off(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("view", ["", "id_"])
 @pytest.mark.parametrize(
-    ("location", "led"),
+    ("location", "expected"),
     [
         ("http://example.com/next", "http://example.com/next"),
         ("/next?a=b", "http://example.com/next?a=b"),
         ("https://www.example.org", "https://www.example.org"),
     ],
 )
-async def test_an_archived_redirect_leads_on_inside(
-    tmp_path: Path, view: str, location: str, led: str
+async def test_an_archived_redirect_stays_in_the_collection(
+    tmp_path: Path, view: str, location: str, expected: str
 ) -> None:
-    shelf = archived(tmp_path, b"", "301 Moved Permanently", location=location)
+    shelf = archived_page(tmp_path, b"", "301 Moved Permanently", location=location)
 
-    seen = await asked(shelf, f"/collections/mine/{STAMP}{view}/{URL}")
+    seen = await get(shelf, f"/collections/mine/{STAMP}{view}/{URL}")
 
     assert seen.status == 301
-    assert seen.headers["Location"] == f"{OURS}/{STAMP}{view}/{led}"
+    assert seen.headers["Location"] == f"{OURS}/{STAMP}{view}/{expected}"
     assert seen.headers["X-Archive-Orig-Location"] == location
     assert seen.headers["Memento-Datetime"] == DATE
 
 
 @pytest.mark.parametrize("location", ["javascript:alert(1)", "mailto:a@b.example", ""])
-async def test_an_archived_redirect_to_nowhere_is_told_only(
+async def test_an_archived_redirect_to_no_page_has_no_location(
     tmp_path: Path, location: str
 ) -> None:
-    seen = await asked(archived(tmp_path, b"", "302 Found", location=location))
+    seen = await get(archived_page(tmp_path, b"", "302 Found", location=location))
 
     assert seen.status == 302
     assert "Location" not in seen.headers
@@ -161,7 +159,7 @@ async def test_an_archived_redirect_to_nowhere_is_told_only(
 
 @pytest.mark.parametrize("status", ["404 Not Found", "503 Busy", "401 Unauthorized"])
 async def test_an_archived_error_is_a_capture(tmp_path: Path, status: str) -> None:
-    seen = await asked(archived(tmp_path, b"no", status))
+    seen = await get(archived_page(tmp_path, b"no", status))
 
     assert seen.status == int(status[:3])
     assert seen.headers["Memento-Datetime"] == DATE
@@ -170,40 +168,40 @@ async def test_an_archived_error_is_a_capture(tmp_path: Path, status: str) -> No
 
 @pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified"])
 async def test_a_status_without_a_body_has_none(tmp_path: Path, status: str) -> None:
-    seen = await asked(archived(tmp_path, b"should not be here", status))
+    seen = await get(archived_page(tmp_path, b"should not be here", status))
 
     assert seen.status == int(status[:3])
     assert seen.body == b""
 
 
-async def test_a_status_that_cannot_be_sent_is_told(tmp_path: Path) -> None:
-    seen = await asked(archived(tmp_path, b"", "101 Switching Protocols"))
+async def test_a_status_that_cannot_be_sent_becomes_a_header(tmp_path: Path) -> None:
+    seen = await get(archived_page(tmp_path, b"", "101 Switching Protocols"))
 
     assert seen.status == 200
     assert seen.headers["X-Archive-Orig-Status"] == "101"
 
 
-async def test_an_archived_part_says_which(tmp_path: Path) -> None:
-    shelf = archived(tmp_path, b"abc", "206 Partial Content", content_range="bytes 0-2/9")
+async def test_an_archived_partial_response_keeps_its_range(tmp_path: Path) -> None:
+    shelf = archived_page(tmp_path, b"abc", "206 Partial Content", content_range="bytes 0-2/9")
 
-    seen = await asked(shelf)
+    seen = await get(shelf)
 
     assert (seen.status, seen.headers["Content-Range"]) == (206, "bytes 0-2/9")
 
 
-async def test_a_resource_has_a_type_and_nothing_else(tmp_path: Path) -> None:
-    shelf = one(tmp_path, warcs.record(b"text", "resource", mime="text/plain"))
+async def test_a_resource_record_has_only_a_type(tmp_path: Path) -> None:
+    shelf = collection_of(tmp_path, warcs.record(b"text", "resource", mime="text/plain"))
 
-    seen = await asked(shelf)
+    seen = await get(shelf)
 
     assert (seen.status, seen.body) == (200, b"text")
     assert seen.headers["Content-Type"] == "text/plain"
 
 
-async def test_head_tells_what_get_would(tmp_path: Path) -> None:
-    shelf = one(tmp_path, warcs.response())
+async def test_head_has_the_headers_of_get(tmp_path: Path) -> None:
+    shelf = collection_of(tmp_path, warcs.response())
 
-    seen = await asked(shelf, method="HEAD")
+    seen = await get(shelf, method="HEAD")
 
     assert (seen.status, seen.body) == (200, b"")
     assert seen.headers["Content-Length"] == str(len(warcs.PAGE))
@@ -211,7 +209,7 @@ async def test_head_tells_what_get_would(tmp_path: Path) -> None:
 
 
 async def test_a_large_body_is_streamed(tmp_path: Path) -> None:
-    seen = await asked(archived(tmp_path, LARGE, mime="video/mp4"))
+    seen = await get(archived_page(tmp_path, LARGE, mime="video/mp4"))
 
     assert seen.headers["Content-Length"] == str(len(LARGE))
     assert seen.body == LARGE
@@ -222,10 +220,10 @@ async def test_a_large_body_is_streamed(tmp_path: Path) -> None:
     ("wanted", "first", "last"),
     [("bytes=10-19", 10, 20), ("bytes=10-", 10, None), ("bytes=-5", -5, None)],
 )
-async def test_a_part_of_a_body_can_be_had(
+async def test_a_requested_range_is_sent(
     tmp_path: Path, payload: bytes, wanted: str, first: int, last: int | None
 ) -> None:
-    seen = await asked(archived(tmp_path, payload), RAW, ("Range", wanted))
+    seen = await get(archived_page(tmp_path, payload), RAW, ("Range", wanted))
 
     part = payload[first:last]
     start = first % len(payload)
@@ -237,43 +235,46 @@ async def test_a_part_of_a_body_can_be_had(
 
 
 @pytest.mark.parametrize("wanted", ["bytes=0-1,4-5", "bytes=9-5", "lines=1-2"])
-async def test_a_range_that_is_none_gives_all(tmp_path: Path, wanted: str) -> None:
-    seen = await asked(archived(tmp_path), RAW, ("Range", wanted))
+async def test_an_invalid_range_is_ignored(tmp_path: Path, wanted: str) -> None:
+    seen = await get(archived_page(tmp_path), RAW, ("Range", wanted))
 
     assert (seen.status, seen.body) == (200, warcs.PAGE)
 
 
 @pytest.mark.parametrize("payload", [warcs.PAGE, LARGE])
-async def test_a_range_behind_the_end_is_refused(tmp_path: Path, payload: bytes) -> None:
-    seen = await asked(archived(tmp_path, payload), RAW, ("Range", "bytes=9999999-"))
+async def test_a_range_after_the_end_is_refused(tmp_path: Path, payload: bytes) -> None:
+    seen = await get(archived_page(tmp_path, payload), RAW, ("Range", "bytes=9999999-"))
 
     assert seen.status == 416
     assert seen.headers["Content-Range"] == f"bytes */{len(payload)}"
 
 
-async def test_who_has_it_already_is_told_so(tmp_path: Path) -> None:
-    shelf = one(tmp_path, warcs.response())
-    etag = (await asked(shelf)).headers["ETag"]
+async def test_a_known_etag_is_not_modified(tmp_path: Path) -> None:
+    shelf = collection_of(tmp_path, warcs.response())
+    etag = (await get(shelf)).headers["ETag"]
 
-    seen = await asked(shelf, RAW, ("If-None-Match", f'"other", {etag}'))
+    seen = await get(shelf, RAW, ("If-None-Match", f'"other", {etag}'))
 
     assert (seen.status, seen.body) == (304, b"")
     assert seen.headers["ETag"] == etag == f'"{warcs.digest(warcs.PAGE)[5:]}"'
 
 
-async def test_a_part_of_something_else_is_not_mixed_in(tmp_path: Path) -> None:
-    seen = await asked(
-        one(tmp_path, warcs.response()), RAW, ("Range", "bytes=0-3"), ("If-Range", '"other"')
+async def test_if_range_with_another_etag_ignores_the_range(tmp_path: Path) -> None:
+    seen = await get(
+        collection_of(tmp_path, warcs.response()),
+        RAW,
+        ("Range", "bytes=0-3"),
+        ("If-Range", '"other"'),
     )
 
     assert (seen.status, seen.body) == (200, warcs.PAGE)
 
 
 @pytest.mark.parametrize("view", ["", "id_", "mp_"])
-async def test_another_time_leads_to_the_closest(tmp_path: Path, view: str) -> None:
-    shelf = one(tmp_path, warcs.response())
+async def test_another_time_redirects_to_the_nearest_capture(tmp_path: Path, view: str) -> None:
+    shelf = collection_of(tmp_path, warcs.response())
 
-    seen = await asked(shelf, f"/collections/mine/2019{view}/{URL}")
+    seen = await get(shelf, f"/collections/mine/2019{view}/{URL}")
 
     assert seen.status == 302
     assert seen.headers["Location"] == f"{OURS}/{STAMP}{view}/{URL}"
@@ -282,81 +283,86 @@ async def test_another_time_leads_to_the_closest(tmp_path: Path, view: str) -> N
     assert "accept-datetime" not in seen.headers["Vary"]
 
 
-async def test_another_spelling_leads_to_the_one_archived(tmp_path: Path) -> None:
-    shelf = one(tmp_path, warcs.response())
+async def test_a_url_variant_redirects_to_the_archived_url(tmp_path: Path) -> None:
+    shelf = collection_of(tmp_path, warcs.response())
 
-    seen = await asked(shelf, f"/collections/mine/{STAMP}id_/https://www.example.com/")
+    seen = await get(shelf, f"/collections/mine/{STAMP}id_/https://www.example.com/")
 
     assert seen.status == 302
     assert seen.headers["Location"] == f"{OURS}/{STAMP}id_/{URL}"
     assert "uri=variant" in seen.headers["Memento-Precision"]
 
 
-async def test_digits_behind_the_second_tell_captures_apart(tmp_path: Path) -> None:
+async def test_fractions_of_a_second_distinguish_captures(tmp_path: Path) -> None:
     dates = ("2020-02-20T20:20:20.250Z", "2020-02-20T20:20:20.750Z")
-    shelf = one(tmp_path, *(warcs.response(date=date, payload=date.encode()) for date in dates))
+    shelf = collection_of(
+        tmp_path, *(warcs.response(date=date, payload=date.encode()) for date in dates)
+    )
 
-    seen = await asked(shelf, f"/collections/mine/{STAMP}750id_/{URL}")
+    seen = await get(shelf, f"/collections/mine/{STAMP}750id_/{URL}")
 
     assert seen.body == dates[1].encode()
 
 
-async def test_what_was_never_captured_is_not_found(tmp_path: Path) -> None:
-    seen = await asked(
-        one(tmp_path, warcs.response()), f"/collections/mine/{STAMP}/http://other.example/"
+async def test_a_url_without_captures_is_not_found(tmp_path: Path) -> None:
+    seen = await get(
+        collection_of(tmp_path, warcs.response()),
+        f"/collections/mine/{STAMP}/http://other.example/",
     )
 
     assert seen.status == 404
     assert json.loads(seen.body)["type"].endswith("/no-memento")
 
 
-async def test_an_index_that_cannot_tell_is_no_absence() -> None:
+async def test_an_index_that_cannot_answer_is_an_error_and_not_absence() -> None:
     shelf = FakeShelf([], trouble=Unreachable("mine", URL, "not indexed yet"))
 
-    seen = await asked(shelf)
+    seen = await get(shelf)
 
     assert seen.status == 504
     assert "not indexed yet" in seen.body.decode()
 
 
 @pytest.mark.parametrize("stamp", ["20201301", "20200", "99999999999999"])
-async def test_a_time_that_does_not_exist_is_refused(tmp_path: Path, stamp: str) -> None:
-    seen = await asked(one(tmp_path, warcs.response()), f"/collections/mine/{stamp}/{URL}")
+async def test_an_invalid_time_is_refused(tmp_path: Path, stamp: str) -> None:
+    seen = await get(
+        collection_of(tmp_path, warcs.response()), f"/collections/mine/{stamp}/{URL}"
+    )
 
     assert seen.status == 400
 
 
-async def test_a_damaged_record_is_told_by_file_and_offset(tmp_path: Path) -> None:
+async def test_the_error_for_a_damaged_record_has_file_and_offset(tmp_path: Path) -> None:
     block = warcs.answer()
     record = warcs.record(block, block_digest=warcs.digest(b"something else"))
-    shelf = one(tmp_path, warcs.warcinfo(), record)
+    shelf = collection_of(tmp_path, warcs.warcinfo(), record)
 
-    seen = await asked(shelf)
+    seen = await get(shelf)
 
-    told = json.loads(seen.body)
+    document = json.loads(seen.body)
     assert seen.status == 502
-    assert told["type"].endswith("/damaged-record")
-    assert (told["file"], told["offset"]) == ("one.warc.gz", shelf.rows[0].offset)
+    assert document["type"].endswith("/damaged-record")
+    assert (document["file"], document["offset"]) == ("one.warc.gz", shelf.rows[0].offset)
     assert str(tmp_path) not in seen.body.decode()
 
 
 @pytest.mark.parametrize("headers", [[], [("Range", "bytes=1000-")]])
-async def test_a_large_record_that_is_damaged_ends_abnormally(
+async def test_the_response_for_a_large_damaged_record_is_aborted(
     tmp_path: Path, headers: list[tuple[str, str]]
 ) -> None:
     record = warcs.record(warcs.answer(LARGE), block_digest=warcs.digest(b"something else"))
 
-    seen = await asked(one(tmp_path, record), RAW, *headers)
+    seen = await get(collection_of(tmp_path, record), RAW, *headers)
 
     assert seen.status == (206 if headers else 200)
     assert 0 < len(seen.body) < int(seen.headers["Content-Length"])
 
 
-async def test_a_file_that_is_gone_is_an_error_of_ours(tmp_path: Path) -> None:
-    shelf = one(tmp_path, warcs.response())
+async def test_a_missing_file_is_a_bad_gateway(tmp_path: Path) -> None:
+    shelf = collection_of(tmp_path, warcs.response())
     (tmp_path / "one.warc.gz").unlink()
 
-    seen = await asked(shelf)
+    seen = await get(shelf)
 
     assert seen.status == 502
     assert str(tmp_path) not in seen.body.decode()

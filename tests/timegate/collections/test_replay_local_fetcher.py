@@ -1,4 +1,4 @@
-"""Our own collections behind the seam of all archives."""
+"""Local collections behind the `Fetcher` interface."""
 
 import gzip
 from collections.abc import AsyncIterator
@@ -20,8 +20,9 @@ from tests.timegate.collections.sample_collections import (
     entry_of,
     shelf_of,
 )
+from timegate.collections.access import OpenCollection
 from timegate.collections.replay import LocalFetcher
-from timegate.endpoints.collections import Collections, OpenCollection
+from timegate.endpoints.collections import Collections
 
 URL = "http://example.com/"
 STAMP = "20200220202020"
@@ -32,12 +33,12 @@ RAW = f"{OURS}/{STAMP}id_/{URL}"
 async def fetching(shelf: FakeShelf) -> AsyncIterator[LocalFetcher]:
     entry = entry_of()
     with ThreadPoolExecutor(1) as threads:
-        holding = OpenCollection.of(shelf, WarcArchive(entry, shelf), threads)
-        collections = Collections([holding], Registry([entry]), BASE)
+        opened = OpenCollection.of(shelf, WarcArchive(entry, shelf), threads)
+        collections = Collections([opened], Registry([entry]), BASE)
         yield LocalFetcher("mine", collections, BASE)
 
 
-async def fetched(shelf: FakeShelf, request: Request) -> tuple[int, dict[str, str], bytes]:
+async def fetch_all(shelf: FakeShelf, request: Request) -> tuple[int, dict[str, str], bytes]:
     async with fetching(shelf) as fetch, fetch(request) as reply:
         body = b"".join([piece async for piece in reply.chunks()])
         return reply.status, dict(reply.headers), body
@@ -47,65 +48,65 @@ def collection(folder: Path, *records: bytes) -> FakeShelf:
     return shelf_of(folder, {"one.warc.gz": warcs.gzipped(*records)})
 
 
-async def test_a_capture_comes_from_the_file(tmp_path: Path) -> None:
+async def test_a_capture_is_read_from_its_file(tmp_path: Path) -> None:
     shelf = collection(tmp_path, warcs.response())
 
-    status, headers, body = await fetched(shelf, Request("GET", RAW, "memento"))
+    status, headers, body = await fetch_all(shelf, Request("GET", RAW, "memento"))
 
     assert (status, body) == (200, warcs.PAGE)
     assert headers["content-length"] == str(len(warcs.PAGE))
     assert headers["memento-datetime"] == "Thu, 20 Feb 2020 20:20:20 GMT"
 
 
-async def test_head_brings_no_body(tmp_path: Path) -> None:
+async def test_head_has_no_body(tmp_path: Path) -> None:
     shelf = collection(tmp_path, warcs.response())
 
-    status, headers, body = await fetched(shelf, Request("HEAD", RAW, "memento"))
+    status, headers, body = await fetch_all(shelf, Request("HEAD", RAW, "memento"))
 
     assert (status, body) == (200, b"")
     assert headers["content-length"] == str(len(warcs.PAGE))
 
 
-async def test_fourteen_digits_find_a_capture_that_has_more(tmp_path: Path) -> None:
+async def test_fourteen_digits_find_a_capture_with_a_fraction(tmp_path: Path) -> None:
     shelf = collection(tmp_path, warcs.response(date="2020-02-20T20:20:20.123Z"))
 
-    status, _, body = await fetched(shelf, Request("GET", RAW, "memento"))
+    status, _, body = await fetch_all(shelf, Request("GET", RAW, "memento"))
 
     assert (status, body) == (200, warcs.PAGE)
 
 
-@pytest.mark.parametrize("wanted", [{}, {"Range": "bytes=0-9"}])
-async def test_content_coding_is_taken_off(tmp_path: Path, wanted: dict[str, str]) -> None:
+@pytest.mark.parametrize("headers_sent", [{}, {"Range": "bytes=0-9"}])
+async def test_content_coding_is_removed(tmp_path: Path, headers_sent: dict[str, str]) -> None:
     coded = warcs.answer(gzip.compress(warcs.PAGE), content_encoding="gzip")
     shelf = collection(tmp_path, warcs.record(coded))
 
-    status, _, body = await fetched(shelf, Request("GET", RAW, "memento", wanted))
+    status, _, body = await fetch_all(shelf, Request("GET", RAW, "memento", headers_sent))
 
     assert (status, body) == (200, warcs.PAGE)
 
 
-async def test_a_coding_that_is_none_is_misbehaviour(tmp_path: Path) -> None:
+async def test_a_wrong_content_coding_is_misbehaviour(tmp_path: Path) -> None:
     shelf = collection(tmp_path, warcs.record(warcs.answer(content_encoding="gzip")))
 
     with pytest.raises(Misbehaved, match="is not gzip"):
-        await fetched(shelf, Request("GET", RAW, "memento"))
+        await fetch_all(shelf, Request("GET", RAW, "memento"))
 
 
-async def test_a_part_can_be_had(tmp_path: Path) -> None:
+async def test_a_range_can_be_requested(tmp_path: Path) -> None:
     shelf = collection(tmp_path, warcs.response())
 
     request = Request("GET", RAW, "memento", {"Range": "bytes=0-9"})
-    status, headers, body = await fetched(shelf, request)
+    status, headers, body = await fetch_all(shelf, request)
 
     assert (status, body) == (206, warcs.PAGE[:10])
     assert headers["content-range"] == f"bytes 0-9/{len(warcs.PAGE)}"
 
 
-async def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
+async def test_a_missing_capture_is_not_found(tmp_path: Path) -> None:
     shelf = collection(tmp_path, warcs.response())
 
     request = Request("GET", f"{OURS}/{STAMP}id_/http://other.example/", "memento")
-    status, _, _ = await fetched(shelf, request)
+    status, _, _ = await fetch_all(shelf, request)
 
     assert status == 404
 
@@ -114,12 +115,12 @@ async def test_a_damaged_record_is_misbehaviour(tmp_path: Path) -> None:
     record = warcs.record(warcs.answer(), block_digest=warcs.digest(b""))
 
     with pytest.raises(Misbehaved, match=r"digest.*one\.warc\.gz at 0"):
-        await fetched(collection(tmp_path, record), Request("GET", RAW, "memento"))
+        await fetch_all(collection(tmp_path, record), Request("GET", RAW, "memento"))
 
 
 @pytest.mark.parametrize("url", ["https://other.example/", f"{BASE}/collections/theirs/2020/x"])
-async def test_other_addresses_are_not_asked_for(tmp_path: Path, url: str) -> None:
+async def test_other_urls_are_refused(tmp_path: Path, url: str) -> None:
     shelf = collection(tmp_path, warcs.response())
 
     with pytest.raises(Misbehaved, match="not an address"):
-        await fetched(shelf, Request("GET", url, "memento"))
+        await fetch_all(shelf, Request("GET", url, "memento"))
