@@ -1,12 +1,14 @@
 #!/bin/sh
-# Checks an archive from a build server, or from cron, and keeps every form of the report.
+# Checks an archive from a build server or cron, and stores the report in every format.
 #
 #   check.sh URL SAMPLE [OPTION...]
 #
-# URL is the TimeGate's prefix (pywb: http://localhost:8080/COLLECTION/), SAMPLE a page it holds.
-# WAIT: seconds to wait until URL answers at all (60). REPORTS: folder for the reports (reports).
-# FAIL_ON: what breaks the build: must, should, or silence (must, or no answer).
-# Ends with 0, 1 (broken) or 4 (could not be judged), as `timegate check` does.
+# URL is the prefix of the TimeGate (pywb: http://localhost:8080/COLLECTION/), SAMPLE a page that
+# the archive holds. Environment variables:
+#   WAIT     seconds to wait until URL responds (default 60)
+#   REPORTS  folder for the reports (default reports)
+#   FAIL_ON  what breaks the build: must (default), should, or silence (must, or no response)
+# Exit codes as of `timegate check`: 0, 1 (violated) or 4 (could not be judged).
 set -eu
 
 url=$1
@@ -17,7 +19,7 @@ waiting=${WAIT:-60}
 fail_on=${FAIL_ON:-must}
 
 mkdir -p "$reports"
-# Software that has just been started needs a moment; any status will do.
+# Software that has just been started needs a moment; any status is fine.
 until curl --silent --output /dev/null --max-time 5 "$url"; do
   waiting=$((waiting - 1))
   if [ "$waiting" -le 0 ]; then
@@ -33,7 +35,7 @@ timegate check "$url" --kind timegate --sample "$sample" \
   --junit "$reports/conformance.xml" --html "$reports/conformance.html" \
   --history "$reports/history.jsonl" "$@" || code=$?
 
-# 4: the archive did not answer everything, which its software need not be guilty of.
+# 4: some responses are missing, which need not be the fault of the software.
 if [ "$code" -eq 4 ] && [ "$fail_on" != silence ]; then
   echo "some requirements could not be judged; see $reports/conformance.html" >&2
   exit 0
