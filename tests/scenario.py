@@ -1,4 +1,4 @@
-"""A small world of archives as a table: who holds what, answers when, and fails how."""
+"""Fake archives for tests of resolution: what each holds, its delay, and how it fails."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -9,9 +9,18 @@ from archives.errors import ArchiveError, Unreachable
 from archives.model import ArchiveEntry, Closest, Limits, Memento, Rate
 from archives.moment import Moment
 from archives.nearest import nearest
-from timegate.resolution.coalescing import Coalescer
-from timegate.resolution.model import Attempt, Preferences, Query, Remembered
-from timegate.resolution.resolver import Deadlines, Plan, Resolver
+from timegate.resolution.coalescing import Coalescer, fixed
+from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
+from timegate.resolution.model import (
+    Attempt,
+    Deadlines,
+    Plan,
+    Preferences,
+    Query,
+    Remembered,
+    Resolution,
+)
+from timegate.resolution.resolver import Resolver
 
 LIMITS = Limits(Rate(1, 1, 5), Rate(1, 1, 5), 8, "a test")
 NEVER = 1_000.0
@@ -31,7 +40,10 @@ def entry(archive: str) -> ArchiveEntry:
 
 @dataclass
 class FakeArchive:
-    """A `Source` that answers after *delay* seconds with the nearest of *stamps*, or fails."""
+    """A `Source` that answers after *delay* seconds with the nearest of *stamps*, or fails.
+
+    *holds* is the only URL of which it has captures.
+    """
 
     name: str
     delay: float = 0.1
@@ -41,9 +53,9 @@ class FakeArchive:
     holds: str = "http://example.org/"
     status: int | None = 200
     lost: bool = False
-    """Whether its copies are gone, although it lists them."""
+    """Whether its mementos cannot be fetched, although it lists them."""
     bug: Exception | None = None
-    """What is raised instead of an answer, unforeseen."""
+    """An unforeseen exception that is raised instead of an answer."""
     asked: list[tuple[str, Moment | None]] = field(default_factory=list)
 
     @property
@@ -82,37 +94,64 @@ class FakeArchive:
 
 
 class FakeMemory:
-    """A memory that forgets nothing."""
+    """An answer cache whose entries never expire."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, str, Moment | None], Remembered] = {}
 
-    async def recall(self, archive: str, original: str, at: Moment | None) -> Remembered | None:
+    async def recall(
+        self,
+        archive: str,
+        original: str,
+        at: Moment | None,
+        budget: TimeBudget | None = None,
+    ) -> Remembered | None:
+        del budget
         return self.kept.get((archive, original, at))
 
     async def recall_all(
-        self, archives: Sequence[str], original: str, at: Moment | None
+        self,
+        archives: Sequence[str],
+        original: str,
+        at: Moment | None,
+        budget: TimeBudget | None = None,
     ) -> dict[str, Remembered]:
+        del budget
         known = {archive: await self.recall(archive, original, at) for archive in archives}
         return {archive: answer for archive, answer in known.items() if answer is not None}
 
     async def remember(
-        self, archive: str, original: str, at: Moment | None, outcome: Closest | None
+        self,
+        archive: str,
+        original: str,
+        at: Moment | None,
+        outcome: Closest | None,
+        budget: TimeBudget | None = None,
     ) -> None:
+        del budget
         self.kept[archive, original, at] = Remembered(outcome, fresh=True, age=0.0)
 
 
 class World:
-    """A resolver over fake archives; in use inside ``async with``."""
+    """A resolver over fake archives; to be used inside ``async with world.coalescer``."""
 
     def __init__(self, *archives: FakeArchive, deadlines: Deadlines | None = None) -> None:
         self.archives = {archive.name: archive for archive in archives}
         self.memory = FakeMemory()
         self.observed: list[Attempt] = []
-        self.desk = Coalescer(self.archives, self.memory, self.observed.append)
-        self.resolver = Resolver(self.desk, self.memory, self.route, deadlines)
+        self.coalescer = Coalescer(fixed(self.archives), self.memory, self.observed.append)
+        self.resolver = Resolver(self.coalescer, self.memory, self.route, deadlines)
 
-    def route(self, query: Query, preferences: Preferences) -> Plan:
+    async def resolve(
+        self,
+        query: Query,
+        preferences: Preferences | None = None,
+        context: RequestContext = UNLIMITED,
+    ) -> Resolution:
+        return await self.resolver.resolve(query, preferences or Preferences(), context)
+
+    def route(self, query: Query, preferences: Preferences, context: RequestContext) -> Plan:
+        del context
         names = [
             name
             for name in self.archives

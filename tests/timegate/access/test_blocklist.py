@@ -1,4 +1,4 @@
-"""Addresses that nobody is led to."""
+"""The blocklist: addresses that are not served."""
 
 from pathlib import Path
 
@@ -6,18 +6,15 @@ import pytest
 
 from tests.scenario import World
 from tests.timegate.endpoints.served import Site
-from timegate.access.blocklist import Blocklist, denying, noting
-from timegate.app import running
+from tests.whole_server import running_server
+from timegate.access.blocklist import Blocklist
 from timegate.config import BadConfig, load_config
 from timegate.config.schema import Deny
 from timegate.demo import demo_config
-from timegate.resolution.model import Plan, Preferences, Query
-from timegate.server.listener import listening
-from timegate.server.process_state import ProcessState
 
 
 @pytest.mark.parametrize(
-    ("url", "denied"),
+    ("url", "blocked"),
     [
         ("http://example.org/private", True),
         ("https://www.example.org/private/", True),
@@ -32,25 +29,12 @@ from timegate.server.process_state import ProcessState
         ("http://topsecret.example/", False),
     ],
 )
-def test_no_spelling_gets_by(url: str, *, denied: bool) -> None:
-    denials = Blocklist(
+def test_every_spelling_of_a_blocked_url_is_blocked(url: str, *, blocked: bool) -> None:
+    blocklist = Blocklist(
         ["http://example.org/private/", "http://example.org/draft*"], ["secret.example"]
     )
 
-    assert denials.hold(url) is denied
-
-
-def test_nobody_is_asked_for_what_is_denied() -> None:
-    asked = Plan((("a",),))
-    route = denying(lambda _query, _preferences: asked, Blocklist(hosts=["x.org"]))
-
-    with noting() as noted:
-        plans = [
-            route(Query(url, None), Preferences()) for url in ("http://x.org/", "http://y.org/")
-        ]
-
-    assert plans == [Plan(()), asked]
-    assert noted == ["http://x.org/"]
+    assert blocklist.holds(url) is blocked
 
 
 @pytest.mark.parametrize(
@@ -62,7 +46,7 @@ def test_nobody_is_asked_for_what_is_denied() -> None:
         ("status = 200", "deny.status"),
     ],
 )
-def test_what_denies_nothing_is_refused(tmp_path: Path, text: str, key: str) -> None:
+def test_a_bad_blocklist_is_rejected(tmp_path: Path, text: str, key: str) -> None:
     path = tmp_path / "timegate.toml"
     path.write_text(f"[deny]\n{text}\n")
 
@@ -70,7 +54,7 @@ def test_what_denies_nothing_is_refused(tmp_path: Path, text: str, key: str) -> 
         load_config(path)
 
 
-async def test_every_surface_says_451(tmp_path: Path) -> None:
+async def test_every_endpoint_answers_451_for_a_blocked_url(tmp_path: Path) -> None:
     config = demo_config(tmp_path)
     collection = next(entry.id for entry in config.registry.used if entry.kind.name == "warc")
     config = type(config)(config.registry, deny=Deny(hosts=["x.org"]))
@@ -89,11 +73,7 @@ async def test_every_surface_says_451(tmp_path: Path) -> None:
         f"/collections/{collection}/cdx?url={page}",
     ]
 
-    async with (
-        ProcessState() as lasting,
-        running(config, "http://gate.example", lasting=lasting) as app,
-        listening(app.dispatch, "127.0.0.1", 0) as port,
-    ):
+    async with running_server(config) as port:
         site = Site(port, World())
         statuses = {target: (await site.ask(target)).status for target in targets}
         other = await site.ask("/timegate/http://other.org/")

@@ -1,4 +1,4 @@
-"""Archives whose holdings only some may see."""
+"""Restricted archives: visible only from certain networks."""
 
 import json
 from collections.abc import AsyncIterator
@@ -7,63 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from archives.model import Closest, Memento
-from archives.moment import Moment
-from tests.clock import Clock
 from tests.scenario import World
 from tests.timegate.endpoints.served import Site
+from tests.whole_server import running_server
 from timegate.access.networks import Networks
-from timegate.access.restricted import Restrictions, ScopedRecollection, hidden, hiding, visible
-from timegate.app import running
-from timegate.cache import AnswerCache, MemoryStore
+from timegate.access.restricted import Restrictions
 from timegate.config import BadConfig, load_config
 from timegate.demo import demo_config
-from timegate.resolution.model import Plan, Preferences, Query
-from timegate.server.listener import listening
-from timegate.server.process_state import ProcessState
 
 CAMPUS = "10.1.2.3"
 WORLD = "198.51.100.7"
 
 
-def test_who_is_outside_sees_less() -> None:
+def test_an_archive_is_hidden_from_clients_outside_its_networks() -> None:
     restrictions = Restrictions({"x": Networks(["10.0.0.0/8"]), "y": Networks(["10.1.0.0/16"])})
 
     assert restrictions.hidden_from("10.1.2.3") == frozenset()
     assert restrictions.hidden_from("10.2.0.1") == {"y"}
     assert restrictions.hidden_from("unknown") == {"x", "y"}
     assert [restrictions.shared_with(a) for a in ("10.2.0.1", "192.0.2.1")] == [True, False]
-
-
-def test_what_is_hidden_is_in_no_plan() -> None:
-    seen: list[frozenset[str]] = []
-
-    def route(query: Query, preferences: Preferences) -> Plan:
-        del query
-        seen.append(preferences.exclude)
-        return Plan(())
-
-    with hiding(frozenset({"x"})):
-        visible(route)(
-            Query("http://example.org/", None), Preferences(exclude=frozenset({"y"}))
-        )
-    visible(route)(Query("http://example.org/", None), Preferences())
-
-    assert seen == [{"x", "y"}, frozenset()]
-    assert hidden() == frozenset()
-
-
-async def test_what_a_restricted_archive_said_lies_apart() -> None:
-    store = MemoryStore()
-    scoped = ScopedRecollection(store, Clock(), "v", changing=(), restricted=("x",))
-    plain = AnswerCache(store, Clock(), "v")
-    page, at = "http://example.org/", Moment("20160101000000")
-    found = Closest(Memento("20160101000000", "http://x/1", page, "x"), "timegate")
-
-    await scoped.remember("x", page, at, found)
-
-    assert await scoped.recall("x", page, at) is not None
-    assert await plain.recall("x", page, at) is None
 
 
 @asynccontextmanager
@@ -75,11 +37,7 @@ async def served(folder: Path) -> AsyncIterator[Site]:
     config = type(config)(
         config.registry, limits=limits, restricted={names[0]: ("10.0.0.0/8",)}
     )
-    async with (
-        ProcessState() as lasting,
-        running(config, "http://gate.example", lasting=lasting) as app,
-        listening(app.dispatch, "127.0.0.1", 0) as port,
-    ):
+    async with running_server(config) as port:
         yield Site(port, World())
 
 
@@ -135,7 +93,7 @@ async def test_the_collections_are_listed_with_and_without_a_slash(tmp_path: Pat
 
 
 @pytest.mark.parametrize("value", ['"10.0.0.0/8"', "[]", '["campus"]'])
-def test_a_restriction_that_is_none_is_refused(tmp_path: Path, value: str) -> None:
+def test_a_restriction_without_networks_is_rejected(tmp_path: Path, value: str) -> None:
     path = tmp_path / "timegate.toml"
     path.write_text(
         '[[archive]]\nid = "x"\nkind = "memento"\ntimegate = "https://x.example/"\n'

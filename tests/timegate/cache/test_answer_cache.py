@@ -3,11 +3,13 @@ from pathlib import Path
 
 import pytest
 
+from archives.model import Closest, Memento
 from archives.moment import Moment
 from tests.clock import Clock
 from tests.timegate.cache.samples import ARCHIVE, NOW, PAGE, capture, found
 from timegate.cache import WAITING, AnswerCache, MemoryStore, SqliteStore, Stored
 from timegate.cache.encoding import MOST_CAPTURES
+from timegate.resolution.context import TimeBudget
 from timegate.resolution.model import Remembered
 
 HOUR = 3600.0
@@ -15,36 +17,34 @@ DAY = 24 * HOUR
 AT = Moment("20140102")
 
 
-class Desk:
-    """A recollection over a store in memory, and the clock of both."""
+class TimedCache:
+    """An answer cache over a store in memory, and the clock of both."""
 
     def __init__(self) -> None:
         self.clock = Clock(NOW)
         self.store = MemoryStore(clock=self.clock)
-        self.recollection = AnswerCache(self.store, self.clock, "v1")
+        self.cache = AnswerCache(self.store, self.clock, "v1")
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def timed() -> TimedCache:
+    return TimedCache()
 
 
-async def test_an_answer_is_recalled_with_its_age(desk: Desk) -> None:
-    await desk.recollection.remember(ARCHIVE, PAGE, AT, found())
-    desk.clock.advance(5)
+async def test_an_answer_is_recalled_with_its_age(timed: TimedCache) -> None:
+    await timed.cache.remember(ARCHIVE, PAGE, AT, found())
+    timed.clock.advance(5)
 
-    recalled = await desk.recollection.recall(ARCHIVE, PAGE, AT)
+    recalled = await timed.cache.recall(ARCHIVE, PAGE, AT)
 
     assert recalled == Remembered(found(), fresh=True, age=5.0)
 
 
-async def test_a_clear_no_is_remembered_as_such(desk: Desk) -> None:
-    await desk.recollection.remember(ARCHIVE, PAGE, AT, None)
+async def test_a_clear_no_is_remembered_as_such(timed: TimedCache) -> None:
+    await timed.cache.remember(ARCHIVE, PAGE, AT, None)
 
-    assert await desk.recollection.recall(ARCHIVE, PAGE, AT) == Remembered(
-        None, fresh=True, age=0.0
-    )
-    assert await desk.recollection.recall("another", PAGE, AT) is None
+    assert await timed.cache.recall(ARCHIVE, PAGE, AT) == Remembered(None, fresh=True, age=0.0)
+    assert await timed.cache.recall("another", PAGE, AT) is None
 
 
 class OneByOne:
@@ -56,15 +56,22 @@ class OneByOne:
         self._store = store
         self.waiting = self.most = 0
 
-    async def get(self, key: str) -> Stored | None:
+    async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
         self.waiting += 1
         self.most = max(self.most, self.waiting)
         await asyncio.sleep(0)
         self.waiting -= 1
-        return await self._store.get(key)
+        return await self._store.get(key, budget)
 
-    async def put(self, key: str, value: bytes, lifetime: float, stale_for: float) -> None:
-        await self._store.put(key, value, lifetime, stale_for)
+    async def put(
+        self,
+        key: str,
+        value: bytes,
+        lifetime: float,
+        stale_for: float,
+        budget: TimeBudget | None = None,
+    ) -> None:
+        await self._store.put(key, value, lifetime, stale_for, budget)
 
     async def delete(self, key: str) -> None:
         await self._store.delete(key)
@@ -76,14 +83,14 @@ class OneByOne:
         await self._store.close()
 
 
-async def test_what_many_archives_said_is_looked_up_at_once(desk: Desk) -> None:
-    slow = OneByOne(desk.store)
-    recollection = AnswerCache(slow, desk.clock, "v1")
+async def test_what_many_archives_said_is_looked_up_at_once(timed: TimedCache) -> None:
+    slow = OneByOne(timed.store)
+    cache = AnswerCache(slow, timed.clock, "v1")
     for archive in (ARCHIVE, "b", "c"):
-        await recollection.remember(archive, PAGE, AT, found() if archive == ARCHIVE else None)
+        await cache.remember(archive, PAGE, AT, found() if archive == ARCHIVE else None)
 
-    known = await recollection.recall_all((ARCHIVE, "b", "c", "d"), PAGE, AT)
-    same = await desk.recollection.recall_all((ARCHIVE, "b", "c", "d"), PAGE, AT)
+    known = await cache.recall_all((ARCHIVE, "b", "c", "d"), PAGE, AT)
+    same = await timed.cache.recall_all((ARCHIVE, "b", "c", "d"), PAGE, AT)
 
     assert slow.most == 4
     assert list(known) == [ARCHIVE, "b", "c"]
@@ -100,27 +107,27 @@ async def test_what_many_archives_said_is_looked_up_at_once(desk: Desk) -> None:
     ],
 )
 async def test_an_answer_turns_stale_and_is_gone_three_days_later(
-    desk: Desk, at: Moment | None, outcome: object, fresh_for: float
+    timed: TimedCache, at: Moment | None, outcome: object, fresh_for: float
 ) -> None:
-    await desk.recollection.remember(ARCHIVE, PAGE, at, outcome)  # type: ignore[arg-type]
+    await timed.cache.remember(ARCHIVE, PAGE, at, outcome)  # type: ignore[arg-type]
 
     seen = []
     for wait in (fresh_for - 1, 1, 3 * DAY - 1, 1):
-        desk.clock.advance(wait)
-        recalled = await desk.recollection.recall(ARCHIVE, PAGE, at)
+        timed.clock.advance(wait)
+        recalled = await timed.cache.recall(ARCHIVE, PAGE, at)
         seen.append(recalled and recalled.fresh)
 
     assert seen == [True, False, False, None]
 
 
-async def test_no_answer_is_stale_for_more_than_a_week(desk: Desk) -> None:
-    recollection = AnswerCache(desk.store, desk.clock, "v1", stale_for=30 * DAY)
-    await recollection.remember(ARCHIVE, PAGE, AT, found())
+async def test_no_answer_is_stale_for_more_than_a_week(timed: TimedCache) -> None:
+    cache = AnswerCache(timed.store, timed.clock, "v1", stale_for=30 * DAY)
+    await cache.remember(ARCHIVE, PAGE, AT, found())
 
-    desk.clock.advance(8 * DAY - 1)
-    assert await recollection.recall(ARCHIVE, PAGE, AT) is not None
-    desk.clock.advance(1)
-    assert await recollection.recall(ARCHIVE, PAGE, AT) is None
+    timed.clock.advance(8 * DAY - 1)
+    assert await cache.recall(ARCHIVE, PAGE, AT) is not None
+    timed.clock.advance(1)
+    assert await cache.recall(ARCHIVE, PAGE, AT) is None
 
 
 @pytest.mark.parametrize(
@@ -136,32 +143,30 @@ async def test_no_answer_is_stale_for_more_than_a_week(desk: Desk) -> None:
     ],
 )
 async def test_another_question_has_another_answer(
-    desk: Desk, question: tuple[str, str, Moment | None], scope: str, version: str
+    timed: TimedCache, question: tuple[str, str, Moment | None], scope: str, version: str
 ) -> None:
-    await desk.recollection.remember(ARCHIVE, PAGE, AT, found())
-    await desk.recollection.remember_timemap("third", PAGE, [])
-    other = AnswerCache(desk.store, desk.clock, version)
+    await timed.cache.remember(ARCHIVE, PAGE, AT, found())
+    await timed.cache.remember_timemap("third", PAGE, [])
+    other = AnswerCache(timed.store, timed.clock, version)
 
     assert await other.recall(*question, scope=scope) is None
     assert other.rejected == 0
 
 
-async def test_equal_forms_of_a_url_and_of_a_time_share_an_answer(desk: Desk) -> None:
-    await desk.recollection.remember(ARCHIVE, PAGE + "%c3", Moment("20140102030405"), found())
+async def test_equal_forms_of_a_url_and_of_a_time_share_an_answer(timed: TimedCache) -> None:
+    await timed.cache.remember(ARCHIVE, PAGE + "%c3", Moment("20140102030405"), found())
 
-    recalled = await desk.recollection.recall(
-        ARCHIVE, PAGE + "%C3", Moment("20140102030405123")
-    )
+    recalled = await timed.cache.recall(ARCHIVE, PAGE + "%C3", Moment("20140102030405123"))
 
     assert recalled is not None
 
 
-async def test_a_timemap_answers_any_question_about_its_url(desk: Desk) -> None:
+async def test_a_timemap_answers_any_question_about_its_url(timed: TimedCache) -> None:
     captures = [capture(f"{year}0601000000") for year in range(1996, 2026)]
-    await desk.recollection.remember_timemap(ARCHIVE, PAGE, captures)
+    await timed.cache.remember_timemap(ARCHIVE, PAGE, captures)
 
-    then = await desk.recollection.recall(ARCHIVE, PAGE, Moment("2007"))
-    newest = await desk.recollection.recall(ARCHIVE, PAGE, None)
+    then = await timed.cache.recall(ARCHIVE, PAGE, Moment("2007"))
+    newest = await timed.cache.recall(ARCHIVE, PAGE, None)
 
     assert then is not None
     assert then.outcome is not None
@@ -172,14 +177,14 @@ async def test_a_timemap_answers_any_question_about_its_url(desk: Desk) -> None:
     assert newest.outcome.memento.stamp == "20250601000000"
 
 
-async def test_what_was_chosen_from_a_timemap_ages_with_it(desk: Desk) -> None:
-    await desk.recollection.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
-    desk.clock.advance(5 * HOUR)
+async def test_what_was_chosen_from_a_timemap_ages_with_it(timed: TimedCache) -> None:
+    await timed.cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
+    timed.clock.advance(5 * HOUR)
 
-    first = await desk.recollection.recall(ARCHIVE, PAGE, AT)
-    again = await desk.recollection.recall(ARCHIVE, PAGE, AT)
-    desk.clock.advance(DAY)
-    later = await desk.recollection.recall(ARCHIVE, PAGE, AT)
+    first = await timed.cache.recall(ARCHIVE, PAGE, AT)
+    again = await timed.cache.recall(ARCHIVE, PAGE, AT)
+    timed.clock.advance(DAY)
+    later = await timed.cache.recall(ARCHIVE, PAGE, AT)
 
     assert first == again
     assert again is not None
@@ -189,12 +194,12 @@ async def test_what_was_chosen_from_a_timemap_ages_with_it(desk: Desk) -> None:
     assert not later.fresh
 
 
-async def test_a_timemap_of_this_morning_does_not_know_the_newest(desk: Desk) -> None:
-    await desk.recollection.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
-    desk.clock.advance(5 * HOUR)
+async def test_a_timemap_of_this_morning_does_not_know_the_newest(timed: TimedCache) -> None:
+    await timed.cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
+    timed.clock.advance(5 * HOUR)
 
-    then = await desk.recollection.recall(ARCHIVE, PAGE, AT)
-    newest = await desk.recollection.recall(ARCHIVE, PAGE, None)
+    then = await timed.cache.recall(ARCHIVE, PAGE, AT)
+    newest = await timed.cache.recall(ARCHIVE, PAGE, None)
 
     assert then is not None
     assert then.fresh
@@ -202,59 +207,57 @@ async def test_a_timemap_of_this_morning_does_not_know_the_newest(desk: Desk) ->
     assert not newest.fresh
 
 
-async def test_an_empty_timemap_is_a_no_for_ten_minutes(desk: Desk) -> None:
-    await desk.recollection.remember_timemap(ARCHIVE, PAGE, [])
+async def test_an_empty_timemap_is_a_no_for_ten_minutes(timed: TimedCache) -> None:
+    await timed.cache.remember_timemap(ARCHIVE, PAGE, [])
 
-    assert await desk.recollection.recall(ARCHIVE, PAGE, AT) == Remembered(
-        None, fresh=True, age=0.0
-    )
-    desk.clock.advance(600)
-    recalled = await desk.recollection.recall(ARCHIVE, PAGE, AT)
+    assert await timed.cache.recall(ARCHIVE, PAGE, AT) == Remembered(None, fresh=True, age=0.0)
+    timed.clock.advance(600)
+    recalled = await timed.cache.recall(ARCHIVE, PAGE, AT)
     assert recalled is not None
     assert not recalled.fresh
 
 
-async def test_of_two_that_are_stale_the_later_is_recalled(desk: Desk) -> None:
-    await desk.recollection.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
-    desk.clock.advance(HOUR)
-    await desk.recollection.remember(ARCHIVE, PAGE, AT, None)
-    desk.clock.advance(2 * DAY)
+async def test_of_two_that_are_stale_the_later_is_recalled(timed: TimedCache) -> None:
+    await timed.cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
+    timed.clock.advance(HOUR)
+    await timed.cache.remember(ARCHIVE, PAGE, AT, None)
+    timed.clock.advance(2 * DAY)
 
-    recalled = await desk.recollection.recall(ARCHIVE, PAGE, AT)
+    recalled = await timed.cache.recall(ARCHIVE, PAGE, AT)
 
     assert recalled == Remembered(None, fresh=False, age=2 * DAY)
 
 
-async def test_a_timemap_comes_back_whole_while_it_is_fresh(desk: Desk) -> None:
+async def test_a_timemap_comes_back_whole_while_it_is_fresh(timed: TimedCache) -> None:
     captures = [capture(f"{1000 + i}0601000000") for i in range(2000)]
-    await desk.recollection.remember_timemap(ARCHIVE, PAGE, captures)
-    desk.clock.advance(DAY - 1)
+    await timed.cache.remember_timemap(ARCHIVE, PAGE, captures)
+    timed.clock.advance(DAY - 1)
 
-    assert await desk.recollection.recall_timemap(ARCHIVE, PAGE) == (captures, DAY - 1)
-    desk.clock.advance(1)
-    assert await desk.recollection.recall_timemap(ARCHIVE, PAGE) is None
+    assert await timed.cache.recall_timemap(ARCHIVE, PAGE) == (captures, DAY - 1)
+    timed.clock.advance(1)
+    assert await timed.cache.recall_timemap(ARCHIVE, PAGE) is None
 
 
-async def test_a_timemap_that_is_too_long_is_not_kept(desk: Desk) -> None:
+async def test_a_timemap_that_is_too_long_is_not_kept(timed: TimedCache) -> None:
     captures = [capture("20140101000000")] * (MOST_CAPTURES + 1)
 
-    await desk.recollection.remember_timemap(ARCHIVE, PAGE, captures)
+    await timed.cache.remember_timemap(ARCHIVE, PAGE, captures)
 
-    assert await desk.recollection.recall_timemap(ARCHIVE, PAGE) is None
+    assert await timed.cache.recall_timemap(ARCHIVE, PAGE) is None
 
 
-async def test_a_url_is_forgotten_in_every_archive_scope_and_version(desk: Desk) -> None:
-    other = AnswerCache(desk.store, desk.clock, "v2")
-    await desk.recollection.remember(ARCHIVE, PAGE, AT, found())
-    await desk.recollection.remember(ARCHIVE, PAGE, None, None)
-    await desk.recollection.remember_timemap("another", PAGE, [])
+async def test_a_url_is_forgotten_in_every_archive_scope_and_version(timed: TimedCache) -> None:
+    other = AnswerCache(timed.store, timed.clock, "v2")
+    await timed.cache.remember(ARCHIVE, PAGE, AT, found())
+    await timed.cache.remember(ARCHIVE, PAGE, None, None)
+    await timed.cache.remember_timemap("another", PAGE, [])
     await other.remember(ARCHIVE, PAGE, AT, found(), scope="reading-room")
     await other.remember(ARCHIVE, PAGE + "2", AT, found())
 
-    forgotten = await desk.recollection.forget(PAGE)
+    forgotten = await timed.cache.forget(PAGE)
 
     assert forgotten == 4
-    assert len(desk.store) == 1
+    assert len(timed.store) == 1
     assert await other.recall(ARCHIVE, PAGE + "2", AT) is not None
 
 
@@ -270,78 +273,87 @@ class Liar(MemoryStore):
         return Stored(self._value, 0.0, fresh=True)
 
 
-async def test_the_value_of_another_key_is_a_miss_and_counted(desk: Desk) -> None:
-    await desk.recollection.remember(ARCHIVE, PAGE, AT, found())
-    (key,) = desk.store._probation  # noqa: SLF001
-    stored = desk.store.get_now(key)
+async def test_the_value_of_another_key_is_a_miss_and_counted(timed: TimedCache) -> None:
+    await timed.cache.remember(ARCHIVE, PAGE, AT, found())
+    (key,) = timed.store._probation  # noqa: SLF001
+    stored = timed.store.get_now(key)
     assert stored is not None
-    recollection = AnswerCache(Liar(stored.value), desk.clock, "v1")
+    cache = AnswerCache(Liar(stored.value), timed.clock, "v1")
 
-    assert await recollection.recall(ARCHIVE, PAGE + "/other", AT) is None
-    assert await recollection.recall_timemap(ARCHIVE, PAGE) is None
-    assert recollection.rejected == 3  # as an answer, as a TimeMap, as a TimeMap
-    assert await recollection.recall(ARCHIVE, PAGE, AT) is not None
+    assert await cache.recall(ARCHIVE, PAGE + "/other", AT) is None
+    assert await cache.recall_timemap(ARCHIVE, PAGE) is None
+    assert cache.rejected == 3  # as an answer, as a TimeMap, as a TimeMap
+    assert await cache.recall(ARCHIVE, PAGE, AT) is not None
 
 
-async def test_urls_do_not_stand_in_keys(desk: Desk) -> None:
-    await desk.recollection.remember(ARCHIVE, PAGE, AT, found())
+async def test_urls_do_not_stand_in_keys(timed: TimedCache) -> None:
+    await timed.cache.remember(ARCHIVE, PAGE, AT, found())
 
-    (key,) = desk.store._probation  # noqa: SLF001
+    (key,) = timed.store._probation  # noqa: SLF001
 
     assert "example.org" not in key
 
 
 @pytest.mark.parametrize("part", ["a/b", "/"])
-async def test_a_slash_would_make_two_questions_one(desk: Desk, part: str) -> None:
+async def test_a_slash_would_make_two_questions_one(timed: TimedCache, part: str) -> None:
     with pytest.raises(ValueError, match="slash"):
-        AnswerCache(desk.store, desk.clock, part)
+        AnswerCache(timed.store, timed.clock, part)
     with pytest.raises(ValueError, match="slash"):
-        await desk.recollection.recall(ARCHIVE, PAGE, AT, scope=part)
+        await timed.cache.recall(ARCHIVE, PAGE, AT, scope=part)
 
 
 async def test_memory_answers_at_once_and_a_file_would_have_to_wait(
-    desk: Desk, tmp_path: Path
+    timed: TimedCache, tmp_path: Path
 ) -> None:
-    store = SqliteStore(tmp_path / "cache.db", clock=desk.clock)
-    on_disk = AnswerCache(store, desk.clock, "v1")
-    for recollection in (desk.recollection, on_disk):
-        await recollection.remember(ARCHIVE, PAGE, AT, found())
+    store = SqliteStore(tmp_path / "cache.db", clock=timed.clock)
+    on_disk = AnswerCache(store, timed.clock, "v1")
+    for cache in (timed.cache, on_disk):
+        await cache.remember(ARCHIVE, PAGE, AT, found())
 
-    assert desk.recollection.recall_now(ARCHIVE, PAGE, AT) == Remembered(
-        found(), fresh=True, age=0.0
-    )
-    assert desk.recollection.recall_now(ARCHIVE, PAGE, None) is None
+    assert timed.cache.recall_now(ARCHIVE, PAGE, AT) == Remembered(found(), fresh=True, age=0.0)
+    assert timed.cache.recall_now(ARCHIVE, PAGE, None) is None
     assert on_disk.recall_now(ARCHIVE, PAGE, AT) is WAITING
-    assert await on_disk.recall(ARCHIVE, PAGE, AT) == desk.recollection.recall_now(
-        ARCHIVE, PAGE, AT
-    )
+    assert await on_disk.recall(ARCHIVE, PAGE, AT) == timed.cache.recall_now(ARCHIVE, PAGE, AT)
     await store.close()
 
 
-async def test_a_file_answers_from_timemaps_too(desk: Desk, tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "cache.db", clock=desk.clock)
-    recollection = AnswerCache(store, desk.clock, "v1")
-    await recollection.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
+async def test_a_file_answers_from_timemaps_too(timed: TimedCache, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "cache.db", clock=timed.clock)
+    cache = AnswerCache(store, timed.clock, "v1")
+    await cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
     await store.flush()
 
     answers = await asyncio.gather(
-        *(recollection.recall(ARCHIVE, PAGE, Moment(str(year))) for year in range(2000, 2020))
+        *(cache.recall(ARCHIVE, PAGE, Moment(str(year))) for year in range(2000, 2020))
     )
 
     stamps = {answer.outcome.memento.stamp for answer in answers if answer and answer.outcome}
     assert len(answers) == 20
     assert stamps == {"20140101000000"}
-    assert await recollection.forget(PAGE) == 1
+    assert await cache.forget(PAGE) == 1
     await store.close()
 
 
 async def test_nothing_is_kept_of_an_archive_that_may_hold_more_a_second_later(
-    desk: Desk,
+    timed: TimedCache,
 ) -> None:
-    memory = AnswerCache(desk.store, desk.clock, "v1", changing={ARCHIVE})
+    memory = AnswerCache(timed.store, timed.clock, "v1", changing={ARCHIVE})
     await memory.remember(ARCHIVE, PAGE, AT, found())
     await memory.remember_timemap(ARCHIVE, PAGE, [found().memento])
 
-    assert await desk.recollection.recall(ARCHIVE, PAGE, AT) is None
+    assert await timed.cache.recall(ARCHIVE, PAGE, AT) is None
     assert await memory.recall(ARCHIVE, PAGE, AT) is None
     assert await memory.recall_timemap(ARCHIVE, PAGE) is None
+
+
+async def test_answers_of_a_restricted_archive_have_a_scope_of_their_own() -> None:
+    store = MemoryStore()
+    scoped = AnswerCache(store, Clock(), "v", changing=(), restricted=("x",))
+    plain = AnswerCache(store, Clock(), "v")
+    page, at = "http://example.org/", Moment("20160101000000")
+    found = Closest(Memento("20160101000000", "http://x/1", page, "x"), "timegate")
+
+    await scoped.remember("x", page, at, found)
+
+    assert await scoped.recall("x", page, at) is not None
+    assert await plain.recall("x", page, at) is None

@@ -10,11 +10,11 @@ from archives.adapters import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from tests.timegate.redis.lying_server import Command, LyingServer, bulk, lying_server
-from timegate.redis import patient
 from timegate.redis.address import parse_address
 from timegate.redis.client import RedisClient
 from timegate.redis.locks import Locks, Question
 from timegate.redis.opening import SharedState
+from timegate.resolution.context import RequestContext, TimeBudget
 
 LIMITS = Limits(Rate(1000, 1, 1000), Rate(1000, 1, 1000), 8, "")
 ENTRY = ArchiveEntry(
@@ -123,12 +123,12 @@ class World:
     async def ask(self, number: int) -> tuple[object, float]:
         """Do what a request does: return what is believed of the cache and the ledger."""
         question: Question = ("a", f"http://example.org/{number}", Moment("2020"), "closest")
-        with patient():
-            found = await self.shared.board.get("key")
-            await self.locks.wait(question)
-            wait = await self.shared.ledger(ENTRY).take("memento")
-            await self.shared.board.put(f"other{number}", b"value", 60, 60)
-            self.locks.done(question)
+        budget = TimeBudget()
+        found = await self.shared.board.get("key", budget)
+        await self.locks.wait(question, RequestContext(redis_time=budget))
+        wait = await self.shared.ledger(ENTRY).take("memento", budget)
+        await self.shared.board.put(f"other{number}", b"value", 60, 60, budget)
+        self.locks.done(question)
         return found and found.value, wait
 
     async def ask_often(self) -> list[tuple[object, float]]:

@@ -1,4 +1,4 @@
-"""Questions under way are asked once by all replicas together."""
+"""Locks in Redis: of all replicas, one asks an archive each question."""
 
 import asyncio
 
@@ -8,6 +8,7 @@ from archives.moment import Moment
 from tests.end_to_end.redis_servers import RedisServer, needs_redis
 from timegate.redis.client import RedisClient
 from timegate.redis.locks import LEASE, Locks, Question
+from timegate.resolution.context import UNLIMITED
 
 pytestmark = needs_redis
 
@@ -21,14 +22,14 @@ OTHERS: list[Question] = [
 ]
 
 
-async def test_who_comes_first_asks_and_the_others_wait_until_it_is_done(
+async def test_the_first_replica_asks_and_the_others_wait_until_it_is_done(
     client: RedisClient,
 ) -> None:
     one, other = Locks(client, "1"), Locks(client, "1")
 
-    led = await one.wait(QUESTION)
+    led = await one.wait(QUESTION, UNLIMITED)
     async with asyncio.TaskGroup() as group:
-        following = group.create_task(other.wait(QUESTION))
+        following = group.create_task(other.wait(QUESTION, UNLIMITED))
         await asyncio.sleep(0.05)
         waiting = not following.done()
         one.done(QUESTION)
@@ -40,39 +41,35 @@ async def test_who_comes_first_asks_and_the_others_wait_until_it_is_done(
 @pytest.mark.parametrize("question", OTHERS)
 async def test_other_questions_do_not_wait(client: RedisClient, question: Question) -> None:
     one, other = Locks(client, "1"), Locks(client, "1")
-    await one.wait(QUESTION)
+    await one.wait(QUESTION, UNLIMITED)
 
-    assert not await other.wait(question)
+    assert not await other.wait(question, UNLIMITED)
 
 
 async def test_another_set_of_archives_does_not_wait(client: RedisClient) -> None:
-    await Locks(client, "1").wait(QUESTION)
+    await Locks(client, "1").wait(QUESTION, UNLIMITED)
 
-    assert await Locks(client, "2").wait(QUESTION) == 0.0
-
-
-async def test_restricted_archives_are_asked_by_each_for_itself(client: RedisClient) -> None:
-    await Locks(client, "1").wait(QUESTION)
-
-    assert await Locks(client, "1", restricted=["a"]).wait(QUESTION) is None
+    assert await Locks(client, "2").wait(QUESTION, UNLIMITED) == 0.0
 
 
-async def test_a_holder_that_dies_is_not_waited_for(
-    client: RedisClient, redis: RedisServer
-) -> None:
-    await Locks(client, "1").wait(QUESTION)
+async def test_each_replica_asks_restricted_archives_for_itself(client: RedisClient) -> None:
+    await Locks(client, "1").wait(QUESTION, UNLIMITED)
+
+    assert await Locks(client, "1", restricted=["a"]).wait(QUESTION, UNLIMITED) is None
+
+
+async def test_a_dead_holder_is_not_waited_for(client: RedisClient, redis: RedisServer) -> None:
+    await Locks(client, "1").wait(QUESTION, UNLIMITED)
     (name,) = locks(redis)
     redis.say("PEXPIRE", name, "20")
 
-    assert (await Locks(client, "1").wait(QUESTION) or 0.0) > 0
+    assert (await Locks(client, "1").wait(QUESTION, UNLIMITED) or 0.0) > 0
     assert locks(redis) == []
 
 
-async def test_a_holder_that_lives_renews_its_lock(
-    client: RedisClient, redis: RedisServer
-) -> None:
+async def test_a_live_holder_renews_its_lock(client: RedisClient, redis: RedisServer) -> None:
     holder = Locks(client, "1")
-    await holder.wait(QUESTION)
+    await holder.wait(QUESTION, UNLIMITED)
     (name,) = locks(redis)
     redis.say("PEXPIRE", name, "700")
     client.keep(holder.keep_renewing())
@@ -83,11 +80,11 @@ async def test_a_holder_that_lives_renews_its_lock(
     assert redis.number("PTTL", name) <= LEASE * 1000
 
 
-async def test_a_lock_of_somebody_else_is_not_released(
+async def test_the_lock_of_another_holder_is_not_released(
     client: RedisClient, redis: RedisServer
 ) -> None:
     holder = Locks(client, "1")
-    await holder.wait(QUESTION)
+    await holder.wait(QUESTION, UNLIMITED)
     (name,) = locks(redis)
     redis.say("SET", name, "of another", "PX", "1000")
 
@@ -101,21 +98,21 @@ async def test_a_lock_of_somebody_else_is_not_released(
 @pytest.mark.parametrize(
     "lie", [("SET", "x"), ("SET", "x", "PX", "9999999"), ("HSET", "a", "b")]
 )
-async def test_what_is_no_lock_of_ours_is_not_waited_for(
+async def test_a_foreign_value_in_place_of_a_lock_is_not_waited_for(
     client: RedisClient, redis: RedisServer, lie: tuple[str, ...]
 ) -> None:
     holder = Locks(client, "1")
-    await holder.wait(QUESTION)
+    await holder.wait(QUESTION, UNLIMITED)
     (name,) = locks(redis)
     redis.say("DEL", name)
     command, *rest = lie
     redis.say(command, name, *rest)
 
-    waited = await Locks(client, "1").wait(QUESTION)
+    waited = await Locks(client, "1").wait(QUESTION, UNLIMITED)
 
     assert (waited or 0.0) > 0
 
 
 def locks(redis: RedisServer) -> list[str]:
-    told = redis.say("KEYS", "timegate:1:lock:*")
-    return [line for line in told.splitlines() if line.startswith("timegate")]
+    names = redis.say("KEYS", "timegate:1:lock:*")
+    return [line for line in names.splitlines() if line.startswith("timegate")]

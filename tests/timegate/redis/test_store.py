@@ -10,10 +10,10 @@ import pytest
 from tests.clock import Clock
 from tests.end_to_end.redis_servers import RedisServer, needs_redis, redis_server
 from timegate.cache.store import Unavailable
-from timegate.redis import patient
 from timegate.redis.address import parse_address
 from timegate.redis.client import RedisClient
 from timegate.redis.store import LARGEST, RECENT, RedisStore
+from timegate.resolution.context import TimeBudget
 
 pytestmark = needs_redis
 NAME = "timegate:1:cache:key"
@@ -189,12 +189,13 @@ async def test_many_who_ask_at_once_are_one_question(
 
 
 async def test_a_purge_may_take_longer_than_a_request_waits(client: RedisClient) -> None:
-    store = RedisStore(client)
+    store = RedisStore(client, recent=0)
     await store.put("key", b"value", 60, 60)
 
-    with patient(0.0):
-        removed = await store.purge("k")
+    found = await store.get("key", TimeBudget(0.0))
+    removed = await store.purge("k")
 
+    assert found is None
     assert removed == 1
 
 

@@ -10,7 +10,8 @@ from archives.model import Closest
 from archives.moment import Moment
 from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive, FakeMemory
-from timegate.resolution.coalescing import Coalescer, Question
+from timegate.resolution.coalescing import Coalescer, Question, fixed
+from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
 from timegate.resolution.model import Attempt, Remembered
 
 PAGE = "http://example.org/"
@@ -26,7 +27,8 @@ class Elsewhere:
         self.known = known
         self.done_with: list[Question] = []
 
-    async def wait(self, question: Question) -> float:
+    async def wait(self, question: Question, context: RequestContext) -> float:
+        del context
         await asyncio.sleep(self.seconds)
         if self.known is not None:
             archive, original, at, _ = question
@@ -45,12 +47,14 @@ class Story:
     ) -> None:
         self.archive = FakeArchive("a", 1.0, ("20200101000000",), error=error)
         self.memory = FakeMemory()
-        self.turns = Elsewhere(seconds, self.memory, known)
+        self.locks = Elsewhere(seconds, self.memory, known)
         self.attempt = in_virtual_time(self._told())
 
     async def _told(self) -> Attempt:
-        async with Coalescer({"a": self.archive}, self.memory, turns=self.turns) as desk:
-            return await desk.ask("a", PAGE, AT)
+        async with Coalescer(
+            fixed({"a": self.archive}), self.memory, locks=self.locks
+        ) as coalescer:
+            return await coalescer.ask("a", PAGE, AT, UNLIMITED)
 
     @property
     def asked(self) -> int:
@@ -92,7 +96,7 @@ def test_what_was_answered_between_looking_and_asking_is_not_asked_again() -> No
 def test_the_others_are_told_whatever_came_of_it(error: bool) -> None:  # noqa: FBT001
     story = Story(0.0, error=error)
 
-    assert story.turns.done_with == [("a", PAGE, AT, "closest")]
+    assert story.locks.done_with == [("a", PAGE, AT, "closest")]
 
 
 def test_the_answer_is_remembered_before_the_others_look() -> None:
@@ -104,9 +108,9 @@ def test_the_answer_is_remembered_before_the_others_look() -> None:
             seen.append(len(memory.kept))
 
     async def story() -> None:
-        turns = Looking(0.0, memory, None)
-        async with Coalescer({"a": FakeArchive("a")}, memory, turns=turns) as desk:
-            await desk.ask("a", PAGE, AT)
+        locks = Looking(0.0, memory, None)
+        async with Coalescer(fixed({"a": FakeArchive("a")}), memory, locks=locks) as coalescer:
+            await coalescer.ask("a", PAGE, AT, UNLIMITED)
 
     in_virtual_time(story())
     assert seen == [1]
@@ -117,21 +121,21 @@ def test_waiting_for_another_replica_ends_with_the_patience_of_the_desk() -> Non
 
     assert isinstance(story.attempt.outcome, Unreachable)
     assert story.attempt.seconds == 15.0
-    assert story.turns.done_with == [("a", PAGE, AT, "closest")]
+    assert story.locks.done_with == [("a", PAGE, AT, "closest")]
 
 
 def test_a_desk_that_closes_lets_the_others_go_on() -> None:
     memory = FakeMemory()
-    turns = Elsewhere(5.0, memory, None)
+    locks = Elsewhere(5.0, memory, None)
 
     async def story() -> None:
-        async with Coalescer({"a": FakeArchive("a")}, memory, turns=turns) as desk:
-            asked = desk.ask("a", PAGE, AT)
+        async with Coalescer(fixed({"a": FakeArchive("a")}), memory, locks=locks) as coalescer:
+            asked = coalescer.ask("a", PAGE, AT, UNLIMITED)
             await asyncio.sleep(1)
             assert not asked.done()
 
     in_virtual_time(story())
-    assert len(turns.done_with) == 1
+    assert len(locks.done_with) == 1
 
 
 def test_a_thousand_clients_of_one_replica_wait_for_one_turn() -> None:
@@ -139,8 +143,10 @@ def test_a_thousand_clients_of_one_replica_wait_for_one_turn() -> None:
     archive = FakeArchive("a", 1.0)
 
     async def story() -> None:
-        async with Coalescer({"a": archive}, memory) as desk:
-            await asyncio.gather(*(desk.ask("a", PAGE, AT) for _ in range(1000)))
+        async with Coalescer(fixed({"a": archive}), memory) as coalescer:
+            await asyncio.gather(
+                *(coalescer.ask("a", PAGE, AT, UNLIMITED) for _ in range(1000))
+            )
 
     in_virtual_time(story())
     assert len(archive.asked) == 1
@@ -150,8 +156,10 @@ def test_many_questions_at_once_are_begun_little_by_little_and_all_are_answered(
     archive = FakeArchive("a", 1.0, ("20200101000000",))
 
     async def story() -> tuple[list[int], list[Attempt]]:
-        async with Coalescer({"a": archive}, FakeMemory()) as desk:
-            tasks = [desk.ask("a", f"{PAGE}{number}", AT) for number in range(200)]
+        async with Coalescer(fixed({"a": archive}), FakeMemory()) as coalescer:
+            tasks = [
+                coalescer.ask("a", f"{PAGE}{number}", AT, UNLIMITED) for number in range(200)
+            ]
             begun = []
             while len(archive.asked) < 200:
                 begun.append(len(archive.asked))
@@ -168,8 +176,10 @@ def test_who_does_not_get_a_turn_in_time_is_no_answer_either() -> None:
     archive = FakeArchive("a", 1.0, ("20200101000000",))
 
     async def story() -> list[Attempt]:
-        async with Coalescer({"a": archive}, FakeMemory(), patience=0.0) as desk:
-            tasks = [desk.ask("a", f"{PAGE}{number}", AT) for number in range(20)]
+        async with Coalescer(fixed({"a": archive}), FakeMemory(), patience=0.0) as coalescer:
+            tasks = [
+                coalescer.ask("a", f"{PAGE}{number}", AT, UNLIMITED) for number in range(20)
+            ]
             return [await task for task in tasks]
 
     outcomes = [attempt.outcome for attempt in in_virtual_time(story())]
@@ -181,9 +191,14 @@ class Unwritable(FakeMemory):
     """A memory that cannot write what it is given, as text that is no UTF-8."""
 
     async def remember(
-        self, archive: str, original: str, at: Moment | None, outcome: Closest | None
+        self,
+        archive: str,
+        original: str,
+        at: Moment | None,
+        outcome: Closest | None,
+        budget: TimeBudget | None = None,
     ) -> None:
-        del archive, original, at, outcome
+        del archive, original, at, outcome, budget
         "\udcff".encode()
 
 
@@ -192,8 +207,8 @@ def test_an_answer_that_cannot_be_remembered_is_a_failure_of_its_archive() -> No
     observed: list[Attempt] = []
 
     async def story() -> Attempt:
-        async with Coalescer({"a": archive}, Unwritable(), observed.append) as desk:
-            return await desk.ask("a", PAGE, AT)
+        async with Coalescer(fixed({"a": archive}), Unwritable(), observed.append) as coalescer:
+            return await coalescer.ask("a", PAGE, AT, UNLIMITED)
 
     attempt = in_virtual_time(story())
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from archives.model import Closest, Memento
 from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive
+from timegate.resolution.coalescing import fixed
+from timegate.resolution.context import UNLIMITED, TimeBudget
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.neighbours import Neighbours, neighbours
 
@@ -19,14 +21,20 @@ class FakeLists:
         self.kept: dict[tuple[str, str], Sequence[Memento]] = {}
 
     async def recall_timemap(
-        self, archive: str, original: str
+        self, archive: str, original: str, budget: TimeBudget | None = None
     ) -> tuple[Sequence[Memento], float] | None:
+        del budget
         kept = self.kept.get((archive, original))
         return None if kept is None else (kept, 1.0)
 
     async def remember_timemap(
-        self, archive: str, original: str, captures: Sequence[Memento]
+        self,
+        archive: str,
+        original: str,
+        captures: Sequence[Memento],
+        budget: TimeBudget | None = None,
     ) -> None:
+        del budget
         self.kept[archive, original] = captures
 
 
@@ -44,10 +52,10 @@ def around(resolution: Resolution) -> dict[str, str]:
 
 def test_an_archive_of_our_own_is_asked_for_its_list_once() -> None:
     archive, lists = FakeArchive("a", 0.0, STAMPS), FakeLists()
-    surroundings = Neighbours({"a": archive}, lists, frozenset({"a"}))
+    surroundings = Neighbours(fixed({"a": archive}), lists, frozenset({"a"}))
 
-    filled = asyncio.run(surroundings.filled_in(found(archive, STAMPS[1])))
-    again = asyncio.run(surroundings.filled_in(found(archive, STAMPS[1])))
+    filled = asyncio.run(surroundings.filled_in(found(archive, STAMPS[1]), UNLIMITED))
+    again = asyncio.run(surroundings.filled_in(found(archive, STAMPS[1]), UNLIMITED))
 
     expected = {"first": STAMPS[0], "prev": STAMPS[0], "next": STAMPS[2], "last": STAMPS[3]}
     assert around(filled) == around(again) == expected
@@ -56,11 +64,11 @@ def test_an_archive_of_our_own_is_asked_for_its_list_once() -> None:
 
 def test_others_are_not_asked_but_a_list_at_hand_is_used() -> None:
     archive, lists = FakeArchive("a", 0.0, STAMPS), FakeLists()
-    surroundings = Neighbours({"a": archive}, lists, frozenset())
+    surroundings = Neighbours(fixed({"a": archive}), lists, frozenset())
 
-    bare = asyncio.run(surroundings.filled_in(found(archive, STAMPS[0])))
+    bare = asyncio.run(surroundings.filled_in(found(archive, STAMPS[0]), UNLIMITED))
     lists.kept["a", URL] = archive.captures(URL)
-    filled = asyncio.run(surroundings.filled_in(found(archive, STAMPS[0])))
+    filled = asyncio.run(surroundings.filled_in(found(archive, STAMPS[0]), UNLIMITED))
 
     assert around(bare) == {}
     assert around(filled) == {"first": STAMPS[0], "next": STAMPS[1], "last": STAMPS[3]}
@@ -68,24 +76,31 @@ def test_others_are_not_asked_but_a_list_at_hand_is_used() -> None:
 
 def test_a_list_that_does_not_come_spoils_nothing() -> None:
     archive = FakeArchive("a", NEVER, STAMPS)
-    surroundings = Neighbours({"a": archive}, FakeLists(), frozenset({"a"}), patience=0.01)
+    surroundings = Neighbours(
+        fixed({"a": archive}), FakeLists(), frozenset({"a"}), patience=0.01
+    )
     resolution = found(archive, STAMPS[0])
 
-    assert asyncio.run(surroundings.filled_in(resolution)) == resolution
+    assert asyncio.run(surroundings.filled_in(resolution, UNLIMITED)) == resolution
 
 
 def test_one_list_tells_nothing_while_others_were_not_heard() -> None:
     archive = FakeArchive("a", 0.0, STAMPS)
-    surroundings = Neighbours({"a": archive}, FakeLists(), frozenset({"a"}))
+    surroundings = Neighbours(fixed({"a": archive}), FakeLists(), frozenset({"a"}))
     ended = replace(found(archive, STAMPS[1]), skipped=("b",))
 
-    assert asyncio.run(surroundings.filled_in(ended)) == ended
+    assert asyncio.run(surroundings.filled_in(ended, UNLIMITED)) == ended
 
 
 def test_where_nothing_was_found_there_is_nothing_around() -> None:
     nothing = Resolution(Query(URL, None), Preferences(), None, (), ())
 
-    assert asyncio.run(Neighbours({}, FakeLists(), frozenset()).filled_in(nothing)) == nothing
+    assert (
+        asyncio.run(
+            Neighbours(fixed({}), FakeLists(), frozenset()).filled_in(nothing, UNLIMITED)
+        )
+        == nothing
+    )
 
 
 def test_the_only_copy_has_no_neighbours_but_itself() -> None:
@@ -107,11 +122,13 @@ class Counting(FakeArchive):
 
 def test_many_who_ask_at_once_cost_one_list() -> None:
     archive = Counting("a", 0.1, STAMPS)
-    surroundings = Neighbours({"a": archive}, FakeLists(), frozenset({"a"}))
+    surroundings = Neighbours(fixed({"a": archive}), FakeLists(), frozenset({"a"}))
 
     async def asked() -> list[Resolution]:
         resolution = found(archive, STAMPS[1])
-        return await asyncio.gather(*(surroundings.filled_in(resolution) for _ in range(100)))
+        return await asyncio.gather(
+            *(surroundings.filled_in(resolution, UNLIMITED) for _ in range(100))
+        )
 
     filled = in_virtual_time(asked())
 
@@ -121,13 +138,13 @@ def test_many_who_ask_at_once_cost_one_list() -> None:
 
 def test_who_leaves_while_others_wait_costs_them_their_neighbours_only() -> None:
     archive = Counting("a", 0.5, STAMPS)
-    surroundings = Neighbours({"a": archive}, FakeLists(), frozenset({"a"}))
+    surroundings = Neighbours(fixed({"a": archive}), FakeLists(), frozenset({"a"}))
 
     async def asked() -> Resolution:
         resolution = found(archive, STAMPS[1])
-        leader = asyncio.ensure_future(surroundings.filled_in(resolution))  # noqa: TID251 -- a client that leaves
+        leader = asyncio.ensure_future(surroundings.filled_in(resolution, UNLIMITED))  # noqa: TID251 -- a client that leaves
         await asyncio.sleep(0.1)
-        follower = asyncio.ensure_future(surroundings.filled_in(resolution))  # noqa: TID251
+        follower = asyncio.ensure_future(surroundings.filled_in(resolution, UNLIMITED))  # noqa: TID251
         await asyncio.sleep(0.1)
         leader.cancel()
         return await follower

@@ -1,4 +1,4 @@
-"""What a client may choose, how it may say so, and whether it got it."""
+"""Preferences of a client: the values, and how a request states them."""
 
 from datetime import timedelta
 
@@ -6,19 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.timegate.resolution.resolutions import (
-    REGISTRY,
-    absent,
-    asking,
-    found,
-    memento,
-    resolved,
-)
-from timegate.resolution.model import Direction, Preferences, Strictness
-from timegate.resolution.preferences import BadPreference, duration, preferences_from, satisfies
-from timegate.verdict import verdict
-
-SECOND = "20160122112029"
+from timegate.resolution.model import Preferences
+from timegate.resolution.preferences import BadPreference, duration, preferences_from
 
 
 def test_without_a_choice_everything_is_left_open() -> None:
@@ -194,70 +183,3 @@ def test_a_parameter_is_obeyed_or_refused(name: str, text: str) -> None:
         assert str(refusal).isascii()
     else:
         assert preferences != Preferences() or text == "any"
-
-
-@pytest.mark.parametrize(
-    ("precision", "stamp", "archive", "satisfied"),
-    [
-        ("any", "19980101000000", "arquivo-pt", True),
-        ("exact", SECOND, "internet-archive", True),
-        ("exact", SECOND, "arquivo-pt", False),
-        ("exact", "20160122112030", "internet-archive", False),
-        ("archive", "19980101000000", "internet-archive", True),
-        ("archive", SECOND, "arquivo-pt", False),
-        ("day", "20160123112029", "arquivo-pt", True),
-        ("day", "20160123112030", "arquivo-pt", False),
-        ("day", "20160121112029", "arquivo-pt", True),
-    ],
-)
-def test_an_answer_is_as_precise_as_wanted_or_not(
-    precision: Strictness, stamp: str, archive: str, *, satisfied: bool
-) -> None:
-    preferences = Preferences(precision=precision)
-    resolution = resolved(
-        asking(SECOND), found(memento(stamp, archive)), preferences=preferences
-    )
-
-    assert satisfies(resolution, verdict(resolution, REGISTRY)) == satisfied
-
-
-@pytest.mark.parametrize(
-    ("policy", "stamp", "satisfied"),
-    [
-        (Preferences(tolerance=timedelta(seconds=2)), "20160122112031", True),
-        (Preferences(tolerance=timedelta(seconds=2)), "20160122112032", False),
-        (Preferences(tolerance=timedelta(0)), SECOND, True),
-        (Preferences(tolerance=timedelta(days=9), precision="day"), "20160125000000", False),
-        (Preferences(direction="before"), "20160122112028", True),
-        (Preferences(direction="before"), "20160122112030", False),
-        (Preferences(direction="after"), "20160122112028", False),
-        (Preferences(direction="after"), SECOND, True),
-    ],
-)
-def test_an_answer_is_near_enough_and_on_the_right_side_or_not(
-    preferences: Preferences, stamp: str, *, satisfied: bool
-) -> None:
-    resolution = resolved(asking(SECOND), found(memento(stamp)), preferences=preferences)
-
-    assert satisfies(resolution, verdict(resolution, REGISTRY)) == satisfied
-
-
-@pytest.mark.parametrize("direction", ["closest", "before", "after"])
-def test_the_newest_copy_satisfies_whoever_named_no_time(direction: Direction) -> None:
-    preferences = Preferences(direction=direction, tolerance=timedelta(0), precision="day")
-    resolution = resolved(asking(None, None), found(memento(SECOND)), preferences=preferences)
-
-    assert satisfies(resolution, verdict(resolution, REGISTRY))
-
-
-def test_whoever_names_no_archive_is_satisfied_with_any() -> None:
-    preferences = Preferences(precision="archive")
-    resolution = resolved(asking(SECOND, None), found(memento(SECOND)), preferences=preferences)
-
-    assert satisfies(resolution, verdict(resolution, REGISTRY))
-
-
-def test_nothing_found_satisfies_nobody() -> None:
-    resolution = resolved(asking(SECOND), None, absent("internet-archive"))
-
-    assert not satisfies(resolution, verdict(resolution, REGISTRY))

@@ -16,6 +16,7 @@ from archives.moment import Moment
 from archives.nearest import second_of
 from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive, World
+from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import (
     Deadlines,
     Plan,
@@ -38,21 +39,29 @@ ANY = Query(URL, AT)
 
 def story(world: World, tell: Callable[[World], Awaitable[T]]) -> T:
     async def told() -> T:
-        async with world.desk:
+        async with world.coalescer:
             return await tell(world)
 
     return in_virtual_time(told())
 
 
 def resolved(world: World, query: Query, preferences: Preferences | None = None) -> Resolution:
-    return story(world, lambda w: w.resolver.resolve(query, preferences))
+    return story(world, lambda w: w.resolve(query, preferences))
+
+
+def resolving(
+    world: World, plan: Callable[[], Plan]
+) -> Callable[[Query], Awaitable[Resolution]]:
+    """Return a function that resolves over *world* with the plans that *plan* returns."""
+    resolver = Resolver(world.coalescer, world.memory, lambda *_: plan())
+    return lambda query: resolver.resolve(query, Preferences(), UNLIMITED)
 
 
 def timed(world: World, query: Query) -> tuple[Resolution, float]:
     async def tell(w: World) -> tuple[Resolution, float]:
         clock = asyncio.get_running_loop().time
         began = clock()
-        return await w.resolver.resolve(query), clock() - began
+        return await w.resolve(query), clock() - began
 
     return story(world, tell)
 
@@ -186,11 +195,11 @@ def test_late_answers_are_remembered() -> None:
     world = World(FakeArchive("named", 2.5, ()), late, FakeArchive("other", 0.1, (DAY_LATER,)))
 
     async def tell(w: World) -> bool:
-        first = await w.resolver.resolve(ANY)
+        first = await w.resolve(ANY)
         assert first.memento is not None
         assert first.memento.archive == "other"
         await asyncio.sleep(2.0)
-        second = await w.resolver.resolve(ANY)
+        second = await w.resolve(ANY)
         assert second.memento is not None
         return second.memento.archive == "late"
 
@@ -203,7 +212,7 @@ def test_identical_questions_under_way_are_asked_once() -> None:
     world = World(*archives)
 
     async def tell(w: World) -> list[Resolution]:
-        return await asyncio.gather(*(w.resolver.resolve(ANY) for _ in range(1_000)))
+        return await asyncio.gather(*(w.resolve(ANY) for _ in range(1_000)))
 
     resolutions = story(world, tell)
 
@@ -216,9 +225,9 @@ def test_followers_survive_the_leader() -> None:
 
     async def tell(w: World) -> Resolution:
         async with asyncio.TaskGroup() as group:
-            leader = group.create_task(w.resolver.resolve(ANY))
+            leader = group.create_task(w.resolve(ANY))
             await asyncio.sleep(0.1)
-            follower = group.create_task(w.resolver.resolve(ANY))
+            follower = group.create_task(w.resolve(ANY))
             await asyncio.sleep(0.1)
             leader.cancel()
         return follower.result()
@@ -231,8 +240,8 @@ def test_a_repeated_question_asks_nobody() -> None:
     world = World(FakeArchive("a", 0.1, (DAY_LATER,)), FakeArchive("b", 0.1))
 
     async def tell(w: World) -> Resolution:
-        await w.resolver.resolve(ANY)
-        return await w.resolver.resolve(ANY)
+        await w.resolve(ANY)
+        return await w.resolve(ANY)
 
     resolution = story(world, tell)
 
@@ -244,9 +253,9 @@ def test_no_cache_asks_again_and_only_if_cached_never_asks() -> None:
     world = World(FakeArchive("a", 0.1, (EXACT,)))
 
     async def tell(w: World) -> tuple[Resolution, Resolution]:
-        nothing = await w.resolver.resolve(ANY, Preferences(only_if_cached=True))
-        await w.resolver.resolve(ANY)
-        return nothing, await w.resolver.resolve(ANY, Preferences(no_cache=True))
+        nothing = await w.resolve(ANY, Preferences(only_if_cached=True))
+        await w.resolve(ANY)
+        return nothing, await w.resolve(ANY, Preferences(no_cache=True))
 
     nothing, again = story(world, tell)
 
@@ -278,10 +287,10 @@ def test_a_stale_answer_does_not_wait_for_the_hard_deadline() -> None:
     async def tell(w: World) -> tuple[float, float]:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        resolution = await w.resolver.resolve(ANY)
+        resolution = await w.resolve(ANY)
         usual = loop.time() - began
         assert resolution.stale
-        await w.resolver.resolve(ANY, Preferences(wait=4.0))
+        await w.resolve(ANY, Preferences(wait=4.0))
         return usual, loop.time() - began - usual
 
     usual, patient = story(world, tell)
@@ -355,9 +364,9 @@ def test_the_named_archive_is_asked_for_spellings_although_another_has_a_copy() 
         FakeArchive("named", 0.1, (EXACT,), holds="https://example.org/"),
     )
     plan = Plan((("own",), ("named",)))
-    resolver = Resolver(world.desk, world.memory, lambda _query, _preferences: plan)
+    resolve = resolving(world, lambda: plan)
 
-    resolution = story(world, lambda _: resolver.resolve(NAMED))
+    resolution = story(world, lambda _: resolve(NAMED))
 
     assert resolution.best is not None
     assert (resolution.best.archive, resolution.best.variant) == ("named", "scheme")
@@ -366,15 +375,13 @@ def test_the_named_archive_is_asked_for_spellings_although_another_has_a_copy() 
 def test_a_repeated_question_for_what_nobody_has_asks_nobody() -> None:
     world = World(*(FakeArchive(f"a{n}", 0.1) for n in range(12)))
     order = list(world.archives)
-    resolver = Resolver(
-        world.desk, world.memory, lambda _query, _preferences: Plan((tuple(order),))
-    )
+    resolve = resolving(world, lambda: Plan((tuple(order),)))
 
     async def tell(_: World) -> Resolution:
-        await resolver.resolve(ANY)
+        await resolve(ANY)
         # What is learned from the first answers changes who is the most promising.
         order.reverse()
-        return await resolver.resolve(ANY)
+        return await resolve(ANY)
 
     resolution = story(world, tell)
 
@@ -386,9 +393,9 @@ def test_a_copy_under_another_spelling_is_found_again_without_asking() -> None:
     world = World(FakeArchive("a", 0.1, (EXACT,), holds="https://example.org/"))
 
     async def tell(w: World) -> Resolution:
-        await w.resolver.resolve(ANY)
+        await w.resolve(ANY)
         asked = w.requests()
-        again = await w.resolver.resolve(ANY)
+        again = await w.resolve(ANY)
         assert w.requests() == asked
         return again
 
@@ -414,8 +421,8 @@ def test_no_cache_asks_for_other_spellings_again() -> None:
     world = World(FakeArchive("a", 0.1))
 
     async def tell(w: World) -> Resolution:
-        await w.resolver.resolve(ANY)
-        return await w.resolver.resolve(ANY, Preferences(no_cache=True))
+        await w.resolve(ANY)
+        return await w.resolve(ANY, Preferences(no_cache=True))
 
     story(world, tell)
 
@@ -441,9 +448,9 @@ def test_the_literal_reading_is_asked_also_of_who_folds_spellings() -> None:
     world = World(FakeArchive("named", 0.1))
     query = replace(NAMED, literal="http://example.org/%23")
     plan = Plan((("named",),), frozenset({"named"}))
-    resolver = Resolver(world.desk, world.memory, lambda _query, _preferences: plan)
+    resolve = resolving(world, lambda: plan)
 
-    resolution = story(world, lambda _: resolver.resolve(query))
+    resolution = story(world, lambda _: resolve(query))
 
     assert [url for url, _ in world.archives["named"].asked] == [URL, "http://example.org/%23"]
     assert resolution.unasked == ()
@@ -454,8 +461,8 @@ def test_a_remembered_copy_on_the_other_side_is_no_clear_no() -> None:
     world = World(FakeArchive("a", 0.1, stamps))
 
     async def tell(w: World) -> Resolution:
-        await w.resolver.resolve(ANY)
-        return await w.resolver.resolve(ANY, Preferences(direction="before"))
+        await w.resolve(ANY)
+        return await w.resolve(ANY, Preferences(direction="before"))
 
     resolution = story(world, tell)
 
@@ -506,9 +513,9 @@ def test_a_client_may_want_to_wait_less() -> None:
 def test_who_folds_spellings_itself_is_not_asked_for_each() -> None:
     world = World(FakeArchive("a", 0.1), FakeArchive("b", 0.1))
     plan = Plan((("a", "b"),), frozenset({"a"}))
-    resolver = Resolver(world.desk, world.memory, lambda _query, _preferences: plan)
+    resolve = resolving(world, lambda: plan)
 
-    resolution = story(world, lambda _: resolver.resolve(ANY))
+    resolution = story(world, lambda _: resolve(ANY))
 
     asked = [(attempt.archive, attempt.variant) for attempt in resolution.attempts]
     assert [variant for archive, variant in asked if archive == "a"] == [None]

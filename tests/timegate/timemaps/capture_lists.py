@@ -1,4 +1,4 @@
-"""Archives as far as merging is concerned: lists that come in batches, late, or not at all."""
+"""Lists of captures for tests of TimeMaps: in batches, with pauses, or with errors."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from archives.errors import ArchiveError
 from archives.model import Memento
+from timegate.resolution.context import TimeBudget
 
 ORIGINAL = "http://example.org/"
 START = datetime(2013, 1, 1, tzinfo=UTC)
@@ -26,7 +27,7 @@ def captures(archive: str, seconds: Iterable[int]) -> list[Memento]:
 
 
 class Listing:
-    """A list in batches; a number among them is a pause in seconds, an error its end."""
+    """A list in batches; a number is a pause in seconds, an exception ends the list."""
 
     def __init__(self, *script: Sequence[Memento] | float | Exception) -> None:
         self.script = script
@@ -48,23 +49,29 @@ class Listing:
             self.closed = True
 
 
-class FakeShelf:
-    """A memory of lists, and what it was told."""
+class FakeListCache:
+    """A cache of lists of captures that never expire."""
 
     def __init__(self, **kept: Sequence[Memento]) -> None:
         self.kept: dict[str, Sequence[Memento]] = dict(kept)
 
     async def recall_timemap(
-        self, archive: str, original: str
+        self, archive: str, original: str, budget: TimeBudget | None = None
     ) -> tuple[Sequence[Memento], float] | None:
         assert original
+        del budget
         known = self.kept.get(archive)
         return None if known is None else (known, 1.0)
 
     async def remember_timemap(
-        self, archive: str, original: str, captures: Sequence[Memento]
+        self,
+        archive: str,
+        original: str,
+        captures: Sequence[Memento],
+        budget: TimeBudget | None = None,
     ) -> None:
         assert original
+        del budget
         self.kept[archive] = list(captures)
 
 

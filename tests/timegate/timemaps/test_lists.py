@@ -6,7 +6,9 @@ from archives.errors import Internal, Resting, Unreachable
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from tests.scenario import entry
-from tests.timegate.timemaps.capture_lists import ORIGINAL, FakeShelf, Listing, captures
+from tests.timegate.timemaps.capture_lists import ORIGINAL, FakeListCache, Listing, captures
+from timegate.resolution.coalescing import fixed
+from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences
 from timegate.timemaps.lists import MOST_REMEMBERED, ArchiveLists
 
@@ -30,84 +32,85 @@ class Archive:
 
 
 async def read(
-    listing: Listing, shelf: FakeShelf, preferences: Preferences | None = None
+    listing: Listing, cache: FakeListCache, preferences: Preferences | None = None
 ) -> list[Sequence[Memento]]:
-    lists = ArchiveLists({"a": Archive(listing)}, shelf)
-    return [batch async for batch in lists.of("a", ORIGINAL, preferences or Preferences())]
+    lists = ArchiveLists(fixed({"a": Archive(listing)}), cache)
+    batches = lists.of("a", ORIGINAL, preferences or Preferences(), UNLIMITED)
+    return [batch async for batch in batches]
 
 
 async def test_a_list_that_was_read_to_its_end_is_remembered() -> None:
-    shelf = FakeShelf()
+    cache = FakeListCache()
 
-    await read(Listing(captures("a", [1, 2]), captures("a", [3])), shelf)
+    await read(Listing(captures("a", [1, 2]), captures("a", [3])), cache)
 
-    assert shelf.kept == {"a": captures("a", [1, 2, 3])}
+    assert cache.kept == {"a": captures("a", [1, 2, 3])}
 
 
 async def test_that_an_archive_has_nothing_is_remembered_too() -> None:
-    shelf = FakeShelf()
+    cache = FakeListCache()
 
-    await read(Listing(), shelf)
+    await read(Listing(), cache)
 
-    assert shelf.kept == {"a": []}
+    assert cache.kept == {"a": []}
 
 
 async def test_a_list_that_breaks_off_is_not_remembered() -> None:
-    shelf = FakeShelf()
+    cache = FakeListCache()
 
     with pytest.raises(Unreachable):
-        await read(Listing(captures("a", [1]), Unreachable("a", "", "cut")), shelf)
-    assert shelf.kept == {}
+        await read(Listing(captures("a", [1]), Unreachable("a", "", "cut")), cache)
+    assert cache.kept == {}
 
 
 async def test_a_list_that_nobody_read_to_its_end_is_not_remembered() -> None:
-    shelf = FakeShelf()
-    batches = ArchiveLists({"a": Archive(Listing(captures("a", [1])))}, shelf).of(
-        "a", ORIGINAL, Preferences()
-    )
+    cache = FakeListCache()
+    archive = Archive(Listing(captures("a", [1])))
+    lists = ArchiveLists(fixed({"a": archive}), cache)
+    batches = lists.of("a", ORIGINAL, Preferences(), UNLIMITED)
 
     await anext(batches)
     await batches.aclose()
 
-    assert shelf.kept == {}
+    assert cache.kept == {}
 
 
 async def test_a_long_list_is_passed_on_and_not_remembered() -> None:
-    shelf = FakeShelf()
+    cache = FakeListCache()
 
-    received = await read(Listing(captures("a", range(MOST_REMEMBERED + 1))), shelf)
+    received = await read(Listing(captures("a", range(MOST_REMEMBERED + 1))), cache)
 
     assert len(received[0]) == MOST_REMEMBERED + 1
-    assert shelf.kept == {}
+    assert cache.kept == {}
 
 
 async def test_what_is_remembered_is_not_asked_for() -> None:
     listing = Listing(captures("a", [9]))
 
-    assert await read(listing, FakeShelf(a=captures("a", [1]))) == [captures("a", [1])]
+    assert await read(listing, FakeListCache(a=captures("a", [1]))) == [captures("a", [1])]
     assert not listing.pulled
 
 
 async def test_a_client_that_wants_it_new_has_it_asked_for_and_remembered() -> None:
-    shelf = FakeShelf(a=captures("a", [1]))
+    cache = FakeListCache(a=captures("a", [1]))
 
-    received = await read(Listing(captures("a", [9])), shelf, Preferences(no_cache=True))
+    received = await read(Listing(captures("a", [9])), cache, Preferences(no_cache=True))
 
     assert received == [captures("a", [9])]
-    assert shelf.kept == {"a": captures("a", [9])}
+    assert cache.kept == {"a": captures("a", [9])}
 
 
 async def test_nobody_is_asked_for_a_client_that_wants_only_what_is_cached() -> None:
     listing = Listing(captures("a", [9]))
 
     with pytest.raises(Resting, match="only-if-cached"):
-        await read(listing, FakeShelf(), Preferences(only_if_cached=True))
+        await read(listing, FakeListCache(), Preferences(only_if_cached=True))
     assert not listing.pulled
 
 
 async def test_an_internal_error_in_a_list_is_a_failure_of_its_archive() -> None:
-    shelf = FakeShelf()
+    cache = FakeListCache()
 
     with pytest.raises(Internal, match="OverflowError"):
-        await read(Listing(captures("a", [1]), OverflowError("http://secret.example/")), shelf)
-    assert shelf.kept == {}
+        await read(Listing(captures("a", [1]), OverflowError("http://secret.example/")), cache)
+    assert cache.kept == {}

@@ -12,11 +12,9 @@ from tests.scenario import FakeArchive, World
 from tests.timegate.endpoints.served import Site
 from tests.timegate.upstream.raw_server import RawServer, entry
 from tests.timegate.upstream.raw_server import serving as saying
-from timegate.app import running
+from tests.whole_server import running_server
 from timegate.config import Config
 from timegate.resolution.coalescing import Contained, Containment
-from timegate.server.listener import listening
-from timegate.server.process_state import ProcessState
 
 PAGE = "http://example.org/"
 STAMP = "20160122112029"
@@ -41,11 +39,7 @@ async def served(bad: RawServer, good: RawServer) -> AsyncIterator[Site]:
         shared_hosts=True,
     )
     config = Config(registry, private=frozenset({"bad", "good"}))
-    async with (
-        ProcessState() as lasting,
-        running(config, "http://gate.example", lasting=lasting) as app,
-        listening(app.dispatch, "127.0.0.1", 0) as port,
-    ):
+    async with running_server(config) as port:
         yield Site(port, World())
 
 
