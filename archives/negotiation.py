@@ -78,6 +78,7 @@ class Negotiator:
         self._prefixes = tuple(f"{o}/" for url in urls if url and (o := _origin(url)))
         self._supports_head = True
         self._may_misread_head = True
+        """Whether GET is still to be tried once after an unusable answer to HEAD."""
 
     async def closest(self, fetch: Fetcher, question: Question) -> Closest | None:
         """Return the answer; None if the archive has no capture. Raises ArchiveError."""
