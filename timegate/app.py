@@ -16,6 +16,7 @@ from collections.abc import (
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,7 +49,7 @@ from timegate.resolution.model import Deadlines, Resolves
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.resolver import Resolver
 from timegate.resolution.verification import MementoProbe, Verifier
-from timegate.routing import CombinedKnowledge, MementoMap, Observations, Standing
+from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.breaker import Breakers
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from timegate.server.middleware import Dispatch
     from timegate.server.process_state import ProcessState
 
+_NOW: Final = partial(datetime.now, UTC)
 _OBSERVATIONS: Final = "observations"
 _MONTH: Final = 30 * 86_400.0
 
@@ -376,10 +378,11 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             public=public,
             observe=state.metrics.resolved,
         )
+        resolver.verifier = Verifier(resolver, _probes(parts, containment), config.soft)
         yield Core(
             config=config,
             base_url=parts.base_url,
-            resolver=Verifier(resolver, _probes(parts, containment), config.soft),
+            resolver=resolver,
             planner=planner,
             lists=ArchiveLists(sources, cache, containment, public=public),
             neighbours=Neighbours(sources, cache, parts.own),
@@ -406,25 +409,23 @@ def _sources(parts: _Parts, containment: Containment) -> ArchiveSources:
         wraps: list[Callable[[Source], Source]] = []
         delay = parts.config.delays.get(entry.id)
         if delay is not None:
-            wraps.append(lambda source, seconds=delay: DelayedSource(source, seconds))  # type: ignore[misc]
-        wraps.append(lambda source: Contained(source, containment))
-        trace = parts.trace
-        if trace is not None:
-            wraps.append(lambda source, trace=trace: TracedSource(source, trace))  # type: ignore[misc]
+            wraps.append(partial(DelayedSource, seconds=delay))
+        wraps.append(partial(Contained, containment=containment))
+        if parts.trace is not None:
+            wraps.append(partial(TracedSource, trace=parts.trace))
         around[entry.id] = wraps
-    adapters = {entry.id: adapter_for(entry, _now) for entry in parts.config.remote}
+    adapters = {entry.id: adapter_for(entry, _NOW) for entry in parts.config.remote}
     return ArchiveSources(adapters, parts.remote, parts.local.sources, around)
 
 
 def _known(parts: _Parts) -> CombinedKnowledge:
-    config, local, breakers = parts.config, parts.local.sources, parts.remote.breakers
-    maps = {name: MementoMap.load(Path(file)) for name, file in config.mementomaps.items()}
-
-    def health(archive: str) -> Standing:
-        return "closed" if archive in local else breakers.standing(archive)
-
+    files = parts.config.mementomaps
     return CombinedKnowledge(
-        parts.state.observations, health, maps, frozenset(local), parts.own
+        parts.state.observations,
+        parts.remote.breakers.standing,
+        {name: MementoMap.load(Path(file)) for name, file in files.items()},
+        frozenset(parts.local.sources),
+        parts.own,
     )
 
 
@@ -443,7 +444,7 @@ def _probes(parts: _Parts, containment: Containment) -> Mapping[str, MementoProb
     fetchers = parts.fetchers
 
     def probe(entry: ArchiveEntry) -> MementoProbe:
-        negotiator, fetch = Negotiator(entry, _now), fetchers[entry.id]
+        negotiator, fetch = Negotiator(entry, _NOW), fetchers[entry.id]
 
         async def requested(memento: Memento) -> Closest | None:
             question = Question(
@@ -471,10 +472,6 @@ async def _write_observations(observations: Observations, store: Store) -> None:
     """Keep the observations for the next process."""
     exported = msgspec.json.encode(observations.export())
     await store.put(_OBSERVATIONS, exported, _MONTH, 0.0)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _version(entries: Sequence[ArchiveEntry]) -> str:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 from html import escape
 from typing import Final, Literal, get_args
 from urllib.parse import quote, urlsplit
@@ -22,7 +21,7 @@ from archives.moment import Moment
 from archives.registry import Registry
 from archives.uri import check_text, negotiable, read_uri
 from timegate.identifiers.duri import Duri
-from timegate.identifiers.pwid import Pwid, read_archive
+from timegate.identifiers.pwid import Pwid, minted
 from timegate.resolution.model import Resolution
 from timegate.text import masked
 from timegate.verdict import delivers_raw
@@ -42,11 +41,8 @@ def citation(original: str, captured: Moment, archive: str, *, raw: bool = False
     *archive* is a PWID archive-id. The bytes as they were captured are a ``part``, the replayed
     page is a ``page``. Raises Malformed if the copy cannot be named.
     """
-    item = _item(original)
-    precision = "part" if raw else "page"
-    return Citation(
-        Pwid(read_archive(archive, 0), captured, precision, item), Duri(captured, item)
-    )
+    pwid = minted(original, captured, archive, raw=raw)
+    return Citation(pwid, Duri(captured, pwid.item))
 
 
 def cited(resolution: Resolution, registry: Registry) -> dict[str, str | None]:
@@ -60,25 +56,11 @@ def cited(resolution: Resolution, registry: Registry) -> dict[str, str | None]:
     try:
         if entry is None or not entry.pwid:
             return {**names, "duri": Duri(memento.captured, _item(memento.original)).canonical}
-        pwid, duri = _names(memento.original, memento.stamp, entry.pwid[0], raw=is_raw)
+        found = citation(memento.original, memento.captured, entry.pwid[0], raw=is_raw)
     except Malformed:
         # The archive reports an original that is not a valid URL.
         return names
-    return {"pwid": pwid, "duri": duri}
-
-
-def pwid_of(resolution: Resolution, registry: Registry) -> str | None:
-    """Return the PWID of the memento that was found, without the other work of `cited`."""
-    memento = resolution.memento
-    entry = None if memento is None else registry.by_id(memento.archive)
-    return cited(resolution, registry)["pwid"] if entry is not None and entry.pwid else None
-
-
-# Popular mementos are found again and again.
-@lru_cache(maxsize=256)
-def _names(original: str, stamp: str, archive: str, *, raw: bool) -> tuple[str, str]:
-    found = citation(original, Moment(stamp), archive, raw=raw)
-    return found.pwid.canonical, found.duri.canonical
+    return {"pwid": found.pwid.canonical, "duri": found.duri.canonical}
 
 
 def _item(original: str) -> str:

@@ -30,7 +30,6 @@ from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for_url
 from timegate.responses.answers import Answers
 from timegate.responses.archived_headers import SANDBOX, described, set_aside, shown, target
-from timegate.responses.links import LONGEST_LINKS
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
@@ -41,6 +40,7 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import not_negotiable, nothing_found, problem, unreadable
 from timegate.responses.ranges import Unsatisfiable, is_known, wanted_part
+from timegate.responses.report import LONGEST_LINKS
 from timegate.upstream.content_coding import BadCoding, ContentDecoder
 from timegate.verdict import header_safe
 

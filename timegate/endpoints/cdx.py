@@ -27,7 +27,7 @@ from timegate.cdx import (
 )
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Attempt, Deadlines, Preferences, Query, Resolution, Router
-from timegate.resolution.preferences import BadPreference, preferences_from
+from timegate.resolution.preferences import BadPreference
 from timegate.resolution.query import query_for_url
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.responses.problems import nothing_found, problem, unreadable
@@ -54,9 +54,7 @@ class Captures:
     ) -> Response | StreamingResponse:
         """Begin to send the rows; an Answer if there are none, or if nobody knows."""
         query = _query(asked.url)
-        preferences, applied = preferences_from(
-            {}, request.header("Prefer"), request.header("Cache-Control")
-        )
+        preferences, applied = request.preferences
         archives = self._route(query, preferences, request.context).order
         async with AsyncExitStack() as stack:
             merging = self._lists.merged(archives, query.original, preferences, request.context)

@@ -31,12 +31,11 @@ from timegate.pages.rendering import HEADERS, wants_page
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Query, Resolution, Router
 from timegate.resolution.neighbours import Neighbours
-from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import NotNegotiable, query_for_url
 from timegate.responses.answers import Answers
-from timegate.responses.links import known_copies, neighbours
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, identifier_in
 from timegate.responses.problems import not_negotiable, problem, unreadable
+from timegate.responses.report import known_copies, neighbours
 from timegate.timemaps import TimeMapLinks
 from timegate.verdict import header_safe
 
@@ -69,9 +68,7 @@ class _Describing:
         self, request: ClientRequest, asked: Stamped
     ) -> tuple[Resolution, tuple[str, ...]]:
         """Return the closest copy with its neighbours, and the preferences applied."""
-        preferences, applied = preferences_from(
-            {}, request.header("Prefer"), request.header("Cache-Control")
-        )
+        preferences, applied = request.preferences
         resolution = await self._answers.resolve(asked.query, preferences, request.context)
         return await self._surroundings.filled_in(resolution, request.context), applied
 
@@ -212,9 +209,7 @@ class ListHandler:
     async def __call__(self, request: ClientRequest) -> Response:
         """Answer ``{stamp}/{URI-R}``, with a page where a browser asks."""
         _, at, query = stamped(request.rest)
-        preferences, applied = preferences_from(
-            {}, request.header("Prefer"), request.header("Cache-Control")
-        )
+        preferences, applied = request.preferences
         resolution = await self._resolver.resolve(query, preferences, request.context)
         answer = self._answers.described(resolution, applied, vary=LIST_VARY)
         if answer.status != 200:

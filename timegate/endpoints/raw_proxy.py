@@ -24,7 +24,6 @@ from archives.uri import check_text
 from timegate.identifiers.url import read_url
 from timegate.resolution.coalescing import Containment
 from timegate.resolution.model import Attempt, Query, Resolution
-from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
 from timegate.responses.archived_headers import (
@@ -35,7 +34,6 @@ from timegate.responses.archived_headers import (
     is_clean,
     typed,
 )
-from timegate.responses.links import links
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
@@ -44,6 +42,7 @@ from timegate.responses.model import (
     identifier_in,
 )
 from timegate.responses.problems import nothing_found, problem, unreadable
+from timegate.responses.report import links
 from timegate.verdict import header_safe, raw_address
 
 VARY: Final = "prefer"
@@ -86,9 +85,7 @@ class Proxy:
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the bytes, or redirect to the address that names a copy."""
         stamp, query = _asked(request.rest)
-        preferences, applied = preferences_from(
-            {}, request.header("Prefer"), request.header("Cache-Control")
-        )
+        preferences, applied = request.preferences
         resolution = await self._answers.resolve(query, preferences, request.context)
         answer = self._answers.redirect(resolution, applied, vary=VARY)
         best, memento = resolution.best, resolution.memento

@@ -24,7 +24,6 @@ from timegate.citations import cited
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.resolution.model import Resolution
-from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
@@ -103,9 +102,7 @@ class Thttp:
         self, request: ClientRequest, wanted: str, text: str, reading: ParsedIdentifier
     ) -> Response:
         kind = _chosen(request.header("Accept"), *_KINDS[wanted])
-        preferences, applied = preferences_from(
-            {}, request.header("Prefer"), request.header("Cache-Control")
-        )
+        preferences, applied = request.preferences
         try:
             query = query_for(reading, self._registry)
         except NotNegotiable as error:

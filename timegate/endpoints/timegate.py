@@ -8,7 +8,6 @@ from archives.moment import Moment
 from archives.uri import check_text
 from timegate.identifiers.url import read_url
 from timegate.resolution.neighbours import Neighbours
-from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
@@ -26,9 +25,9 @@ VARY = "accept-datetime, prefer"
 class TimeGateEndpoint:
     """Answers TimeGate requests."""
 
-    def __init__(self, answers: Answers, surroundings: Neighbours) -> None:
+    def __init__(self, answers: Answers, neighbours: Neighbours) -> None:
         self._answers = answers
-        self._surroundings = surroundings
+        self._neighbours = neighbours
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Redirect to the closest copy, or say why there is none."""
@@ -45,12 +44,11 @@ class TimeGateEndpoint:
         except Malformed as complaint:
             links = self._answers.links(query_for_url(original, None))
             return bad_accept_datetime(complaint, {"Vary": VARY, "Link": links})
-        preferences, applied = preferences_from(
-            {}, request.header("Prefer"), request.header("Cache-Control")
-        )
+        preferences, applied = request.preferences
         query = query_for_url(original, at, reading.diagnostics)
         resolution = await self._answers.resolve(query, preferences, request.context)
-        resolution = await self._surroundings.filled_in(resolution, request.context)
+        if resolution.lacks_neighbours:
+            resolution = await self._neighbours.filled_in(resolution, request.context)
         return self._answers.redirect(resolution, applied, vary=VARY)
 
 

@@ -6,7 +6,6 @@
 import re
 from typing import Final
 
-from timegate.resolution.preferences import preferences_from
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
@@ -33,9 +32,7 @@ class TimeMapEndpoint:
         form, _, text = request.rest.partition("/")
         if form not in FORMATS or not text:
             raise EarlyResponse(_no_such_format())
-        preferences, applied = preferences_from(
-            {}, request.header("Prefer"), request.header("Cache-Control")
-        )
+        preferences, applied = request.preferences
         return await self._timemaps.respond(
             form,
             identifier_in(_first_page(text)),

@@ -62,9 +62,7 @@ class Web:
             # Without a stamp this is the Wayback Machine's TimeGate.
             return await self._timegate(request)
         query = _dated(stamp, request.rest, identifier_in(target))
-        preferences, applied = preferences_from(
-            {}, request.header("Prefer"), request.header("Cache-Control")
-        )
+        preferences, applied = request.preferences
         resolution = await self._answers.resolve(query, preferences, request.context)
         return self._answers.redirect(resolution, applied, vary=VARY)
 

@@ -134,7 +134,7 @@ class IdentifierKind:
     read_common: Callable[[str], ParsedIdentifier | None] | None = None
     """Reads the most common spelling with a single expression, for speed."""
     prefixes: tuple[str, ...] = ()
-    """How every text of this kind begins, in lower case; empty if there is no such prefix."""
+    """How texts of this kind begin, in lower case; empty if no prefix distinguishes them."""
     has_spaces: bool = False
     """Whether texts of this kind contain spaces, which are not allowed in any other kind."""
     is_reference: bool = True

@@ -17,7 +17,6 @@ from timegate.pages.rendering import HEADERS, Pages
 from timegate.resolution.context import RequestContext
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Preferences, Resolution
-from timegate.resolution.preferences import preferences_from
 from timegate.responses.answer_view import AnswerView, answer_view, heard, name_of
 from timegate.responses.answers import VARY_PAGE, Answers
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
@@ -164,9 +163,7 @@ class Home:
 
 
 def _wishes(request: ClientRequest) -> Preferences:
-    preferences, _ = preferences_from(
-        {}, request.header("Prefer"), request.header("Cache-Control")
-    )
+    preferences, _ = request.preferences
     return preferences
 
 

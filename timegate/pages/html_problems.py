@@ -1,4 +1,4 @@
-"""Problems for browsers: what programs are told, as a page that says what to do next."""
+"""Problems as pages for browsers, with what to do next."""
 
 import json
 from collections.abc import Mapping
@@ -8,14 +8,9 @@ from typing import Final
 from timegate.pages.form import Caret
 from timegate.pages.rendering import HEADERS, Pages, wants_page
 from timegate.responses.model import (
-    ClientRequest,
-    EarlyResponse,
-    Handler,
     Response,
-    StreamingResponse,
 )
 
-_PROBLEM: Final = "application/problem+json"
 _NEXT: Final[Mapping[str, str]] = {
     "bad-identifier": "Put it right below, and ask again.",
     "too-long": "Shorten it, or ask for the URL and a date below.",
@@ -37,28 +32,18 @@ def next_step(problem: Mapping[str, object]) -> str:
 
 
 class HtmlProblems:
-    """A handler whose problems are pages where a browser asks."""
+    """Turns problems into pages where a browser asks."""
 
-    def __init__(self, handler: Handler, pages: Pages) -> None:
-        self._handler = handler
+    def __init__(self, pages: Pages) -> None:
         self._pages = pages
 
-    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
-        """Answer as the handler does."""
-        try:
-            answer = await self._handler(request)
-        except EarlyResponse as early:
-            answer = early.response
-        if (
-            isinstance(answer, StreamingResponse)
-            or answer.headers.get("Content-Type") != _PROBLEM
-        ):
-            return answer
-        told = {**answer.headers, "Vary": _varying(answer.headers.get("Vary", ""))}
-        if not wants_page(request.header("Accept")):
-            return replace(answer, headers=told)
-        page = self._page(json.loads(answer.body))
-        return replace(answer, headers={**told, **HEADERS}, body=page.encode())
+    def __call__(self, accept: str | None, problem: Response) -> Response:
+        """Return *problem* as a page, if a client that sent *accept* prefers one."""
+        headers = {**problem.headers, "Vary": _varying(problem.headers.get("Vary", ""))}
+        if not wants_page(accept):
+            return replace(problem, headers=headers)
+        page = self._page(json.loads(problem.body))
+        return replace(problem, headers={**headers, **HEADERS}, body=page.encode())
 
     def _page(self, problem: Mapping[str, object]) -> str:
         identifier = str(problem.get("identifier", ""))

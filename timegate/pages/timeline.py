@@ -16,7 +16,6 @@ from archives.registry import Registry
 from archives.uri import check_text
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Deadlines, Query, Router
-from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import NotNegotiable, query_for_url
 from timegate.responses.answer_view import name_of
 from timegate.responses.model import (
@@ -51,9 +50,7 @@ class Timeline:
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Begin to send the captures of ``{URL}``, which may be none."""
         query = _query(request.rest)
-        preferences, _ = preferences_from(
-            {}, request.header("Prefer"), request.header("Cache-Control")
-        )
+        preferences, _ = request.preferences
         archives = self._route(query, preferences, request.context).order
         async with AsyncExitStack() as stack:
             merging = self._lists.merged(archives, query.original, preferences, request.context)

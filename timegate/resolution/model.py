@@ -122,6 +122,17 @@ class Resolution:
         return self.best.outcome.memento
 
     @property
+    def lacks_neighbours(self) -> bool:
+        """Whether the archive did not link the neighbours of its memento.
+
+        Where archives were not queried, one of them may hold a nearer memento.
+        """
+        best = self.best
+        if best is None or not isinstance(best.outcome, Closest) or self.skipped:
+            return False
+        return not best.outcome.neighbours
+
+    @property
     def failed(self) -> tuple[str, ...]:
         """Archives of which we do not know whether they hold it."""
         errors = (a.archive for a in self.attempts if isinstance(a.outcome, ArchiveError))

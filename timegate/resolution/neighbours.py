@@ -59,10 +59,9 @@ class Neighbours:
     async def filled_in(self, resolution: Resolution, context: RequestContext) -> Resolution:
         """Return *resolution* with the neighbours of its memento, where they are known."""
         best = resolution.best
-        if best is None or not isinstance(best.outcome, Closest) or best.outcome.neighbours:
+        if best is None or not isinstance(best.outcome, Closest):
             return resolution
-        if resolution.skipped:
-            # An archive that was not queried may hold a nearer memento.
+        if not resolution.lacks_neighbours:
             return resolution
         captures = await self._captures(best.archive, best.original, context)
         if not captures:

@@ -73,7 +73,7 @@ def preferences_from(
     are left to others.
     """
     if not query_parameters and prefer is None and cache_control is None:
-        return NOTHING_CHOSEN, ()
+        return NO_PREFERENCES, ()
     caching = _items(cache_control)
     preferences = Preferences(
         no_cache="no-cache" in caching, only_if_cached="only-if-cached" in caching
@@ -87,8 +87,8 @@ def preferences_from(
     return _with_wishes(preferences, _items(prefer), query_parameters.keys())
 
 
-NOTHING_CHOSEN: Final = Preferences()
-"""The policy of whoever chooses nothing."""
+NO_PREFERENCES: Final = Preferences()
+"""The preferences of a client that states none."""
 
 
 def check_archives(preferences: Preferences, registry: Registry) -> None:

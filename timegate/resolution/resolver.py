@@ -16,6 +16,7 @@ from timegate.resolution.model import (
     Query,
     Remembered,
     Resolution,
+    Resolves,
     Router,
 )
 from timegate.resolution.ranking import ends_search, found
@@ -42,11 +43,15 @@ class Resolver:
         self._deadlines = deadlines or Deadlines()
         self._public = public
         self._observe = observe
+        self.verifier: Resolves | None = None
+        """Resolves queries whose preferences want the memento verified."""
 
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
         """Return the best answer in time. Failures of archives never raise."""
+        if preferences.verify != "none" and self.verifier is not None:
+            return await self.verifier.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)
         resolution = await self._within_quota(query, preferences, plan, context)
         self._observe(resolution)

@@ -103,7 +103,7 @@ class Search:
         self._context = context
         self._coalescer = coalescer
         self._memory = memory
-        self._spellings = Spellings(query, plan.folding)
+        self._asked_spellings: Spellings | None = None
         self._looked_up: set[str] = set()
         self._attempts: list[Attempt] = list(known)
         self._ended = any(ends_search(query, attempt) for attempt in self._attempts)
@@ -114,6 +114,13 @@ class Search:
         self._current: set[str] = set()
         self._pending: dict[asyncio.Task[Attempt], _Question] = {}
         self._next_start = 0.0
+
+    @property
+    def _spellings(self) -> Spellings:
+        """Other spellings of the URL; most searches need none."""
+        if self._asked_spellings is None:
+            self._asked_spellings = Spellings(self._query, self._plan.folding)
+        return self._asked_spellings
 
     async def run(self, deadlines: Deadlines, *, old: bool = False) -> None:
         """Ask until nothing better can come, everyone has answered, or time is up.

@@ -1,6 +1,6 @@
-"""Looks at a copy before it is recommended: whether it is there, and the one promised.
+"""Verification: requests the memento before it is recommended, to see that it is there.
 
-Only where the client asks for it (``verify=head``): it costs a request more.
+Only where the client asks for it (``verify=head``): it costs one more request.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution, Resolves
 
 _MOST: Final = 3
-"""Copies that are looked at: the best, and two more if that is not there."""
+"""Mementos that are requested: the best, and two more if that is not there."""
 
 
 class MementoProbe(Protocol):
@@ -36,28 +36,26 @@ class Verifier:
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
-        """Return the best memento that is really there; the others count as failures.
-
-        Where the client wants no verification, nothing is requested.
-        """
-        if preferences.verify == "none":
-            return await self._resolver.resolve(query, preferences, context)
+        """Return the best memento that is really there; the others count as failures."""
         lost: list[Attempt] = []
         while True:
-            resolution = await self._resolver.resolve(query, preferences, context)
+            promised = replace(preferences, verify="none")
+            resolution = await self._resolver.resolve(query, promised, context)
             best = resolution.best
             if best is None or not isinstance(best.outcome, Closest) or len(lost) == _MOST:
                 break
-            seen = await self._seen(best, best.outcome)
-            if isinstance(seen.outcome, Closest):
-                kept = [a for a in resolution.attempts if a is not best]
-                resolution = replace(resolution, best=seen, attempts=(seen, *kept))
+            verified = await self._verified(best, best.outcome)
+            if isinstance(verified.outcome, Closest):
+                others = [a for a in resolution.attempts if a is not best]
+                resolution = replace(resolution, best=verified, attempts=(verified, *others))
                 break
-            lost.append(seen)
-            preferences = replace(preferences, exclude=preferences.exclude | {seen.archive})
-        return replace(resolution, attempts=(*resolution.attempts, *lost))
+            lost.append(verified)
+            exclude = preferences.exclude | {verified.archive}
+            preferences = replace(preferences, exclude=exclude)
+        attempts = (*resolution.attempts, *lost)
+        return replace(resolution, preferences=preferences, attempts=attempts)
 
-    async def _seen(self, attempt: Attempt, closest: Closest) -> Attempt:
+    async def _verified(self, attempt: Attempt, closest: Closest) -> Attempt:
         promised = closest.memento
         try:
             async with asyncio.timeout(self._seconds):

@@ -11,10 +11,9 @@ import msgspec
 from archives.registry import Registry
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query, Resolution, Resolves
-from timegate.responses.links import links
 from timegate.responses.model import Response
 from timegate.responses.problems import nothing_found, precision_unmet, problem
-from timegate.responses.report import report, summary
+from timegate.responses.report import links, report, summary
 from timegate.verdict import Verdict, header, in_words, location, satisfies, verdict
 
 # The same question again within a minute: the answer as it was, without asking anybody.

@@ -9,6 +9,8 @@ from typing import Final, NamedTuple, Protocol
 from urllib.parse import parse_qsl, unquote
 
 from timegate.resolution.context import UNLIMITED, RequestContext
+from timegate.resolution.model import Preferences
+from timegate.resolution.preferences import NO_PREFERENCES, preferences_from
 
 
 class ClientRequest(NamedTuple):
@@ -26,6 +28,14 @@ class ClientRequest(NamedTuple):
     def below(self, prefix: str) -> "ClientRequest":
         """Return the same request with *prefix* removed from its target."""
         return self._replace(rest=self.rest.removeprefix(prefix))
+
+    @property
+    def preferences(self) -> tuple[Preferences, tuple[str, ...]]:
+        """What the header fields ask for, and the preferences that are applied."""
+        prefer, caching = self.headers.get("Prefer"), self.headers.get("Cache-Control")
+        if prefer is None and caching is None:
+            return NO_PREFERENCES, ()
+        return preferences_from({}, prefer, caching)
 
     def header(self, name: str) -> str | None:
         """Return the value of a header; None if it is missing."""

@@ -37,6 +37,7 @@ def status_of_reading(reading: ParsedIdentifier) -> int | None:
     return 422
 
 
+PROBLEM_TYPE: Final = "application/problem+json"
 _FOR_RESOLVE: Final = tuple(prefix for kind in KINDS for prefix in kind.prefixes)
 """How the identifiers begin that a TimeGate cannot take: their time stands in them (M-41)."""
 _TYPE: Final = "https://timegate.example/problems/"
@@ -82,7 +83,7 @@ def problem(
         "detail": printable(detail),
         **members,
     }
-    fixed = {"Content-Type": "application/problem+json", "Cache-Control": _caching(status)}
+    fixed = {"Content-Type": PROBLEM_TYPE, "Cache-Control": _caching(status)}
     return Response(status, {**fixed, **(headers or {})}, json.dumps(body).encode())
 
 

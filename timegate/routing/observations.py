@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from archives.surt import surt
 from timegate.routing.mementomap import UNKNOWN, MementoMap, Presence
 
 Outcome = Literal["found", "absent", "failed"]
@@ -291,7 +292,7 @@ class Knowledge(Protocol):
         """Ids of the operator's own archives."""
         ...
 
-    def presence(self, archive: str, surt: str) -> Presence:
+    def presence(self, archive: str, url: str) -> Presence:
         """Return what the archive declares to hold."""
         ...
 
@@ -314,10 +315,10 @@ class CombinedKnowledge:
     local: frozenset[str] = frozenset()
     private: frozenset[str] = frozenset()
 
-    def presence(self, archive: str, surt: str) -> Presence:
+    def presence(self, archive: str, url: str) -> Presence:
         """Unknown where there is no map."""
         found = self.maps.get(archive)
-        return UNKNOWN if found is None else found.holds(surt)
+        return UNKNOWN if found is None else found.holds(surt(url))
 
     def experience(self, archive: str, host: str) -> Experience:
         return self.observations.experience(archive, host)
@@ -326,4 +327,4 @@ class CombinedKnowledge:
         return self.observations.latency(archive)
 
     def standing(self, archive: str) -> Standing:
-        return self.health(archive)
+        return "closed" if archive in self.local else self.health(archive)

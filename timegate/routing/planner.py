@@ -10,7 +10,6 @@ from cachetools import LRUCache
 
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest
-from archives.surt import surt
 from archives.uri import host_of
 from timegate.access.blocklist import Blocklist
 from timegate.resolution.context import RequestContext
@@ -44,7 +43,7 @@ class Planner:
         self._entries = entries
         self._known = known
         self._clock = clock
-        self._blocklist = blocklist or Blocklist()
+        self._blocklist = blocklist if blocklist else None
         self._folding = frozenset(entry.id for entry in entries if entry.folds_spellings)
         # Maps and patterns with paths look at more than the host.
         paths = any("/" in domain for entry in entries for domain in entry.domains)
@@ -58,7 +57,7 @@ class Planner:
         hidden from the client are left out (R-13, R-27). For a blocked page the plan is empty:
         no archive is queried, nothing is looked up in the cache.
         """
-        if self._blocklist and self._blocklist.holds(query.original):
+        if self._blocklist is not None and self._blocklist.holds(query.original):
             if context.blocked is not None:
                 context.blocked.append(query.original)
             return Plan(())
@@ -214,7 +213,7 @@ class RankedArchives(NamedTuple):
 class _Target(NamedTuple):
     host: str
     path: str
-    surt: str
+    original: str
     named: str | None
 
 
@@ -265,7 +264,7 @@ def _target(query: Query) -> _Target:
         path = urlsplit(query.original).path
     except ValueError:
         path = ""
-    return _Target(host, path, surt(query.original), query.archive)
+    return _Target(host, path, query.original, query.archive)
 
 
 def _steps(candidates: Iterable[_Candidate]) -> tuple[Step, ...]:
@@ -305,7 +304,7 @@ def _because(what: str, why: str) -> str:
 def _considered(
     entry: ArchiveEntry, target: _Target, knowledge: Knowledge
 ) -> _Candidate | Skip:
-    presence = knowledge.presence(entry.id, target.surt)
+    presence = knowledge.presence(entry.id, target.original)
     if presence.state == "absent" and entry.id != target.named:
         line = f" ({presence.line})" if presence.line else ""
         why = f"its MementoMap says that it holds no such page{line}"

@@ -21,11 +21,12 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_exceptions import InvalidURLError
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
+from multidict import CIMultiDict
 
 from timegate.access.networks import Networks, household
+from timegate.responses.model import Response
 from timegate.responses.problems import problem
 from timegate.server.client_quota import peer_address
-from timegate.server.sending import send
 
 _FILES_OF_OUR_OWN: Final = 32
 """Of the process: standard streams, event loop, a listener, files of the cache."""
@@ -111,6 +112,16 @@ def files_allow(wanted: int, besides: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     left = soft - _FILES_OF_OUR_OWN
     return max(4, min(wanted, left - min(besides, left // 2)))
+COMMON: Final = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": (
+        "Link, Location, Memento-Datetime, Memento-Precision, Content-Location, "
+        "Preference-Applied, X-Memento-Count, Memento-Sources, Content-Range, Accept-Ranges"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Server": "timegate",
+}
+"""Header fields of every response."""
 
 
 class ServerConnection(RequestHandler):
@@ -218,3 +229,10 @@ class LimitedServer(web.Server):
         address = self._inside.pop(handler, None)
         if address is not None:
             self._room.leave(address)
+
+
+def send(response: Response) -> web.Response:
+    """Return *response* for aiohttp, which sends it."""
+    headers = CIMultiDict(COMMON)
+    headers.update(response.headers)
+    return web.Response(status=response.status, headers=headers, body=response.body)

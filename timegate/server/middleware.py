@@ -27,9 +27,10 @@ from timegate.responses.model import (
     Response,
     StreamingResponse,
 )
-from timegate.responses.problems import problem
+from timegate.responses.problems import PROBLEM_TYPE, problem
 from timegate.server.client_quota import Client, ClientLimits, ClientQuota
-from timegate.server.sending import COMMON, body_of, send, stream
+from timegate.server.connection_limit import COMMON, send
+from timegate.server.sending import body_of, stream
 
 Key = tuple[str | None, ...]
 _MOST_BYTES: Final = 16 * 1024 * 1024
@@ -84,6 +85,8 @@ def _size(entry: tuple[float, Response]) -> int:
     return _OVERHEAD + len(entry[1].body) + sum(len(n) + len(v) for n, v in headers.items())
 
 
+ProblemPage = Callable[[str | None, Response], Response]
+"""Turns a problem into a page, if a client that sent this ``Accept`` prefers one."""
 Observe = Callable[[str, int, float], None]
 """Counts a response by its route, its status and the seconds it took."""
 _READS: Final = ("GET", "HEAD")
@@ -161,13 +164,16 @@ class Dispatch:
         trace: Trace | None = None,
         base_url: str = "",
         replay_url: str | None = None,
+        problem_page: ProblemPage | None = None,
     ) -> None:
         """*base_url* is our own address: it may precede a target (RFC 9112 3.2.2)."""
         self._routes = routes
         self._limits = limits or ClientLimits()
         self._log = log
         self._own = f"{base_url}/"
-        layers = middleware(self._limits, routes, observe, trace, replay_url)
+        layers = middleware(
+            self._limits, routes, observe, trace, replay_url, problem_page
+        )
         self._handle = chained(layers, partial(handled, routes))
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -206,12 +212,13 @@ class Dispatch:
         return target[len(self._own) - 1 :]
 
 
-def middleware(
+def middleware(  # noqa: PLR0913, PLR0917 -- what the layers need
     limits: ClientLimits,
     routes: Routes,
     observe: Observe,
     trace: Trace | None,
     replay_url: str | None,
+    problem_page: ProblemPage | None,
 ) -> Sequence[Middleware]:
     """Return what every request passes through, the outermost first.
 
@@ -229,6 +236,7 @@ def middleware(
         redis_time_limit,
         metrics(routes, observe),
         None if trace is None else tracing(routes, trace),
+        None if problem_page is None else html_problems(problem_page),
         early_responses,
     ]
     return [layer for layer in layers if layer is not None]
@@ -421,6 +429,20 @@ def tracing(routes: Routes, trace: Trace) -> Middleware:
             return response
 
     return traced
+
+
+def html_problems(problem_page: ProblemPage) -> Middleware:
+    """Show problems as pages to browsers."""
+
+    async def shown(incoming: Incoming, call_next: Next) -> Outgoing:
+        response = await call_next(incoming)
+        if response.headers.get("Content-Type") != PROBLEM_TYPE:
+            return response
+        if isinstance(response, StreamingResponse):
+            return response
+        return problem_page(incoming.request.headers.get("Accept"), response)
+
+    return shown
 
 
 async def early_responses(incoming: Incoming, call_next: Next) -> Outgoing:

@@ -178,9 +178,9 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
     async with RunningSearches(exhaustive, events) as searches:
         home = Home(handlers.answers, handlers.registry, exhaustive, searches, handlers.pages)
         routes = Routes(
-            _with_pages(handlers.exact(home), handlers.pages),
-            _with_pages(handlers.prefixes(), handlers.pages),
-            HtmlProblems(unbidden(handlers.resolve), handlers.pages),
+            handlers.exact(home),
+            handlers.prefixes(),
+            unbidden(handlers.resolve),
             handlers.posts(),
         )
         yield Dispatch(
@@ -191,9 +191,5 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
             trace=needs.trace,
             base_url=needs.base_url,
             replay_url=needs.config.replay_url,
+            problem_page=HtmlProblems(handlers.pages),
         )
-
-
-def _with_pages(handlers: Mapping[str, Handler], pages: Pages) -> dict[str, Handler]:
-    """Return *handlers* whose problems are pages where a browser asks."""
-    return {path: HtmlProblems(handler, pages) for path, handler in handlers.items()}

@@ -10,22 +10,13 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from archives.errors import ArchiveError
-from timegate.responses.model import EarlyResponse, Response, StreamingResponse
+from timegate.responses.model import EarlyResponse, StreamingResponse
 from timegate.responses.problems import problem
+from timegate.server.connection_limit import COMMON
 
 _SLOWEST: Final = 1024
 """Octets a second that a client has to take on average, after a grace of so many seconds."""
 GRACE: Final = 20.0
-COMMON: Final = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": (
-        "Link, Location, Memento-Datetime, Memento-Precision, Content-Location, "
-        "Preference-Applied, X-Memento-Count, Memento-Sources, Content-Range, Accept-Ranges"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Server": "timegate",
-}
-"""Fields of every answer."""
 
 
 class ClientDeadline:
@@ -84,13 +75,6 @@ async def stream(request: web.BaseRequest, response: StreamingResponse) -> web.S
 def _deadline(response: StreamingResponse) -> ClientDeadline:
     idle = response.most_idle
     return ClientDeadline() if idle is None else ClientDeadline(idle, most=idle)
-
-
-def send(response: Response) -> web.Response:
-    """Return *response* for aiohttp, which sends it."""
-    headers = CIMultiDict(COMMON)
-    headers.update(response.headers)
-    return web.Response(status=response.status, headers=headers, body=response.body)
 
 
 async def body_of(request: web.BaseRequest, most: int, seconds: float) -> bytes:

@@ -218,8 +218,8 @@ def test_knowledge_is_put_together_from_its_parts() -> None:
     seen.note("ann", "example.org", "found", 0.1)
     known = CombinedKnowledge(seen, lambda _: "open", {"ann": MementoMap.load(b"org,* 1\n")})
 
-    assert known.presence("ann", "org,example)/").state == "present"
-    assert known.presence("ben", "org,example)/").state == "unknown"
+    assert known.presence("ann", "http://example.org/").state == "present"
+    assert known.presence("ben", "http://example.org/").state == "unknown"
     assert known.experience("ann", "example.org").site.hits == 1
     assert known.latency("ann").known
     assert known.standing("ann") == "open"

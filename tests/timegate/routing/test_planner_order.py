@@ -41,8 +41,8 @@ class FakeKnowledge:
     local: frozenset[str] = frozenset()
     private: frozenset[str] = frozenset()
 
-    def presence(self, archive: str, surt: str) -> Presence:
-        assert surt
+    def presence(self, archive: str, url: str) -> Presence:
+        assert url
         return self.maps.get(archive, NO_MAP)
 
     def experience(self, archive: str, host: str) -> Experience:

@@ -8,7 +8,7 @@ from typing import Final
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
 from archives.regex_compat import compiled
-from archives.uri import begins_with_host, canonical_uri, read_uri, scheme_of
+from archives.uri import begins_with_host, canonical_uri, check_text, read_uri, scheme_of
 from timegate.identifiers.model import UNRESERVED, CanonicalEquality
 
 _REGISTERED: Final = compiled(rf"~[{UNRESERVED}]++")
@@ -130,3 +130,15 @@ class Pwid(CanonicalEquality):
 
     def __str__(self) -> str:
         return self.canonical
+
+
+def minted(original: str, captured: Moment, archive: str, *, raw: bool = False) -> Pwid:
+    """Return the PWID of the copy of *original* that *archive* captured at *captured*.
+
+    *archive* is a PWID archive-id. The bytes as they were captured are a ``part``, the replayed
+    page is a ``page``. Raises Malformed if the copy cannot be named.
+    """
+    url = original.partition("#")[0]
+    check_text(url)
+    item = read_uri(url, Diagnosis())
+    return Pwid(read_archive(archive, 0), captured, "part" if raw else "page", item)

@@ -52,9 +52,9 @@ def read_pwid_uri(
     archive_end, time_end, precision_end = split(name, len(_PREFIX))
     pwid = Pwid(
         _read_archive(name[5:archive_end], diagnosis),
-        read_time(name, archive_end + 1, time_end, diagnosis),
+        _read_time(name, archive_end + 1, time_end, diagnosis),
         _read_coverage(name[time_end + 1 : precision_end], diagnosis, time_end + 1),
-        read_plain_item(name[precision_end + 1 :], diagnosis, precision_end + 1),
+        _read_plain_item(name[precision_end + 1 :], diagnosis, precision_end + 1),
     )
     return ParsedIdentifier(
         pwid, PWID_URI, tuple(diagnosis.diagnostics), fragment if hash_sign else None
@@ -75,7 +75,7 @@ def _read_archive(text: str, diagnosis: Diagnosis) -> str:
     return "~" + text.lower()
 
 
-def read_time(text: str, start: int, end: int, diagnosis: Diagnosis) -> Moment:
+def _read_time(text: str, start: int, end: int, diagnosis: Diagnosis) -> Moment:
     """Read the time of a ``pwid:`` URI, in which seconds are mandatory."""
     stated = _TIME.fullmatch(text, start, end)
     if stated is None:
@@ -107,7 +107,7 @@ def _read_coverage(text: str, diagnosis: Diagnosis, offset: int) -> str:
     return coverage
 
 
-def read_plain_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
+def _read_plain_item(text: str, diagnosis: Diagnosis, offset: int) -> str:
     """Read an item without additional encoding; its ids may lack the ``~`` (U-2)."""
     item = read_item_id(text, diagnosis.note, offset)
     return item or read_item_uri(text, diagnosis, offset)
@@ -138,12 +138,12 @@ def read_pwid_http(
     if stated:
         time = Moment.stated("".join(filter(None, stated.groups())), name, form.start(2))
     else:
-        time = read_time(name, form.start(2), form.end(2), diagnosis)
+        time = _read_time(name, form.start(2), form.end(2), diagnosis)
     pwid = Pwid(
         read_archive(form[1], form.start(1)),
         time,
         read_precision(form[3], form.start(3)),
-        read_plain_item(name[form.end() :], diagnosis, form.end()),
+        _read_plain_item(name[form.end() :], diagnosis, form.end()),
     )
     return ParsedIdentifier(
         pwid, PWID_HTTP, tuple(diagnosis.diagnostics), fragment if hash_sign else None
