@@ -103,7 +103,7 @@ class Negotiator:
         """Send HEAD, then GET if the answer to HEAD cannot be the one to GET.
 
         A server without HEAD answers 405, or anything else. A 404 to HEAD is accepted, because
-        two requests for every page that an archive lacks exceed its rate limit (S-7); but not
+        two requests for every page that an archive lacks exceed its rate limit; but not
         after a redirect by the archive itself. For other unusable answers, GET is tried once.
         """
         if not self._supports_head:
@@ -345,7 +345,7 @@ def _origin(url: str) -> str | None:
 
 
 def downgrades(url: str, following: str) -> bool:
-    """Whether a redirect goes from https to http (R-3)."""
+    """Whether a redirect goes from https to http (R3)."""
     return url.lower().startswith("https:") and following.lower().startswith("http:")
 
 
