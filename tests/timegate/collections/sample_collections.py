@@ -19,13 +19,11 @@ from archives.warc.records import stamp_of
 from archives.warc_index.model import IndexRow
 from tests.fakes import an_entry
 from tests.scenario import World
-from tests.timegate.endpoints.served import Site
-from timegate.collections.access import CollectionResolver
-from timegate.endpoints.collections import Collections, OpenCollection
-from timegate.endpoints.resolve import BatchResolve, Resolve
+from tests.timegate.endpoints.served import Site, dispatch_to, resolve_of
+from timegate.collections.access import CollectionResolver, OpenCollection
+from timegate.endpoints.collections import Collections
 from timegate.responses.answers import Answers
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch
 
 BASE = "https://gate.example"
 ID = "mine"
@@ -138,12 +136,11 @@ async def shelving(shelf: FakeShelf, *unserved: ArchiveEntry) -> AsyncIterator[S
     with ThreadPoolExecutor(2) as threads:
         holding = OpenCollection.of(shelf, source, threads)
         collections = Collections([holding], registry, BASE)
-        resolve = Resolve(Answers(CollectionResolver(source), registry, BASE), registry)
-        dispatch = Dispatch(
-            {"/collections": collections.overview},
-            {"/collections/": collections},
-            resolve,
-            BatchResolve(resolve),
+        answers = Answers(CollectionResolver(source), registry, BASE)
+        dispatch = dispatch_to(
+            resolve_of(answers, registry),
+            exact={"/collections": collections.overview},
+            prefixes={"/collections/": collections},
         )
         async with listening(dispatch, "127.0.0.1", 0) as port:
             yield Site(port, World())

@@ -44,6 +44,8 @@ class Site:
 
     port: int
     world: World
+    host: str = "x"
+    """The value of the Host header."""
 
     @property
     def url(self) -> str:
@@ -57,7 +59,7 @@ class Site:
         body: bytes = b"",
     ) -> Seen:
         """Send one request exactly as written."""
-        fields = [("Host", "x"), ("Connection", "close"), *headers]
+        fields = [("Host", self.host), ("Connection", "close"), *headers]
         if body:
             fields.append(("Content-Length", str(len(body))))
         head = "".join(f"{name}: {value}\r\n" for name, value in fields)

@@ -8,23 +8,31 @@ from prometheus_client import CollectorRegistry
 
 from archives.model import ArchiveEntry
 from tests.scenario import FakeArchive, World
-from tests.timegate.endpoints.served import QUICK, NoLists, Site, entries
+from tests.timegate.endpoints.served import (
+    QUICK,
+    NoLists,
+    Site,
+    answer_pages,
+    entries,
+    resolve_of,
+)
 from timegate.endpoints.memento import ListHandler
 from timegate.endpoints.operations import Operations
-from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.endpoints.resolve import BatchResolve
 from timegate.pages.archives import ArchivePages
 from timegate.pages.home import Home
 from timegate.pages.html_problems import HtmlProblems
 from timegate.pages.progress import MOST, RunningSearches, SearchEvents
-from timegate.pages.rendering import static
+from timegate.pages.rendering import Pages, static
 from timegate.pages.timeline import Timeline
-from timegate.resolution.coalescing import Coalescer
+from timegate.resolution.coalescing import Coalescer, fixed
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Deadlines
 from timegate.resolution.resolver import Resolver
 from timegate.responses.answers import Answers
+from timegate.responses.model import Handler
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch, Handler
+from timegate.server.middleware import Dispatch, Routes
 from timegate.timemaps import ArchiveLists
 
 BROWSER = ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
@@ -41,8 +49,8 @@ class Watched(World):
 
     def __init__(self, news: SearchEvents, *archives: FakeArchive) -> None:
         super().__init__(*archives, deadlines=QUICK)
-        self.desk = Coalescer(self.archives, self.memory, news.observe)
-        self.resolver = Resolver(self.desk, self.memory, self.route, QUICK)
+        self.coalescer = Coalescer(fixed(self.archives), self.memory, news.observe)
+        self.resolver = Resolver(self.coalescer, self.memory, self.route, QUICK)
 
 
 @asynccontextmanager
@@ -57,31 +65,30 @@ async def site(
     world = Watched(news, *archives)
     registry = entries(world, *extra)
     answers = Answers(world.resolver, registry, "https://gate.example")
-    resolve = Resolve(answers, registry)
+    resolve = resolve_of(answers, registry)
+    pages = Pages(answers.base_url)
     operations = Operations(registry, state, lambda: None, CollectorRegistry, None)
-    pages = ArchivePages(registry, state, operations, answers.pages)
+    archive_pages = ArchivePages(registry, state, operations, pages)
     everyone = ExhaustiveResolver(answers, world.route, patience=0.5)
-    lists = ArchiveLists(world.archives, NoLists())
-    async with world.desk, RunningSearches(everyone, news, watchers) as following:
-        home = Home(answers, registry, everyone, following)
+    lists = ArchiveLists(fixed(world.archives), NoLists())
+    async with world.coalescer, RunningSearches(everyone, news, watchers) as following:
+        home = Home(answers, registry, everyone, following, pages)
         exact: dict[str, Handler] = {
             "/": home,
             "/events": home.events,
-            "/archives": pages.all,
+            "/archives": archive_pages.all,
         }
         prefixes: dict[str, Handler] = {
             "/resolve/": resolve,
-            "/list/": ListHandler(answers, world.route, patience=0.5),
-            "/archives/": pages.one,
+            "/list/": ListHandler(
+                answers, answer_pages(answers, registry), world.route, patience=0.5
+            ),
+            "/archives/": archive_pages.one,
             "/timeline/": Timeline(lists, world.route, registry, Deadlines(0.2, 0.5)),
             "/static/": static,
         }
-        dispatch = Dispatch(
-            {path: HtmlProblems(handler, answers.pages) for path, handler in exact.items()},
-            {path: HtmlProblems(handler, answers.pages) for path, handler in prefixes.items()},
-            otherwise=HtmlProblems(resolve, answers.pages),
-            batch=BatchResolve(resolve),
-        )
+        routes = Routes(exact, prefixes, resolve, {"/resolve": BatchResolve(resolve)})
+        dispatch = Dispatch(routes, problem_page=HtmlProblems(pages))
         async with listening(dispatch, "127.0.0.1", 0) as port:
             yield Site(port, world)
 

@@ -26,7 +26,7 @@ from timegate.pages.archives import ArchivePages
 from timegate.pages.checks import PATH, ArchiveChecks, Run
 from timegate.pages.rendering import Pages
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch
+from timegate.server.middleware import Dispatch, Routes
 
 ORIGIN = "https://gate.example"
 HELD = replace(entry("a"), timegate="http://a.example/timegate/", use=True)
@@ -44,10 +44,8 @@ async def site(file: Path, run: Run | None = None) -> AsyncIterator[Site]:
     operations = Operations(registry, unasked, lambda: None, CollectorRegistry, None)
     async with ArchiveChecks(file, registry, f"{ORIGIN}/", run) as checks:
         pages = ArchivePages(registry, unasked, operations, Pages(ORIGIN), checks)
-        dispatch = Dispatch(
-            {}, {"/archives/": pages.one}, pages.all, checks, posts={PATH: checks}
-        )
-        async with listening(dispatch, "127.0.0.1", 0) as port:
+        routes = Routes({}, {"/archives/": pages.one}, pages.all, {PATH: checks})
+        async with listening(Dispatch(routes), "127.0.0.1", 0) as port:
             yield Site(port, World(FakeArchive("a")))
 
 

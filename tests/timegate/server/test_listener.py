@@ -4,13 +4,12 @@ import asyncio
 import json
 
 import pytest
-from aiohttp import web
 
 from tests.scenario import FakeArchive, World
 from tests.timegate.endpoints.served import Site, serving
 from timegate.responses.model import ClientRequest, Response
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch
+from timegate.server.middleware import Dispatch, Routes
 
 A = FakeArchive("a", 0.0, ("20160122112029",))
 
@@ -111,7 +110,7 @@ async def test_a_thousand_identical_cold_requests_ask_each_archive_once() -> Non
     "sent", [b"", b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: "]
 )
 async def test_who_does_not_finish_a_request_is_hung_up_on(sent: bytes) -> None:
-    dispatch = Dispatch({}, {}, _never, _never_batch)
+    dispatch = Dispatch(Routes({}, {}, _never))
 
     async with listening(dispatch, "127.0.0.1", 0, head_deadline=0.2) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -136,20 +135,13 @@ async def _never(call: ClientRequest) -> Response:
     raise AssertionError(call)
 
 
-async def _never_batch(request: web.BaseRequest) -> web.StreamResponse:
-    raise AssertionError(request)
-
-
 async def test_what_is_kept_whole_is_not_given_to_who_wants_a_part() -> None:
     async def handler(call: ClientRequest) -> Response:
         if call.header("Range"):
             return Response(206, {}, b"o")
         return Response(200, {}, b"whole", 60.0)
 
-    async def no_batch(request: web.BaseRequest) -> web.StreamResponse:
-        raise AssertionError(request)
-
-    dispatch = Dispatch({}, {"/page/": handler}, handler, no_batch)
+    dispatch = Dispatch(Routes({}, {"/page/": handler}, handler))
     async with listening(dispatch, "127.0.0.1", 0) as port:
         site = Site(port, World(A))
         first = await site.ask("/page/x")

@@ -6,15 +6,28 @@ from pathlib import Path
 import pytest
 
 from tests.scenario import World
-from tests.timegate.endpoints.served import Site
-from timegate.app import running
+from tests.timegate.endpoints.served import Seen, Site
+from tests.timegate.server.limited_server import configured
 from timegate.config import BadConfig, load_config
 from timegate.demo import demo_config
+from timegate.responses.model import ClientRequest, Response
 from timegate.server.listener import listening
-from timegate.server.middleware import Origins
-from timegate.server.process_state import ProcessState
+from timegate.server.middleware import Dispatch, Routes
 
 GATE, REPLAY = "http://gate.example", "http://bytes.example"
+
+
+async def _handler(request: ClientRequest) -> Response:
+    del request
+    return Response(204)
+
+
+async def answered(replay_url: str | None, target: str, host: str) -> Seen | None:
+    """Return the response of the middleware; None if the handler answered."""
+    dispatch = Dispatch(Routes({}, {}, _handler), replay_url=replay_url)
+    async with listening(dispatch, "127.0.0.1", 0) as port:
+        seen = await Site(port, World(), host).ask(target)
+    return None if seen.status == 204 else seen
 
 
 @pytest.mark.parametrize(
@@ -32,16 +45,18 @@ GATE, REPLAY = "http://gate.example", "http://bytes.example"
         ("bytes.example", "/healthz", None),
     ],
 )
-def test_each_origin_answers_for_itself(host: str, target: str, status: int | None) -> None:
-    answer = Origins(REPLAY).elsewhere(target, {"Host": host})
+async def test_each_origin_answers_for_itself(
+    host: str, target: str, status: int | None
+) -> None:
+    answer = await answered(REPLAY, target, host)
 
     assert (answer and answer.status) == status
     if answer is not None and status == 307:
         assert answer.headers["Location"] == f"{REPLAY}{target}"
 
 
-def test_with_one_origin_everything_is_answered_there() -> None:
-    assert Origins().elsewhere("/collections/x/", {"Host": "any.example"}) is None
+async def test_with_one_origin_everything_is_answered_there() -> None:
+    assert await answered(None, "/collections/x/", "any.example") is None
 
 
 @pytest.mark.parametrize(
@@ -64,12 +79,7 @@ def test_what_is_no_other_origin_is_refused(tmp_path: Path, text: str) -> None:
 async def test_copies_of_local_collections_are_at_the_other_origin(tmp_path: Path) -> None:
     config = demo_config(tmp_path)
     config = type(config)(config.registry, base_url=GATE, replay_url=REPLAY)
-    async with (
-        ProcessState() as lasting,
-        running(config, GATE, lasting=lasting) as app,
-        listening(app.dispatch, "127.0.0.1", 0) as port,
-    ):
-        site = Site(port, World())
+    async with configured(config, GATE) as (site, _):
         told = await site.ask("/collections", ("Accept", "application/json"))
         cdx = json.loads(told.body)["collections"][0]["cdx"]
         moved = await site.ask("/collections/harbour/2016/http://harbour.example/")

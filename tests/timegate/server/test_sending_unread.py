@@ -1,30 +1,29 @@
-"""Clients that ask and do not read the answer: how long they hold a place, and who sees it."""
+"""Clients that send a request and do not read the response: how long they hold a place."""
 
 import asyncio
 import json
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
-from aiohttp import web
+import pytest
 
 from tests.scenario import World
-from tests.timegate.endpoints.served import Site, entries
-from timegate.app import running
+from tests.timegate.endpoints.served import Site, entries, resolve_of
+from tests.timegate.server.limited_server import configured
 from timegate.config import Config
 from timegate.config.schema import LimitsSection
 from timegate.demo import demo_config
-from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.endpoints.resolve import BatchResolve
 from timegate.responses.answers import Answers
-from timegate.responses.model import ClientRequest, Response, StreamingResponse
-from timegate.server.client_quota import Guard
+from timegate.responses.model import ClientRequest, PostHandler, Response, StreamingResponse
+from timegate.server.client_quota import ClientLimits
 from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit
-from timegate.server.listener import bound, listening, serving
-from timegate.server.middleware import Batch as Posted
-from timegate.server.middleware import Dispatch
-from timegate.server.process_state import ProcessState
-from timegate.server.sending import ClientDeadline, streamed
+from timegate.server.listener import bound, serving
+from timegate.server.middleware import Dispatch, Routes
+from timegate.server.sending import ClientDeadline
 
 LONG = b"no identifier " + b"x" * 900 + b"\n"
 GRACE = 0.3
@@ -35,9 +34,10 @@ async def _nothing(call: ClientRequest) -> Response:
 
 
 @asynccontextmanager
-async def posted(batch: Posted, admission: ConcurrencyLimit) -> AsyncIterator[Site]:
+async def posted(batch: PostHandler, concurrency: ConcurrencyLimit) -> AsyncIterator[Site]:
     """Serve *batch* at ``POST /resolve``."""
-    dispatch = Dispatch({}, {}, _nothing, batch, guard=Guard(admission))
+    routes = Routes({}, {}, _nothing, {"/resolve": batch})
+    dispatch = Dispatch(routes, ClientLimits(concurrency))
     with bound("127.0.0.1", 0) as place:
         async with serving(dispatch, place):
             yield Site(place.getsockname()[1], World())
@@ -55,8 +55,8 @@ async def unread(site: Site, body: bytes) -> socket.socket:
     return client
 
 
-async def _free(admission: ConcurrencyLimit) -> None:
-    while admission.in_flight:  # noqa: ASYNC110 -- nothing tells of it
+async def _free(concurrency: ConcurrencyLimit) -> None:
+    while concurrency.in_flight:  # noqa: ASYNC110 -- nothing tells of it
         await asyncio.sleep(0.01)
 
 
@@ -64,15 +64,15 @@ async def test_a_batch_that_is_not_read_gives_its_place_back() -> None:
     world = World()
     registry = entries(world)
     answers = Answers(world.resolver, registry, "https://gate.example")
-    batch = BatchResolve(Resolve(answers, registry), grace=GRACE)
-    admission = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
+    batch = BatchResolve(resolve_of(answers, registry), most_idle=GRACE)
+    concurrency = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
 
-    async with posted(batch, admission) as site:
+    async with posted(batch, concurrency) as site:
         with await unread(site, LONG * 1000) as client:
-            while not admission.in_flight:  # noqa: ASYNC110 -- nothing tells of it
+            while not concurrency.in_flight:  # noqa: ASYNC110 -- nothing tells of it
                 await asyncio.sleep(0)
             async with asyncio.timeout(10):
-                await _free(admission)
+                await _free(concurrency)
             answer = await asyncio.wait_for(_rest(client), 10)
 
     assert answer.startswith(b"HTTP/1.1 200 OK")
@@ -88,30 +88,40 @@ async def _rest(client: socket.socket) -> bytes:
     return bytes(read)
 
 
-async def test_an_answer_whose_end_is_not_read_gives_its_place_back_too() -> None:
+class LongResponses:
+    """A POST handler whose response is as long as the body of the request says."""
+
+    largest_body = 100
+    body_deadline = 10.0
+
+    async def __call__(self, request: ClientRequest, body: bytes) -> StreamingResponse:
+        del request
+        chunks = self._chunks(int(body))
+        return StreamingResponse(200, {}, chunks, most_idle=GRACE, in_progress=True)
+
+    async def _chunks(self, octets: int) -> AsyncGenerator[bytes, None]:
+        yield bytes(octets)
+        yield bytes(60_000)
+
+
+async def test_an_answer_whose_end_is_not_read_gives_its_place_back_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A write of up to 64 kB waits for nobody; then the end of the body does.
 
     How much the kernel takes is not known, so answers of many lengths are sent.
     """
+    # No extra time for the octets of the response: a second for each kilobyte is too long here.
+    impatient = partial(ClientDeadline, slowest=1e9)
+    monkeypatch.setattr("timegate.server.sending.ClientDeadline", impatient)
+    concurrency = ConcurrencyLimit(Capacity(in_flight=400, queue=0))
 
-    async def body(octets: int) -> AsyncGenerator[bytes, None]:
-        yield bytes(octets)
-        yield bytes(60_000)
-
-    async def batch(request: web.BaseRequest) -> web.StreamResponse:
-        octets = int(await request.read())
-        return await streamed(
-            request, StreamingResponse(200, {}, body(octets)), ClientDeadline(GRACE, 1e9)
-        )
-
-    admission = ConcurrencyLimit(Capacity(in_flight=400, queue=0))
-
-    async with posted(batch, admission) as site:
+    async with posted(LongResponses(), concurrency) as site:
         with ExitStack() as clients:
             for octets in range(70_000, 3_000_000, 30_000):
                 clients.enter_context(await unread(site, str(octets).encode()))
             async with asyncio.timeout(10):
-                await _free(admission)
+                await _free(concurrency)
 
 
 async def test_readyz_and_the_metrics_tell_of_places_that_batches_hold(tmp_path: Path) -> None:
@@ -119,18 +129,13 @@ async def test_readyz_and_the_metrics_tell_of_places_that_batches_hold(tmp_path:
     limits = LimitsSection(in_flight=4, exempt=["127.0.0.0/8"])
     config = Config(demo.registry, limits=limits, queue_wait=0.1)
 
-    async with (
-        ProcessState() as lasting,
-        running(config, "http://gate.example", lasting=lasting) as app,
-        listening(app.dispatch, "127.0.0.1", 0) as port,
-    ):
-        site = Site(port, World())
+    async with configured(config, "http://gate.example") as (site, process):
         before = json.loads((await site.ask("/readyz")).body)
         with ExitStack() as clients:
             for _ in range(4):
                 clients.enter_context(await unread(site, LONG * 1000))
             async with asyncio.timeout(10):
-                while lasting.gauges()["in_flight"] < 4:  # noqa: ASYNC110 -- as above
+                while process.gauges()["in_flight"] < 4:  # noqa: ASYNC110 -- as above
                     await asyncio.sleep(0.01)
             await asyncio.sleep(0.1)
             ready = await site.ask("/readyz")

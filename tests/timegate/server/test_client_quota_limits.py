@@ -1,4 +1,4 @@
-"""The front of the server: what it refuses, how, and what it answers all the same."""
+"""Limits for clients: rejected requests, streams and connections, and what still works."""
 
 import asyncio
 import json
@@ -8,19 +8,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 import pytest
-from aiohttp import web
 
 from tests.clock import Clock
 from tests.scenario import World
 from tests.timegate.endpoints.served import Site
 from timegate.access.networks import Networks
 from timegate.observability.logs import Access
-from timegate.responses.model import ClientRequest, Response, StreamingResponse
-from timegate.server.client_quota import Client, ClientAddresses, ClientQuotas, Guard
+from timegate.responses.model import ClientRequest, Handler, Response, StreamingResponse
+from timegate.server.client_quota import Client, ClientAddresses, ClientLimits, ClientQuotas
 from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit
 from timegate.server.connection_limit import ConnectionLimit, files_allow
 from timegate.server.listener import bound, serving
-from timegate.server.middleware import Dispatch, Handler
+from timegate.server.middleware import Dispatch, Routes
 
 LOOPBACK = Networks(["127.0.0.0/8"])
 
@@ -43,10 +42,6 @@ async def _well(call: ClientRequest) -> Response:
     return Response(200, {}, b"ok")
 
 
-async def _no_batch(request: web.BaseRequest) -> web.StreamResponse:
-    raise AssertionError(request)
-
-
 async def _until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not true():  # noqa: ASYNC110 -- connections tell nobody
@@ -54,31 +49,26 @@ async def _until(true: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def guarded(
+async def limited(
     slow: Handler,
-    guard: Guard,
-    room: ConnectionLimit | None = None,
+    limits: ClientLimits,
+    connections: ConnectionLimit | None = None,
     log: list[Access] | None = None,
 ) -> AsyncIterator[Site]:
-    dispatch = Dispatch(
-        {"/healthz": _well},
-        {"/slow/": slow},
-        slow,
-        _no_batch,
-        guard=guard,
-        log=None if log is None else log.append,
-    )
+    """Serve *slow* at ``/slow/`` and everywhere but at ``/healthz``."""
+    routes = Routes({"/healthz": _well}, {"/slow/": slow}, slow)
+    dispatch = Dispatch(routes, limits, log=None if log is None else log.append)
     with bound("127.0.0.1", 0) as place:
-        async with serving(dispatch, place, room=room):
+        async with serving(dispatch, place, room=connections):
             yield Site(place.getsockname()[1], World())
 
 
 async def test_what_is_too_much_is_refused_at_once_and_health_is_told_all_the_same() -> None:
     slow, refused = Slow(), list[str]()
     places = Capacity(in_flight=1, queue=0)
-    guard = Guard(ConcurrencyLimit(places), exempt=LOOPBACK, refused=refused.append)
+    limits = ClientLimits(ConcurrencyLimit(places), exempt=LOOPBACK, count=refused.append)
 
-    async with guarded(slow, guard) as site, asyncio.TaskGroup() as group:
+    async with limited(slow, limits) as site, asyncio.TaskGroup() as group:
         first = group.create_task(site.ask("/slow/one"))
         await slow.asked.acquire()
         second = await site.ask("/slow/two")
@@ -94,8 +84,8 @@ async def test_what_is_too_much_is_refused_at_once_and_health_is_told_all_the_sa
 
 async def test_who_has_its_share_gets_429_and_others_get_in() -> None:
     slow = Slow()
-    clients = ClientAddresses(LOOPBACK)
-    guard = Guard(ConcurrencyLimit(Capacity(in_flight=4, queue=0)), clients=clients)
+    addresses = ClientAddresses(LOOPBACK)
+    limits = ClientLimits(ConcurrencyLimit(Capacity(in_flight=4, queue=0)), addresses=addresses)
 
     def from_client(site: Site, address: str) -> "asyncio.Task[int]":
         async def ask() -> int:
@@ -103,7 +93,7 @@ async def test_who_has_its_share_gets_429_and_others_get_in() -> None:
 
         return group.create_task(ask())
 
-    async with guarded(slow, guard) as site, asyncio.TaskGroup() as group:
+    async with limited(slow, limits) as site, asyncio.TaskGroup() as group:
         greedy = [from_client(site, "192.0.2.1") for _ in range(3)]
         other = from_client(site, "192.0.2.2")
         for _ in range(4):
@@ -117,26 +107,26 @@ async def test_who_has_its_share_gets_429_and_others_get_in() -> None:
 
 async def test_a_place_is_free_again_when_the_client_has_left() -> None:
     slow = Slow()
-    admission = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
+    concurrency = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
     slow.may_answer.set()
 
-    async with guarded(slow, Guard(admission)) as site:
+    async with limited(slow, ClientLimits(concurrency)) as site:
         statuses = [(await site.ask("/slow/x")).status for _ in range(3)]
 
     assert statuses == [200, 200, 200]
-    assert admission.in_flight == 0
+    assert concurrency.in_flight == 0
 
 
 def test_an_error_for_want_of_budget_becomes_429() -> None:
-    budgets = ClientQuotas(30, 1, Clock())
+    quotas = ClientQuotas(30, 1, Clock())
     refused: list[str] = []
-    guard = Guard(budgets=budgets, refused=refused.append)
-    visit = guard.visit(guard_client(), patient=False)
-    assert visit is not None
-    visit.retry_after = 1.2
+    limits = ClientLimits(quotas=quotas, count=refused.append)
+    quota = limits.quota(a_client(), patient=False)
+    assert quota is not None
+    quota.retry_after = 1.2
 
-    answer = guard.settled(Response(502, {"Vary": "accept"}), visit)
-    found = guard.settled(Response(302), visit)
+    answer = limits.within_quota(Response(502, {"Vary": "accept"}), quota)
+    found = limits.within_quota(Response(302), quota)
 
     assert answer.status == 429
     assert answer.headers["Retry-After"] == "2"
@@ -145,22 +135,22 @@ def test_an_error_for_want_of_budget_becomes_429() -> None:
     assert refused == ["cold"]
 
 
-def guard_client() -> Client:
+def a_client() -> Client:
     return Client("192.0.2.1", "192.0.2.1")
 
 
 async def test_who_has_too_many_connections_is_told_and_hung_up_on() -> None:
     slow, refused = Slow(), list[str]()
-    room = ConnectionLimit(per_client=2, refused=refused.append)
+    connections = ConnectionLimit(per_client=2, refused=refused.append)
 
-    async with guarded(slow, Guard(), room) as site:
+    async with limited(slow, ClientLimits(), connections) as site:
         held = [await asyncio.open_connection("127.0.0.1", site.port) for _ in range(2)]
-        await _until(lambda: room.total == 2)
+        await _until(lambda: connections.total == 2)
         reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
         told = await reader.read()
         for _, one in [*held, (reader, writer)]:
             one.close()
-        await _until(lambda: room.total == 0)
+        await _until(lambda: connections.total == 0)
         again = await site.ask("/healthz")
 
     assert told.startswith(b"HTTP/1.1 503 ")
@@ -170,11 +160,13 @@ async def test_who_has_too_many_connections_is_told_and_hung_up_on() -> None:
 
 
 def test_connections_are_bounded_in_all_and_proxies_have_no_share() -> None:
-    room = ConnectionLimit(most=3, per_client=1, uncounted=LOOPBACK)
+    connections = ConnectionLimit(most=3, per_client=1, uncounted=LOOPBACK)
 
-    entered = [room.enter(a) for a in ("127.0.0.1", "127.0.0.1", "192.0.2.1", "192.0.2.2")]
-    room.leave("127.0.0.1")
-    again = [room.enter("192.0.2.1"), room.enter("192.0.2.2")]
+    entered = [
+        connections.enter(a) for a in ("127.0.0.1", "127.0.0.1", "192.0.2.1", "192.0.2.2")
+    ]
+    connections.leave("127.0.0.1")
+    again = [connections.enter("192.0.2.1"), connections.enter("192.0.2.2")]
 
     assert entered == [None, None, None, "connections"]
     assert again == ["connections-per-client", None]
@@ -203,21 +195,21 @@ def test_where_few_may_come_few_come_at_once() -> None:
 
 async def test_who_says_nothing_makes_room_for_who_comes_when_there_is_none_left() -> None:
     refused: list[str] = []
-    room = ConnectionLimit(most=2, soon=0.0, refused=refused.append)
+    connections = ConnectionLimit(most=2, soon=0.0, refused=refused.append)
 
-    async with guarded(Slow(), Guard(), room) as site:
+    async with limited(Slow(), ClientLimits(), connections) as site:
         held = [await asyncio.open_connection("127.0.0.1", site.port) for _ in range(2)]
         held[0][1].write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         answer = await held[0][0].readuntil(b"ok")
         held[1][1].write(b"GET /healthz HTT")
-        await _until(lambda: room.total == 2)
+        await _until(lambda: connections.total == 2)
         late = await site.ask("/healthz")
         sent_off = await held[1][0].read()
         held[0][1].write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         again = await held[0][0].readuntil(b"ok")
         for _, one in held:
             one.close()
-        await _until(lambda: room.total == 0)
+        await _until(lambda: connections.total == 0)
 
     assert late.status == 200
     assert sent_off == b""
@@ -227,11 +219,11 @@ async def test_who_says_nothing_makes_room_for_who_comes_when_there_is_none_left
 
 async def test_who_came_just_now_need_not_have_said_anything() -> None:
     refused: list[str] = []
-    room = ConnectionLimit(most=1, soon=60.0, refused=refused.append)
+    connections = ConnectionLimit(most=1, soon=60.0, refused=refused.append)
 
-    async with guarded(Slow(), Guard(), room) as site:
+    async with limited(Slow(), ClientLimits(), connections) as site:
         _, writer = await asyncio.open_connection("127.0.0.1", site.port)
-        await _until(lambda: room.total == 1)
+        await _until(lambda: connections.total == 1)
         late = await site.ask("/healthz")
         writer.close()
 
@@ -243,7 +235,7 @@ async def test_each_request_is_written_down_where_that_is_wanted() -> None:
     slow, log = Slow(), list[Access]()
     slow.may_answer.set()
 
-    async with guarded(slow, Guard(), log=log) as site:
+    async with limited(slow, ClientLimits(), log=log) as site:
         await site.ask("/slow/http://example.org/?secret")
 
     (access,) = log
@@ -267,13 +259,13 @@ async def test_a_body_that_is_read_slowly_holds_a_place_of_its_own() -> None:
             else Response(200)
         )
 
-    admission = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
-    guard = Guard(admission, streams=ConcurrencyLimit(Capacity(in_flight=1, queue=0)))
+    concurrency = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
+    limits = ClientLimits(concurrency, streams=ConcurrencyLimit(Capacity(in_flight=1, queue=0)))
 
-    async with guarded(handler, guard) as site, asyncio.TaskGroup() as group:
+    async with limited(handler, limits) as site, asyncio.TaskGroup() as group:
         first = group.create_task(site.ask("/slow/long"))
         await begun.wait()
-        held = admission.in_flight
+        held = concurrency.in_flight
         short = await site.ask("/slow/short")
         second = await site.ask("/slow/long")
         go_on.set()
@@ -282,8 +274,8 @@ async def test_a_body_that_is_read_slowly_holds_a_place_of_its_own() -> None:
     assert short.status == 200
     assert second.status == 503
     assert first.result().body.endswith(b"two\r\n0\r\n\r\n")
-    assert guard.streams is not None
-    assert guard.streams.in_flight == 0
+    assert limits.streams is not None
+    assert limits.streams.in_flight == 0
 
 
 async def test_no_list_is_begun_that_there_is_no_place_for() -> None:
@@ -294,9 +286,9 @@ async def test_no_list_is_begun_that_there_is_no_place_for() -> None:
         return Response(200)
 
     streams = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
-    guard = Guard(ConcurrencyLimit(), streams=streams)
+    limits = ClientLimits(ConcurrencyLimit(), streams=streams)
 
-    async with guarded(handler, guard) as site:
+    async with limited(handler, limits) as site:
         await streams.enter("somebody")
         refused = [await site.ask(f"/{path}") for path in ("timemap/link/http://x/", "cdx?x")]
         others = await site.ask("/timegate/http://x/")
@@ -310,12 +302,12 @@ async def test_no_list_is_begun_that_there_is_no_place_for() -> None:
 
 async def test_who_watches_for_hours_takes_no_place_from_long_bodies() -> None:
     streams = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
-    guard = Guard(ConcurrencyLimit(), streams=streams)
+    limits = ClientLimits(ConcurrencyLimit(), streams=streams)
 
-    assert await guard.enter_stream(guard_client(), "/monitor") is None
+    assert await limits.enter_stream(a_client(), "/monitor") is None
     assert streams.in_flight == 0
-    guard.leave_stream(guard_client(), "/monitor")
-    assert await guard.enter_stream(guard_client(), "/memento/1/http://x/") is None
+    limits.leave_stream(a_client(), "/monitor")
+    assert await limits.enter_stream(a_client(), "/memento/1/http://x/") is None
     assert streams.in_flight == 1
 
 
@@ -343,7 +335,7 @@ async def test_many_requests_at_once_all_get_in() -> None:
 
     many = ConnectionLimit(per_client=200)
     async with (
-        guarded(slow, Guard(ConcurrencyLimit()), many) as site,
+        limited(slow, ClientLimits(ConcurrencyLimit()), many) as site,
         asyncio.TaskGroup() as group,
     ):
         tasks = [group.create_task(site.ask(f"/slow/{n}")) for n in range(100)]
@@ -354,7 +346,7 @@ async def test_many_requests_at_once_all_get_in() -> None:
 async def test_nobody_is_let_in_any_more_when_the_server_ends() -> None:
     with bound("127.0.0.1", 0) as place:
         address = place.getsockname()
-        dispatch = Dispatch({"/healthz": _well}, {}, _well, _no_batch)
+        dispatch = Dispatch(Routes({"/healthz": _well}, {}, _well))
         async with serving(dispatch, place):
             await Site(address[1], World()).ask("/healthz")
 
