@@ -1,6 +1,7 @@
 """Servers for the tests of limits: over one handler, and over a whole configuration."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from tests.scenario import World
@@ -20,6 +21,26 @@ async def ok(request: ClientRequest) -> Response:
     """Answer any request at once."""
     del request
     return Response(200, {}, b"ok")
+
+
+class Slow:
+    """A handler that answers once `may_answer` is set."""
+
+    def __init__(self) -> None:
+        self.may_answer = asyncio.Event()
+        self.started = asyncio.Semaphore(0)
+
+    async def __call__(self, call: ClientRequest) -> Response:
+        self.started.release()
+        await self.may_answer.wait()
+        return Response(200, {}, call.rest.encode())
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait until *true* holds."""
+    async with asyncio.timeout(10):
+        while not true():  # noqa: ASYNC110 -- connections do not report this
+            await asyncio.sleep(0)
 
 
 @asynccontextmanager

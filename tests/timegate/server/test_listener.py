@@ -2,13 +2,17 @@
 
 import asyncio
 import json
+import socket
+from contextlib import suppress
 
 import pytest
 
 from tests.scenario import FakeArchive, World
 from tests.timegate.endpoints.served import Site, serving
+from tests.timegate.server.limited_server import ok
 from timegate.responses.model import ClientRequest, Response
-from timegate.server.listener import listening
+from timegate.server.listener import bound, listening
+from timegate.server.listener import serving as serving_at
 from timegate.server.middleware import Dispatch, Routes
 
 A = FakeArchive("a", 0.0, ("20160122112029",))
@@ -196,3 +200,32 @@ async def test_who_writes_other_alphabets_as_they_are_is_told_how_to_write_them(
     told = json.loads(answer.partition(b"\r\n\r\n")[2])
     assert told["status"] == 400
     assert "ü as %C3%BC" in told["detail"]
+
+
+def test_the_kernel_buffers_little_of_a_response_that_is_not_read() -> None:
+    with (
+        bound("127.0.0.1", 0) as place,
+        socket.create_connection(place.getsockname()) as client,
+    ):
+        one, _ = place.accept()
+        with one:
+            one.setblocking(False)  # noqa: FBT003 -- its only parameter
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            taken = 0
+            with suppress(BlockingIOError):
+                while taken < 64 << 20:
+                    taken += one.send(bytes(64 * 1024))
+
+    # Without a bound the kernel takes 2.8 MB (Linux 6.18, its own settings).
+    assert taken < 1 << 20
+
+
+async def test_no_connection_is_accepted_after_the_server_has_ended() -> None:
+    with bound("127.0.0.1", 0) as place:
+        address = place.getsockname()
+        dispatch = Dispatch(Routes({"/healthz": ok}, {}, ok))
+        async with serving_at(dispatch, place):
+            await Site(address[1], World()).ask("/healthz")
+
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address).close()

@@ -1,4 +1,4 @@
-"""Archived bytes at an origin of their own."""
+"""What every request passes through: a second origin for archived bytes, the access log."""
 
 import json
 from pathlib import Path
@@ -7,10 +7,12 @@ import pytest
 
 from tests.scenario import World
 from tests.timegate.endpoints.served import Seen, Site
-from tests.timegate.server.limited_server import configured
+from tests.timegate.server.limited_server import Slow, configured, limited
 from timegate.config import BadConfig, load_config
 from timegate.demo import demo_config
+from timegate.observability.logs import Access
 from timegate.responses.model import ClientRequest, Response
+from timegate.server.client_quota import ClientLimits
 from timegate.server.listener import listening
 from timegate.server.middleware import Dispatch, Routes
 
@@ -87,3 +89,15 @@ async def test_copies_of_local_collections_are_at_the_other_origin(tmp_path: Pat
     assert cdx.startswith(f"{REPLAY}/collections/")
     assert moved.status == 307
     assert moved.headers["Location"].startswith(f"{REPLAY}/collections/harbour/2016/")
+
+
+async def test_each_request_is_logged_if_an_access_log_is_given() -> None:
+    slow, log = Slow(), list[Access]()
+    slow.may_answer.set()
+
+    async with limited(slow, ClientLimits(), log=log) as site:
+        await site.ask("/slow/http://example.org/?secret")
+
+    (access,) = log
+    assert (access.method, access.route, access.status) == ("GET", "/slow/", 200)
+    assert access.address == "127.0.0.1"
