@@ -1,4 +1,4 @@
-"""The demo: what is shipped is what its pages say, and it needs nobody else."""
+"""The demo: its files hold its pages, and it queries no other archive."""
 
 import gzip
 from pathlib import Path
@@ -9,7 +9,6 @@ from click.testing import CliRunner
 import timegate.demo
 from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive
-from timegate.app import askable
 from timegate.cli import main
 from timegate.demo import COLLECTIONS, SLOW, DelayedSource, demo_config, write
 
@@ -17,7 +16,7 @@ SHIPPED = Path(timegate.demo.__file__).parent
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)
-def test_the_files_that_are_shipped_hold_the_pages(name: str, tmp_path: Path) -> None:
+def test_the_shipped_files_hold_the_pages(name: str, tmp_path: Path) -> None:
     write(tmp_path)
 
     made = gzip.decompress((tmp_path / name / f"{name}.warc.gz").read_bytes())
@@ -25,10 +24,10 @@ def test_the_files_that_are_shipped_hold_the_pages(name: str, tmp_path: Path) ->
     assert gzip.decompress((SHIPPED / name / f"{name}.warc.gz").read_bytes()) == made
 
 
-def test_the_demo_asks_nobody_but_its_own_archives(tmp_path: Path) -> None:
+def test_the_demo_queries_only_its_own_archives(tmp_path: Path) -> None:
     config = demo_config(tmp_path)
 
-    assert [entry.id for entry in askable(config)] == ["harbour", "lantern"]
+    assert [entry.id for entry in config.askable] == ["harbour", "lantern"]
     assert {file.name for file in tmp_path.glob("*.sqlite")} == {
         "harbour.sqlite",
         "lantern.sqlite",
@@ -45,20 +44,20 @@ def test_the_slow_archive_is_later_than_the_soft_deadline_and_in_time_for_the_ha
     assert all(config.soft < seconds < config.hard for seconds in SLOW.values())
 
 
-def test_who_is_late_answers_as_it_would_have() -> None:
-    late = DelayedSource(FakeArchive("a", 0.0, ("20160122112029",)), 3.0)
+def test_a_delayed_source_gives_the_same_answers() -> None:
+    delayed = DelayedSource(FakeArchive("a", 0.0, ("20160122112029",)), 3.0)
 
-    async def asked() -> tuple[object, list[object]]:
-        closest = await late.closest("http://example.org/", None)
+    async def answers() -> tuple[object, list[object]]:
+        closest = await delayed.closest("http://example.org/", None)
         return closest, [
-            m async for batch in late.mementos("http://example.org/") for m in batch
+            m async for batch in delayed.mementos("http://example.org/") for m in batch
         ]
 
-    closest, listed = in_virtual_time(asked())
+    closest, listed = in_virtual_time(answers())
 
     assert closest is not None
     assert len(listed) == 1
-    assert late.entry.id == "a"
+    assert delayed.entry.id == "a"
 
 
 def test_the_demo_is_a_configuration_of_its_own() -> None:

@@ -17,6 +17,8 @@ from timegate.cache.memory import MemoryStore
 from timegate.observability.canaries import QUIET, CanaryWatch, Quiet, watching
 from timegate.observability.canary_history import CanaryQuestion, CanaryStore
 from timegate.resolution.coalescing import Question as Turn
+from timegate.resolution.coalescing import fixed
+from timegate.resolution.context import RequestContext
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -68,7 +70,7 @@ class Flock:
     ) -> CanaryWatch:
         return CanaryWatch(
             self.questions,
-            {archive.name: archive for archive in self.archives},
+            fixed({archive.name: archive for archive in self.archives}),
             board or self.board,
             self.quiet,
             turns=turns,
@@ -83,7 +85,8 @@ class Turnstile:
     def __init__(self, locks: dict[Turn, asyncio.Lock]) -> None:
         self._locks = locks
 
-    async def wait(self, question: Turn) -> float:
+    async def wait(self, question: Turn, context: RequestContext) -> float:
+        del context
         await self._locks.setdefault(question, asyncio.Lock()).acquire()
         return 0.0
 

@@ -1,4 +1,4 @@
-"""Canaries of a server: off unless wanted, after its users, and told to who wants to know."""
+"""Canaries of a server: off unless configured, after users, shown on pages and in metrics."""
 
 import asyncio
 import json
@@ -14,14 +14,13 @@ from tests.clock import Clock
 from tests.scenario import World
 from tests.timegate.conformance.archive import an_archive
 from tests.timegate.endpoints.served import Site
-from timegate.app import running
+from tests.whole_server import running_server
+from timegate.app import build_core
 from timegate.config import Config
 from timegate.misbehave import EXAMPLE, Archive
 from timegate.misbehave.faults import faults_named
 from timegate.misbehave.site import FakeHoldings
 from timegate.observability.canaries import quiet_at
-from timegate.server.listener import listening
-from timegate.server.process_state import ProcessState
 from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
 from timegate.upstream.worker_rate_limits import create_rate_limits_file
 
@@ -41,12 +40,8 @@ def config_for(archive: Archive, every: float | None) -> Config:
 
 
 @asynccontextmanager
-async def served(config: Config, ledgers: Path | None = None) -> AsyncIterator[Site]:
-    async with (
-        ProcessState() as lasting,
-        running(config, "http://gate.example", ledgers, lasting=lasting) as app,
-        listening(app.dispatch, "127.0.0.1", 0) as port,
-    ):
+async def served(config: Config, rate_limits: Path | None = None) -> AsyncIterator[Site]:
+    async with running_server(config, rate_limits=rate_limits) as port:
         yield Site(port, World())
 
 
@@ -63,7 +58,7 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(EVERY / 10)
 
 
-async def test_an_archive_that_breaks_and_is_mended_is_seen_everywhere() -> None:
+async def test_an_archive_that_breaks_and_recovers_is_shown_everywhere() -> None:
     async with an_archive() as archive, served(config_for(archive, EVERY)) as site:
 
         async def stands(has: str, lacks: str) -> None:
@@ -99,7 +94,7 @@ async def test_an_archive_that_breaks_and_is_mended_is_seen_everywhere() -> None
     )
 
 
-async def test_without_configuration_nobody_is_asked() -> None:
+async def test_without_configuration_no_canaries_are_sent() -> None:
     async with an_archive() as archive, served(config_for(archive, None)) as site:
         await asyncio.sleep(5 * EVERY)
 
@@ -107,19 +102,20 @@ async def test_without_configuration_nobody_is_asked() -> None:
         assert archive.journal.requests == []
 
 
-async def test_who_asks_from_the_command_line_watches_nobody() -> None:
+async def test_the_command_line_sends_no_canaries() -> None:
     async with an_archive() as archive:
-        async with running(config_for(archive, EVERY), "http://gate.example"):
+        async with build_core(config_for(archive, EVERY), "http://gate.example"):
             await asyncio.sleep(5 * EVERY)
 
         assert archive.journal.requests == []
 
 
-async def test_all_workers_come_to_know(tmp_path: Path) -> None:
+async def test_all_workers_show_the_results(tmp_path: Path) -> None:
     async with an_archive() as archive, AsyncExitStack() as stack:
-        config, ledgers = config_for(archive, 10 * EVERY), tmp_path / "ledgers"
-        create_rate_limits_file(ledgers, config.registry.entries)
-        workers = [await stack.enter_async_context(served(config, ledgers)) for _ in range(3)]
+        config, rate_limits = config_for(archive, 10 * EVERY), tmp_path / "rate_limits"
+        create_rate_limits_file(rate_limits, config.registry.entries)
+        servers = [served(config, rate_limits) for _ in range(3)]
+        workers = [await stack.enter_async_context(server) for server in servers]
 
         async def known() -> bool:
             every = [await states(worker) for worker in workers]
@@ -128,7 +124,7 @@ async def test_all_workers_come_to_know(tmp_path: Path) -> None:
         await until(known)
 
 
-async def test_pages_of_a_restricted_archive_are_not_named() -> None:
+async def test_canary_pages_of_a_restricted_archive_are_not_named() -> None:
     async with an_archive() as archive:
         config = replace(config_for(archive, EVERY), restricted={"a": ("10.0.0.0/8",)})
         async with served(config) as site:
@@ -145,7 +141,9 @@ async def test_pages_of_a_restricted_archive_are_not_named() -> None:
     assert "gives the page that it must have" in page.lower()
 
 
-async def test_users_and_failures_keep_canaries_away() -> None:
+async def test_no_canaries_are_sent_while_users_need_the_rate_limit_or_the_archive_fails() -> (
+    None
+):
     entry = entry_from(
         {"id": "a", "kind": "memento", "timegate": "http://127.0.0.1:9/timegate/"}, "a test"
     )
@@ -153,16 +151,16 @@ async def test_users_and_failures_keep_canaries_away() -> None:
     clock = Clock()
     around = UpstreamEnvironment(clock=clock, chance=lambda: 0.0)
     async with open_fetchers([entry], UpstreamSettings("me"), around) as fetchers:
-        quiet, door = quiet_at([entry], fetchers), fetchers.doors["a"]
+        quiet, queue = quiet_at([entry], fetchers), fetchers.queues["a"]
 
         assert await quiet("a")
-        await door.ledger.take("memento")
+        await queue.limiter.take("memento")
         assert await quiet("a")
-        await door.ledger.take("memento")
+        await queue.limiter.take("memento")
         assert not await quiet("a"), "half of what users may have at once is theirs"
         clock.advance(60)
         assert await quiet("a")
-        await door.ledger.rest(30)
+        await queue.limiter.rest(30)
         assert not await quiet("a"), "it asked us to wait"
         clock.advance(60)
         for _ in range(5):
@@ -173,7 +171,7 @@ async def test_users_and_failures_keep_canaries_away() -> None:
         assert await quiet("a-collection-of-our-own")
 
 
-async def test_a_tenant_is_asked_within_the_limits_of_its_host() -> None:
+async def test_canaries_of_a_hosted_archive_keep_within_the_rate_limit_of_its_host() -> None:
     table = {"kind": "memento", "timegate": "http://127.0.0.1:9/timegate/"}
     host = replace(
         entry_from({**table, "id": "host"}, "a test"),
@@ -185,11 +183,11 @@ async def test_a_tenant_is_asked_within_the_limits_of_its_host() -> None:
         quiet = quiet_at([host, tenant], fetchers)
 
         assert await quiet("tenant")
-        await fetchers.doors["host"].ledger.take("memento")
+        await fetchers.queues["host"].limiter.take("memento")
         assert not await quiet("tenant")
 
 
-async def test_an_index_is_left_to_users_as_well() -> None:
+async def test_canaries_keep_within_the_rate_limit_of_the_index() -> None:
     table = {
         "id": "a",
         "kind": "cdx",
@@ -204,5 +202,5 @@ async def test_an_index_is_left_to_users_as_well() -> None:
         quiet = quiet_at([entry], fetchers)
 
         assert await quiet("a")
-        await fetchers.doors["a"].ledger.take("index")
+        await fetchers.queues["a"].limiter.take("index")
         assert not await quiet("a")

@@ -14,7 +14,6 @@ from timegate.observability.logs import (
     AccessLog,
     LogCounter,
     RateLimitedFilter,
-    StateChanges,
     TextLines,
     Unforeseen,
     event,
@@ -207,14 +206,3 @@ def _raise_into(unforeseen: Unforeseen, subject: str) -> None:
         int("http://secret.example/")
     except ValueError as error:
         unforeseen(subject, error)
-
-
-def test_only_changes_are_written() -> None:
-    stream = io.StringIO()
-    set_up(LogSection(format="json"), stream)
-    changes = StateChanges("archive")
-
-    for state in ("closed", "open", "open", "half-open", "closed", "closed"):
-        changes.look("internet-archive", state)
-
-    assert [line["state"] for line in lines(stream)] == ["open", "half-open", "closed"]
