@@ -12,12 +12,12 @@ from archives.source import Purpose, Request
 from timegate.conformance.parsed_response import Capture
 
 BAD_DATES: Final[Mapping[str, str]] = {
-    "no date at all": "sometime in 2013",
+    "not a date": "sometime in 2013",
     "ISO 8601": "2013-06-15T08:30:00Z",
     "an offset": "Sat, 15 Jun 2013 08:30:00 +0200",
     "the obsolete form of RFC 850": "Saturday, 15-Jun-13 08:30:00 GMT",
     "lower case": "sat, 15 jun 2013 08:30:00 gmt",
-    "25 o'clock": "Sat, 15 Jun 2013 25:00:00 GMT",
+    "hour 25": "Sat, 15 Jun 2013 25:00:00 GMT",
     "two dates": "Sat, 15 Jun 2013 08:30:00 GMT, Sun, 16 Jun 2013 08:30:00 GMT",
     "31 February": "Sun, 31 Feb 2013 08:30:00 GMT",
 }

@@ -105,7 +105,7 @@ async def test_the_last_check_is_shown_with_what_is_wrong(tmp_path: Path) -> Non
 
     assert "Last checked 2026-11-16 05:00 UTC with http://example.org/." in text
     assert "1 fail" in text
-    assert "Every answer of the TimeGate has a Vary that names accept-datetime." in text
+    assert "Every response of the TimeGate has a Vary that names accept-datetime." in text
     assert "Vary is missing." in text
     assert "Check it now" not in text
 

@@ -231,7 +231,7 @@ def archived_errors_are_mementos(facts: Facts) -> Finding:
     return passed(f"{archived[0].status} with Memento-Datetime", *archived)
 
 
-_NONSENSE = "no date at all"
+_NONSENSE = "not a date"
 
 
 @check("M-12", "must", "RFC 7089 4.5.3")
