@@ -14,11 +14,10 @@ from archives.errors import ArchiveError
 from archives.model import Closest
 from archives.registry import Registry
 from timegate.resolution.model import Attempt
-from timegate.responses.model import ClientRequest, Response, StreamingResponse
+from timegate.responses.model import NO_NEGOTIATION, ClientRequest, Response, StreamingResponse
 from timegate.responses.problems import problem
 
 # RFC 7089 4.5.8: not subject to datetime negotiation.
-NO_NEGOTIATION = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
 State = Callable[[str], Mapping[str, object]]
 
 

@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import sqrt
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from archives.model import ArchiveEntry
 from archives.registry import Registry
-from timegate.endpoints.operations import NO_NEGOTIATION, Operations
 from timegate.pages.checks import ArchiveChecks
 from timegate.pages.rendering import HEADERS, Pages, wants_page
-from timegate.responses.model import ClientRequest, Response
+from timegate.responses.model import NO_NEGOTIATION, ClientRequest, Response
 from timegate.verdict.words import Tone
 
 _WORDS: Final[Mapping[tuple[str, str], tuple[Tone, str]]] = {
@@ -218,6 +217,14 @@ def _height(seconds: float) -> float:
     return round(HEIGHT - 2 - share * (HEIGHT - 4), 1)
 
 
+class ArchiveReports(Protocol):
+    """The same about archives for programs, as JSON."""
+
+    async def archives(self, request: ClientRequest) -> Response: ...
+
+    async def archive(self, request: ClientRequest) -> Response: ...
+
+
 class ArchivePages:
     """Writes the pages of archives."""
 
@@ -225,21 +232,21 @@ class ArchivePages:
         self,
         registry: Registry,
         state: Callable[[str], State],
-        operations: Operations,
+        reports: ArchiveReports,
         pages: Pages,
         checks: ArchiveChecks | None = None,
     ) -> None:
         """Take *checks*, or None to say nothing of conformance."""
         self._registry = registry
         self._state = state
-        self._operations = operations
+        self._reports = reports
         self._pages = pages
         self._checks = checks
 
     async def all(self, request: ClientRequest) -> Response:
         """List every archive, those that are asked first."""
         if not wants_page(request.header("Accept")):
-            return await self._operations.archives(request)
+            return await self._reports.archives(request)
         entries = sorted(self._registry.entries, key=lambda entry: entry.name.lower())
         rows = [archive_view(entry, self._state(entry.id)) for entry in entries]
         asked = [row for row in rows if row.used]
@@ -250,7 +257,7 @@ class ArchivePages:
         """Describe one archive."""
         entry = self._registry.by_id(unquote(request.rest.partition("?")[0]))
         if entry is None or not wants_page(request.header("Accept")):
-            return await self._operations.archive(request)
+            return await self._reports.archive(request)
         state = self._state(entry.id)
         view, canary = archive_view(entry, state), canary_view(state)
         checks = None if self._checks is None else await self._checks.view(entry)

@@ -12,6 +12,9 @@ from timegate.resolution.context import UNLIMITED, RequestContext
 from timegate.resolution.model import Preferences
 from timegate.resolution.preferences import NO_PREFERENCES, preferences_from
 
+NO_NEGOTIATION: Final = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
+"""The ``Link`` of a resource that is not a memento and has none."""
+
 
 class ClientRequest(NamedTuple):
     """One request. *rest* is the raw target behind the route, query included."""
