@@ -15,12 +15,12 @@ from redis.asyncio import Redis
 from archives.model import Limits, Rate
 from tests.end_to_end.redis_servers import RedisServer, redis_server
 from tests.scenario import entry
-from timegate.redis import patient
 from timegate.redis.address import parse_address
 from timegate.redis.client import RedisClient
 from timegate.redis.locks import Locks, Question
 from timegate.redis.rate_limits import RedisRateLimiters
 from timegate.redis.store import RedisStore
+from timegate.resolution.context import UNLIMITED, TimeBudget
 
 ROUNDS = 2000
 FAST = Limits(Rate(1e6, 1, 1_000_000), Rate(24, 60, 5), 8, "a bench")
@@ -50,7 +50,7 @@ async def costs(server: RedisServer) -> None:
 
         async def lock(number: int) -> None:
             question: Question = ("a", f"http://example.org/{number}", None, "closest")
-            await locks.wait(question)
+            await locks.wait(question, UNLIMITED)
             locks.done(question)
 
         await measured("the library's own GET", lambda _: bare.get("key"))
@@ -71,9 +71,9 @@ async def trouble(server: RedisServer) -> None:
         added = []
         for request in range(50):
             began = time.perf_counter()
-            with patient():
-                for number in range(70):
-                    await store.get(f"{request}/{number}")
+            budget = TimeBudget()
+            for number in range(70):
+                await store.get(f"{request}/{number}", budget)
             added.append((time.perf_counter() - began) * 1000)
             await asyncio.sleep(0.05)
         server.go_on()

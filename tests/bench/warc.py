@@ -20,8 +20,12 @@ from pathlib import Path
 from cdxj_indexer.main import CDXJIndexer  # type: ignore[import-untyped]
 from fastwarc.warc import ArchiveIterator
 
+try:
+    from isal import isal_zlib as deflate
+except ImportError:
+    import zlib as deflate  # type: ignore[no-redef]
+
 from archives.warc.captures import Capture, captures_in
-from archives.warc.files import deflate
 from tests.warcs import gzipped, record, response, warcinfo
 
 PAGES = 4000

@@ -10,6 +10,7 @@ from tests.scenario import FakeArchive
 from timegate.observability.canaries import CanaryWatch, watching
 from timegate.observability.canary_history import CanaryQuestion, CanaryStore
 from timegate.redis.opening import opened
+from timegate.resolution.coalescing import fixed
 
 pytestmark = needs_redis
 
@@ -32,7 +33,7 @@ async def test_of_three_replicas_one_asks_and_all_tell(tmp_path: Path) -> None:
                 board, turns = CanaryStore(shared.board), shared.turns("a set of archives")
                 # They look at the same times, so that only taking turns keeps them apart.
                 watch = CanaryWatch(
-                    questions, archives, board, always, turns=turns, chance=lambda: 0.5
+                    questions, fixed(archives), board, always, turns=turns, chance=lambda: 0.5
                 )
                 boards.append(board)
                 await stack.enter_async_context(watching(watch, EVERY))

@@ -34,9 +34,10 @@ from tests.end_to_end.remote_files import (
 )
 from tests.end_to_end.remote_files import ENVIRONMENT as MOTO
 from tests.fakes import an_entry
-from timegate.collections.opening import LocalCollections, open_collections
+from timegate.collections.opening import open_collections
 from timegate.config import BadConfig
-from timegate.resolution.resolver import Deadlines
+from timegate.endpoints.collections import Collections
+from timegate.resolution.model import Deadlines
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
 
 BASE: Final = "https://gate.example"
@@ -47,16 +48,16 @@ BIG: Final = "http://example.com/big"
 
 
 @asynccontextmanager
-async def served(path: str, **fields: object) -> AsyncIterator[LocalCollections]:
+async def served(path: str, **fields: object) -> AsyncIterator[Collections]:
     ours = f"{BASE}/collections/mine/{{time14}}/{{uri}}"
     entry = an_entry("warc", id="mine", path=path, replay=ours, **fields)
     registry = Registry((entry,), shared_hosts=True)
-    async with open_collections(registry, BASE, Deadlines(2.0, 5.0), keep=False) as local:
-        yield local
+    async with open_collections(registry, BASE, keep=False) as local:
+        yield Collections(local.collections, registry, BASE, Deadlines(2.0, 5.0))
 
 
-async def asked(local: LocalCollections, rest: str) -> Response | StreamingResponse:
-    return await local.collections(ClientRequest("GET", f"mine/{rest}", CIMultiDict()))
+async def asked(collections: Collections, rest: str) -> Response | StreamingResponse:
+    return await collections(ClientRequest("GET", f"mine/{rest}", CIMultiDict()))
 
 
 async def body_of(answer: Response | StreamingResponse) -> bytes:
@@ -91,8 +92,8 @@ def over(files: FileServer) -> "dict[str, str]":
 
 
 async def test_a_record_is_read_by_its_range(files: FileServer) -> None:
-    async with served(**over(files)) as local:
-        answer = await asked(local, f"{STAMP}id_/{PAGE}")
+    async with served(**over(files)) as collections:
+        answer = await asked(collections, f"{STAMP}id_/{PAGE}")
 
     assert answer.status == 200
     assert await body_of(answer) == warcs.PAGE
@@ -100,16 +101,16 @@ async def test_a_record_is_read_by_its_range(files: FileServer) -> None:
 
 
 async def test_what_is_large_comes_by_several_ranges(files: FileServer) -> None:
-    async with served(**over(files)) as local:
-        body = await body_of(await asked(local, f"{STAMP}id_/{BIG}"))
+    async with served(**over(files)) as collections:
+        body = await body_of(await asked(collections, f"{STAMP}id_/{BIG}"))
 
     assert body == LARGE
     assert len(files.asked) > 2
 
 
 async def test_a_revisit_finds_its_original(files: FileServer) -> None:
-    async with served(**over(files)) as local:
-        answer = await asked(local, f"20210220202020id_/{PAGE}")
+    async with served(**over(files)) as collections:
+        answer = await asked(collections, f"20210220202020id_/{PAGE}")
 
         assert await body_of(answer) == warcs.PAGE
 
@@ -131,8 +132,8 @@ async def test_a_server_that_misbehaves_is_an_error_that_says_why(
     files.fault = fault
     files.away = f"http://127.0.0.1:{files.server_port}/stolen"
 
-    async with served(**over(files)) as local:
-        answer = await asked(local, f"{STAMP}id_/{page}")
+    async with served(**over(files)) as collections:
+        answer = await asked(collections, f"{STAMP}id_/{page}")
         body = await body_of(answer)
 
     assert answer.status == 502
@@ -147,8 +148,8 @@ async def test_a_cdx_file_tells_where_records_lie(files: FileServer, tmp_path: P
     address = RemoteFiles(files.url, tmp_path / "other.sqlite")
     index_inventory(address, inventory)
 
-    async with served(address.url, index=str(address.index)) as local:
-        answer = await asked(local, f"{STAMP}id_/{BIG}")
+    async with served(address.url, index=str(address.index)) as collections:
+        answer = await asked(collections, f"{STAMP}id_/{BIG}")
 
         assert await body_of(answer) == LARGE
 
@@ -156,8 +157,8 @@ async def test_a_cdx_file_tells_where_records_lie(files: FileServer, tmp_path: P
 async def test_a_file_that_changes_underneath_breaks_off(files: FileServer) -> None:
     files.fault = "changes"
 
-    async with served(**over(files)) as local:
-        answer = await asked(local, f"{STAMP}id_/{BIG}")
+    async with served(**over(files)) as collections:
+        answer = await asked(collections, f"{STAMP}id_/{BIG}")
 
         with pytest.raises(UnreadableRecord, match="changed while it was read"):
             await body_of(answer)
@@ -166,8 +167,8 @@ async def test_a_file_that_changes_underneath_breaks_off(files: FileServer) -> N
 async def test_another_file_of_the_same_name_gives_no_octets(files: FileServer) -> None:
     a_warc(files.folder, "one two.warc.gz", ("http://other.example/", "20200101000000"))
 
-    async with served(**over(files)) as local:
-        answer = await asked(local, f"{STAMP}id_/{PAGE}")
+    async with served(**over(files)) as collections:
+        answer = await asked(collections, f"{STAMP}id_/{PAGE}")
 
     assert answer.status == 502
 
@@ -175,11 +176,11 @@ async def test_another_file_of_the_same_name_gives_no_octets(files: FileServer) 
 async def test_a_file_that_is_gone_is_an_error_until_it_is_back(files: FileServer) -> None:
     file = files.folder / "one two.warc.gz"
 
-    async with served(**over(files)) as local:
+    async with served(**over(files)) as collections:
         file.rename(file.with_suffix(".away"))
-        gone = await asked(local, f"{STAMP}id_/{PAGE}")
+        gone = await asked(collections, f"{STAMP}id_/{PAGE}")
         file.with_suffix(".away").rename(file)
-        back = await asked(local, f"{STAMP}id_/{PAGE}")
+        back = await asked(collections, f"{STAMP}id_/{PAGE}")
 
     assert gone.status == 502
     assert b"no such file" in await body_of(gone)
@@ -189,8 +190,8 @@ async def test_a_file_that_is_gone_is_an_error_until_it_is_back(files: FileServe
 async def test_nobody_waits_for_a_server_that_stalls_when_all_ends(files: FileServer) -> None:
     files.fault = "stalls"
 
-    async with served(**over(files)) as local, asyncio.TaskGroup() as tasks:
-        asking = tasks.create_task(asked(local, f"{STAMP}id_/{PAGE}"))
+    async with served(**over(files)) as collections, asyncio.TaskGroup() as tasks:
+        asking = tasks.create_task(asked(collections, f"{STAMP}id_/{PAGE}"))
         await asyncio.to_thread(files.reached.wait)
         asking.cancel()
 
@@ -233,9 +234,9 @@ async def test_a_bucket_is_indexed_and_served(store: Store, tmp_path: Path) -> N
 
     assert (summary.files, summary.read, summary.captures, summary.shown) == (1, 1, 3, [])
     assert (again.read, again.unchanged) == (0, 1)
-    async with served(address.url, index=str(address.index)) as local:
-        assert await body_of(await asked(local, f"{STAMP}id_/{PAGE}")) == warcs.PAGE
-        assert await body_of(await asked(local, f"{STAMP}id_/{BIG}")) == LARGE
+    async with served(address.url, index=str(address.index)) as collections:
+        assert await body_of(await asked(collections, f"{STAMP}id_/{PAGE}")) == warcs.PAGE
+        assert await body_of(await asked(collections, f"{STAMP}id_/{BIG}")) == LARGE
 
 
 def test_what_changes_in_a_bucket_is_read_again(store: Store, tmp_path: Path) -> None:
@@ -264,8 +265,8 @@ async def test_no_secret_of_a_bucket_is_told(
     index_collection(address)
     store.delete("secret/a.warc.gz")
 
-    async with served(address.url, index=str(address.index)) as local:
-        answer = await asked(local, f"{STAMP}id_/{PAGE}")
+    async with served(address.url, index=str(address.index)) as collections:
+        answer = await asked(collections, f"{STAMP}id_/{PAGE}")
 
     told = (await body_of(answer)).decode() + caplog.text
     assert answer.status == 502
@@ -320,11 +321,11 @@ async def test_an_outbackcdx_knows_where_records_lie(
     (files.folder / "one two.warc.gz").rename(files.folder / "one.warc.gz")
     path = files.url if elsewhere else str(files.folder)
 
-    async with outbackcdx(lines) as endpoint, served(path, cdx=endpoint) as local:
-        page = await asked(local, f"{STAMP}id_/{PAGE}")
-        revisit = await asked(local, f"20210220202020id_/{PAGE}")
-        listed = await asked(local, f"timemap/json/{PAGE}")
-        nothing = await asked(local, f"{STAMP}id_/http://nothing.example/")
+    async with outbackcdx(lines) as endpoint, served(path, cdx=endpoint) as collections:
+        page = await asked(collections, f"{STAMP}id_/{PAGE}")
+        revisit = await asked(collections, f"20210220202020id_/{PAGE}")
+        listed = await asked(collections, f"timemap/json/{PAGE}")
+        nothing = await asked(collections, f"{STAMP}id_/http://nothing.example/")
 
         assert await body_of(page) == await body_of(revisit) == warcs.PAGE
         assert (await body_of(listed)).count(b'"datetime"') >= 2
@@ -332,8 +333,8 @@ async def test_an_outbackcdx_knows_where_records_lie(
 
 
 async def test_an_index_without_the_collection_is_no_absence(files: FileServer) -> None:
-    async with outbackcdx({}) as endpoint, served(files.url, cdx=f"{endpoint}2") as local:
-        answer = await asked(local, f"{STAMP}id_/{PAGE}")
+    async with outbackcdx({}) as endpoint, served(files.url, cdx=f"{endpoint}2") as collections:
+        answer = await asked(collections, f"{STAMP}id_/{PAGE}")
 
     assert answer.status == 502
 
@@ -341,8 +342,8 @@ async def test_an_index_without_the_collection_is_no_absence(files: FileServer) 
 async def test_an_index_out_of_order_is_not_believed(files: FileServer) -> None:
     lines = {PAGE: "".join(reversed(eleven(files)[PAGE].splitlines(keepends=True)))}
 
-    async with outbackcdx(lines) as endpoint, served(files.url, cdx=endpoint) as local:
-        answer = await asked(local, f"{STAMP}id_/{PAGE}")
+    async with outbackcdx(lines) as endpoint, served(files.url, cdx=endpoint) as collections:
+        answer = await asked(collections, f"{STAMP}id_/{PAGE}")
 
     assert answer.status == 502
 
@@ -355,11 +356,11 @@ async def test_a_real_pywb_knows_where_records_lie(tmp_path: Path) -> None:
 
     with running_pywb("plain", root, write) as pywb:
         archive = root / "collections" / COLLECTION / "archive"
-        async with served(str(archive), cdx=f"{pywb.url}cdx") as local:
-            page = await asked(local, f"{STAMP}id_/{PAGE}")
-            big = await asked(local, f"{STAMP}id_/{BIG}")
-            revisit = await asked(local, f"20210220202020id_/{PAGE}")
-            nothing = await asked(local, f"{STAMP}id_/http://nothing.example/")
+        async with served(str(archive), cdx=f"{pywb.url}cdx") as collections:
+            page = await asked(collections, f"{STAMP}id_/{PAGE}")
+            big = await asked(collections, f"{STAMP}id_/{BIG}")
+            revisit = await asked(collections, f"20210220202020id_/{PAGE}")
+            nothing = await asked(collections, f"{STAMP}id_/http://nothing.example/")
 
             assert await body_of(page) == await body_of(revisit) == warcs.PAGE
             assert await body_of(big) == LARGE

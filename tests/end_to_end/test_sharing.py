@@ -29,12 +29,12 @@ from tests.scenario import FakeArchive, entry
 from tests.timegate.upstream.replies import FakeReply
 from tests.timegate.upstream.windows import most_in_any_span
 from timegate.cache import AnswerCache
-from timegate.redis import open_shared, patient
+from timegate.redis import open_shared
 from timegate.redis.opening import SharedState, opened
-from timegate.redis.time_budget import BOUND
-from timegate.resolution.coalescing import Coalescer
-from timegate.resolution.model import Preferences, Query, Resolution
-from timegate.resolution.resolver import Plan, Resolver
+from timegate.resolution.coalescing import Coalescer, fixed
+from timegate.resolution.context import REDIS_TIME, RequestContext, TimeBudget
+from timegate.resolution.model import Plan, Preferences, Query, Resolution
+from timegate.resolution.resolver import Resolver
 from timegate.upstream.breaker import FAILURES, Breakers
 from timegate.upstream.rate_limit import RequestQueue, rate_limited
 
@@ -74,9 +74,9 @@ class Replica:
     shared: SharedState
     resolver: Resolver
 
-    async def resolve(self, page: str = PAGE, patience: float = BOUND) -> Resolution:
-        with patient(patience):
-            return await self.resolver.resolve(Query(page, AT), Preferences())
+    async def resolve(self, page: str = PAGE, patience: float = REDIS_TIME) -> Resolution:
+        context = RequestContext(redis_time=TimeBudget(patience))
+        return await self.resolver.resolve(Query(page, AT), Preferences(), context)
 
     @property
     def trouble(self) -> str | None:
@@ -90,13 +90,13 @@ class Replica:
 
 @asynccontextmanager
 async def replica(
-    url: str, archives: Archives, bound: float = BOUND
+    url: str, archives: Archives, bound: float = REDIS_TIME
 ) -> AsyncGenerator[Replica]:
     async with opened(url, bound=bound) as shared:
         memory = AnswerCache(shared.store, time.time, "1")
-        turns = shared.turns("1")
-        async with Coalescer(archives.sources, memory, turns=turns) as desk:
-            yield Replica(shared, Resolver(desk, memory, lambda _, __: Plan((NAMES,))))
+        locks = shared.turns("1")
+        async with Coalescer(fixed(archives.sources), memory, locks=locks) as coalescer:
+            yield Replica(shared, Resolver(coalescer, memory, lambda *_: Plan((NAMES,))))
 
 
 @pytest.fixture
@@ -361,9 +361,9 @@ async def delayed(server: RedisServer, seconds: float) -> AsyncGenerator[str]:
 async def test_many_slow_operations_do_not_sum_up(server: RedisServer) -> None:
     async with delayed(server, 0.015) as url, open_shared(url) as shared:
         before = server.commands()
-        with patient():
-            for number in range(70):
-                await shared.store.get(f"{number}")
+        budget = TimeBudget()
+        for number in range(70):
+            await shared.store.get(f"{number}", budget)
 
         asked = server.commands() - before
 
