@@ -57,7 +57,7 @@ def _with_scheme(text: str, diagnosis: Diagnosis) -> str:
     if not begins_with_host(text):
         why = "not an identifier: expected a PWID, duri, tdb, PDI, archive link or URL"
         raise Malformed("item-not-absolute", why, 0)
-    diagnosis.repair("scheme-assumed", "the URL has no scheme: http:// is assumed", 0)
+    diagnosis.repair("scheme-assumed", "no scheme: http:// is assumed", 0)
     return read_uri("http://" + text, diagnosis, -len("http://"))
 
 

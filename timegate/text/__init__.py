@@ -25,6 +25,6 @@ _LONGEST: Final = 100
 
 
 def similar(word: str, names: Iterable[str]) -> str:
-    """Return `` Did you mean ...?`` with the names closest to *word*; empty if there are none."""
+    """Return `` Did you mean ...?`` with the names closest to *word*, or an empty text."""
     close = get_close_matches(word[:_LONGEST].lower(), list(names), n=3)
     return f" Did you mean {' or '.join(close)}?" if close else ""

@@ -89,7 +89,7 @@ def read_item_id(text: str, report: Callable[[str, str, int], None], offset: int
 def read_item_uri(text: str, diagnosis: Diagnosis, offset: int) -> str:
     """Return the archived URI; http is assumed if it begins with a host name (P-22)."""
     if scheme_of(text) is None and begins_with_host(text):
-        diagnosis.repair("scheme-assumed", "the URL has no scheme: http:// is assumed", offset)
+        diagnosis.repair("scheme-assumed", "no scheme: http:// is assumed", offset)
         return read_uri("http://" + text, diagnosis, offset - len("http://"))
     return read_uri(text, diagnosis, offset)
 
