@@ -60,7 +60,7 @@ async def served(
     silent = archive.has_fault(lambda fault: fault.silent)
     service = _Service(archive)
     server = await asyncio.start_server(
-        service.connected, host, port, ssl=None if silent else context, limit=MAX_HEAD
+        service.serve, host, port, ssl=None if silent else context, limit=MAX_HEAD
     )
     address = server.sockets[0].getsockname()
     written_host = f"[{host}]" if ":" in host else host
@@ -69,7 +69,7 @@ async def served(
         yield
     finally:
         server.close()
-        await service.ended()
+        await service.close()
 
 
 class _Service:
@@ -79,14 +79,14 @@ class _Service:
         self.archive = archive
         self.tasks: set[asyncio.Task[object]] = set()
 
-    async def ended(self) -> None:
-        """End every connection."""
+    async def close(self) -> None:
+        """Close every connection."""
         for task in self.tasks:
             task.cancel()
         if self.tasks:
             await asyncio.wait(self.tasks)
 
-    async def connected(
+    async def serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         """Serve one connection until it ends, and record who closed it."""
@@ -98,20 +98,20 @@ class _Service:
         number = self.archive.journal.record_opened()
         ending: Ending = "archive"
         try:
-            ending = await self._converse(number, reader, writer)
+            ending = await self._serve_requests(number, reader, writer)
         except (ConnectionError, ssl.SSLError):
             ending = "client"
         except (TimeoutError, asyncio.LimitOverrunError):
             writer.transport.abort()
         except asyncio.CancelledError:
-            # The server is being closed, and `ended` waits for this task.
+            # The server is being closed, and `close` waits for this task.
             writer.transport.abort()
         finally:
             self.tasks.discard(task)
             self.archive.journal.record_closed(number, ending)
             writer.close()
 
-    async def _converse(
+    async def _serve_requests(
         self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> Ending:
         archive, options = self.archive, self.archive.options

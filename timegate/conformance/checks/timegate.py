@@ -120,7 +120,7 @@ def original_is_what_was_asked_for(facts: Facts) -> Finding:
 
     def complaint(response: ParsedResponse) -> str | None:
         strange = [u for u in response.targets("original") if not same_page(u, facts.sample)]
-        return f"links {strange[0]} as the original" if strange else None
+        return f"links to {strange[0]} as the original" if strange else None
 
     if not linked:
         raise NotApplicable("there is no original link")
