@@ -86,9 +86,7 @@ class _Service:
         if self.tasks:
             await asyncio.wait(self.tasks)
 
-    async def serve(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until it ends, and record who closed it."""
         task = asyncio.current_task()
         if task is None or len(self.tasks) >= MAX_CONNECTIONS:
