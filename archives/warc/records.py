@@ -342,7 +342,7 @@ def _check_end(stored: FileSection, offset: int, end: int) -> None:
     """
     if end > stored.end:
         raise Damaged(offset, f"the record ends {end - stored.end} octets early")
-    behind = stored.peek(end, 5)
+    following = stored.peek(end, 5)
     # A file may be truncated between CR and LF after a complete record.
-    if behind not in {b"", b"\r"} and not behind.startswith((b"\r\n", b"\n", b"WARC/")):
+    if following not in {b"", b"\r"} and not following.startswith((b"\r\n", b"\n", b"WARC/")):
         raise Damaged(offset, "the record does not end where Content-Length says")
