@@ -514,7 +514,7 @@ def test_without_the_extra_a_shared_cache_is_refused_with_what_to_install() -> N
     program = (
         "import sys; sys.modules['redis'] = None\n"
         "import timegate.app\n"
-        "from timegate.sharing import open_shared\n"
+        "from timegate.redis import open_shared\n"
         "try: open_shared('redis://127.0.0.1')\n"
         "except ValueError as error: print(error)"
     )

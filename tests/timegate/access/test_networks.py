@@ -1,4 +1,4 @@
-"""Addresses of clients."""
+"""Addresses of clients and the networks that contain them."""
 
 import pytest
 
@@ -24,12 +24,12 @@ def test_an_address_is_in_a_network_or_not(address: str, *, inside: bool) -> Non
     assert (address in networks) is inside
 
 
-def test_nothing_is_in_no_network() -> None:
+def test_an_empty_set_of_networks_contains_no_address() -> None:
     assert "127.0.0.1" not in Networks()
     assert not Networks()
 
 
-def test_a_network_that_is_none_is_refused() -> None:
+def test_a_bad_network_is_rejected() -> None:
     with pytest.raises(ValueError, match="localhost"):
         Networks(["localhost"])
 
@@ -44,7 +44,7 @@ def test_a_network_that_is_none_is_refused() -> None:
         ("unix:", UNKNOWN, UNKNOWN),
     ],
 )
-def test_a_client_is_a_line_and_only_its_neighbourhood_is_written(
+def test_a_client_counts_by_its_subscriber_prefix_and_is_logged_by_a_shorter_one(
     address: str, client: str, written: str
 ) -> None:
     assert household(address) == client

@@ -30,7 +30,7 @@ def test_an_archive_is_hidden_from_clients_outside_its_networks() -> None:
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[Site]:
-    """Serve the demo, of which one archive is for the campus."""
+    """Serve the demo with one archive restricted to the campus network."""
     config = demo_config(folder)
     names = [entry.id for entry in config.registry.used]
     limits = type(config.limits)(trusted_proxies=["127.0.0.1"])
@@ -71,7 +71,7 @@ async def test_the_demo_with_an_archive_for_the_campus(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rest", ["", "/2010/http://museum.example/"])
-async def test_a_hidden_collection_is_refused_like_one_that_is_not_there(
+async def test_a_hidden_collection_is_answered_like_one_that_does_not_exist(
     tmp_path: Path, rest: str
 ) -> None:
     async with served(tmp_path) as site:

@@ -1,4 +1,4 @@
-"""Resolutions made by hand, for tests of what is said about them."""
+"""Hand-made resolutions for tests of verdicts and responses."""
 
 from archives.adapters import KINDS
 from archives.errors import ArchiveError, Unreachable

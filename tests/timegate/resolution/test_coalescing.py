@@ -1,4 +1,4 @@
-"""Each question once, in this process and over all replicas."""
+"""Identical questions are asked once, in one process and over all replicas."""
 
 import asyncio
 from itertools import pairwise
@@ -19,7 +19,7 @@ AT = Moment("20200101000000")
 
 
 class Elsewhere:
-    """Another replica that asks the same for some seconds, and remembers what it was told."""
+    """Another replica that asks the same question for some seconds, and caches the answer."""
 
     def __init__(self, seconds: float, memory: FakeMemory, known: Remembered | None) -> None:
         self.seconds = seconds
@@ -40,7 +40,7 @@ class Elsewhere:
 
 
 class Story:
-    """One question to one archive, while another replica is busy with it."""
+    """One question to one archive, which another replica is asking already."""
 
     def __init__(
         self, seconds: float, known: Remembered | None = None, *, error: bool = False
@@ -61,7 +61,7 @@ class Story:
         return len(self.archive.asked)
 
 
-def test_what_another_replica_was_told_is_not_asked_again() -> None:
+def test_an_answer_that_another_replica_got_is_not_requested_again() -> None:
     story = Story(2.0, Remembered(None, fresh=True, age=0.5))
 
     assert story.asked == 0
@@ -73,33 +73,35 @@ def test_what_another_replica_was_told_is_not_asked_again() -> None:
     [None, Remembered(None, fresh=False, age=1), Remembered(None, fresh=True, age=3600)],
     ids=["nothing", "something stale", "something from before"],
 )
-def test_who_waited_in_vain_asks(known: Remembered | None) -> None:
+def test_after_a_wait_without_a_fresh_answer_the_archive_is_asked(
+    known: Remembered | None,
+) -> None:
     story = Story(2.0, known)
 
     assert story.asked == 1
     assert story.attempt.seconds == 3.0
 
 
-def test_whose_turn_it_is_asks_at_once() -> None:
+def test_without_another_replica_the_archive_is_asked_at_once() -> None:
     story = Story(0.0, Remembered(None, fresh=True, age=30.0))
 
     assert (story.asked, story.attempt.seconds) == (1, 1.0)
 
 
-def test_what_was_answered_between_looking_and_asking_is_not_asked_again() -> None:
+def test_an_answer_that_came_between_lookup_and_question_is_used() -> None:
     story = Story(0.0, Remembered(None, fresh=True, age=0.1))
 
     assert story.asked == 0
 
 
 @pytest.mark.parametrize("error", [False, True])
-def test_the_others_are_told_whatever_came_of_it(error: bool) -> None:  # noqa: FBT001
+def test_the_lock_is_released_after_success_and_after_failure(error: bool) -> None:  # noqa: FBT001
     story = Story(0.0, error=error)
 
     assert story.locks.done_with == [("a", PAGE, AT, "closest")]
 
 
-def test_the_answer_is_remembered_before_the_others_look() -> None:
+def test_the_answer_is_cached_before_the_lock_is_released() -> None:
     memory, seen = FakeMemory(), []
 
     class Looking(Elsewhere):
@@ -116,7 +118,7 @@ def test_the_answer_is_remembered_before_the_others_look() -> None:
     assert seen == [1]
 
 
-def test_waiting_for_another_replica_ends_with_the_patience_of_the_desk() -> None:
+def test_waiting_for_another_replica_ends_with_the_patience_of_the_coalescer() -> None:
     story = Story(20.0)
 
     assert isinstance(story.attempt.outcome, Unreachable)
@@ -124,7 +126,7 @@ def test_waiting_for_another_replica_ends_with_the_patience_of_the_desk() -> Non
     assert story.locks.done_with == [("a", PAGE, AT, "closest")]
 
 
-def test_a_desk_that_closes_lets_the_others_go_on() -> None:
+def test_closing_the_coalescer_releases_its_locks() -> None:
     memory = FakeMemory()
     locks = Elsewhere(5.0, memory, None)
 
@@ -138,7 +140,7 @@ def test_a_desk_that_closes_lets_the_others_go_on() -> None:
     assert len(locks.done_with) == 1
 
 
-def test_a_thousand_clients_of_one_replica_wait_for_one_turn() -> None:
+def test_a_thousand_identical_questions_are_asked_once() -> None:
     memory = FakeMemory()
     archive = FakeArchive("a", 1.0)
 
@@ -152,7 +154,7 @@ def test_a_thousand_clients_of_one_replica_wait_for_one_turn() -> None:
     assert len(archive.asked) == 1
 
 
-def test_many_questions_at_once_are_begun_little_by_little_and_all_are_answered() -> None:
+def test_many_questions_at_once_are_started_in_small_groups_and_all_are_answered() -> None:
     archive = FakeArchive("a", 1.0, ("20200101000000",))
 
     async def story() -> tuple[list[int], list[Attempt]]:
@@ -172,7 +174,7 @@ def test_many_questions_at_once_are_begun_little_by_little_and_all_are_answered(
     assert {attempt.seconds for attempt in attempts} == {1.0}
 
 
-def test_who_does_not_get_a_turn_in_time_is_no_answer_either() -> None:
+def test_a_question_that_is_not_started_in_time_is_unreachable() -> None:
     archive = FakeArchive("a", 1.0, ("20200101000000",))
 
     async def story() -> list[Attempt]:
@@ -188,7 +190,7 @@ def test_who_does_not_get_a_turn_in_time_is_no_answer_either() -> None:
 
 
 class Unwritable(FakeMemory):
-    """A memory that cannot write what it is given, as text that is no UTF-8."""
+    """An answer cache that fails to encode answers, as it does with text that is no UTF-8."""
 
     async def remember(
         self,
@@ -202,7 +204,7 @@ class Unwritable(FakeMemory):
         "\udcff".encode()
 
 
-def test_an_answer_that_cannot_be_remembered_is_a_failure_of_its_archive() -> None:
+def test_an_answer_that_cannot_be_cached_is_a_failure_of_its_archive() -> None:
     archive = FakeArchive("a", 1.0, ("20200101000000",))
     observed: list[Attempt] = []
 

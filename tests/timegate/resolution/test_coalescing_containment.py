@@ -1,4 +1,4 @@
-"""What is unforeseen while an archive is asked is a failure of that archive, and no more."""
+"""An unforeseen exception during a question is a failure of that archive alone."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ FINE = (
 
 @asynccontextmanager
 async def served(bad: RawServer, good: RawServer) -> AsyncIterator[Site]:
-    """Serve two archives at raw servers, the bad one asked first."""
+    """Serve two archives at raw servers; the bad one is queried first."""
     registry = Registry(
         [entry(bad, id="bad"), entry(good, id="good")],
         shared_hosts=True,
@@ -46,7 +46,7 @@ async def served(bad: RawServer, good: RawServer) -> AsyncIterator[Site]:
 @pytest.mark.parametrize(
     "said", [REFUSED % 429, REFUSED % 503, NO_UTF_8], ids=["429", "503", "no UTF-8"]
 )
-async def test_an_answer_that_cannot_be_read_leaves_those_of_other_archives(
+async def test_an_unreadable_answer_does_not_affect_other_archives(
     said: bytes,
 ) -> None:
     async with saying(said) as bad, saying(FINE) as good, served(bad, good) as site:
@@ -63,7 +63,7 @@ async def test_an_answer_that_cannot_be_read_leaves_those_of_other_archives(
     assert rows.body.count(b'"status": 200, "identifier"') == 3
 
 
-async def test_an_absurd_retry_after_of_a_429_is_a_rest_at_once() -> None:
+async def test_after_a_429_with_an_absurd_retry_after_the_archive_rests() -> None:
     async with saying(REFUSED % 429) as bad, saying(FINE) as good, served(bad, good) as site:
         for number in range(5):
             await site.ask(f"/timegate/{PAGE}{number}", ("Accept-Datetime", DATE.decode()))
@@ -71,7 +71,7 @@ async def test_an_absurd_retry_after_of_a_429_is_a_rest_at_once() -> None:
     assert len(bad.heads) == 1
 
 
-async def test_an_archive_whose_answers_fail_in_our_code_is_left_alone_and_counted() -> None:
+async def test_an_archive_with_internal_errors_opens_its_breaker_and_is_counted() -> None:
     async with saying(NO_UTF_8) as bad, saying(FINE) as good, served(bad, good) as site:
         for number in range(9):
             await site.ask(f"/timegate/{PAGE}{number}", ("Accept-Datetime", DATE.decode()))
@@ -85,7 +85,7 @@ async def test_an_archive_whose_answers_fail_in_our_code_is_left_alone_and_count
     assert '"resting": ["bad"]' in ready
 
 
-async def test_a_source_raises_nothing_but_errors_of_archives() -> None:
+async def test_a_contained_source_raises_only_archive_errors() -> None:
     failed: list[str] = []
     source = Contained(FakeArchive("a", 0.0, bug=KeyError("x")), Containment(failed.append))
 
@@ -98,7 +98,7 @@ async def test_a_source_raises_nothing_but_errors_of_archives() -> None:
     assert failed == ["a", "a"]
 
 
-async def test_errors_of_archives_and_cancellations_are_left_as_they_are() -> None:
+async def test_archive_errors_and_cancellations_pass_unchanged() -> None:
     failed: list[str] = []
     containment = Containment(failed.append)
 
@@ -118,7 +118,7 @@ ELSEWHERE = (
 
 
 @pytest.mark.parametrize("path", [f"/timegate/{PAGE}", f"/web/{STAMP}/{PAGE}"])
-async def test_no_archive_leads_anybody_to_a_host_that_is_not_its_own(path: str) -> None:
+async def test_no_archive_redirects_to_a_host_that_is_not_its_own(path: str) -> None:
     async with saying(ELSEWHERE) as bad, saying(ELSEWHERE) as good, served(bad, good) as site:
         seen = await site.ask(path, ("Accept-Datetime", DATE.decode()))
 

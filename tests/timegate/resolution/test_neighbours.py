@@ -1,4 +1,4 @@
-"""What lies around a copy."""
+"""Neighbours of a memento: first, previous, next and last."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -50,7 +50,7 @@ def around(resolution: Resolution) -> dict[str, str]:
     return {name: m.stamp for name, m in resolution.best.outcome.neighbours.items()}
 
 
-def test_an_archive_of_our_own_is_asked_for_its_list_once() -> None:
+def test_the_list_of_an_own_archive_is_requested_once() -> None:
     archive, lists = FakeArchive("a", 0.0, STAMPS), FakeLists()
     surroundings = Neighbours(fixed({"a": archive}), lists, frozenset({"a"}))
 
@@ -62,7 +62,7 @@ def test_an_archive_of_our_own_is_asked_for_its_list_once() -> None:
     assert ("a", URL) in lists.kept
 
 
-def test_others_are_not_asked_but_a_list_at_hand_is_used() -> None:
+def test_no_list_is_requested_from_other_archives_but_a_cached_one_is_used() -> None:
     archive, lists = FakeArchive("a", 0.0, STAMPS), FakeLists()
     surroundings = Neighbours(fixed({"a": archive}), lists, frozenset())
 
@@ -74,7 +74,7 @@ def test_others_are_not_asked_but_a_list_at_hand_is_used() -> None:
     assert around(filled) == {"first": STAMPS[0], "next": STAMPS[1], "last": STAMPS[3]}
 
 
-def test_a_list_that_does_not_come_spoils_nothing() -> None:
+def test_without_a_list_in_time_the_resolution_is_unchanged() -> None:
     archive = FakeArchive("a", NEVER, STAMPS)
     surroundings = Neighbours(
         fixed({"a": archive}), FakeLists(), frozenset({"a"}), patience=0.01
@@ -84,7 +84,7 @@ def test_a_list_that_does_not_come_spoils_nothing() -> None:
     assert asyncio.run(surroundings.filled_in(resolution, UNLIMITED)) == resolution
 
 
-def test_one_list_tells_nothing_while_others_were_not_heard() -> None:
+def test_neighbours_are_not_filled_in_while_other_archives_were_skipped() -> None:
     archive = FakeArchive("a", 0.0, STAMPS)
     surroundings = Neighbours(fixed({"a": archive}), FakeLists(), frozenset({"a"}))
     ended = replace(found(archive, STAMPS[1]), skipped=("b",))
@@ -92,7 +92,7 @@ def test_one_list_tells_nothing_while_others_were_not_heard() -> None:
     assert asyncio.run(surroundings.filled_in(ended, UNLIMITED)) == ended
 
 
-def test_where_nothing_was_found_there_is_nothing_around() -> None:
+def test_without_a_memento_there_are_no_neighbours() -> None:
     nothing = Resolution(Query(URL, None), Preferences(), None, (), ())
 
     assert (
@@ -103,14 +103,14 @@ def test_where_nothing_was_found_there_is_nothing_around() -> None:
     )
 
 
-def test_the_only_copy_has_no_neighbours_but_itself() -> None:
+def test_a_single_memento_is_the_first_and_the_last() -> None:
     only = FakeArchive("a", 0.0, STAMPS[:1]).captures(URL)
 
     assert neighbours(only[0], only) == {"first": only[0], "last": only[0]}
 
 
 class Counting(FakeArchive):
-    """Counts how often it is asked for its list."""
+    """Counts how often its list is requested."""
 
     lists = 0
 
@@ -120,7 +120,7 @@ class Counting(FakeArchive):
             yield batch
 
 
-def test_many_who_ask_at_once_cost_one_list() -> None:
+def test_concurrent_requests_share_one_list() -> None:
     archive = Counting("a", 0.1, STAMPS)
     surroundings = Neighbours(fixed({"a": archive}), FakeLists(), frozenset({"a"}))
 
@@ -136,7 +136,7 @@ def test_many_who_ask_at_once_cost_one_list() -> None:
     assert {around(one)["first"] for one in filled} == {STAMPS[0]}
 
 
-def test_who_leaves_while_others_wait_costs_them_their_neighbours_only() -> None:
+def test_if_the_first_request_is_cancelled_the_others_only_lose_the_neighbours() -> None:
     archive = Counting("a", 0.5, STAMPS)
     surroundings = Neighbours(fixed({"a": archive}), FakeLists(), frozenset({"a"}))
 

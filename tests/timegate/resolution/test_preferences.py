@@ -10,11 +10,11 @@ from timegate.resolution.model import Preferences
 from timegate.resolution.preferences import BadPreference, duration, preferences_from
 
 
-def test_without_a_choice_everything_is_left_open() -> None:
+def test_without_any_preference_the_defaults_apply() -> None:
     assert preferences_from({}, None, None) == (Preferences(), ())
 
 
-def test_every_choice_can_be_a_query_parameter() -> None:
+def test_every_preference_can_be_a_query_parameter() -> None:
     parameters = {
         "archives": "arquivo-pt, internet-archive",
         "exclude": "loc",
@@ -40,7 +40,7 @@ def test_every_choice_can_be_a_query_parameter() -> None:
     assert applied == ()
 
 
-def test_every_choice_can_be_a_preference_and_is_said_to_be_applied() -> None:
+def test_every_preference_can_be_in_the_prefer_header_and_is_reported_as_applied() -> None:
     prefer = (
         'archives="arquivo-pt,loc", precision=exact; note=x, respond-async, '
         'tolerance=24h , direction = "after", wait=10, verify=head, exclude=ukwa'
@@ -94,7 +94,7 @@ def test_every_choice_can_be_a_preference_and_is_said_to_be_applied() -> None:
         ("verify", "get", "none or head"),
     ],
 )
-def test_an_order_that_cannot_be_obeyed_is_refused_and_a_wish_ignored(
+def test_a_bad_parameter_is_rejected_and_a_bad_prefer_header_ignored(
     name: str, text: str, allowed: str
 ) -> None:
     with pytest.raises(BadPreference, match=f"{name} must be .*{allowed}") as refusal:
@@ -105,7 +105,7 @@ def test_an_order_that_cannot_be_obeyed_is_refused_and_a_wish_ignored(
     assert wished == (Preferences(), ())
 
 
-def test_an_order_outranks_a_wish() -> None:
+def test_a_parameter_outranks_the_prefer_header() -> None:
     preferences, applied = preferences_from(
         {"precision": "day"}, "precision=exact, wait=3", None
     )
@@ -114,7 +114,7 @@ def test_an_order_outranks_a_wish() -> None:
     assert applied == ("wait=3",)
 
 
-def test_of_a_preference_said_twice_the_first_counts() -> None:
+def test_of_a_repeated_preference_the_first_counts() -> None:
     preferences, applied = preferences_from({}, "wait=3, WAIT=4", None)
 
     assert preferences.wait == 3.0
@@ -132,7 +132,7 @@ def test_of_a_preference_said_twice_the_first_counts() -> None:
         ("", False, False),
     ],
 )
-def test_caching_is_heard(
+def test_cache_control_is_read(
     cache_control: str,
     no_cache: bool,  # noqa: FBT001 -- a column of the table
     only_if_cached: bool,  # noqa: FBT001
@@ -176,7 +176,7 @@ def test_no_header_is_an_error(prefer: str, cache_control: str) -> None:
 
 
 @given(st.sampled_from(["archives", "precision", "tolerance", "wait"]), st.text())
-def test_a_parameter_is_obeyed_or_refused(name: str, text: str) -> None:
+def test_a_parameter_is_applied_or_rejected(name: str, text: str) -> None:
     try:
         preferences, _ = preferences_from({name: text}, None, None)
     except BadPreference as refusal:

@@ -1,4 +1,4 @@
-"""Which copy is the answer where the client wants one on a certain side."""
+"""Ranking mementos: direction, and when a search ends."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ def copy(stamp: str) -> Memento:
     ("direction", "chosen", "bound"),
     [("before", "20160122112030", "first"), ("after", "20160122112028", "last")],
 )
-def test_others_may_lie_between_the_copy_and_the_first_or_last(
+def test_first_and_last_are_not_taken_for_the_next_in_a_direction(
     direction: Direction, chosen: str, bound: Relation
 ) -> None:
     linked = {"first": copy("19990101000000"), "last": copy("20250101000000")}
@@ -29,7 +29,7 @@ def test_others_may_lie_between_the_copy_and_the_first_or_last(
     assert in_direction(closest, AT, direction) is None
 
 
-def test_the_neighbour_on_the_wanted_side_is_the_answer() -> None:
+def test_the_neighbour_in_the_wanted_direction_is_the_answer() -> None:
     around: dict[Relation, Memento] = {
         "first": copy("19990101000000"),
         "prev": copy("20150101000000"),

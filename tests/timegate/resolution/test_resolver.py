@@ -67,7 +67,7 @@ def timed(world: World, query: Query) -> tuple[Resolution, float]:
 
 
 @pytest.mark.parametrize("query", [ANY, NAMED])
-def test_an_internal_error_at_one_archive_leaves_the_answers_of_the_others(
+def test_an_internal_error_at_one_archive_does_not_affect_the_others(
     query: Query,
 ) -> None:
     broken = FakeArchive("named", 0.0, bug=OverflowError("http://secret.example/"))
@@ -82,7 +82,7 @@ def test_an_internal_error_at_one_archive_leaves_the_answers_of_the_others(
     assert [type(a.outcome) for a in world.observed].count(Internal) == 1
 
 
-def test_an_exact_copy_in_the_named_archive_needs_one_request() -> None:
+def test_an_exact_memento_in_the_named_archive_takes_one_request() -> None:
     world = World(FakeArchive("named", 0.3, (EXACT,)), FakeArchive("other", 0.0, (EXACT,)))
 
     resolution = resolved(world, NAMED)
@@ -94,7 +94,7 @@ def test_an_exact_copy_in_the_named_archive_needs_one_request() -> None:
     assert resolution.skipped == ("other",)
 
 
-def test_without_an_exact_copy_there_the_others_are_asked_at_once() -> None:
+def test_without_an_exact_memento_there_all_other_archives_are_asked_at_once() -> None:
     world = World(
         FakeArchive("named", 0.3, (WEEK_LATER,)),
         FakeArchive("one", 0.4, (DAY_LATER,)),
@@ -109,7 +109,7 @@ def test_without_an_exact_copy_there_the_others_are_asked_at_once() -> None:
     assert abs(seconds - 0.7) < 1e-6
 
 
-def test_a_slow_named_archive_is_waited_for_while_others_start_one_by_one() -> None:
+def test_while_the_named_archive_is_slow_the_others_are_asked_one_by_one() -> None:
     others = [FakeArchive(f"other{n}", 0.2, (DAY_LATER,)) for n in range(5)]
     world = World(FakeArchive("named", 1.45, (EXACT,)), *others)
 
@@ -161,7 +161,7 @@ def test_an_error_is_kept_with_its_cause() -> None:
     assert "it is down" in str(next(a.outcome for a in resolution.attempts if a.archive == "a"))
 
 
-def test_where_none_is_named_an_exact_copy_anywhere_ends_the_search() -> None:
+def test_without_a_named_archive_any_exact_memento_ends_the_search() -> None:
     world = World(FakeArchive("slow", 1.0, (EXACT,)), FakeArchive("fast", 0.1, (EXACT,)))
 
     resolution, seconds = timed(world, ANY)
@@ -171,7 +171,7 @@ def test_where_none_is_named_an_exact_copy_anywhere_ends_the_search() -> None:
     assert abs(seconds - 0.1) < 1e-6
 
 
-def test_a_copy_in_doubt_does_not_end_the_search() -> None:
+def test_a_doubtful_memento_does_not_end_the_search() -> None:
     liar = FakeArchive("liar", 0.1, (EXACT,), doubts=("it echoes",))
     world = World(liar, FakeArchive("honest", 0.5, (EXACT,)))
 
@@ -181,7 +181,7 @@ def test_a_copy_in_doubt_does_not_end_the_search() -> None:
     assert resolution.memento.archive == "honest"
 
 
-def test_the_newest_over_all_archives_where_no_time_is_asked() -> None:
+def test_without_a_time_the_newest_memento_of_all_archives_is_chosen() -> None:
     world = World(FakeArchive("a", 0.1, ("20100101000000",)), FakeArchive("b", 0.5, (EXACT,)))
 
     resolution = resolved(world, Query(URL, None))
@@ -190,7 +190,7 @@ def test_the_newest_over_all_archives_where_no_time_is_asked() -> None:
     assert resolution.memento.stamp == EXACT
 
 
-def test_late_answers_are_remembered() -> None:
+def test_late_answers_are_cached() -> None:
     late = FakeArchive("late", 3.0, (EXACT,))
     world = World(FakeArchive("named", 2.5, ()), late, FakeArchive("other", 0.1, (DAY_LATER,)))
 
@@ -207,7 +207,7 @@ def test_late_answers_are_remembered() -> None:
     assert len(late.asked) == 1
 
 
-def test_identical_questions_under_way_are_asked_once() -> None:
+def test_identical_concurrent_questions_are_asked_once() -> None:
     archives = [FakeArchive(f"a{n}", 0.5, (DAY_LATER,)) for n in range(3)]
     world = World(*archives)
 
@@ -220,7 +220,7 @@ def test_identical_questions_under_way_are_asked_once() -> None:
     assert {r.memento for r in resolutions if r.memento} == {resolutions[0].memento}
 
 
-def test_followers_survive_the_leader() -> None:
+def test_joined_requests_survive_the_cancellation_of_the_first() -> None:
     world = World(FakeArchive("a", 0.5, (EXACT,)))
 
     async def tell(w: World) -> Resolution:
@@ -236,7 +236,7 @@ def test_followers_survive_the_leader() -> None:
     assert world.requests() == 1
 
 
-def test_a_repeated_question_asks_nobody() -> None:
+def test_a_repeated_question_is_answered_from_the_cache() -> None:
     world = World(FakeArchive("a", 0.1, (DAY_LATER,)), FakeArchive("b", 0.1))
 
     async def tell(w: World) -> Resolution:
@@ -300,7 +300,7 @@ def test_a_stale_answer_does_not_wait_for_the_hard_deadline() -> None:
     assert patient == pytest.approx(4.0)
 
 
-def test_other_spellings_are_tried_after_the_url_itself_and_said() -> None:
+def test_other_spellings_are_tried_after_the_url_itself_and_reported() -> None:
     world = World(
         FakeArchive("named", 0.1, (EXACT,), holds="https://example.org/"),
         FakeArchive("other", 0.1, (DAY_LATER,), holds="http://www.example.org/"),
@@ -317,7 +317,7 @@ def test_other_spellings_are_tried_after_the_url_itself_and_said() -> None:
 
 @pytest.mark.parametrize("archive", [None, "a0", "a34"])
 @pytest.mark.parametrize("url", [URL, "http://www.example.org/page"])
-def test_a_url_that_nobody_has_costs_two_requests_more_than_there_are_archives(
+def test_a_url_that_no_archive_holds_costs_one_request_per_archive_and_two_more(
     url: str, archive: str | None
 ) -> None:
     world = World(*(FakeArchive(f"a{n}", 0.1) for n in range(35)))
@@ -328,7 +328,7 @@ def test_a_url_that_nobody_has_costs_two_requests_more_than_there_are_archives(
     assert resolution.complete
 
 
-def test_spellings_that_were_not_asked_are_told() -> None:
+def test_spellings_that_were_not_tried_are_reported() -> None:
     world = World(FakeArchive("a", 0.1), FakeArchive("b", 0.1), FakeArchive("c", 0.1))
 
     resolution = resolved(world, ANY)
@@ -342,13 +342,13 @@ def test_spellings_that_were_not_asked_are_told() -> None:
     assert resolution.unasked[0].url == "https://example.org/"
 
 
-def test_where_a_copy_was_found_no_spelling_is_missing() -> None:
+def test_where_a_memento_was_found_no_spelling_is_reported_as_untried() -> None:
     world = World(FakeArchive("a", 0.1), FakeArchive("b", 0.1, (DAY_LATER,)))
 
     assert resolved(world, ANY).unasked == ()
 
 
-def test_the_named_archive_is_asked_for_two_spellings_and_then_nobody_is() -> None:
+def test_only_the_named_archive_is_asked_for_two_other_spellings() -> None:
     world = World(FakeArchive("named", 0.1), FakeArchive("other", 0.1))
 
     resolved(world, NAMED)
@@ -358,7 +358,9 @@ def test_the_named_archive_is_asked_for_two_spellings_and_then_nobody_is() -> No
     assert [url for url, _ in world.archives["other"].asked] == spellings[:1]
 
 
-def test_the_named_archive_is_asked_for_spellings_although_another_has_a_copy() -> None:
+def test_the_named_archive_is_asked_for_other_spellings_although_another_has_a_memento() -> (
+    None
+):
     world = World(
         FakeArchive("own", 0.1, (WEEK_LATER,)),
         FakeArchive("named", 0.1, (EXACT,), holds="https://example.org/"),
@@ -372,7 +374,7 @@ def test_the_named_archive_is_asked_for_spellings_although_another_has_a_copy() 
     assert (resolution.best.archive, resolution.best.variant) == ("named", "scheme")
 
 
-def test_a_repeated_question_for_what_nobody_has_asks_nobody() -> None:
+def test_a_repeated_question_for_an_absent_page_is_answered_from_the_cache() -> None:
     world = World(*(FakeArchive(f"a{n}", 0.1) for n in range(12)))
     order = list(world.archives)
     resolve = resolving(world, lambda: Plan((tuple(order),)))
@@ -389,7 +391,7 @@ def test_a_repeated_question_for_what_nobody_has_asks_nobody() -> None:
     assert sum(attempt.variant is not None for attempt in resolution.attempts) == 2
 
 
-def test_a_copy_under_another_spelling_is_found_again_without_asking() -> None:
+def test_a_memento_under_another_spelling_is_found_again_in_the_cache() -> None:
     world = World(FakeArchive("a", 0.1, (EXACT,), holds="https://example.org/"))
 
     async def tell(w: World) -> Resolution:
@@ -405,7 +407,7 @@ def test_a_copy_under_another_spelling_is_found_again_without_asking() -> None:
     assert (resolution.best.variant, resolution.best.age) == ("scheme", 0.0)
 
 
-def test_what_is_remembered_of_another_spelling_is_used_from_every_archive() -> None:
+def test_cached_answers_for_another_spelling_are_used_from_every_archive() -> None:
     world = World(*(FakeArchive(f"a{n}", 0.1) for n in range(5)))
     copy = Memento(DAY_LATER, "http://a4/m", "https://example.org/", "a4")
     kept = Remembered(Closest(copy, "timegate"), fresh=True, age=9.0)
@@ -417,7 +419,7 @@ def test_what_is_remembered_of_another_spelling_is_used_from_every_archive() -> 
     assert world.requests() == 5
 
 
-def test_no_cache_asks_for_other_spellings_again() -> None:
+def test_no_cache_requests_other_spellings_again() -> None:
     world = World(FakeArchive("a", 0.1))
 
     async def tell(w: World) -> Resolution:
@@ -429,7 +431,7 @@ def test_no_cache_asks_for_other_spellings_again() -> None:
     assert world.requests() == 2 * (1 + 2)
 
 
-def test_an_archive_that_does_not_say_whether_it_has_another_spelling_is_unknown() -> None:
+def test_an_archive_that_does_not_answer_for_another_spelling_is_unknown() -> None:
     class Halting(FakeArchive):
         async def closest(self, original: str, at: Moment | None) -> Closest | None:
             self.delay = 0.1 if original == URL else NEVER
@@ -444,7 +446,7 @@ def test_an_archive_that_does_not_say_whether_it_has_another_spelling_is_unknown
     assert {round(attempt.seconds, 3) for attempt in resolution.attempts} == {0.1, 4.9}
 
 
-def test_the_literal_reading_is_asked_also_of_who_folds_spellings() -> None:
+def test_the_literal_reading_is_also_tried_at_archives_that_fold_spellings() -> None:
     world = World(FakeArchive("named", 0.1))
     query = replace(NAMED, literal="http://example.org/%23")
     plan = Plan((("named",),), frozenset({"named"}))
@@ -456,7 +458,7 @@ def test_the_literal_reading_is_asked_also_of_who_folds_spellings() -> None:
     assert resolution.unasked == ()
 
 
-def test_a_remembered_copy_on_the_other_side_is_no_clear_no() -> None:
+def test_a_cached_memento_in_the_other_direction_is_no_clear_no() -> None:
     stamps = ("20160101000000", "20160122112030")
     world = World(FakeArchive("a", 0.1, stamps))
 
@@ -470,7 +472,7 @@ def test_a_remembered_copy_on_the_other_side_is_no_clear_no() -> None:
     assert resolution.memento.stamp == stamps[0]
 
 
-def test_other_spellings_are_not_asked_of_who_did_not_answer() -> None:
+def test_an_archive_that_failed_is_not_asked_for_other_spellings() -> None:
     world = World(FakeArchive("down", error=True))
 
     resolved(world, ANY)
@@ -478,7 +480,7 @@ def test_other_spellings_are_not_asked_of_who_did_not_answer() -> None:
     assert world.requests() == 1
 
 
-def test_only_the_named_archive_is_asked_when_only_that_will_do() -> None:
+def test_only_the_named_archive_is_asked_if_no_other_is_acceptable() -> None:
     world = World(FakeArchive("named", 0.1, (WEEK_LATER,)), FakeArchive("other", 0.1, (EXACT,)))
 
     resolution = resolved(world, NAMED, Preferences(precision="archive"))
@@ -488,7 +490,7 @@ def test_only_the_named_archive_is_asked_when_only_that_will_do() -> None:
     assert world.archives["other"].asked == []
 
 
-def test_a_direction_is_kept_even_if_the_archive_prefers_the_other_side() -> None:
+def test_the_direction_holds_even_if_the_closest_memento_is_on_the_other_side() -> None:
     stamps = ("20160101000000", "20160122112030")
     world = World(FakeArchive("a", 0.1, stamps))
 
@@ -501,7 +503,7 @@ def test_a_direction_is_kept_even_if_the_archive_prefers_the_other_side() -> Non
     assert after.memento.stamp == stamps[1]
 
 
-def test_a_client_may_want_to_wait_less() -> None:
+def test_a_client_may_set_a_shorter_deadline() -> None:
     world = World(FakeArchive("a", 1.0, (EXACT,)))
 
     resolution = resolved(world, ANY, Preferences(wait=0.5))
@@ -510,7 +512,7 @@ def test_a_client_may_want_to_wait_less() -> None:
     assert resolution.failed == ("a",)
 
 
-def test_who_folds_spellings_itself_is_not_asked_for_each() -> None:
+def test_an_archive_that_folds_spellings_is_asked_for_one() -> None:
     world = World(FakeArchive("a", 0.1), FakeArchive("b", 0.1))
     plan = Plan((("a", "b"),), frozenset({"a"}))
     resolve = resolving(world, lambda: plan)
@@ -522,7 +524,7 @@ def test_who_folds_spellings_itself_is_not_asked_for_each() -> None:
     assert ("b", "scheme") in asked
 
 
-def test_a_client_may_want_to_wait_longer_for_something_better() -> None:
+def test_a_client_may_set_a_longer_deadline_for_a_better_memento() -> None:
     world = World(FakeArchive("a", 0.1, (WEEK_LATER,)), FakeArchive("b", 4.0, (EXACT,)))
 
     resolution = resolved(world, ANY, Preferences(wait=5.0))
@@ -582,7 +584,7 @@ def test_the_choice_is_that_of_an_oracle_over_what_answered_in_time(
             (a.outcome.memento for a in in_time if isinstance(a.outcome, Closest)),
             key=lambda m: oracle(m, at, query.archive, world),
         )
-    # Nobody is taken for a no who did not say so.
+    # Only archives that answered count as a clear no.
     silent = {a.name for a in named if a.error or a.delay > seconds + 1e-6}
     said_no = {a.archive for a in resolution.attempts if a.outcome is None}
     assert not said_no & silent
@@ -601,7 +603,7 @@ def test_the_choice_is_that_of_an_oracle_over_what_answered_in_time(
 
 
 def oracle(memento: Memento, at: Moment, name: str | None, world: World) -> tuple[object, ...]:
-    """The order of S-2, written down a second time and from scratch."""
+    """Return the rank of *memento*: the order of S-2, implemented a second time."""
     captured = second_of(memento.stamp)
     first, last = at.window
     away = max(first - captured, captured - last, timedelta(0))
@@ -615,7 +617,7 @@ def oracle(memento: Memento, at: Moment, name: str | None, world: World) -> tupl
     )
 
 
-def test_deadlines_that_make_no_sense_are_refused() -> None:
+def test_senseless_deadlines_are_rejected() -> None:
     for soft, hard in [(0.0, 1.0), (2.0, 1.0)]:
         try:
             Deadlines(soft, hard)

@@ -52,7 +52,7 @@ def test_the_most_specific_line_decides(surt: str, state: str, line: str | None)
     assert (presence.state, presence.line) == (state, line)
 
 
-def test_what_a_map_does_not_list_is_unknown_unless_it_lists_everything() -> None:
+def test_an_unlisted_page_is_unknown_unless_the_map_lists_everything() -> None:
     assert holds(WHITELIST, "org,example)/", complete=False) == UNKNOWN
     assert holds(WHITELIST, "org,example)/", complete=True) == ABSENT
 
@@ -112,7 +112,7 @@ def test_a_map_is_read_from_a_file(tmp_path: Path) -> None:
     assert found.updated == "2018-09-03"
 
 
-def test_a_map_that_is_no_map_is_refused() -> None:
+def test_a_file_that_is_no_mementomap_is_rejected() -> None:
     with pytest.raises(Malformed, match="line 1"):
         MementoMap.load(b"<html>\n")
 
@@ -133,7 +133,7 @@ keys = st.builds(
 
 
 @given(st.lists(keys, max_size=20), keys)
-def test_what_is_listed_is_never_absent(listed: list[str], other: str) -> None:
+def test_a_listed_page_is_never_absent(listed: list[str], other: str) -> None:
     octets = "".join(f"{key.replace('//', '/')} 1\n" for key in listed).encode()
     found = MementoMap.load(octets, complete=True)
 

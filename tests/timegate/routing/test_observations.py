@@ -19,7 +19,7 @@ from timegate.routing.observations import (
 )
 
 
-def test_who_was_never_asked_has_the_latency_of_the_unknown() -> None:
+def test_an_archive_without_observations_has_the_default_latency() -> None:
     latency = Observations(Clock()).latency("ann")
 
     assert latency == UNOBSERVED
@@ -66,7 +66,7 @@ def test_a_slow_failure_counts_as_slow_and_a_fast_one_not_as_fast() -> None:
     assert seen.latency("ann").p95 > 4.5
 
 
-def test_the_last_success_and_failure_are_remembered() -> None:
+def test_the_last_success_and_failure_are_kept() -> None:
     clock = Clock(5_000.0)
     seen = Observations(clock)
     seen.note("ann", "example.org", "absent", 0.1)
@@ -97,7 +97,7 @@ def test_answers_are_counted_for_site_domain_and_all_but_failures_are_not() -> N
     assert seen.experience("ben", "publico.pt").site.total == 0
 
 
-def test_half_of_what_was_counted_is_forgotten_after_a_month() -> None:
+def test_counts_halve_in_a_month() -> None:
     clock = Clock()
     seen = Observations(clock)
     for _ in range(4):
@@ -172,7 +172,7 @@ notes = st.lists(
 
 
 @given(notes)
-def test_what_is_exported_as_json_is_restored(
+def test_exported_observations_are_restored(
     told: list[tuple[str, str, Outcome, float]],
 ) -> None:
     clock = Clock()
@@ -202,7 +202,7 @@ def test_what_is_exported_as_json_is_restored(
         },
     ],
 )
-def test_what_is_no_export_is_refused_and_changes_nothing(exported: object) -> None:
+def test_a_bad_export_is_rejected_and_changes_nothing(exported: object) -> None:
     seen = Observations(Clock())
     seen.note("ann", "example.org", "found", 0.1)
     before = seen.export()

@@ -115,7 +115,7 @@ def test_every_archive_is_asked_or_skipped_once_and_with_a_reason(
 
 
 @given(everything, st.none() | names)
-def test_only_what_a_map_calls_absent_is_left_out_of_those_that_can_be_asked(
+def test_of_the_usable_archives_only_those_whose_map_says_absent_are_skipped(
     knowledge: FakeKnowledge, named: str | None
 ) -> None:
     found = plan(knowledge, named)
@@ -175,11 +175,11 @@ def test_a_budget_cuts_the_tail_and_changes_nothing_else(
     assert len(asked(cut)) <= max(most, len(full.first))
 
 
-def test_those_of_whom_nothing_is_known_keep_the_order_of_the_registry() -> None:
+def test_archives_without_observations_keep_the_order_of_the_registry() -> None:
     assert asked(plan(FakeKnowledge())) == list(IDS)
 
 
-def test_local_collections_come_before_private_ones_and_those_before_the_named() -> None:
+def test_the_order_is_local_collections_then_private_archives_then_the_named_one() -> None:
     knowledge = FakeKnowledge(local=frozenset({"eve"}), private=frozenset({"dan"}))
 
     found = plan(knowledge, named="cat")
@@ -285,7 +285,7 @@ def test_the_named_archive_is_asked_though_its_map_says_no() -> None:
         ({"use": False, "because": "a bot gate"}, "not-in-use"),
     ],
 )
-def test_who_cannot_be_asked_is_skipped_even_if_named(
+def test_an_archive_that_cannot_be_asked_is_skipped_even_if_named(
     changes: dict[str, object], cause: str
 ) -> None:
     entries = (archive("ann"), archive("ben", **changes))
@@ -296,7 +296,7 @@ def test_who_cannot_be_asked_is_skipped_even_if_named(
     assert [(skip.archive, skip.cause) for skip in found.skipped] == [("ben", cause)]
 
 
-def test_what_the_client_excludes_or_did_not_choose_is_skipped() -> None:
+def test_archives_that_the_client_excludes_or_did_not_choose_are_skipped() -> None:
     preferences = Preferences(archives=frozenset({"ann", "ben"}), exclude=frozenset({"ben"}))
 
     found = order(query(), preferences, FIVE, FakeKnowledge())

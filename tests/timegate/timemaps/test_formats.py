@@ -152,7 +152,7 @@ async def test_one_capture_is_the_first_and_the_last(name: str) -> None:
 
 
 @given(some.lists(some.integers(0, 10**8), min_size=1, max_size=300), some.data())
-async def test_what_is_written_is_read_back(seconds: list[int], data: some.DataObject) -> None:
+async def test_every_format_can_be_read_back(seconds: list[int], data: some.DataObject) -> None:
     held = captures("a", sorted(set(seconds)))
     name = data.draw(some.sampled_from(["link", "json", "cdxj"]))
 
@@ -169,7 +169,7 @@ HOSTILE = 'http://a/1/http://x/>; rel="original", <http://evil/"\\\r\n\x00\u00fc
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("place", [0, 1, 2])
-async def test_no_address_breaks_out_of_its_place(name: str, place: int) -> None:
+async def test_no_memento_uri_breaks_the_format(name: str, place: int) -> None:
     held = [*THREE]
     held[place] = capture("a", place, HOSTILE)
 
@@ -181,7 +181,7 @@ async def test_no_address_breaks_out_of_its_place(name: str, place: int) -> None
         json.loads(text)
 
 
-async def test_no_original_breaks_out_of_its_place() -> None:
+async def test_no_original_uri_breaks_the_format() -> None:
     names = TimeMapLinks.of('http://x/"><y>\r\n', "http://gate.example/")
 
     assert names.original == "http://x/%22%3E%3Cy%3E%0D%0A"
@@ -222,7 +222,7 @@ async def test_exactly_one_capture_is_the_last_however_many_blocks_there_are() -
     assert 'until="' not in text
 
 
-async def test_captures_that_are_all_there_do_not_wait_for_who_reads() -> None:
+async def test_complete_captures_are_written_without_waiting_for_the_reader() -> None:
     listing = Listing(captures("a", range(5_000)))
 
     async with merged({"a": listing()}, ORIGINAL) as merge:
@@ -243,12 +243,12 @@ LONG = captures("a", range(3_000))
 
 
 @pytest.mark.parametrize("name", ["link", "cdxj", "set"])
-async def test_a_list_that_breaks_off_midway_has_no_end(name: str) -> None:
+async def test_a_list_that_breaks_off_is_not_terminated(name: str) -> None:
     with pytest.raises(ArchiveError, match="went away"):
         await text_of(WRITERS[name], Listing(LONG, captures("a", [3_001]), GONE))
 
 
-async def test_json_says_at_its_end_which_list_broke_off() -> None:
+async def test_json_names_the_list_that_broke_off_at_its_end() -> None:
     breaks = Listing(LONG, captures("a", [3_001]), GONE)
 
     told = json.loads(await text_of(WRITERS["json"], breaks, Listing(captures("b", [4_000]))))
@@ -259,7 +259,7 @@ async def test_json_says_at_its_end_which_list_broke_off() -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-async def test_a_failure_that_was_announced_lets_the_list_end(name: str) -> None:
+async def test_after_a_reported_failure_the_list_is_terminated(name: str) -> None:
     text = await text_of(WRITERS[name], Listing(GONE), Listing(captures("b", [1])))
 
     assert capture("b", 1).uri in text

@@ -39,7 +39,7 @@ async def read(
     return [batch async for batch in batches]
 
 
-async def test_a_list_that_was_read_to_its_end_is_remembered() -> None:
+async def test_a_list_that_was_read_to_its_end_is_cached() -> None:
     cache = FakeListCache()
 
     await read(Listing(captures("a", [1, 2]), captures("a", [3])), cache)
@@ -47,7 +47,7 @@ async def test_a_list_that_was_read_to_its_end_is_remembered() -> None:
     assert cache.kept == {"a": captures("a", [1, 2, 3])}
 
 
-async def test_that_an_archive_has_nothing_is_remembered_too() -> None:
+async def test_an_empty_list_is_cached() -> None:
     cache = FakeListCache()
 
     await read(Listing(), cache)
@@ -55,7 +55,7 @@ async def test_that_an_archive_has_nothing_is_remembered_too() -> None:
     assert cache.kept == {"a": []}
 
 
-async def test_a_list_that_breaks_off_is_not_remembered() -> None:
+async def test_a_list_that_breaks_off_is_not_cached() -> None:
     cache = FakeListCache()
 
     with pytest.raises(Unreachable):
@@ -63,7 +63,7 @@ async def test_a_list_that_breaks_off_is_not_remembered() -> None:
     assert cache.kept == {}
 
 
-async def test_a_list_that_nobody_read_to_its_end_is_not_remembered() -> None:
+async def test_a_list_that_was_not_read_to_its_end_is_not_cached() -> None:
     cache = FakeListCache()
     archive = Archive(Listing(captures("a", [1])))
     lists = ArchiveLists(fixed({"a": archive}), cache)
@@ -75,7 +75,7 @@ async def test_a_list_that_nobody_read_to_its_end_is_not_remembered() -> None:
     assert cache.kept == {}
 
 
-async def test_a_long_list_is_passed_on_and_not_remembered() -> None:
+async def test_a_long_list_is_passed_on_and_not_cached() -> None:
     cache = FakeListCache()
 
     received = await read(Listing(captures("a", range(MOST_REMEMBERED + 1))), cache)
@@ -84,14 +84,14 @@ async def test_a_long_list_is_passed_on_and_not_remembered() -> None:
     assert cache.kept == {}
 
 
-async def test_what_is_remembered_is_not_asked_for() -> None:
+async def test_a_cached_list_is_not_requested() -> None:
     listing = Listing(captures("a", [9]))
 
     assert await read(listing, FakeListCache(a=captures("a", [1]))) == [captures("a", [1])]
     assert not listing.pulled
 
 
-async def test_a_client_that_wants_it_new_has_it_asked_for_and_remembered() -> None:
+async def test_with_no_cache_the_list_is_requested_and_cached() -> None:
     cache = FakeListCache(a=captures("a", [1]))
 
     received = await read(Listing(captures("a", [9])), cache, Preferences(no_cache=True))
@@ -100,7 +100,7 @@ async def test_a_client_that_wants_it_new_has_it_asked_for_and_remembered() -> N
     assert cache.kept == {"a": captures("a", [9])}
 
 
-async def test_nobody_is_asked_for_a_client_that_wants_only_what_is_cached() -> None:
+async def test_with_only_if_cached_no_list_is_requested() -> None:
     listing = Listing(captures("a", [9]))
 
     with pytest.raises(Resting, match="only-if-cached"):

@@ -66,7 +66,7 @@ async def test_a_merge_is_the_sorted_union_however_it_is_split(
 
 
 @given(some.lists(some.lists(some.integers(0, 5), max_size=20), min_size=2, max_size=4))
-async def test_what_several_archives_list_at_one_address_comes_once(
+async def test_a_capture_that_several_archives_list_at_one_address_comes_once(
     lists: list[list[int]],
 ) -> None:
     shared = {
@@ -117,7 +117,7 @@ async def test_a_second_longer_than_a_buffer_is_read_to_its_end() -> None:
     assert received == [*crowd, capture("a", 2)]
 
 
-async def test_a_second_without_end_is_refused() -> None:
+async def test_a_second_with_endless_captures_is_rejected() -> None:
     crowd = [capture("a", 1, f"http://x/{n:06}") for n in range(MOST_IN_A_SECOND + 1)]
 
     received, merge = await merge_of(a=Listing(crowd), b=Listing([capture("b", 0)]))
@@ -140,7 +140,7 @@ async def test_no_list_at_all_is_an_empty_merge() -> None:
     assert merge.first is None
 
 
-async def test_our_own_mistakes_are_not_taken_for_an_archives() -> None:
+async def test_internal_errors_are_not_taken_for_archive_errors() -> None:
     mistake = Listing([capture("a", 1)], KeyError("ours"))
 
     with pytest.raises(KeyError, match="ours"):
@@ -163,7 +163,7 @@ async def test_short_lists_are_counted_ahead_each_address_once() -> None:
         assert (merge.first, merge.last) == (capture("a", 1), capture("a", 7, "http://x/7"))
 
 
-async def test_a_long_list_that_is_at_hand_as_a_whole_is_counted_ahead() -> None:
+async def test_a_long_list_that_is_complete_in_memory_is_counted_ahead() -> None:
     async with merged({"a": Listing(captures("a", range(5_000)))()}, ORIGINAL) as merge:
         await merge.begin(MergeDeadlines())
 
@@ -204,7 +204,7 @@ async def test_nothing_is_read_ahead_of_a_client_that_does_not_read() -> None:
     assert all(each.closed for each in lists.values())
 
 
-async def test_who_stops_reading_closes_the_lists() -> None:
+async def test_a_reader_that_stops_closes_the_lists() -> None:
     hanging = Listing([capture("a", 1)], 1_000.0)
 
     async with merged({"a": hanging()}, ORIGINAL) as merge:
@@ -269,7 +269,9 @@ def test_a_late_list_joins_if_it_has_nothing_older_than_what_was_sent(
     assert missing == ({} if joins else {"b": "no answer in time"})
 
 
-def test_an_archive_that_falls_silent_is_left_behind_with_what_it_gave() -> None:
+def test_the_captures_of_an_archive_that_falls_silent_are_kept_and_the_rest_is_dropped() -> (
+    None
+):
     async def story() -> tuple[list[Memento], dict[str, str]]:
         lists = {
             "a": Listing(captures("a", [1, 3]), 1_000.0)(),
@@ -284,7 +286,7 @@ def test_an_archive_that_falls_silent_is_left_behind_with_what_it_gave() -> None
     assert missing == {"a": "fell silent before its list was over"}
 
 
-def test_an_archive_that_drips_is_left_behind_when_the_whole_time_is_up() -> None:
+def test_an_archive_that_trickles_is_dropped_at_the_end_of_the_total_time() -> None:
     async def story() -> tuple[int, float]:
         drips = [step for n in range(100) for step in (captures("a", [n]), 10.0)]
         clock = asyncio.get_running_loop().time
@@ -300,7 +302,7 @@ def test_an_archive_that_drips_is_left_behind_when_the_whole_time_is_up() -> Non
     assert count == 7
 
 
-def test_the_time_that_the_client_takes_does_not_count() -> None:
+def test_the_reading_time_of_the_client_does_not_count() -> None:
     async def story() -> int:
         batches = [captures("a", range(i, i + 500)) for i in range(0, 5_000, 500)]
         received = 0
