@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from timegate.redis.client import RedisClient, RedisUnavailable, Script, Spoiled
-from timegate.upstream.breaker import Breakers, Dead
+from timegate.upstream.breaker import Breakers, OpenCircuit
 
 _KEY: Final = "timegate:1:{breakers}"
 _MOST: Final = 1000
@@ -56,9 +56,9 @@ class SharedBreakers:
 
     async def exchange(self) -> None:
         """Do both, once."""
-        dead = self._breakers.dead()
-        doubting = 2 * len(dead) > self._breakers.number
-        news = {} if doubting else {a: d for a, d in dead.items() if self._is_news(a, d)}
+        circuits = self._breakers.open_circuits()
+        doubting = 2 * len(circuits) > self._breakers.number
+        news = {} if doubting else {a: d for a, d in circuits.items() if self._is_news(a, d)}
         alive = [a for a in (*self._told, *self._heard) if self._is_alive(a)]
         forgotten = [*self._told] if doubting else alive
         try:
@@ -68,27 +68,27 @@ class SharedBreakers:
         except Spoiled:
             await self._forget_all()
             return
-        still = {a for a, until in self._told.items() if a in dead and dead[a].until == until}
+        still = {a for a, until in self._told.items() if a in circuits and circuits[a].until == until}
         told = () if doubting else still | news.keys()
-        self._told = {archive: dead[archive].until for archive in told}
+        self._told = {archive: circuits[archive].until for archive in told}
         self._heed(_read(reply))
 
     def _is_alive(self, archive: str) -> bool:
         return self._breakers.standing(archive) == "closed"
 
-    def _is_news(self, archive: str, dead: Dead) -> bool:
-        return archive not in self._heard and self._told.get(archive) != dead.until
+    def _is_news(self, archive: str, circuits: OpenCircuit) -> bool:
+        return archive not in self._heard and self._told.get(archive) != circuits.until
 
     def _heed(self, told: Mapping[str, tuple[int, int, float]]) -> None:
         known = {name: told[name] for name in told if self._breakers.knows(name)}
         for archive, (failures, openings, seconds) in known.items():
             self._breakers.advise(archive, failures, openings, seconds)
-        dead = self._breakers.dead()
+        circuits = self._breakers.open_circuits()
         for archive, until in self._heard.items():
-            if archive not in known and archive in dead and dead[archive].until == until:
+            if archive not in known and archive in circuits and circuits[archive].until == until:
                 # Somebody had a good answer: see for ourselves.
                 self._breakers.wake(archive)
-        self._heard = {name: dead[name].until for name in known if name in dead}
+        self._heard = {name: circuits[name].until for name in known if name in circuits}
 
     async def _forget_all(self) -> None:
         try:
@@ -97,11 +97,11 @@ class SharedBreakers:
             return
 
 
-def _words(forgotten: list[str], news: Mapping[str, Dead]) -> list[str | float]:
+def _words(forgotten: list[str], news: Mapping[str, OpenCircuit]) -> list[str | float]:
     told = [
         word
-        for archive, dead in news.items()
-        for word in (archive, dead.failures, dead.openings, int(dead.left * 1000))
+        for archive, circuits in news.items()
+        for word in (archive, circuits.failures, circuits.openings, int(circuits.left * 1000))
     ]
     return [len(forgotten), *forgotten, *told]
 

@@ -1,1 +1,1 @@
-"""Sends requests to archives: politely, and only where the registry allows."""
+"""Requests to archives: HTTP client, DNS, egress rules, rate limits and circuit breakers."""

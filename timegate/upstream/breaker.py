@@ -1,7 +1,7 @@
-"""Leaves an archive alone that fails again and again, and finds out when it is back.
+"""Circuit breakers: an archive that fails again and again is not queried for a while.
 
-The circuit is a value: time and chance are passed in, nothing here waits or asks. Health is
-learned from real questions alone; an archive that nobody asks about is never polled (R14).
+`Circuit` is a value: time and chance are passed in, and nothing here waits or sends. The state
+of an archive is learned from real requests alone; archives are never polled (R-14).
 """
 
 import asyncio
@@ -16,7 +16,8 @@ from archives.source import Fetcher, Reply, Request
 
 Outcome = Literal["good", "bad", "neither"]
 """What a request proved. A 429 or a cancelled request proves nothing: MemGator lets any HTTP
-answer reset its counter, so an archive that answers 429 and 500 in turn is never left alone."""
+answer reset its counter, so its breaker never opens for an archive that alternates between 429
+and 500."""
 
 Standing = Literal["closed", "open", "half-open"]
 
@@ -26,23 +27,24 @@ REST: Final = 30.0
 LONGEST_REST: Final = 300.0
 JITTER: Final = 0.2
 GIVEN_UP: Final = 3.0
-"""Seconds. Who asks gives up before our own timeouts do; an archive that had not answered by
-then has failed, one that was merely overtaken by another has not."""
+"""Seconds. A resolution ends before the timeouts of the HTTP client do. An archive that had not
+answered after so long has failed; one whose request was cancelled earlier, because another
+archive answered first, has not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
-    """What the last requests to one archive have shown."""
+    """The state of one archive, as its last requests have shown it."""
 
     failures: int = 0
-    """How many in a row."""
+    """Number of failures in a row."""
     openings: int = 0
-    """How often it was opened since the last good answer."""
+    """Number of openings since the last good answer."""
     opens_until: float | None = None
     probing: bool = False
 
     def standing(self, now: float) -> Standing:
-        """Whether requests may pass; half-open lets a single one through."""
+        """Return the state; a half-open circuit admits a single request, the probe."""
         if self.opens_until is None:
             return "closed"
         return "open" if now < self.opens_until else "half-open"
@@ -53,17 +55,18 @@ class Circuit:
         return standing == "closed" or (standing == "half-open" and not self.probing)
 
     def sent(self) -> "Circuit":
-        """Note a request that was admitted."""
+        """Return the circuit after a request was admitted."""
         return self if self.opens_until is None else replace(self, probing=True)
 
     def learned(self, outcome: Outcome, now: float, chance: float) -> "Circuit":
-        """Draw the consequence; *chance* (0 to 1) spreads the end of the rest."""
+        """Return the circuit after *outcome*; *chance* (0 to 1) spreads the reopening time."""
         if outcome == "good":
             return FRESH
         if outcome == "neither":
             return replace(self, probing=False)
         if self.standing(now) == "open":
-            # Sent before it opened, or in spite of it: that rest is already running.
+            # The request was sent before the circuit opened, or in spite of it: the time until
+            # the next probe is already set.
             return replace(self, probing=False)
         failures = self.failures + 1
         if self.opens_until is None and failures < FAILURES:
@@ -71,7 +74,7 @@ class Circuit:
         return _opened(failures, self.openings + 1, now, chance)
 
     def woken(self, now: float) -> "Circuit":
-        """End the rest early, so that the next request is the probe."""
+        """Return the circuit half-open: the next request is the probe."""
         return self if self.opens_until is None else replace(self, opens_until=now)
 
 
@@ -81,11 +84,11 @@ def _opened(failures: int, openings: int, now: float, chance: float) -> Circuit:
 
 
 FRESH: Final = Circuit()
-"""That of an archive whose last answer was good, or that was never asked."""
+"""The circuit of an archive whose last answer was good, or that was never queried."""
 
 
 class BreakerDecision(NamedTuple):
-    """Whether to ask, and if not, in how many seconds."""
+    """Whether a request may be sent, and if not, after how many seconds."""
 
     admitted: bool
     retry_after: float = 0.0
@@ -95,22 +98,22 @@ class BreakerDecision(NamedTuple):
 _ADMITTED: Final = BreakerDecision(admitted=True)
 
 
-class Dead(NamedTuple):
-    """An archive that is left alone, as others may be told of it."""
+class OpenCircuit(NamedTuple):
+    """An open circuit, as it is shared with other replicas."""
 
     failures: int
     openings: int
     until: float
-    """By our own clock."""
+    """Time of the next probe, by the clock of this process."""
     left: float
-    """Seconds."""
+    """Seconds until the next probe."""
 
 
 class Breakers:
-    """The circuits of all archives, which know each other for one reason.
+    """The circuits of all archives.
 
-    When all of them are open, it is our own network that is down, and one is tried anyway
-    (CoreDNS's rule); as soon as that succeeds, nobody else has to sit out its rest.
+    When all of them are open, our own network is probably down: one request is sent anyway
+    (CoreDNS's rule), and when it succeeds all circuits become half-open at once.
     """
 
     def __init__(
@@ -122,16 +125,16 @@ class Breakers:
         self._chance = chance
 
     def standing(self, archive: str) -> Standing:
-        """For the health page."""
+        """Return the state of *archive*, for /archives and the planner."""
         return self._circuits[archive].standing(self._clock())
 
     def admit(self, archive: str) -> BreakerDecision:
-        """Decide on one request; who is admitted must `report` how it went."""
+        """Decide on one request; after one that is admitted, `report` must follow."""
         circuit = self._circuits[archive]
         if circuit.opens_until is None:
             return _ADMITTED
         now = self._clock()
-        if circuit.admits(now) or self._all_dead(now):
+        if circuit.admits(now) or self._all_open(now):
             self._circuits[archive] = circuit.sent()
             return _ADMITTED
         if circuit.standing(now) == "half-open":
@@ -142,49 +145,49 @@ class Breakers:
 
     @property
     def number(self) -> int:
-        """How many archives there are."""
+        """Number of archives."""
         return len(self._circuits)
 
     def knows(self, archive: str) -> bool:
-        """Whether it is one of ours."""
+        """Whether *archive* has a circuit here."""
         return archive in self._circuits
 
-    def dead(self) -> dict[str, Dead]:
-        """Return the archives that are left alone now."""
+    def open_circuits(self) -> dict[str, OpenCircuit]:
+        """Return the circuits that are open now, by archive."""
         now = self._clock()
         return {
-            archive: Dead(c.failures, c.openings, c.opens_until, c.opens_until - now)
+            archive: OpenCircuit(c.failures, c.openings, c.opens_until, c.opens_until - now)
             for archive, c in self._circuits.items()
             if c.opens_until is not None and now < c.opens_until
         }
 
     def advise(self, archive: str, failures: int, openings: int, seconds: float) -> None:
-        """Leave an archive alone that others found dead; what we know ourselves counts more."""
+        """Open a circuit that is open elsewhere, unless ours is open or half-open already."""
         if self._circuits[archive].opens_until is not None:
             return
         rest = min(seconds, LONGEST_REST * (1 + JITTER))
         self._circuits[archive] = Circuit(failures, openings, self._clock() + rest)
 
     def wake(self, archive: str) -> None:
-        """End its rest: others had a good answer."""
+        """Make an open circuit half-open: another replica had a good answer."""
         self._circuits[archive] = self._circuits[archive].woken(self._clock())
 
     def report(self, archive: str, outcome: Outcome) -> None:
-        """Say how an admitted request went."""
+        """Note the outcome of an admitted request."""
         if outcome == "good" and self._circuits[archive] is FRESH:
             return
         now = self._clock()
-        alone = all(circuit.opens_until is not None for circuit in self._circuits.values())
+        none_closed = all(c.opens_until is not None for c in self._circuits.values())
         after = self._circuits[archive].learned(outcome, now, self._chance())
         self._circuits[archive] = after
-        if alone and outcome == "good":
+        if none_closed and outcome == "good":
             self._wake_all(now)
 
     def broke(self, archive: str) -> None:
-        """Count a question that ended with an internal error of ours.
+        """Count a question that ended with an internal error of this program.
 
-        Counted apart from requests: the reply to such a question may have been a good one, and
-        was reported as that. As many in a row as of failed requests open the circuit.
+        These are counted apart from failed requests: the reply itself may have been a good one,
+        and was reported as such. `FAILURES` of them in a row open the circuit as well.
         """
         if archive not in self._circuits:
             return
@@ -195,11 +198,11 @@ class Breakers:
             self._circuits[archive] = _opened(failures, openings, now, self._chance())
 
     def worked(self, archive: str) -> None:
-        """Note a question that ended with an answer."""
+        """Reset the count of internal errors: a question ended with an answer."""
         self._faults.pop(archive, None)
 
-    def _all_dead(self, now: float) -> bool:
-        """Whether nobody may be asked and nobody is just being tried."""
+    def _all_open(self, now: float) -> bool:
+        """Whether every circuit is open and no probe is under way."""
         return all(
             circuit.standing(now) == "open" and not circuit.probing
             for circuit in self._circuits.values()
@@ -213,7 +216,7 @@ class Breakers:
 def breaking(
     fetch: Fetcher, archive: str, breakers: Breakers, clock: Callable[[], float]
 ) -> Fetcher:
-    """Return a `Fetcher` that raises Resting while the circuit of *archive* is open."""
+    """Return *fetch*, which raises Resting while the circuit of *archive* is open."""
 
     def guarded(request: Request) -> _Guarded:
         return _Guarded(fetch, request, archive, breakers, clock)
@@ -222,7 +225,7 @@ def breaking(
 
 
 class _Guarded:
-    """One request that is only sent while the circuit lets it, and reported on."""
+    """One request that the breaker must admit, and whose outcome is reported to it."""
 
     __slots__ = ("_archive", "_breakers", "_clock", "_fetch", "_inner", "_reply", "_request")
 
@@ -251,7 +254,7 @@ class _Guarded:
             self._reply = await self._inner.__aenter__()
         except BaseException as error:
             late = self._clock() - began >= GIVEN_UP
-            self._breakers.report(self._archive, _shown_by_error(error, late=late))
+            self._breakers.report(self._archive, _outcome_of_error(error, late=late))
             raise
         return self._reply
 
@@ -261,21 +264,21 @@ class _Guarded:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        # Only now: a body that breaks off makes the whole answer a bad one.
-        outcome = _shown_by(self._reply) if error is None else _shown_by_error(error)
+        # Not before the body was read: a body that breaks off makes the whole answer bad.
+        outcome = _outcome_of(self._reply) if error is None else _outcome_of_error(error)
         try:
             return await self._inner.__aexit__(kind, error, trace)
         finally:
             self._breakers.report(self._archive, outcome)
 
 
-def _shown_by(reply: Reply) -> Outcome:
-    # An archived 503 is a good answer; an archive's own is not.
+def _outcome_of(reply: Reply) -> Outcome:
+    # An archived 503 is a good answer; the archive's own 503 is not.
     return "bad" if reply.status >= 500 and "memento-datetime" not in reply.headers else "good"
 
 
-def _shown_by_error(error: BaseException, *, late: bool = False) -> Outcome:
-    """Return what *error* proves; *late*: the archive had its time and had not answered."""
+def _outcome_of_error(error: BaseException, *, late: bool = False) -> Outcome:
+    """Return what *error* proves; *late*: no answer had come after `GIVEN_UP` seconds."""
     match error:
         case Refused():
             return "bad" if error.status >= 500 else "neither"
@@ -286,8 +289,8 @@ def _shown_by_error(error: BaseException, *, late: bool = False) -> Outcome:
         case asyncio.CancelledError():
             return "bad" if late else "neither"
         case Exception():
-            # Our own code failed on what the archive sent: without a rest it would do so again
-            # with every question.
+            # Our own code failed on what the archive sent; without the breaker it would fail
+            # again with every question.
             return "bad"
         case _:
             return "neither"

@@ -1,8 +1,8 @@
-"""Opens connections to one host archive, keeps them for a while, and closes them.
+"""Connection pool of one host, and connecting to the first of its addresses that answers.
 
-Each host archive has its own: in a pool of 100 for all, 120 requests that hang at one archive
-make a healthy one time out (M2). How many are busy at once is up to the archive's `Door`; here
-no more are open than that, and none goes where it must not.
+Each host has a pool of its own: with one pool of 100 for all archives, 120 requests that hang
+at one of them make a healthy one time out. The `RequestQueue` of the archive limits how many
+connections are busy; the pool opens no more than that, and only to allowed addresses.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from timegate.upstream.http1 import ConnectionDropped, Http1Connection
 
 TOO_LATE: Final = "no connection in time (TCP and TLS)"
 _DELAY: Final = 0.25
-"""Seconds until the next address is tried, as RFC 8305 has it; at once where one fails."""
+"""Seconds until the next address is tried (RFC 8305); it is tried at once after a failure."""
 
 _Attempt = asyncio.Task[socket.socket]
 
@@ -33,11 +33,11 @@ class ForbiddenAddress(OSError):
 async def first_connected(
     addresses: Sequence[str], port: int, seconds: float
 ) -> tuple[str, socket.socket]:
-    """Return the address that answers first, and a socket to it; to others none is left.
+    """Return the address that answers first, and a socket to it; all others are closed.
 
-    Raises OSError: what the last of them had to say, or TimeoutError after *seconds* for all.
+    Raises OSError: the error of the last address, or TimeoutError after *seconds* in all.
     """
-    # However many they are, the last has half of the time.
+    # However many addresses there are, the last one has half of the time.
     delay = min(_DELAY, seconds / len(addresses) / 2)
     running: dict[_Attempt, str] = {}
     try:
@@ -87,42 +87,42 @@ async def _connect(address: str, port: int) -> socket.socket:
 
 
 def _has_no_source(error: BaseException) -> bool:
-    """Whether we lack an address to connect from.
+    """Whether this machine has no address to connect from.
 
-    Linux says the same where no port is left, which is our trouble; but far more machines are
-    without IPv6, as most containers, and then the archive is what cannot be reached.
+    Linux reports the same error where no local port is left, which would be a local fault. But
+    far more machines lack IPv6, such as most containers, and there the archive is unreachable.
     """
     return isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL
 
 
 def _closed(attempt: _Attempt) -> None:
-    """Close what was connected after all; what failed by now is of no interest."""
+    """Close a socket that was connected too late; a late failure is ignored."""
     if not attempt.cancelled() and attempt.exception() is None:
         attempt.result().close()
 
 
-_AT_A_TURN: Final = 16
-"""Answers that are gone on with at one turn of the loop: some 2 ms of work."""
+_RESPONSES_PER_TURN: Final = 16
+"""Responses processed in one turn of the event loop: some 2 ms of work."""
 
 Refusal = Callable[[str], str | None]
-"""Says why an address must not be connected to; None if it may."""
+"""Returns why an address must not be connected to; None if it may."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialling:
-    """What is the same for all connections."""
+    """What all connections of all hosts share."""
 
     names: DnsCache
     tls: Callable[[], ssl.SSLContext]
     buffer: bytearray
     connect_seconds: float
     tls_seconds: float
-    answers: FairTurns = field(default_factory=lambda: FairTurns(_AT_A_TURN))
-    """Where answers of all archives wait until they are read."""
+    responses: FairTurns = field(default_factory=lambda: FairTurns(_RESPONSES_PER_TURN))
+    """Limits how many responses are processed in one turn of the event loop."""
 
 
 class Connections:
-    """The connections to one host archive."""
+    """The connections to one host."""
 
     def __init__(self, at_once: int, refusal: Refusal, dialling: Dialling) -> None:
         self._at_once = at_once
@@ -133,16 +133,16 @@ class Connections:
         self._closed: asyncio.Future[None] | None = None
 
     async def turn(self) -> None:
-        """Wait until an answer that has come may be read: one after the other, if many have."""
-        await self._dialling.answers.enter()
+        """Wait until a response that has arrived may be processed."""
+        await self._dialling.responses.enter()
 
     @property
     def count(self) -> int:
-        """How many are open, busy or not."""
+        """Number of open connections, busy or idle."""
         return len(self._open)
 
     def idle(self, endpoint: Endpoint) -> Http1Connection | None:
-        """Return the last used of the unused connections to *endpoint*, if there is one."""
+        """Return the most recently used idle connection to *endpoint*, if there is one."""
         for index in range(len(self._idle) - 1, -1, -1):
             connection = self._idle[index]
             if connection.endpoint == endpoint:
@@ -167,12 +167,12 @@ class Connections:
         return connection
 
     def give_back(self, connection: Http1Connection) -> None:
-        """End the exchange on *connection*, and keep it if it can be used again."""
+        """End the exchange on *connection*; it stays open if it can be used again."""
         if connection.finish():
             self._idle.append(connection)
 
     async def close(self) -> None:
-        """Close all of them, and wait until they are gone."""
+        """Close all connections, and wait until they are closed."""
         for connection in self._open:
             connection.close()
         if self._open:
@@ -180,7 +180,7 @@ class Connections:
             await self._closed
 
     async def _connected(self, endpoint: Endpoint) -> socket.socket:
-        """Connect to the first address that answers; what is checked is what is used (R2)."""
+        """Connect to the first allowed address that answers, after checking it (R-2)."""
         names = self._dialling.names
         addresses = await names.addresses(endpoint.host)
         refusals = {address: self._refusal(address) for address in addresses}
@@ -209,7 +209,7 @@ class Connections:
         except TimeoutError:
             raise TimeoutError(TOO_LATE) from None
         except ConnectionError as error:
-            # What asyncio raises here has neither number nor words.
+            # The error that asyncio raises here has neither errno nor message.
             raise ConnectionDropped("ended the TLS handshake") from error
 
     def _forget(self, connection: Http1Connection) -> None:

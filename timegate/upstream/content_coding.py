@@ -1,8 +1,8 @@
-"""Removes the content coding of a body piece by piece, and refuses bombs.
+"""Content coding: decodes a body piece by piece, and rejects decompression bombs.
 
 Never expands more than one slice at a time, whatever the input claims: a megabyte of gzip can
-hold a gigabyte. Counts what comes out, not what goes in (R18), and knows at the end whether
-the end was there (R21).
+hold a gigabyte. Limits count the decoded bytes, not the received ones (R-18). A body that ends
+before its coding does is an error (R-21).
 """
 
 import zlib
@@ -13,11 +13,13 @@ from types import ModuleType
 from typing import Final, Protocol
 
 _SLICE: Final = 32 * 1024
-"""Less than 0.1 ms of work for zlib; who reads lets others run between two slices. Links
-without dates, the slowest there are, take 7 ms in so much (R18: 10), and took 57 in 256 kB."""
+"""Less than 0.1 ms of work for zlib; the reader lets other tasks run between two slices. Links
+without dates, the slowest input to parse, take 7 ms in a slice of this size (10 are allowed,
+R-18), and took 57 ms in 256 kB."""
 _MEMBERS: Final = 1024
 _RATIO: Final = 200
-"""HTML shrinks to a tenth, long lists of links to a fiftieth."""
+"""Most times by which a body may grow. HTML shrinks to a tenth, long link lists to a
+fiftieth."""
 _RATIO_FROM: Final = 1024 * 1024
 
 
@@ -26,19 +28,19 @@ class BadCoding(ValueError):
 
 
 class _Member(Protocol):
-    """One compressed stream; a body may be several of them in a row."""
+    """One compressed stream; a body may consist of several of them in a row."""
 
     @property
     def finished(self) -> bool: ...
 
     @property
     def rest(self) -> bytes:
-        """What follows the end of the stream."""
+        """Bytes after the end of the stream."""
         ...
 
     @property
     def held(self) -> int:
-        """How many octets it was given that have not been unpacked yet, as far as it tells."""
+        """Number of bytes received and not decoded yet, where the library reports it."""
         ...
 
     def expand(self, data: bytes) -> Iterator[bytes]: ...
@@ -71,7 +73,7 @@ class _Zlib:
 
 
 class _Deflate:
-    """RFC 9110 8.4.1.2 means zlib by "deflate"; some servers send it without the wrapping."""
+    """The coding "deflate" is the zlib format (RFC 9110 8.4.1.2); some servers send it raw."""
 
     def __init__(self) -> None:
         self._stream: _Zlib | None = None
@@ -107,7 +109,7 @@ class _Brotli:
         return bool(self._stream.is_finished())
 
     def expand(self, data: bytes) -> Iterator[bytes]:
-        # Not until can_accept_more_data(): that is True while output is still held back.
+        # can_accept_more_data() is no condition to stop: it is True while output is held back.
         piece = self._stream.process(data, output_buffer_limit=_SLICE)
         while piece:
             yield piece
@@ -120,7 +122,7 @@ class _Zstd:
     held: Final = 0
 
     def __init__(self, zstd: ModuleType) -> None:
-        # RFC 9659: at most 8 MB of window (2 to the 23) for content codings; the default
+        # RFC 9659: the window of a content coding is at most 8 MB (2 to the 23); the default
         # of the library is 128 MB.
         window = {zstd.DecompressionParameter.window_log_max: 23}
         self._stream = zstd.ZstdDecompressor(options=window)
@@ -165,7 +167,7 @@ if _brotli is not None:
 if _zstd is not None:
     _CODINGS["zstd"] = partial(_Zstd, _zstd)
 
-# Each library has its own; brotli.error and ZstdError derive from Exception alone.
+# The error of each library; brotli.error and ZstdError derive from Exception alone.
 _BROKEN: Final[tuple[type[Exception], ...]] = (
     zlib.error,
     *([_brotli.error] if _brotli is not None else []),
@@ -175,18 +177,18 @@ _SEVERAL_MEMBERS: Final = ("gzip", "x-gzip", "zstd")
 
 
 def _coding(field: str) -> str:
-    """Return the one coding in a Content-Encoding field, "" for none."""
+    """Return the one coding in a Content-Encoding field, "" for none. Raises BadCoding."""
     names = (name.strip().lower() for name in field.split(","))
     codings = [name for name in names if name not in ("", "identity")]
     if len(codings) > 1:
-        raise BadCoding(f"is packed {len(codings)} times")
+        raise BadCoding(f"has {len(codings)} content codings")
     if codings and codings[0] not in _CODINGS:
-        raise BadCoding(f"is packed in a way we cannot read: {codings[0][:40]!r}")
+        raise BadCoding(f"has a content coding we cannot read: {codings[0][:40]!r}")
     return codings[0] if codings else ""
 
 
 class ContentDecoder:
-    """Turns the octets of one body, as received, into its content."""
+    """Decodes one body."""
 
     def __init__(self, content_encoding: str, limit: int) -> None:
         self._coding = _coding(content_encoding)
@@ -197,7 +199,7 @@ class ContentDecoder:
         self._decoded = 0
 
     def decode(self, data: bytes) -> Iterator[bytes]:
-        """Yield what *data* holds in slices; raise BadCoding as soon as something is wrong."""
+        """Yield the decoded *data* in slices. Raises BadCoding at the first fault."""
         self._received += len(data)
         for piece in self._expanded(data) if self._member is not None else iter((data,)):
             self._decoded += len(piece)
@@ -205,7 +207,7 @@ class ContentDecoder:
             yield piece
 
     def finish(self, *, empty_is_whole: bool = True) -> None:
-        """Raise BadCoding unless the coding came to its end, or there was nothing to decode."""
+        """Raise BadCoding unless the coding is complete, or there was nothing to decode."""
         empty = not self._received and empty_is_whole
         if self._member is not None and not empty and not self._member.finished:
             raise BadCoding(f"breaks off before the end of its {self._coding} coding")
@@ -222,14 +224,14 @@ class ContentDecoder:
             data = member.rest if member.finished else b""
 
     def _current(self, data: bytes) -> _Member | None:
-        """Return the member that *data* belongs to; None for padding after the last one."""
+        """Return the stream that *data* belongs to; None for padding after the last one."""
         member = self._member
         if member is None or not member.finished:
             return member
         if self._coding not in _SEVERAL_MEMBERS:
             raise BadCoding(f"goes on after the end of its {self._coding} coding")
         if not data.strip(b"\0"):
-            # Blocks of gzip on tape are filled with zeros; gzip(1) skips them too.
+            # gzip blocks on tape are filled with zeros; gzip(1) skips them too.
             return None
         self._members += 1
         if self._members > _MEMBERS:
@@ -240,7 +242,7 @@ class ContentDecoder:
     def _check_size(self) -> None:
         if self._decoded > self._limit:
             raise BadCoding(f"is larger than {self._limit:,} bytes")
-        # Not by what was received: in 64 kB that have come at once there may be 19 MB.
+        # The ratio is that of the decoded part: 64 kB that arrived at once may hold 19 MB.
         unpacked = self._received - (self._member.held if self._member is not None else 0)
         if self._decoded > max(_RATIO_FROM, unpacked * _RATIO):
             raise BadCoding(f"unpacks to more than {_RATIO} times its size")

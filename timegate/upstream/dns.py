@@ -1,8 +1,8 @@
-"""Finds the addresses of a name, off everybody's way and in bounded time.
+"""DNS: resolvers with a time limit, and a cache that serves stale addresses.
 
-The default of asyncio is to look names up in the few threads that do all other blocking work
-as well (M4). While nobody can be asked for a name, the addresses it had last are used for up
-to a day, as resolvers do that serve stale (RFC 8767); a name that is said to be no more is not.
+By default asyncio resolves names in the few threads that do all other blocking work as well.
+While the resolver fails, the last known addresses of a name are used for up to a day (serve
+stale, RFC 8767); not so when DNS says that the name no longer exists.
 """
 
 import asyncio
@@ -15,30 +15,31 @@ from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-_KEPT: Final = 60.0
-_LAST_GOOD: Final = 24 * 3600.0
-"""Seconds for which addresses are used that nobody can be asked for again: the least that RFC
-8767 recommends. Whoever has got such an address since is found out by his certificate."""
-_AGAIN: Final = 30.0
-"""Seconds until a name is looked up again that could not be, RFC 8767's failure recheck."""
-_HESITATION: Final = 0.3
-"""Seconds that a look-up may take where the last addresses are known."""
-_MOST: Final = 8
+_LIFETIME: Final = 60.0
+"""Seconds for which addresses are fresh."""
+_STALE_LIFETIME: Final = 24 * 3600.0
+"""Seconds for which addresses are used while the resolver fails: the least that RFC 8767
+recommends. A server that has got such an address since lacks the right certificate."""
+_RECHECK: Final = 30.0
+"""Seconds until the next lookup after a failed one (RFC 8767's failure recheck timer)."""
+_STALE_WAIT: Final = 0.3
+"""Seconds that a lookup may take where stale addresses are known."""
+_MOST_ADDRESSES: Final = 8
 """Addresses of one name that are tried."""
 _NO_SUCH_NAME: Final = frozenset(
     # RFC 3493 dropped EAI_NODATA; not every system has it.
     (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 )
 _NO_SUCH_NAME_CARES: Final = frozenset((1, 4))
-"""What c-ares calls ENODATA and ENOTFOUND; aiohttp hides it in the cause of an OSError."""
+"""ENODATA and ENOTFOUND of c-ares; aiohttp hides them in the cause of an OSError."""
 
 
 class UnknownName(OSError):
-    """A name that has no address, or none that anybody tells us."""
+    """A name that has no address, or that could not be resolved."""
 
 
 class BoundedResolver(AbstractResolver):
-    """Ends a look-up after *seconds*, which aiohttp does not."""
+    """Ends a lookup after *seconds*, which aiohttp does not."""
 
     def __init__(self, inner: AbstractResolver, seconds: float) -> None:
         self._inner = inner
@@ -58,7 +59,7 @@ class BoundedResolver(AbstractResolver):
 
 
 class SystemResolver(AbstractResolver):
-    """Asks the operating system, in threads of its own: knows /etc/nsswitch.conf and mDNS."""
+    """The resolver of the operating system, in its own threads: nsswitch.conf, mDNS."""
 
     def __init__(self, threads: int = 32) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dns")
@@ -87,21 +88,21 @@ class SystemResolver(AbstractResolver):
 
 @dataclass(slots=True)
 class KnownAddresses:
-    """The addresses of a name, by the clock of who looked it up."""
+    """The addresses of a name; times are those of the cache's clock."""
 
     addresses: list[str]
     fresh_until: float
     good_until: float
     better: str = ""
-    """One that answered where those before it did not."""
+    """An address that answered where those before it did not."""
 
 
 AddressBook = dict[str, KnownAddresses]
-"""By name; as many as registries have hosts, nobody else is connected to."""
+"""By name. Bounded by the number of hosts in the registry: no other name is resolved."""
 
 
 class DnsCache:
-    """The addresses of names, remembered for a minute, and longer in need."""
+    """The addresses of names, cached for a minute, and longer while the resolver fails."""
 
     def __init__(
         self,
@@ -109,7 +110,7 @@ class DnsCache:
         clock: Callable[[], float],
         known: AddressBook | None = None,
     ) -> None:
-        """Remember in *known*, which may be older than this, where it is given."""
+        """Cache in *known*, where it is given; it may outlive this object."""
         self._resolver = resolver
         self._clock = clock
         self._known = {} if known is None else known
@@ -122,35 +123,35 @@ class DnsCache:
         known = self._known.get(host)
         if known is not None and self._clock() < known.fresh_until:
             return known.addresses
-        last = self._last_good(host)
+        stale = self._stale(host)
         lookup = self._lookup(host)
-        done, _ = await asyncio.wait([lookup], timeout=_HESITATION if last else None)
-        outcome = lookup.result() if done else last
+        done, _ = await asyncio.wait([lookup], timeout=_STALE_WAIT if stale else None)
+        outcome = lookup.result() if done else stale
         if isinstance(outcome, UnknownName):
             raise UnknownName(*outcome.args) from outcome
         return outcome
 
     def prefer(self, host: str, address: str) -> None:
-        """Try *address* first from now on: it answered, and those before it did not."""
+        """Put *address* first from now on: it answered, and those before it did not."""
         known = self._known.get(host)
         if known is not None and address in known.addresses[1:]:
             known.addresses = _led_by(address, known.addresses)
             known.better = address
 
     async def close(self) -> None:
-        """End look-ups under way, and close the resolver."""
+        """End lookups under way, and close the resolver."""
         for lookup in self._lookups.values():
             lookup.cancel()
         await asyncio.gather(*self._lookups.values(), return_exceptions=True)
         await self._resolver.close()
 
-    def _last_good(self, host: str) -> list[str]:
-        """Return what may be used without asking anybody, nothing if there is none."""
+    def _stale(self, host: str) -> list[str]:
+        """Return the cached addresses that may be used without a lookup, fresh or stale."""
         known = self._known.get(host)
         return known.addresses if known and self._clock() < known.good_until else []
 
     def _lookup(self, host: str) -> "asyncio.Task[list[str] | UnknownName]":
-        """Return the look-up of *host* that all wait for who need it now."""
+        """Return the lookup of *host*, one for all concurrent requests."""
         lookup = self._lookups.get(host)
         if lookup is None:
             lookup = asyncio.get_running_loop().create_task(self._looked_up(host))
@@ -170,16 +171,17 @@ class DnsCache:
         known, now = self._known.get(host), self._clock()
         better = known.better if known and known.better in addresses else ""
         if better:
-            # Those whom DNS names first may be dead still.
+            # The addresses that DNS returns first may still be unreachable.
             addresses = _led_by(better, addresses)
-        self._known[host] = KnownAddresses(addresses, now + _KEPT, now + _LAST_GOOD, better)
+        fresh_until, good_until = now + _LIFETIME, now + _STALE_LIFETIME
+        self._known[host] = KnownAddresses(addresses, fresh_until, good_until, better)
         return addresses
 
     def _not_found(self, host: str, error: OSError) -> list[str] | UnknownName:
-        last = [] if _is_gone(error) else self._last_good(host)
-        if last:
-            self._known[host].fresh_until = self._clock() + _AGAIN
-            return last
+        stale = [] if _is_no_such_name(error) else self._stale(host)
+        if stale:
+            self._known[host].fresh_until = self._clock() + _RECHECK
+            return stale
         self._known.pop(host, None)
         return UnknownName(None, str(error.strerror or error))
 
@@ -191,7 +193,7 @@ def in_turn(addresses: Sequence[str]) -> list[str]:
     other = [address for address in distinct if address not in first]
     turns = {2 * index: address for index, address in enumerate(first)}
     turns |= {2 * index + 1: address for index, address in enumerate(other)}
-    return [turns[turn] for turn in sorted(turns)][:_MOST]
+    return [turns[turn] for turn in sorted(turns)][:_MOST_ADDRESSES]
 
 
 def _is_address(host: str) -> bool:
@@ -206,8 +208,8 @@ def _led_by(first: str, addresses: Sequence[str]) -> list[str]:
     return [first, *(address for address in addresses if address != first)]
 
 
-def _is_gone(error: OSError) -> bool:
-    """Whether somebody said that there is no such name, which is not that nobody answered."""
+def _is_no_such_name(error: OSError) -> bool:
+    """Whether DNS answered that there is no such name; a resolver that fails is not that."""
     if isinstance(error, socket.gaierror):
         return error.errno in _NO_SUCH_NAME
     match error.__cause__:

@@ -1,8 +1,8 @@
-"""Decides whom we connect to: the endpoints an archive's entry names, at public addresses.
+"""Egress rules: requests go only to the endpoints in an archive's entry, at public addresses.
 
-Both halves are needed. A redirect may lead anywhere, so the URL is compared with the registry
-before anything else; and a harmless name may resolve to 169.254.169.254, so the address is
-looked at once more when the socket is made (R1, R2). Nothing here connects.
+Both checks are needed. A redirect may lead anywhere, so the URL is compared with the registry
+first (R-1); and a harmless name may resolve to 169.254.169.254, so the address is checked again
+when the socket is made (R-2). Nothing here connects.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _PRINTABLE: Final = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class Endpoint(NamedTuple):
-    """Where a connection goes."""
+    """Scheme, host and port of a connection."""
 
     scheme: str
     host: str
@@ -31,18 +31,18 @@ class Endpoint(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A URL taken apart into where to connect and what to ask for there."""
+    """A URL, split into the endpoint and the request target."""
 
     endpoint: Endpoint
     path: str
-    """Path and query, octet by octet as they were written."""
+    """Path and query, byte for byte as they were written."""
 
 
 def target(url: str) -> Target | None:
-    """Take *url* apart, without userinfo and fragment; None unless it is an http(s) URL.
+    """Split *url*, without userinfo and fragment; None unless it is an http(s) URL.
 
-    Done by hand, because what is checked must be what is connected to, and because yarl
-    drops a bare ``?`` at the end, which is part of the URL an archive is asked for.
+    Split by hand, because what is checked must be what is connected to, and because yarl drops
+    a bare ``?`` at the end, which is part of the URL that is looked up in an archive.
     """
     scheme, separator, rest = url.partition("://")
     scheme = scheme.lower()
@@ -56,13 +56,13 @@ def target(url: str) -> Target | None:
     path = rest[end:]
     path = path if path.startswith("/") else "/" + path
     if " " in path or not path.isascii():
-        # A Location in raw UTF-8 or with spaces is what browsers repair daily. %xx stays.
+        # Browsers repair a Location in raw UTF-8 or with spaces, so we do. %xx stays.
         path = quote(path, safe=_PRINTABLE, errors="surrogateescape")
     return Target(endpoint, path)
 
 
 def _is_clean(url: str) -> bool:
-    """Whether it has no control characters of ASCII."""
+    """Whether *url* has no ASCII control characters."""
     if url.isascii():
         return url.isprintable()
     return not any(character < " " or character == "\x7f" for character in url)
@@ -91,15 +91,15 @@ class Egress:
     archive: str
     endpoints: frozenset[Endpoint]
     literals: frozenset[Address]
-    """Addresses that the entry itself spells out in numbers; they may be private."""
+    """IP addresses that stand in the entry itself; they may be private."""
     allow_private: bool = False
 
     @classmethod
     def of(cls, entry: ArchiveEntry, *, allow_private: bool = False) -> "Egress":
-        """Read the endpoints of *entry*.
+        """Return the rules for *entry*.
 
-        *allow_private* is for entries an operator wrote, whose names may lead to private
-        addresses; never for known archives.
+        *allow_private* is for entries that the operator wrote, whose names may resolve to
+        private addresses; never for known archives.
         """
         named = frozenset(_named(entry))
         secure = any(endpoint.scheme == "https" for endpoint in named)
@@ -110,7 +110,7 @@ class Egress:
         return cls(entry.id, endpoints, literals, allow_private)
 
     def check(self, url: str) -> Target:
-        """Take *url* apart; raise Misbehaved if the entry does not name its endpoint."""
+        """Split *url*; raise Misbehaved if the entry does not name its endpoint."""
         parts = target(url)
         if parts is None:
             raise Misbehaved(self.archive, url, "leads to an address that is no http(s) URL")
@@ -121,21 +121,21 @@ class Egress:
         return parts
 
     def refusal(self, host: str) -> str | None:
-        """Say why the socket address *host* must not be connected to; None if it may."""
+        """Return why the IP address *host* must not be connected to; None if it may."""
         address = _literal(host)
         if address is None:
             return f"{host} is no address"
         if address in self.literals:
             return None
-        for meant in _unwrapped(address):
-            kind = _denied(meant, private=self.allow_private)
+        for destination in _unwrapped(address):
+            kind = _denied(destination, private=self.allow_private)
             if kind is not None:
                 return f"{host} is {kind}"
         return None
 
 
 def _named(entry: ArchiveEntry) -> Iterator[Endpoint]:
-    """Yield the endpoints of the URLs in *entry*, templates included."""
+    """Yield the endpoints of the URLs and URL templates in *entry*."""
     urls = (entry.timegate, *entry.timemaps.values(), entry.cdx, entry.replay, entry.raw)
     for url in filter(None, urls):
         parts = target(url)
@@ -145,10 +145,10 @@ def _named(entry: ArchiveEntry) -> Iterator[Endpoint]:
 
 
 def _hosted(entry: ArchiveEntry, *, plain: bool) -> Iterator[Endpoint]:
-    """Yield the usual ports of its hosts; http only for an archive without any https.
+    """Yield the default ports of its hosts; http only for an archive without any https.
 
-    Else a redirect from https to http on the same host would pass unseen: who sends a
-    request does not know which redirect it came from.
+    Otherwise a redirect from https to http on the same host would pass: the HTTP client does
+    not know which redirect a request came from.
     """
     for host in entry.hosts:
         for scheme in ("https", "http") if plain else ("https",):
@@ -164,9 +164,9 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-# is_global alone is no guard: it says True for 64:ff9b::7f00:1, 2002:7f00:1::, ::127.0.0.1,
-# ::ffff:0:7f00:1, fec0::1, 192.0.0.8 and 224.0.0.1 (Python 3.11.7). So IPv4 addresses are
-# unwrapped from every known wrapping first, and these nets are denied besides.
+# is_global alone is not enough: it is True for 64:ff9b::7f00:1, 2002:7f00:1::, ::127.0.0.1,
+# ::ffff:0:7f00:1, fec0::1, 192.0.0.8 and 224.0.0.1 (Python 3.11.7). So embedded IPv4 addresses
+# are extracted first, and these networks are denied in addition.
 _ANYWHERE_DENIED: Final[tuple[IPv4Network | IPv6Network, ...]] = (
     IPv4Network("0.0.0.0/8"),
     IPv4Network("169.254.0.0/16"),  # link-local; cloud metadata at .169.254
@@ -193,7 +193,7 @@ _PRIVATE: Final[tuple[IPv4Network | IPv6Network, ...]] = (
     IPv6Network("::1/128"),
     IPv6Network("fc00::/7"),
 )
-# Prefix, and where in the 128 bits the IPv4 address starts, counted from the right.
+# Prefix, and the position of the embedded IPv4 address in the 128 bits, from the right.
 _WRAPPINGS: Final = (
     (IPv6Network("::/96"), 0),  # compatible, RFC 4291 2.5.5.1
     (IPv6Network("::ffff:0:0/96"), 0),  # mapped
@@ -207,7 +207,7 @@ _ISATAP: Final = (0x00005EFE, 0x02005EFE)
 
 
 def _unwrapped(address: Address) -> Iterator[Address]:
-    """Yield the addresses a packet to *address* may end up at: itself or what it wraps."""
+    """Yield the addresses that a packet to *address* may reach: itself, or embedded ones."""
     if isinstance(address, IPv4Address):
         yield address
         return
@@ -217,7 +217,7 @@ def _unwrapped(address: Address) -> Iterator[Address]:
         wrapped += [IPv4Address(bits >> 64 & 0xFFFFFFFF), IPv4Address(~bits & 0xFFFFFFFF)]
     if bits >> 32 & 0xFFFFFFFF in _ISATAP:
         wrapped.append(IPv4Address(bits & 0xFFFFFFFF))
-    # ::1 and :: lie in the compatible net, but are themselves.
+    # ::1 and :: lie in the IPv4-compatible network, but embed no address.
     if bits < 2 or not wrapped:
         yield address
     else:
@@ -225,7 +225,7 @@ def _unwrapped(address: Address) -> Iterator[Address]:
 
 
 def _denied(address: Address, *, private: bool) -> str | None:
-    """Say what is wrong with *address*; None if it is a public one, or allowed private."""
+    """Return why *address* is denied; None if it is public, or private and allowed."""
     if any(address in net for net in _ANYWHERE_DENIED):
         return "link-local, multicast, reserved or a metadata service"
     if any(address in net for net in _PRIVATE):

@@ -1,8 +1,9 @@
 """One HTTP/1.1 connection to an archive, and the response that arrives on it (RFC 9112).
 
-One request at a time, kept alive in between. A single timer for each connection checks, when it
-fires, whether the deadline has moved meanwhile; nearly always it has, so that a request costs no
-timer of its own. Responses are read within bounds.
+A connection carries one request at a time and is kept alive in between. It has a single timer,
+which checks when it fires whether the deadline has moved meanwhile. That is nearly always so,
+and a request needs no timer of its own. Responses are limited in size, time and number of
+fields.
 """
 
 import asyncio
@@ -14,15 +15,15 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 from timegate.upstream.egress import Endpoint
 
 FIELD_LIMIT: Final = 64 * 1024
-"""A Link field may repeat a long URL five times; 8 kB, as is usual, is too little (M3)."""
+"""Bytes. A Link field may repeat a long URL five times; the usual 8 kB are too little."""
 FIELD_COUNT: Final = 256
 HEAD_LIMIT: Final = 256 * 1024
 INTERIM_LIMIT: Final = 1024 * 1024
-"""Octets of 1xx answers and of the head after them; 100 000 times 100 is more (HU-14)."""
+"""Bytes of 1xx responses and of the head after them; 100,000 times 100 is more (HU-14)."""
 _PADDING_LIMIT: Final = 256 * 1024
-"""Octets in a row that are no body: extensions of chunks, trailers."""
+"""Bytes in a row that are not part of the body: chunk extensions, trailers."""
 _END: Final = b"\r\n\r\n"
-_USUAL: Final = {
+_COMMON_NAMES: Final = {
     name.encode(): name.lower()
     for name in (
         *("Server", "Date", "Content-Type", "Content-Length", "Connection", "Vary", "Link"),
@@ -30,18 +31,18 @@ _USUAL: Final = {
         *("Content-Location", "Cache-Control", "Last-Modified", "ETag", "Retry-After"),
     )
 }
-"""Only saves time: names as nearly all servers write them."""
+"""Lower-case forms of the names as nearly all servers write them; saves time."""
 _CODINGS: Final = ("chunked", "identity")
 
 Octets = bytes | bytearray | memoryview
 
 
 class BrokenResponse(Exception):
-    """Something arrived that is no HTTP, or too much of it."""
+    """The response is not HTTP, or exceeds a limit."""
 
 
 class UpstreamResponse:
-    """One answer, as far as it has arrived."""
+    """One response, as far as it has arrived."""
 
     __slots__ = (
         "_fields",
@@ -71,12 +72,12 @@ class UpstreamResponse:
         self.has_head = False
         self.complete = False
         self.reusable = False
-        """Once it is complete: whether the connection may carry another one."""
+        """Once the response is complete: whether the connection may carry another one."""
         self.ends_with_connection = False
         self.received = 0
-        """Octets in all."""
+        """Bytes in all."""
         self.held = 0
-        """Octets of the body that nobody has taken yet."""
+        """Bytes of the body that have not been taken yet."""
         self._to_head = to_head
         self._pieces: list[bytes] = []
         self._fields: list[tuple[bytes, bytes]] = []
@@ -87,9 +88,9 @@ class UpstreamResponse:
         self._tail = b""
         self._why = ""
         self._parser: HttpResponseParser | None = HttpResponseParser(self)
-        # What servers in the field do wrong and nobody can abuse here: control characters in
-        # fields that archives copy from archived pages, folded lines, bare line feeds, blanks
-        # after the size of a chunk. Browsers take all of it.
+        # Common faults of servers that are harmless here: control characters in fields that
+        # archives copy from archived pages, folded lines, bare line feeds, blanks after the
+        # size of a chunk. Browsers accept all of them.
         self._parser.set_dangerous_leniencies(
             lenient_headers=True,
             lenient_optional_cr_before_lf=True,
@@ -97,7 +98,7 @@ class UpstreamResponse:
         )
 
     def feed(self, data: Octets) -> None:
-        """Read on. Raises Broken, unless the answer was already complete."""
+        """Parse *data*. Raises BrokenResponse, unless the response was already complete."""
         parser = self._parser
         if parser is None:
             self.reusable = False
@@ -109,38 +110,38 @@ class UpstreamResponse:
         except (HttpParserError, HttpParserUpgrade) as error:
             if not self.complete:
                 raise BrokenResponse(self._why or str(error)) from error
-            # The answer is whole; what follows is no answer of ours.
+            # The response is complete; what follows does not belong to it.
             self._spoiled = True
         if not self.has_head:
             self._check_unfinished_head(data)
         elif self.complete:
-            self._finish(data)
+            self._complete_response(data)
         elif had_head and held == self.held:
             self._check_padding(len(data))
         else:
             self._padding = 0
 
     def end(self) -> bool:
-        """Note that the connection was closed; return whether the answer is complete now."""
+        """Note that the connection was closed; return whether the response is complete now."""
         if self.has_head and self.ends_with_connection:
             self.complete = True
             self._parser = None
         return self.complete
 
     def take(self) -> bytes:
-        """Return what has arrived of the body since the last time."""
+        """Return the part of the body that has arrived since the last call."""
         data = b"".join(self._pieces)
         self._pieces.clear()
         self.held = 0
         return data
 
-    # Called by llhttp; what is raised here ends the parsing.
+    # Called by llhttp; an exception raised here ends the parsing.
 
     def on_message_begin(self) -> None:
         self._spoiled = self.complete
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.has_head:  # Else a trailer, or of what follows: nobody wants it.
+        if not self.has_head:  # Trailers, and fields of what follows, are ignored.
             self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
@@ -190,12 +191,12 @@ class UpstreamResponse:
         for name, value in self._fields:
             if b"\0" in value:
                 raise self._broken("a NUL in a header field")
-            key = _USUAL.get(name) or str(name, "latin-1").lower()
+            key = _COMMON_NAMES.get(name) or str(name, "latin-1").lower()
             text = str(value.rstrip(b" \t"), "utf-8", "surrogateescape")
             headers[key] = f"{headers[key]}, {text}" if key in headers else text
 
     def _check_fields(self) -> None:
-        """Count; not needed where all that has arrived is less than one field may be."""
+        """Check number and size; not needed where less than `FIELD_LIMIT` has arrived."""
         sizes = [len(name) + len(value) for name, value in self._fields]
         if max(sizes, default=0) > FIELD_LIMIT:
             raise self._broken(f"a header field of {max(sizes):,} bytes")
@@ -210,28 +211,28 @@ class UpstreamResponse:
         self.ends_with_connection = not sized
 
     def _stays_open(self) -> bool:
-        """Whether the connection stays after an answer to HEAD that states no length.
+        """Whether the connection stays open after a response to HEAD without a length.
 
-        llhttp takes it for one whose body ends with the connection.
+        llhttp takes it for a response whose body ends with the connection.
         """
         if self._parser is None or self._parser.get_http_version() != "1.1":
             return False
         return "close" not in self.headers.get("connection", "").lower()
 
-    def _finish(self, data: Octets) -> None:
+    def _complete_response(self, data: Octets) -> None:
         clean = not self._to_head or self._ends_here(data)
         self.reusable = self._persistent and clean and not self._spoiled
-        self._parser = None  # It refers to us, and we to it.
+        self._parser = None  # Breaks the reference cycle.
 
     def _ends_here(self, data: Octets) -> bool:
-        """Whether the head ends with *data*; llhttp may have swallowed half a chunk size."""
+        """Whether the head ends with *data*; llhttp may have consumed half a chunk size."""
         head = self._tail + bytes(data)
         return not self._interim and head.find(_END) == len(head) - len(_END)
 
     def _check_unfinished_head(self, data: Octets) -> None:
         limit = INTERIM_LIMIT if self._interim else HEAD_LIMIT
         if self.received > limit or len(self._fields) > FIELD_COUNT:
-            raise BrokenResponse(f"{self.received:,} bytes and the head is not at its end")
+            raise BrokenResponse(f"{self.received:,} bytes without the end of the head")
         self._tail = (self._tail + bytes(data[-3:]))[-3:]
 
     def _check_padding(self, size: int) -> None:
@@ -242,13 +243,13 @@ class UpstreamResponse:
 
 BUFFER: Final = 64 * 1024
 IDLE: Final = 30.0
-"""Seconds until an unused connection is closed; servers close theirs after 5 to 75."""
-_HELD: Final = 64 * 1024
-"""Octets of a body that may wait for their reader before the sender has to."""
+"""Seconds until an idle connection is closed; servers close theirs after 5 to 75."""
+_MOST_HELD: Final = 64 * 1024
+"""Bytes of a body that are buffered before reading from the socket is paused."""
 
 
 class ConnectionDropped(ConnectionError):
-    """The connection ended before the head of an answer had arrived."""
+    """The connection ended before the head of a response had arrived."""
 
 
 class BrokenOff(ConnectionError):
@@ -256,16 +257,16 @@ class BrokenOff(ConnectionError):
 
 
 class ResponseTimeouts(NamedTuple):
-    """How long an answer may take."""
+    """How long a response may take."""
 
     first_byte: float
     stall: float
     ends: float
-    """In the time of the loop."""
+    """The time of the event loop at which the response must be complete."""
 
 
 class Http1Connection(asyncio.BufferedProtocol):
-    """A connection, and the answer that is arriving on it."""
+    """A connection, and the response that is arriving on it."""
 
     def __init__(
         self,
@@ -275,20 +276,20 @@ class Http1Connection(asyncio.BufferedProtocol):
     ) -> None:
         self.endpoint = endpoint
         self.used = False
-        """Whether it has carried an answer: then the server may just be closing it."""
+        """Whether it has carried a response: then the server may be closing it just now."""
         self._loop = asyncio.get_running_loop()
-        # Shared by all connections of a loop: what is received is read before anything else.
+        # Shared by all connections of a loop: received bytes are parsed at once.
         self._buffer = buffer
-        self._octets = memoryview(buffer)
+        self._view = memoryview(buffer)
         self._lost = lost
         self._transport: asyncio.Transport | None = None
-        self._answer: UpstreamResponse | None = None
-        self._news: asyncio.Future[None] | None = None
-        self._trouble: Exception | None = None
+        self._response: UpstreamResponse | None = None
+        self._changed: asyncio.Future[None] | None = None
+        self._error: Exception | None = None
         self._paused = False
-        self._pace = ResponseTimeouts(0.0, 0.0, 0.0)
+        self._timeouts = ResponseTimeouts(0.0, 0.0, 0.0)
         self._deadline = 0.0
-        self._late = ""
+        self._timeout_reason = ""
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -297,64 +298,70 @@ class Http1Connection(asyncio.BufferedProtocol):
         transport = self._transport
         return (
             transport is not None
-            and self._answer is None
-            and self._trouble is None
+            and self._response is None
+            and self._error is None
             and not transport.is_closing()
         )
 
     @property
-    def heard(self) -> bool:
-        """Whether any octet of an answer to the last request has arrived."""
-        return self._answer is not None and self._answer.received > 0
+    def has_received(self) -> bool:
+        """Whether any byte of the response to the last request has arrived."""
+        return self._response is not None and self._response.received > 0
 
     async def ask(
-        self, request: bytes, pace: ResponseTimeouts, *, to_head: bool
+        self, request: bytes, timeouts: ResponseTimeouts, *, to_head: bool
     ) -> UpstreamResponse:
-        """Send *request* and return the answer as soon as its head is there.
+        """Send *request* and return the response as soon as its head has arrived.
 
-        Raises Dropped, Broken, TimeoutError. Whoever asked must `finish`, whatever happens.
+        Raises ConnectionDropped, BrokenResponse, TimeoutError. `finish` must follow in any
+        case.
         """
         transport = self._transport
         if transport is None or transport.is_closing():
             raise ConnectionDropped("closed the connection without an answer")
-        self._answer = answer = UpstreamResponse(to_head=to_head)
-        self._pace = pace
-        self._due(self._loop.time() + pace.first_byte, "did not answer in time")
+        self._response = response = UpstreamResponse(to_head=to_head)
+        self._timeouts = timeouts
+        self._set_deadline(self._loop.time() + timeouts.first_byte, "did not answer in time")
         transport.write(request)
-        while not answer.has_head:
+        while not response.has_head:
             await self._wait()
         self.used = True
-        return answer
+        return response
 
-    async def read(self, answer: UpstreamResponse) -> bytes:
-        """Return the next part of the body of *answer*; nothing at its end.
+    async def read(self, response: UpstreamResponse) -> bytes:
+        """Return the next part of the body of *response*; nothing at its end.
 
-        Raises BrokenOff, Broken, TimeoutError.
+        Raises BrokenOff, BrokenResponse, TimeoutError.
         """
-        if answer is not self._answer:
-            raise RuntimeError("a body is read after its request is over")
-        while not answer.held:
-            if answer.complete:
+        if response is not self._response:
+            raise RuntimeError("the body is read after its exchange has ended")
+        while not response.held:
+            if response.complete:
                 return b""
             await self._wait()
         self._resume()
-        return answer.take()
+        return response.take()
 
     def finish(self) -> bool:
         """End the exchange; return whether the connection may carry another one.
 
-        One that may not is closed.
+        A connection that may not is closed.
         """
-        answer, self._answer = self._answer, None
-        if answer is None or not answer.complete or not answer.reusable or not self.usable:
+        response, self._response = self._response, None
+        if (
+            response is None
+            or not response.complete
+            or not response.reusable
+            or not self.usable
+        ):
             self.close()
             return False
         self._resume()
-        self._due(self._loop.time() + IDLE, "")
+        self._set_deadline(self._loop.time() + IDLE, "")
         return True
 
     def close(self) -> None:
-        """Close at once. A TLS shutdown would wait for the other side's, up to 30 s."""
+        """Close at once. A TLS shutdown would wait up to 30 s for that of the server."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -368,24 +375,24 @@ class Http1Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        answer = self._answer
-        if answer is None or answer.complete:
-            # Nobody asked for it: a body where none belongs, or a 408 before closing.
+        response = self._response
+        if response is None or response.complete:
+            # Unsolicited bytes: a body where none belongs, or a 408 before closing.
             self.close()
             return
         try:
-            answer.feed(self._octets[:nbytes])
+            response.feed(self._view[:nbytes])
         except BrokenResponse as error:
             self._fail(error)
             return
-        if answer.has_head and not answer.complete:
-            self._pause(answer) if answer.held > _HELD else self._expect_more()
+        if response.has_head and not response.complete:
+            self._pause(response) if response.held > _MOST_HELD else self._expect_more()
         self._wake()
 
     def eof_received(self) -> None:
-        answer = self._answer
-        if answer is not None and not answer.complete and not answer.end():
-            self._fail(_ended(answer, None))
+        response = self._response
+        if response is not None and not response.complete and not response.end():
+            self._fail(_ended_early(response, None))
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -393,31 +400,31 @@ class Http1Connection(asyncio.BufferedProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._answer is not None and not self._answer.complete:
-            self._fail(_ended(self._answer, exc))
+        if self._response is not None and not self._response.complete:
+            self._fail(_ended_early(self._response, exc))
         self._lost(self)
 
     async def _wait(self) -> None:
-        if self._trouble is not None:
-            raise self._trouble
-        self._news = self._loop.create_future()
-        await self._news
+        if self._error is not None:
+            raise self._error
+        self._changed = self._loop.create_future()
+        await self._changed
 
     def _wake(self) -> None:
-        if self._news is not None and not self._news.done():
-            self._news.set_result(None)
+        if self._changed is not None and not self._changed.done():
+            self._changed.set_result(None)
 
-    def _fail(self, trouble: Exception) -> None:
-        self._trouble = self._trouble or trouble
+    def _fail(self, error: Exception) -> None:
+        self._error = self._error or error
         self._wake()
         self.close()
 
-    def _pause(self, answer: UpstreamResponse) -> None:
-        """Let the sender wait until somebody reads; that is no silence of theirs."""
-        if self._transport is not None and not self._paused and not answer.complete:
+    def _pause(self, response: UpstreamResponse) -> None:
+        """Stop reading from the socket until the body is read; no stall is counted."""
+        if self._transport is not None and not self._paused and not response.complete:
             self._paused = True
             self._transport.pause_reading()
-            self._due(self._pace.ends, "took too long in all")
+            self._set_deadline(self._timeouts.ends, "took too long in all")
 
     def _resume(self) -> None:
         transport = self._transport
@@ -427,34 +434,34 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._expect_more()
 
     def _expect_more(self) -> None:
-        self._due(self._loop.time() + self._pace.stall, "fell silent")
+        self._set_deadline(self._loop.time() + self._timeouts.stall, "fell silent")
 
-    def _due(self, when: float, late: str) -> None:
-        if self._answer is not None and when >= self._pace.ends:
-            when, late = self._pace.ends, "took too long in all"
-        self._deadline, self._late = when, late
+    def _set_deadline(self, when: float, reason: str) -> None:
+        if self._response is not None and when >= self._timeouts.ends:
+            when, reason = self._timeouts.ends, "took too long in all"
+        self._deadline, self._timeout_reason = when, reason
         if self._timer is None or when < self._timer.when():
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self._loop.call_at(when, self._overdue)
+            self._timer = self._loop.call_at(when, self._check_deadline)
 
-    def _overdue(self) -> None:
+    def _check_deadline(self) -> None:
         self._timer = None
         if self._loop.time() < self._deadline:
-            self._timer = self._loop.call_at(self._deadline, self._overdue)
-        elif self._answer is None:
+            self._timer = self._loop.call_at(self._deadline, self._check_deadline)
+        elif self._response is None:
             self.close()
-        elif not self._answer.complete:
-            self._fail(TimeoutError(self._late))
+        elif not self._response.complete:
+            self._fail(TimeoutError(self._timeout_reason))
 
 
-def _ended(answer: UpstreamResponse, error: Exception | None) -> Exception:
-    """Say what the end of a connection means for *answer*, which is not complete."""
+def _ended_early(response: UpstreamResponse, error: Exception | None) -> Exception:
+    """Return the error for a connection that ended before *response* was complete."""
     how = "closed the connection"
     if isinstance(error, OSError):
         how = f"connection lost: {error.strerror or error}"
-    if answer.has_head:
+    if response.has_head:
         return BrokenOff(how)
-    if answer.received:
+    if response.received:
         return ConnectionDropped(f"{how} in the middle of a head")
     return ConnectionDropped(how if error else f"{how} without an answer")

@@ -1,8 +1,10 @@
-"""Our HTTP client as a `Fetcher`: the one place that talks to the network.
+"""HTTP client for archives: a `Fetcher` that sends requests, and turns every error into ours.
 
-Sends what is asked and nothing else, octet by octet, only where `Egress` allows; reads no more
-than it must, and says so when an answer is not whole. Politeness and breaker wrap what is
-built here; they have the same signature.
+It sends a fixed set of fields, only to endpoints that `Egress` allows, limits the size of
+bodies and reports incomplete ones. Errors of sockets, TLS and llhttp become `ArchiveError`s
+here: Unreachable where no answer came, Misbehaved where the answer is no HTTP, Queued where
+this machine could not send, Refused where the archive rejected the request. Each has a reason
+that is shown to people. Rate limit and breaker wrap this fetcher and have the same signature.
 """
 
 import asyncio
@@ -32,35 +34,38 @@ from timegate.upstream.http1 import (
 )
 
 FOREIGN: Final = (BrokenResponse, OSError)
-"""All that may go wrong between us and an archive; TLS and timeouts are OSErrors."""
+"""Every error of an exchange with an archive; TLS errors and timeouts are OSErrors."""
 _LOCAL_FAULTS: Final = frozenset(
     (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL)
 )
-"""No descriptor, memory or port is left here. Taken for faults of the archives, these would put
-all of them to rest at once, for 30 s."""
-_MOMENT: Final = 1.0
+"""This machine has no descriptor, memory or port left. Taken for faults of the archives, these
+errors would open all breakers at once, for 30 s."""
+_RETRY_AFTER: Final = 1.0
+"""Seconds until a request is tried again after such a local fault."""
 
 
 def explained(archive: str, url: str, error: Exception) -> ArchiveError:
-    """Return what it means that *error* came before an answer."""
+    """Translate an *error* that occurred before the head of an answer had arrived."""
     match error:
         case BrokenResponse():
             return Misbehaved(archive, url, f"broken HTTP: {_first_line(error)}")
         case ForbiddenAddress():
-            return Misbehaved(archive, url, f"its name leads where we must not go: {error}")
+            return Misbehaved(
+                archive, url, f"its name resolves to a forbidden address: {error}"
+            )
         case OSError(errno=int(number)) if number in _LOCAL_FAULTS:
             return Queued(
-                archive, url, f"no room for a connection: {os.strerror(number)}", _MOMENT
+                archive, url, f"no room for a connection: {os.strerror(number)}", _RETRY_AFTER
             )
         case _:
             return Unreachable(archive, url, _why_unreachable(error))
 
 
 def explained_in_body(archive: str, url: str, error: Exception) -> ArchiveError:
-    """Return what it means that *error* came while the body was read.
+    """Translate an *error* that occurred while the body was read.
 
-    Silence is Unreachable; a connection that ends too soon is Misbehaved, because part of an
-    answer must never be taken for the whole.
+    A timeout is Unreachable. A connection that ends too soon is Misbehaved, because a part of
+    an answer must never be taken for the whole (R-21).
     """
     if isinstance(error, TimeoutError):
         return Unreachable(archive, url, _timeout(error))
@@ -84,7 +89,7 @@ def _why_unreachable(error: Exception) -> str:
 
 
 def _why_untrusted(error: ssl.SSLError) -> str:
-    """Say what OpenSSL said: "certificate has expired", "unsupported protocol"."""
+    """Return the reason of OpenSSL: "certificate has expired", "unsupported protocol"."""
     match error:
         case ssl.SSLCertVerificationError(verify_message=str(message)):
             return message.rstrip(".")
@@ -95,27 +100,28 @@ def _why_untrusted(error: ssl.SSLError) -> str:
 
 
 def _timeout(error: TimeoutError) -> str:
-    # The kernel's own, after minutes of lost packets, has a number instead of our words.
+    # A timeout of the kernel, after minutes of lost packets, has an errno and no message.
     if error.errno is not None:
         return f"connection lost: {os.strerror(error.errno)}"
     return _first_line(str(error) or "took too long in all")
 
 
 def _first_line(error: object) -> str:
-    """Return what *error* says, fit for one line: it may quote what the archive sent."""
+    """Return the message of *error* as one line: it may quote what the archive sent."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else text[:199] + "…"
 
 
 SHORTEST: Final = 1.0
 LONGEST: Final = 3600.0
-"""A cap against lies: who says a year is asked again after an hour."""
+"""Seconds. A cap for absurd values: after a Retry-After of a year the pause is an hour."""
 UNSTATED: Final = 60.0
-"""The Internet Archive's answer to 429s that are ignored is a firewall block after a minute."""
+"""Seconds after a 429 without Retry-After. The Internet Archive blocks clients that ignore 429
+in its firewall after a minute."""
 
 
 def seconds_to_wait(status: int, headers: Mapping[str, str]) -> float | None:
-    """Return how long a reply asks us to stay away; None where it does not say."""
+    """Return the pause that a reply asks for with Retry-After; None where it asks for none."""
     stated = headers.get("retry-after", "").strip()
     wait = _seconds(stated) if stated.isascii() and stated.isdecimal() else None
     if wait is None and stated:
@@ -126,12 +132,12 @@ def seconds_to_wait(status: int, headers: Mapping[str, str]) -> float | None:
 
 
 def _seconds(digits: str) -> float:
-    # Longer than nine digits is longer than LONGEST; int() need not see them all.
+    # More than nine digits are more than LONGEST, and need not be converted.
     return float(digits) if len(digits) <= 9 else LONGEST
 
 
 def _until(stated: str, date: str) -> float | None:
-    """Return the time until *stated*, by the archive's own clock where it shows one."""
+    """Return the seconds until *stated*, by the archive's own clock where it sends Date."""
     until = _read_date(stated)
     if until is None:
         return None
@@ -139,10 +145,10 @@ def _until(stated: str, date: str) -> float | None:
 
 
 def _read_date(text: str) -> datetime | None:
-    """Return the date in *text*; None for any text that is none.
+    """Return the date in *text*; None if it is no date.
 
-    The parser of the standard library raises OverflowError for numbers that fit no field, and
-    has raised TypeError and IndexError in several of its versions.
+    The parser of the standard library raises OverflowError for numbers that are too large, and
+    has raised TypeError and IndexError in several versions.
     """
     try:
         read = parsedate_to_datetime(text[:64])
@@ -151,8 +157,8 @@ def _read_date(text: str) -> datetime | None:
     return read if read.tzinfo is not None else read.replace(tzinfo=UTC)
 
 
-_GO_AWAY: Final = (403, 429, 503)
-_SENT: Final = {
+_REFUSALS: Final = (403, 429, 503)
+_FORWARDED: Final = {
     "accept": "Accept",
     "accept-datetime": "Accept-Datetime",
     "accept-encoding": "Accept-Encoding",
@@ -162,7 +168,7 @@ _SENT: Final = {
     "prefer": "Prefer",
     "range": "Range",
 }
-"""Nothing else of a request goes to an archive: R9, R23."""
+"""Header fields of a request that are sent to an archive; no others are (R-9, R-23)."""
 _DEFAULT_FIELDS: Final = {"Accept": "*/*", "Accept-Encoding": "gzip"}
 _USUAL_PORTS: Final = (("http", 80), ("https", 443))
 _BODY_LIMITS: Final[Mapping[Purpose, int]] = {"index": 256 * 1024**2, "memento": 1024**3}
@@ -172,17 +178,17 @@ _PIECE: Final = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds. Outer deadlines belong to who asks; these only end what nobody waits for."""
+    """Seconds. Deadlines of resolutions are shorter; these end requests without a reader."""
 
     connect: float = 2.0
-    """For the name, and again for TCP."""
+    """For DNS, and again for TCP."""
     tls: float = 3.0
     first_byte: float = 10.0
     """From the open connection to the end of the response head."""
     stall: float = 30.0
     """Between two reads, as in Kubo."""
     total: float = 60.0
-    """For everything, body included; MemGator's."""
+    """For everything, body included, as in MemGator."""
     total_memento: float = 600.0
     """The same for mementos: archives hold videos."""
 
@@ -196,22 +202,22 @@ class Timeouts:
 class HttpReply:
     """A `Reply` over a connection. The headers are as sent, content-encoding included."""
 
-    __slots__ = ("_answer", "_archive", "_connection", "_purpose", "headers", "status", "url")
+    __slots__ = ("_archive", "_connection", "_purpose", "_response", "headers", "status", "url")
 
     def __init__(
         self,
         archive: str,
         request: Request,
         connection: Http1Connection,
-        answer: UpstreamResponse,
+        response: UpstreamResponse,
     ) -> None:
         self.url = request.url
-        self.status = answer.status
-        self.headers: Mapping[str, str] = answer.headers
+        self.status = response.status
+        self.headers: Mapping[str, str] = response.headers
         self._archive = archive
         self._purpose: Purpose = request.purpose
         self._connection = connection
-        self._answer = answer
+        self._response = response
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body, content coding removed; see `Reply`."""
@@ -221,15 +227,15 @@ class HttpReply:
                 for piece in decoder.decode(data):
                     yield piece
                     if len(piece) > _PIECE:
-                        # There may be much more in it: let others run before it is unpacked.
+                        # Much more may follow from this data: let other tasks run first.
                         await asyncio.sleep(0)
-            decoder.finish(empty_is_whole=not self._answer.ends_with_connection)
+            decoder.finish(empty_is_whole=not self._response.ends_with_connection)
         except BadCoding as error:
             raise Misbehaved(self._archive, self.url, f"body {error}") from error
 
     async def _read(self) -> bytes:
         try:
-            return await self._connection.read(self._answer)
+            return await self._connection.read(self._response)
         except FOREIGN as error:
             raise explained_in_body(self._archive, self.url, error) from error
 
@@ -240,7 +246,7 @@ class HttpReply:
 
 
 class HttpFetcher:
-    """Sends the requests for one archive over the connections of its host."""
+    """Sends the requests to one archive over the connections of its host."""
 
     def __init__(
         self,
@@ -267,81 +273,83 @@ class HttpFetcher:
         return _Exchange(self, request)
 
     async def begin(self, request: Request) -> tuple[Http1Connection, HttpReply]:
-        """Send *request*; return what is to be given back to `end`, and the reply."""
+        """Send *request*; return the connection, to be passed to `end`, and the reply."""
         target = self._egress.check(request.url)
-        octets = self._octets(request, target)
+        data = self._request_bytes(request, target)
         try:
-            connection, answer = await self._answered(request, target.endpoint, octets)
+            connection, response = await self._send(request, target.endpoint, data)
         except FOREIGN as error:
             raise explained(self._archive, request.url, error) from error
-        reply = HttpReply(self._archive, request, connection, answer)
-        if reply.status in _GO_AWAY and "memento-datetime" not in reply.headers:
+        reply = HttpReply(self._archive, request, connection, response)
+        if reply.status in _REFUSALS and "memento-datetime" not in reply.headers:
             self.end(connection)
             wait = seconds_to_wait(reply.status, reply.headers)
             raise Refused(self._archive, request.url, reply.status, wait)
         return connection, reply
 
     def end(self, connection: Http1Connection) -> None:
-        """End the exchange; a body that was not read to its end is given up."""
+        """End the exchange; a body that was not read to its end is discarded."""
         self._connections.give_back(connection)
 
-    async def _answered(
-        self, request: Request, endpoint: Endpoint, octets: bytes
+    async def _send(
+        self, request: Request, endpoint: Endpoint, data: bytes
     ) -> tuple[Http1Connection, UpstreamResponse]:
-        pace, to_head = self._pace(request.purpose), request.method == "HEAD"
+        timeouts, to_head = self._response_timeouts(request.purpose), request.method == "HEAD"
         connection = self._connections.idle(endpoint)
         if connection is not None:
             try:
-                return connection, await self._asked(connection, octets, pace, to_head=to_head)
+                return connection, await self._send_on(
+                    connection, data, timeouts, to_head=to_head
+                )
             except _Stale:
-                # It was closed while our request was under way, which is nobody's fault and
-                # the one case that is tried again (RFC 9112 9.3.1, S8): once, and on a new
-                # connection, where it cannot happen.
+                # The server closed the idle connection while the request was under way. This
+                # is no fault, and the only case in which a request is sent again (RFC 9112
+                # 9.3.1): once, and on a new connection, where it cannot happen.
                 pass
         connection = await self._connections.opened(endpoint)
-        return connection, await self._asked(connection, octets, pace, to_head=to_head)
+        return connection, await self._send_on(connection, data, timeouts, to_head=to_head)
 
-    async def _asked(
+    async def _send_on(
         self,
         connection: Http1Connection,
-        octets: bytes,
-        pace: ResponseTimeouts,
+        data: bytes,
+        timeouts: ResponseTimeouts,
         *,
         to_head: bool,
     ) -> UpstreamResponse:
         try:
-            answer = await connection.ask(octets, pace, to_head=to_head)
+            response = await connection.ask(data, timeouts, to_head=to_head)
             await self._connections.turn()
         except BaseException as error:
             stale = (
                 isinstance(error, ConnectionDropped)
                 and connection.used
-                and not connection.heard
+                and not connection.has_received
             )
             self.end(connection)
             if stale:
                 raise _Stale from error
             raise
-        return answer
+        return response
 
-    def _pace(self, purpose: Purpose) -> ResponseTimeouts:
+    def _response_timeouts(self, purpose: Purpose) -> ResponseTimeouts:
         limits = self._timeouts
         total = limits.total_memento if purpose == "memento" else limits.total
         now = asyncio.get_running_loop().time()
         return ResponseTimeouts(limits.first_byte, limits.stall, now + total)
 
-    def _octets(self, request: Request, target: Target) -> bytes:
+    def _request_bytes(self, request: Request, target: Target) -> bytes:
         endpoint, path = target
         head = f"{request.method} {path}{self._heads[endpoint]}{_fields(request.headers)}\r\n"
         return head.encode("ascii")
 
 
 class _Stale(Exception):
-    """A kept connection ended before a single octet of an answer."""
+    """An idle connection ended before a single byte of a response."""
 
 
 class _Exchange:
-    """One request, as a context in which its reply may be read."""
+    """One request: a context manager in which its reply may be read."""
 
     __slots__ = ("_connection", "_fetcher", "_request")
 
@@ -371,14 +379,14 @@ def _host(endpoint: Endpoint) -> str:
     return name if (scheme, port) in _USUAL_PORTS else f"{name}:{port}"
 
 
-def _fields(asked: Mapping[str, str]) -> str:
-    """Return the fields to send. Raises ValueError for what would end a line."""
-    sent = _DEFAULT_FIELDS.copy()
-    for name, value in asked.items():
-        written = _SENT.get(name.lower())
-        if written is None:
+def _fields(headers: Mapping[str, str]) -> str:
+    """Return the fields to send. Raises ValueError for a value that is not one ASCII line."""
+    fields = _DEFAULT_FIELDS.copy()
+    for name, value in headers.items():
+        canonical = _FORWARDED.get(name.lower())
+        if canonical is None:
             continue
         if not (value.isascii() and value.isprintable()):
-            raise ValueError(f"{written} cannot be sent: {value!r}")
-        sent[written] = value
-    return "".join([f"{name}: {value}\r\n" for name, value in sent.items()])
+            raise ValueError(f"{canonical} cannot be sent: {value!r}")
+        fields[canonical] = value
+    return "".join([f"{name}: {value}\r\n" for name, value in fields.items()])

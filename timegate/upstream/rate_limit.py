@@ -1,8 +1,8 @@
-"""Rate limit per archive: no faster than it allows, and a pause where it asked for one.
+"""Rate limit per archive: token buckets, a queue, and a pause after a 429 or 503.
 
 Archives ban clients that are faster: MemGator was banned by four of them on a single day. A
-`RateLimiter` counts what was sent in token buckets, so that several processes can share one; the
-requests of this process wait in the archive's `RequestQueue`, first come, first served.
+`RateLimiter` counts requests in token buckets, which several processes can share. The requests
+of this process wait in the `RequestQueue` of the archive, first come, first served.
 """
 
 import asyncio
@@ -18,13 +18,14 @@ from archives.source import Fetcher, Purpose, Reply, Request
 from timegate.resolution.context import TimeBudget
 
 MOST_REMEMBERED: Final = 4096
-"""Times. 32 kB; above it the span is cut into parts, each of which gets its part."""
-_DUST: Final = 1e-6
-"""Tokens or seconds. What rounding leaves over would mean waits too short to move a clock."""
+"""Requests remembered by their times, 32 kB. A larger window is divided into equal parts, and
+the limit likewise."""
+_EPSILON: Final = 1e-6
+"""Tokens or seconds. Rounding errors would mean waits too short to move a clock."""
 _JITTER: Final = 0.02
 _LONGEST_JITTER: Final = 1.0
-"""Seconds by which one request may take longer to arrive than another: it is the archive that
-counts, by when they come and not by when they were let go."""
+"""Seconds by which one request may take longer to arrive than another. The archive counts
+requests by when they arrive, not by when they were sent."""
 _TOKENS: Final = 0
 _UPDATED: Final = 1
 _SENT: Final = 2
@@ -47,10 +48,10 @@ class Window(NamedTuple):
 
     @classmethod
     def of(cls, rate: Rate) -> "Window":
-        """Return what *rate* promises.
+        """Return the window of *rate*.
 
-        Who allows a burst of 5 at 1 a second allows more than 1 in a second: such a rate is a
-        bucket and nothing else.
+        A burst of 5 at 1 a second allows more than 1 in a second: such a rate is limited by the
+        bucket alone.
         """
         if rate.burst > rate.requests:
             return cls(0, 0.0)
@@ -60,12 +61,12 @@ class Window(NamedTuple):
 
 
 def cells_of(rate: Rate) -> int:
-    """Return how many numbers a bucket of this rate remembers."""
+    """Return how many numbers the state of a bucket of *rate* takes."""
     return _RING + Window.of(rate).most
 
 
 def full(rate: Rate, now: float) -> "array[float]":
-    """Return the numbers of a bucket that nobody has taken from."""
+    """Return the state of a full bucket."""
     cells = array("d", bytes(8 * cells_of(rate)))
     cells[_TOKENS] = rate.burst
     cells[_UPDATED] = now
@@ -73,7 +74,7 @@ def full(rate: Rate, now: float) -> "array[float]":
 
 
 class TokenBucket:
-    """Tokens that drip in at a rate and are taken one by one, never too many in a window."""
+    """Token bucket, combined with a sliding window."""
 
     __slots__ = ("_burst", "_cells", "_per_second", "_window")
 
@@ -84,17 +85,17 @@ class TokenBucket:
         self._cells = cells
 
     def wait(self, now: float, ahead: int = 0) -> float:
-        """Return the seconds until there is a token for somebody with *ahead* before them."""
+        """Return the seconds until a token is free for a request with *ahead* before it."""
         most, span = self._window
         laps, ahead = divmod(ahead, most) if most else (0, ahead)
         missing = ahead + 1 - self._tokens(now)
-        wait = missing / self._per_second if missing > _DUST else 0.0
+        wait = missing / self._per_second if missing > _EPSILON else 0.0
         entry = int(self._cells[_SENT]) - most + ahead
         if most and entry >= 0:
             left = self._cells[_RING + entry % most] + span - now
             wait = max(wait, min(left, span))
         wait += laps * span
-        return wait if wait > _DUST else 0.0
+        return wait if wait > _EPSILON else 0.0
 
     def take(self, now: float) -> float:
         """Take a token and return 0, or take nothing and return how long to wait."""
@@ -116,34 +117,34 @@ class TokenBucket:
 
 
 _PURPOSES: Final[tuple[Purpose, ...]] = ("memento", "index")
-# 403 is not among them: it is about one page far more often than about us.
-_RESTS_ALL: Final = (429, 503)
+# 403 is not among them: it is about one page far more often than about this client.
+_PAUSING: Final = (429, 503)
 _TICK: Final = 0.1
-"""Seconds by which timers may be late; a token that was promised in time is still taken."""
+"""Seconds by which timers may be late; a token that was due in time is still taken."""
 
 
 class RateLimiter(Protocol):
-    """Counts the requests to an archive, and knows until when it wants a pause."""
+    """Counts the requests to an archive, and knows until when it asked for a pause."""
 
     async def outlook(
         self, purpose: Purpose, ahead: int, budget: TimeBudget | None = None
     ) -> float:
-        """Return the seconds until one more may be sent, with *ahead* others before it.
+        """Return the seconds until a request may be sent that has *ahead* others before it.
 
         *budget*, here and below, limits the time spent waiting for Redis.
         """
         ...
 
     async def take(self, purpose: Purpose, budget: TimeBudget | None = None) -> float:
-        """Take the right to send one and return 0, or take nothing and return the wait."""
+        """Take a token and return 0, or take none and return the seconds to wait."""
         ...
 
     async def rest(self, seconds: float, budget: TimeBudget | None = None) -> None:
-        """Send nothing for so long."""
+        """Pause all requests for *seconds*."""
         ...
 
     async def resting(self) -> float:
-        """Return for how many seconds nothing may be sent."""
+        """Return the seconds until the end of the pause, 0 if there is none."""
         ...
 
 
@@ -178,7 +179,7 @@ class LocalRateLimiter:
 
 
 class RequestQueue:
-    """Requests to one host wait here for their turn; archives at the same host share it."""
+    """Queue of the requests to one host; archives at the same host share it."""
 
     def __init__(self, limiter: RateLimiter, at_once: int) -> None:
         self.limiter = limiter
@@ -229,12 +230,12 @@ class RequestQueue:
         purpose = request.purpose
         wait = await self.limiter.outlook(purpose, self._waiting[purpose], budget)
         if wait > patience:
-            raise Queued(archive, request.url, "our share of requests is used up", wait)
+            raise Queued(archive, request.url, "our rate limit for it is used up", wait)
         try:
             async with asyncio.timeout(patience + _TICK):
                 await self._queue(purpose, budget)
         except TimeoutError:
-            why = "too many requests of ours are under way"
+            why = "too many of our requests are under way"
             raise Queued(archive, request.url, why, patience) from None
 
     async def _check_pause(self, archive: str, request: Request) -> None:
@@ -253,8 +254,8 @@ class RequestQueue:
 
     async def _took_slot_and_token(self, purpose: Purpose, budget: TimeBudget | None) -> bool:
         # Nothing is reserved in advance: a request that is cancelled while it waits leaves no
-        # gap, and no token is ever returned, which would let two requests leave in the place
-        # of one. The slot comes before the token, so that tokens are not collected and spent
+        # gap, and no token is ever returned, which would let two requests be sent in the place
+        # of one. The slot is taken before the token, so that tokens are not collected and spent
         # all at once; and after the wait, so that index lookups do not delay mementos.
         wait = await self.limiter.outlook(purpose, 0, budget)
         if wait > 0:
@@ -289,7 +290,7 @@ def rate_limited(
 
 
 class _RateLimited:
-    """One request that waits for its turn, and pauses the archive's queue after a 429."""
+    """One request that waits in the queue, and pauses the archive after a 429 or 503."""
 
     __slots__ = ("_archive", "_budget", "_fetch", "_inner", "_patience", "_queue", "_request")
 
@@ -335,7 +336,7 @@ class _RateLimited:
         return handled
 
     async def _pause_after(self, error: BaseException | None) -> None:
-        if not isinstance(error, Refused) or error.status not in _RESTS_ALL:
+        if not isinstance(error, Refused) or error.status not in _PAUSING:
             return
         if error.retry_after is not None:
             await self._queue.limiter.rest(error.retry_after, self._budget)

@@ -3,9 +3,10 @@
     question:  containment -> tracing -> delay (demo) -> adapter
     request:   budget -> exchange log -> breaker -> rate limit -> network
 
-The breaker comes before the rate limit, so that a dead archive costs no tokens and no waiting.
-Archives at the same host (``hosted_by``) share its connection pool and its rate limit, because
-the host counts requests, not collections.
+The breaker comes before the rate limit, so that an archive whose breaker is open costs no
+tokens and no waiting. The exchange log, which hands every request and its outcome to the
+command line, is defined here as well. Archives at the same host (``hosted_by``) share its
+connection pool and its rate limit, because the host counts requests, not collections.
 """
 
 import random
@@ -44,7 +45,7 @@ from timegate.upstream.rate_limit import (
 
 @dataclass(frozen=True, slots=True)
 class UpstreamExchange:
-    """One request and what became of it."""
+    """One request and its outcome."""
 
     archive: str
     request: Request
@@ -53,7 +54,7 @@ class UpstreamExchange:
     headers: Mapping[str, str] = field(default_factory=dict)
     error: ArchiveError | None = None
     seconds: float = 0.0
-    """Until the head of the answer, or until it failed; waiting out of politeness included."""
+    """Until the head of the answer or the failure, including the wait for the rate limit."""
 
 
 def logged(
@@ -62,16 +63,16 @@ def logged(
     record: Callable[[UpstreamExchange], None],
     clock: Callable[[], float],
 ) -> Fetcher:
-    """Return a `Fetcher` that hands each exchange to *record* when it is over."""
+    """Return *fetch*, which passes each exchange to *record* when it has ended."""
 
-    def tracing(request: Request) -> _Traced:
-        return _Traced(fetch(request), archive, request, record, clock)
+    def recorded(request: Request) -> _Recorded:
+        return _Recorded(fetch(request), archive, request, record, clock)
 
-    return tracing
+    return recorded
 
 
-class _Traced:
-    """One request that is written down when it is over."""
+class _Recorded:
+    """One request that is recorded when it has ended."""
 
     __slots__ = ("_archive", "_clock", "_inner", "_record", "_reply", "_request", "_seconds")
 
@@ -136,21 +137,21 @@ def _exchange(
 
 @dataclass(frozen=True, slots=True)
 class UpstreamSettings:
-    """How archives are asked, as far as it does not depend on the archive."""
+    """Settings for requests to archives that are the same for all archives."""
 
     contact: str
-    """URL or address where archives reach us; part of the User-Agent."""
+    """URL or address of the operator; part of the User-Agent."""
     timeouts: Timeouts = field(default_factory=Timeouts)
     patience: float = 2.0
-    """How many seconds a request may wait for its turn before it is called off."""
+    """Seconds that a request may wait for the rate limit."""
     allow_private: frozenset[str] = frozenset()
-    """Archives of the operator's own whose names may lead to private addresses."""
+    """Archives of the operator whose names may resolve to private addresses."""
     tls: ssl.SSLContext | None = None
-    """For archives with certificates of a private authority; None for the system's."""
+    """For archives with certificates of a private authority; None for those of the system."""
     authorizations: Mapping[str, Secret] = field(default_factory=dict)
-    """What is sent as Authorization, by archive."""
+    """The Authorization field that is sent to an archive, by its id."""
     system_resolver: bool = False
-    """Resolve names as the operating system does, for mDNS and the like, not by c-ares."""
+    """Resolve names with the resolver of the operating system (mDNS), not with c-ares."""
 
     def __post_init__(self) -> None:
         if not (self.contact.isascii() and self.contact.isprintable() and self.contact):
@@ -176,7 +177,7 @@ class UpstreamEnvironment:
     record: Callable[[UpstreamExchange], None] | None = None
     """Called with every exchange with every archive."""
     addresses: AddressBook | None = None
-    """Addresses of hosts that are known already."""
+    """Known addresses of hosts, kept over a configuration reload."""
 
 
 class UpstreamState:
@@ -196,11 +197,11 @@ class UpstreamState:
         return limiter
 
     def replace_breakers(self, breakers: Breakers) -> None:
-        """Replace the breakers by new ones, which learn which archives are dead."""
+        """Replace the breakers by new ones, in which open circuits stay open."""
         if self._breakers is not None:
-            for archive, dead in self._breakers.dead().items():
+            for archive, circuit in self._breakers.open_circuits().items():
                 if breakers.knows(archive):
-                    breakers.advise(archive, dead.failures, dead.openings, dead.left)
+                    breakers.advise(archive, circuit.failures, circuit.openings, circuit.left)
         self._breakers = breakers
 
 
@@ -211,7 +212,7 @@ class Fetchers(dict[str, Fetcher]):
         super().__init__()
         self.breakers = breakers
         self.queues: dict[str, RequestQueue] = {}
-        """Where requests to each archive wait."""
+        """The queue of each archive."""
         self.stacks: dict[str, Callable[[RequestContext], Fetcher]] = {}
 
     def within(self, archive: str, context: RequestContext) -> Fetcher:
@@ -252,7 +253,7 @@ async def open_fetchers(
     settings: UpstreamSettings,
     surroundings: UpstreamEnvironment | None = None,
 ) -> AsyncGenerator[Fetchers]:
-    """Open what is needed to ask *entries*, and close it at the end."""
+    """Open a fetcher for each of *entries*, and close all connections at the end."""
     around = surroundings or UpstreamEnvironment()
     breakers = Breakers((entry.id for entry in entries), around.clock, around.chance)
     fetchers = Fetchers(breakers)
@@ -275,7 +276,7 @@ def _stack(  # noqa: PLR0913, PLR0917 -- the layers
     settings: UpstreamSettings,
     environment: UpstreamEnvironment,
 ) -> Callable[[RequestContext], Fetcher]:
-    """Return what every request to *archive* passes through; this is the only such list."""
+    """Return the layers that every request to *archive* passes; the only such list."""
     clock, record = environment.clock, environment.record
 
     def stacked(context: RequestContext) -> Fetcher:
@@ -289,7 +290,7 @@ def _stack(  # noqa: PLR0913, PLR0917 -- the layers
 
 
 class _Hosts:
-    """What archives at the same host share: the queue, and the pool of connections."""
+    """The queue and the connection pool that archives at the same host share."""
 
     def __init__(
         self,
@@ -317,7 +318,7 @@ class _Hosts:
     def network(self, entry: ArchiveEntry) -> Fetcher:
         allow_private = entry.id in self._settings.allow_private
         egress = Egress.of(entry, allow_private=allow_private)
-        # Not shared between who may go to private addresses and who may not.
+        # Not shared between archives that may have private addresses and those that may not.
         key = (_host_of(entry), allow_private)
         self._egresses.setdefault(key, []).append(egress)
         if key not in self._connections:
@@ -331,7 +332,7 @@ class _Hosts:
         )
 
     def _authorization(self, entry: ArchiveEntry) -> tuple[Endpoint, Secret] | None:
-        """Return the one origin that gets a secret, and the secret (R26)."""
+        """Return the one endpoint that gets the secret, and the secret (R-26)."""
         secret = self._settings.authorizations.get(entry.id)
         address = next((url for _, url in endpoints(entry)), None)
         parts = None if address is None else target(address)
@@ -342,9 +343,9 @@ class _Hosts:
             return self._around.limiter(host)
         return LocalRateLimiter(host.limits, self._around.clock)
 
-    def _opened(self, entry: ArchiveEntry, residents: list[Egress]) -> Connections:
+    def _opened(self, entry: ArchiveEntry, egresses: list[Egress]) -> Connections:
         def refusal(address: str) -> str | None:
-            reasons = [egress.refusal(address) for egress in residents]
+            reasons = [egress.refusal(address) for egress in egresses]
             return None if None in reasons else reasons[0]
 
         opened = Connections(self._host(entry).limits.at_once, refusal, self._dialling)
@@ -367,7 +368,7 @@ class _Hosts:
 
 @cache
 def _version() -> str:
-    """Read it once: it takes a millisecond, and every archive asks for it."""
+    """Return our version; reading it takes a millisecond, and every archive needs it."""
     return version("timegate-proxy")
 
 
@@ -376,13 +377,13 @@ def _host_of(entry: ArchiveEntry) -> str:
 
 
 def _system_tls() -> ssl.SSLContext:
-    """Return what the system trusts; loading it takes some 20 ms, so not before it is used."""
+    """Return a context with the system's certificates; loading takes 20 ms, so on first use."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
 
 
 def _resolver(*, system: bool) -> Callable[[], AbstractResolver]:
-    # Without aiodns, aiohttp would look names up in the threads that do everything else.
+    # Without aiodns, aiohttp resolves names in the threads that do all other blocking work.
     blocking = aiohttp.DefaultResolver is aiohttp.ThreadedResolver
     return SystemResolver if system or blocking else aiohttp.DefaultResolver

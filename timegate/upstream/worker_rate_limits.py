@@ -1,7 +1,7 @@
-"""A ledger that several workers on one machine share: a small file mapped into each of them.
+"""Rate limits that several workers on one machine share: a small file mapped into each of them.
 
-The limit of an archive holds for the sum of all workers. Each archive has one record, changed
-under a lock on its bytes; the clock is the machine's monotonic one, the same for all processes.
+The limit of an archive holds for the sum of all workers. Each archive has one record, which is
+changed under a lock on its bytes. The clock is the monotonic one, the same for all processes.
 """
 
 import fcntl
@@ -21,12 +21,12 @@ from timegate.resolution.context import TimeBudget
 from timegate.upstream.rate_limit import TokenBucket, cells_of, full
 
 _CELL: Final = 8
-"""Octets of a number. A record holds until when to rest, then the bucket for mementos and the
+"""Bytes of a number. A record holds the end of the pause, then the bucket for mementos and the
 one for the index."""
 
 
 def create_rate_limits_file(path: Path, entries: Sequence[ArchiveEntry]) -> None:
-    """Write the file with full buckets for *entries*; before any worker opens it."""
+    """Write the file with full buckets for *entries*, before any worker opens it."""
     now = time.monotonic()
     with path.open("wb") as file:
         for entry in entries:
@@ -36,7 +36,7 @@ def create_rate_limits_file(path: Path, entries: Sequence[ArchiveEntry]) -> None
 
 
 class WorkerRateLimiters:
-    """The open file; gives each archive its ledger."""
+    """The open file, and the rate limiters of the archives in it."""
 
     def __init__(self, path: Path, entries: Sequence[ArchiveEntry]) -> None:
         self._file = path.open("r+b")
@@ -50,7 +50,7 @@ class WorkerRateLimiters:
         }
 
     def of(self, entry: ArchiveEntry) -> "WorkerRateLimiter":
-        """Return the ledger of *entry*."""
+        """Return the rate limiter of *entry*."""
         place = self._places[entry.id]
         record = self._cells[place : place + _size(entry.limits)]
         ends = 1, 1 + cells_of(entry.limits.memento), len(record)
@@ -59,8 +59,8 @@ class WorkerRateLimiters:
         return WorkerRateLimiter(record, views, self._file.fileno(), place, entry.limits)
 
     def close(self) -> None:
-        """Let go of the file."""
-        # A mapping cannot be closed while somebody looks at it.
+        """Close the file."""
+        # A mapping cannot be closed while there are views of it.
         for view in (*reversed(self._views), self._cells):
             view.release()
         self._map.close()
@@ -68,7 +68,7 @@ class WorkerRateLimiters:
 
 
 class WorkerRateLimiter:
-    """A `Ledger` over one record. Blocking: a few microseconds under a lock."""
+    """A `RateLimiter` over one record. Blocking: a few microseconds under a lock."""
 
     def __init__(
         self,

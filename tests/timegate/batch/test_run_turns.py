@@ -82,7 +82,7 @@ def test_a_failing_archive_is_not_queued(error: ArchiveError) -> None:
 
 
 def test_only_archives_with_a_full_queue_are_waited_for() -> None:
-    own = Queued("slow", "http://a/", "our share of requests is used up", 12.0)
+    own = Queued("slow", "http://a/", "our rate limit for it is used up", 12.0)
     attempts = (absent("fast"), failed("dead"), failed("slow", own))
     resolution = Resolution(asking("2016"), Preferences(), None, (), attempts)
 

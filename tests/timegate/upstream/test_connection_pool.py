@@ -67,7 +67,7 @@ async def client(  # noqa: PLR0913 -- each test changes one of them
         buffer=bytearray(BUFFER),
         connect_seconds=timeouts.connect,
         tls_seconds=timeouts.tls,
-        answers=FairTurns(a_turn),
+        responses=FairTurns(a_turn),
     )
     connections = Connections(at_once, refusal, dialling)
     archive = entry(
@@ -226,7 +226,7 @@ async def test_a_reply_cannot_be_read_after_its_time() -> None:
         async with it.fetch(Request("GET", server.url(), "index")) as reply:
             pass
 
-        with pytest.raises(RuntimeError, match="after its request is over"):
+        with pytest.raises(RuntimeError, match="after its exchange has ended"):
             await anext(aiter(reply.chunks()))
 
 
@@ -323,7 +323,7 @@ async def test_when_all_addresses_are_forbidden_none_is_connected_to() -> None:
             outcome = await it.ask(url)
 
     assert isinstance(outcome, Misbehaved)
-    assert outcome.why == "its name leads where we must not go: 127.0.0.1 is forbidden"
+    assert outcome.why == "its name resolves to a forbidden address: 127.0.0.1 is forbidden"
     assert server.connections == 0
 
 

@@ -177,8 +177,8 @@ def test_the_name_of_a_coding_is_read_in_every_spelling(field: str) -> None:
 @pytest.mark.parametrize(
     ("field", "why"),
     [
-        ("gzip, gzip", "packed 2 times"),
-        ("gzip,br,gzip", "packed 3 times"),
+        ("gzip, gzip", "has 2 content codings"),
+        ("gzip,br,gzip", "has 3 content codings"),
         ("compress", "cannot read: 'compress'"),
         ("gzip;q=1", "cannot read"),
     ],

@@ -175,7 +175,7 @@ async def test_endless_interim_answers_are_misbehaviour() -> None:
             await writer.drain()
 
     async with serving(forever) as server, fetching(entry(server)) as fetch:
-        with pytest.raises(Misbehaved, match="the head is not at its end"):
+        with pytest.raises(Misbehaved, match="without the end of the head"):
             await body(fetch, get(server.url()))
 
 

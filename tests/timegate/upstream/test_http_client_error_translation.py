@@ -22,7 +22,7 @@ CASES: list[tuple[Exception, type[ArchiveError], str]] = [
     (
         ForbiddenAddress("127.0.0.1 is a private address"),
         Misbehaved,
-        "its name leads where we must not go: 127.0.0.1 is a private address",
+        "its name resolves to a forbidden address: 127.0.0.1 is a private address",
     ),
     (
         UnknownName(None, "Domain name not found"),

@@ -74,7 +74,7 @@ async def test_a_public_name_that_leads_to_a_private_address_is_not_connected_to
             outcome = await ask(fetch, url)
 
     assert isinstance(outcome, Misbehaved)
-    assert "leads where we must not go" in outcome.why
+    assert "resolves to a forbidden address" in outcome.why
     assert server.connections == 0
 
 
