@@ -20,8 +20,10 @@ from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
 from archives.registry import Registry
 from archives.uri import check_text, negotiable, read_uri
+from timegate.identifiers import parse
 from timegate.identifiers.duri import Duri
 from timegate.identifiers.pwid import Pwid, minted
+from timegate.identifiers.replay_link import ReplayUrl
 from timegate.resolution.model import Resolution
 from timegate.text import masked
 from timegate.verdict import delivers_raw
@@ -265,3 +267,26 @@ _TEX: Final = str.maketrans(
 
 def _tex(text: str) -> str:
     return text.translate(_TEX)
+
+
+def copy_behind(link: str, registry: Registry) -> Copy:
+    """Return the copy that an archive link leads to. Raises Malformed if that is unclear."""
+    reading = parse(link, registry)
+    identifier = reading.identifier
+    if not isinstance(identifier, ReplayUrl):
+        raise Malformed("not-a-memento", "not a link to a copy in a known archive", 0)
+    if identifier.item is None:
+        why = "the link has the archive's own id for the copy, and does not say of what"
+        raise Malformed("not-negotiable", why, 0)
+    if identifier.time is None or len(identifier.time.digits) < 14:
+        why = "the link does not name the second of capture: open it, and cite where it leads"
+        raise Malformed("coarse-time", why, 0)
+    entry = None if reading.entry is None else registry.by_id(reading.entry)
+    return Copy(
+        uri=link.strip(),
+        original=identifier.item,
+        captured=identifier.time,
+        archive=identifier.archive or "" if entry is None else entry.name,
+        archive_id=identifier.archive,
+        raw=identifier.precision == "part",
+    )

@@ -11,7 +11,7 @@ import click
 
 from archives.diagnostics import Malformed
 from archives.registry import Registry, load_known
-from timegate.citations import FORMS, Citation, Copy, Form, citation, reference
+from timegate.citations import FORMS, Citation, Copy, Form, citation, copy_behind, reference
 from timegate.cli.options import (
     TitleOptions,
     Words,
@@ -23,8 +23,6 @@ from timegate.cli.options import (
     title_options,
 )
 from timegate.cli.output import inputs
-from timegate.identifiers import parse
-from timegate.identifiers.replay_link import ReplayUrl
 from timegate.text import escaped
 
 
@@ -117,29 +115,6 @@ def _complain(link: str, complaint: Malformed, *, as_json: bool) -> None:
         click.echo(json.dumps(told))
     else:
         click.echo(f"{escaped(link)}: {complaint.why}", err=True)
-
-
-def copy_behind(link: str, registry: Registry) -> Copy:
-    """Return what *link* says of the copy. Raises Malformed where that is not enough."""
-    reading = parse(link, registry)
-    identifier = reading.identifier
-    if not isinstance(identifier, ReplayUrl):
-        raise Malformed("not-a-memento", "not a link to a copy in a known archive", 0)
-    if identifier.item is None:
-        why = "the link has the archive's own id for the copy, and does not say of what"
-        raise Malformed("not-negotiable", why, 0)
-    if identifier.time is None or len(identifier.time.digits) < 14:
-        why = "the link does not name the second of capture: open it, and cite where it leads"
-        raise Malformed("coarse-time", why, 0)
-    entry = None if reading.entry is None else registry.by_id(reading.entry)
-    return Copy(
-        uri=link.strip(),
-        original=identifier.item,
-        captured=identifier.time,
-        archive=identifier.archive or "" if entry is None else entry.name,
-        archive_id=identifier.archive,
-        raw=identifier.precision == "part",
-    )
 
 
 def _names(copy: Copy) -> Citation:

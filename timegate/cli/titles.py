@@ -12,7 +12,8 @@ from archives.errors import ArchiveError
 from archives.model import Memento
 from archives.registry import Registry
 from archives.source import Fetcher
-from timegate.cli.cite import Writing, cite_link, copy_behind
+from timegate.citations import copy_behind
+from timegate.cli.cite import Writing, cite_link
 from timegate.cli.list_run import BASE_URL
 from timegate.cli.options import TitleOptions
 from timegate.cli.output import inputs

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from timegate.endpoints.operations import NO_NEGOTIATION
+from timegate.responses.model import NO_NEGOTIATION
 from timegate.responses.model import ClientRequest, Response
 
 Json = dict[str, object]

@@ -1,0 +1,123 @@
+"""The public library: its interface, its documentation, and what it answers."""
+
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import timegate
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs/library.md").read_text()
+EXAMPLES = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", PAGE, re.DOTALL)
+HOME = "http://museum.example/"
+PWID = f"urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:{HOME}"
+
+
+def test_every_public_name_exists_and_no_other_does() -> None:
+    names = {name: getattr(timegate, name) for name in timegate.__all__}
+
+    assert all(value is not None for value in names.values())
+    with pytest.raises(AttributeError):
+        timegate.something_else  # noqa: B018
+
+
+def test_the_documentation_names_every_public_name() -> None:
+    classes = {"CaptureList", "CitedCopy", "Gate", "Memento", "ParsedReference"}
+    classes |= {"ResolvedReference"}
+
+    missing = [name for name in timegate.__all__ if f"timegate.{name}" not in PAGE]
+
+    assert set(missing) <= classes
+
+
+def test_importing_the_package_imports_neither_the_core_nor_the_server() -> None:
+    program = (
+        "import sys, timegate; "
+        "print([m for m in ('aiohttp', 'timegate.app') if m in sys.modules])"
+    )
+
+    ran = subprocess.run(  # noqa: S603 -- ourselves
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert ran.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("program", "expected"), EXAMPLES)
+def test_the_examples_of_the_documentation_run(program: str, expected: str) -> None:
+    ran = subprocess.run(  # noqa: S603 -- our own documentation
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout
+    if expected:
+        assert ran.stdout == expected
+
+
+async def test_a_reference_resolves_to_the_copy_it_names() -> None:
+    async with timegate.open(demo=True) as gate:
+        found = await gate.resolve(PWID)
+
+    assert found.match == "exact"
+    assert found.captured == datetime(2009, 6, 15, 18, 30, 12, tzinfo=UTC)
+    assert found.archive == "harbour"
+    assert found.report["identifier"] == PWID
+    assert found.precision.startswith("match=exact")
+
+
+async def test_a_time_can_be_given_for_a_url() -> None:
+    async with timegate.open(demo=True) as gate:
+        by_text = await gate.resolve(HOME, at="June 2009")
+        by_value = await gate.resolve(HOME, at=datetime(2009, 6, 15, 18, 30, 12, tzinfo=UTC))
+
+    assert by_text.match == "within"
+    assert by_value.match == "exact"
+
+
+async def test_what_no_archive_holds_has_no_copy_and_no_error() -> None:
+    async with timegate.open(demo=True) as gate:
+        found = await gate.resolve(f"{HOME}never-there")
+
+    assert (found.uri, found.captured, found.archive) == (None, None, None)
+
+
+async def test_a_reference_that_cannot_be_read_is_a_value_error() -> None:
+    async with timegate.open(demo=True) as gate:
+        with pytest.raises(ValueError, match="archive"):
+            await gate.resolve("urn:pwid:nothing")
+        with pytest.raises(ValueError, match="precision"):
+            await gate.resolve(PWID, precision="perfect")
+
+
+async def test_the_list_of_captures_is_in_order_and_bounded() -> None:
+    async with timegate.open(demo=True) as gate:
+        whole = await gate.timemap(HOME)
+        cut = await gate.timemap(HOME, limit=2)
+
+    stamps = [memento.stamp for memento in whole.captures]
+    assert stamps == sorted(stamps)
+    assert not whole.truncated
+    assert whole.missing == {}
+    assert cut.captures == whole.captures[:2]
+    assert cut.truncated
+
+
+def test_public_archives_are_not_queried_without_a_contact() -> None:
+    with pytest.raises(timegate.BadConfig, match="contact"):
+        timegate.resolve(HOME)
+
+
+def test_parsing_and_citing_need_no_network() -> None:
+    parsed = timegate.parse("duri:2016-01-22:http://www.dr.dk")
+    cited = timegate.cite("https://web.archive.org/web/20160122112029/http://www.dr.dk")
+
+    assert (parsed.kind, parsed.url, parsed.time) == ("duri", "http://www.dr.dk", "2016-01-22")
+    assert cited.pwid == "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
+    assert cited.duri == "duri:2016-01-22T11:20:29Z:http://www.dr.dk"
+    with pytest.raises(ValueError, match="link"):
+        timegate.cite("http://example.org/")
