@@ -67,8 +67,8 @@ def cite_command(  # noqa: PLR0913 -- one parameter for each option
         registry = load_known()
         cited = [cite_link(link, registry, writing, titles.title) for link in inputs(links)]
         sys.exit(0 if all(cited) else 2)
-    # Only now: who asks nobody does not wait for the web server.
-    from timegate.cli.titles import cite_all
+    # Not at the top: that module imports this one.
+    from timegate.cli.titles import cite_all  # noqa: PLC0415
 
     with configured(config, archives, demo=demo) as settings:
         if titles.fetch_title:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -31,12 +31,9 @@ from timegate.config import Config, is_local, is_public
 from timegate.identifiers.url import read_url
 from timegate.text import escaped, similar
 from timegate.text.times import read_time
-from timegate.upstream.stack import (
-    UpstreamEnvironment,
-    UpstreamExchange,
-    UpstreamSettings,
-    open_fetchers,
-)
+
+if TYPE_CHECKING:
+    from timegate.upstream.stack import UpstreamExchange
 
 _SHOWN: Final = (
     *("location", "content-location", "memento-datetime", "vary", "link", "retry-after"),
@@ -51,7 +48,7 @@ class ArchiveAnswer:
     original: str
     at: Moment | None
     outcome: Closest | ArchiveError | None = None
-    trail: list[UpstreamExchange] = field(default_factory=list)
+    trail: "list[UpstreamExchange]" = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -107,7 +104,7 @@ def _delta(memento: Memento, at: Moment | None) -> int | None:
     return int(at.distance(second_of(memento.stamp)).total_seconds())
 
 
-def _exchange(exchange: UpstreamExchange) -> dict[str, object]:
+def _exchange(exchange: "UpstreamExchange") -> dict[str, object]:
     return {
         "method": exchange.request.method,
         "url": exchange.request.url,
@@ -129,7 +126,7 @@ def as_text(inquiry: ArchiveAnswer) -> str:
     return "\n".join([*lines, *_verdict(inquiry.outcome, at)])
 
 
-def _hop(number: int, exchange: UpstreamExchange) -> Iterator[str]:
+def _hop(number: int, exchange: "UpstreamExchange") -> Iterator[str]:
     yield f"{number:>2}  {exchange.request.method} {exchange.request.url}"
     for name, value in exchange.request.headers.items():
         yield f"      > {name.title()}: {value}"
@@ -182,6 +179,12 @@ async def _send(
     config: Config, entry: ArchiveEntry, contact: str, inquiry: ArchiveAnswer
 ) -> None:
     """Ask over the network, and note every exchange."""
+    from timegate.upstream.stack import (  # noqa: PLC0415 -- help and completion must be quick
+        UpstreamEnvironment,
+        UpstreamSettings,
+        open_fetchers,
+    )
+
     settings = UpstreamSettings(contact, allow_private=config.private, patience=30.0)
     around = UpstreamEnvironment(record=inquiry.trail.append)
     async with open_fetchers([entry], settings, around) as fetchers:

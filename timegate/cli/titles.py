@@ -22,7 +22,6 @@ from timegate.config import Config
 from timegate.extract.fetching import FoundCopy, archived_title, copy_of
 from timegate.identifiers import parse
 from timegate.text import escaped
-from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_fetchers
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters
 
 _PATIENCE: Final = 300.0
@@ -37,6 +36,12 @@ async def opened_fetchers(
 
     *rate_limits* is the file in which several processes share their rate limits.
     """
+    from timegate.upstream.stack import (  # noqa: PLC0415 -- help and completion must be quick
+        UpstreamEnvironment,
+        UpstreamSettings,
+        open_fetchers,
+    )
+
     config = with_replay_addresses(config, base_url)
     elsewhere = config.remote
     settings = UpstreamSettings(

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import quote, urlsplit
 
 from archives.adapters.warc import WarcArchive
@@ -27,7 +27,9 @@ from timegate.collections.access import OpenCollection
 from timegate.collections.replay import CollectionReplay, LocalFetcher
 from timegate.config import HOME_LIMITS, BadConfig, Config, is_local
 from timegate.responses.model import ClientRequest, Handler, Response, StreamingResponse
-from timegate.upstream.stack import UpstreamSettings, open_fetchers
+
+if TYPE_CHECKING:
+    from timegate.upstream.stack import UpstreamSettings
 
 _LOG: Final = logging.getLogger("timegate.collections")
 _S3: Final = "s3://"
@@ -70,7 +72,7 @@ async def open_collections(
     base_url: str,
     *,
     keep: bool,
-    settings: UpstreamSettings | None = None,
+    settings: "UpstreamSettings | None" = None,
 ) -> AsyncIterator[LocalCollections]:
     """Open the collections of *registry*; with *keep*, index what comes to their folders.
 
@@ -159,9 +161,12 @@ async def _kept(keeper: IndexUpdater) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _fetchers(
-    entries: Sequence[ArchiveEntry], settings: UpstreamSettings | None
+    entries: Sequence[ArchiveEntry], settings: "UpstreamSettings | None"
 ) -> AsyncIterator[Mapping[str, Fetcher]]:
     """Open what reaches the origins of each collection, and nothing else (R1)."""
+    # The command line imports this module for every command; the network is slow to import.
+    from timegate.upstream.stack import UpstreamSettings, open_fetchers  # noqa: PLC0415
+
     reached = [await _reached(entry) for entry in entries if _is_remote(entry)]
     # An operator wrote these entries, so their names may lead to private addresses.
     own = frozenset(entry.id for entry in reached)

@@ -95,15 +95,15 @@ def entries(world: World, *extra: ArchiveEntry) -> Registry:
     return Registry([*known, *extra])
 
 
-def _looking(archive: FakeArchive) -> MementoProbe:
-    """Return how to look at a copy: it is there unless the archive has lost it."""
+def _probe(archive: FakeArchive) -> MementoProbe:
+    """Return how to request a memento: it is there unless the archive has lost it."""
 
-    async def look(memento: Memento) -> Closest | None:
+    async def probe(memento: Memento) -> Closest | None:
         if archive.lost:
             return None
         return Closest(memento._replace(status=200), "template")
 
-    return look
+    return probe
 
 
 class NoLists:
@@ -153,9 +153,9 @@ async def serving(
     """Serve a small world of archives."""
     world = World(*archives, deadlines=QUICK)
     registry = entries(world, *extra)
-    looking = {name: _looking(archive) for name, archive in world.archives.items()}
-    verifier = Verifier(world.resolver, looking, 0.5)
-    answers = Answers(verifier, registry, "https://gate.example")
+    probes = {name: _probe(archive) for name, archive in world.archives.items()}
+    world.resolver.verifier = Verifier(world.resolver, probes, 0.5)
+    answers = Answers(world.resolver, registry, "https://gate.example")
     resolve = resolving(answers, registry, answer_pages(answers, registry))
     operations = Operations(
         registry, lambda name: {"name": name}, lambda: None, CollectorRegistry, "mailto:x@y.org"
