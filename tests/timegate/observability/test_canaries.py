@@ -1,4 +1,4 @@
-"""Canaries are asked for a week, in no time: how often, by whom, and what is told of it."""
+"""Canaries over a week of virtual time: how often, by which replica, and what is logged."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ LACKS = CanaryQuestion("a", "lacks", NEVER_ARCHIVED)
 
 
 class Archive(FakeArchive):
-    """One that also notes when it was asked, and may claim everything."""
+    """An archive that records when it was asked, and may claim to hold everything."""
 
     def __init__(self, name: str = "a", *, delay: float = 0.1) -> None:
         super().__init__(name, delay, ("20160122112029",))
@@ -52,7 +52,7 @@ async def always(_: str) -> bool:
 
 @dataclass
 class Flock:
-    """Archives, and one who watches them or several who share a store."""
+    """Archives, and the canary watches of one or several replicas over one store."""
 
     archives: list[Archive]
     questions: list[CanaryQuestion]
@@ -80,7 +80,7 @@ class Flock:
 
 
 class Turnstile:
-    """Lets one after the other ask the same, as replicas do over Redis."""
+    """Locks that let one replica after the other ask a question, as those in Redis do."""
 
     def __init__(self, locks: dict[Turn, asyncio.Lock]) -> None:
         self._locks = locks
@@ -146,7 +146,7 @@ def test_archives_are_not_asked_all_at_once() -> None:
     assert len({int(time / 60) for time in times[:20]}) >= 8
 
 
-def test_each_flip_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_flip_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "timegate.events")
 
     async def story(flock: Flock) -> None:
@@ -165,7 +165,7 @@ def test_each_flip_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     assert all("http" not in str(one) for one in logged(caplog))
 
 
-def test_silence_is_no_flip_and_is_in_the_history(caplog: pytest.LogCaptureFixture) -> None:
+def test_no_answer_is_no_flip_and_is_in_the_history(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "timegate.events")
 
     async def story(flock: Flock) -> None:
@@ -185,7 +185,7 @@ def test_silence_is_no_flip_and_is_in_the_history(caplog: pytest.LogCaptureFixtu
     assert record.spans[-1].why == "no answer within 15 s"
 
 
-def test_who_has_users_to_serve_is_asked_later() -> None:
+def test_an_archive_that_is_busy_with_users_is_asked_later() -> None:
     busy = True
 
     async def quiet(_: str) -> bool:
@@ -240,7 +240,7 @@ def test_of_workers_that_look_at_different_times_one_asks() -> None:
     assert 2 * 25 <= len(in_virtual_time(story()).times) <= 2 * 29
 
 
-def test_who_starts_again_and_again_asks_nobody() -> None:
+def test_a_server_that_restarts_again_and_again_sends_no_canaries() -> None:
     async def story() -> list[float]:
         flock = Flock([Archive()], [HAS, LACKS])
         for _ in range(100):
@@ -251,7 +251,7 @@ def test_who_starts_again_and_again_asks_nobody() -> None:
     assert in_virtual_time(story()) == []
 
 
-def test_who_starts_anew_goes_on_where_the_other_ended() -> None:
+def test_after_a_restart_the_schedule_continues() -> None:
     async def story() -> list[float]:
         flock = Flock([Archive()], [LACKS])
         for _ in range(12):
@@ -262,7 +262,7 @@ def test_who_starts_anew_goes_on_where_the_other_ended() -> None:
     assert len(in_virtual_time(story())) == 2
 
 
-def test_what_was_known_is_known_again_at_once() -> None:
+def test_earlier_results_are_known_right_after_a_start() -> None:
     async def story() -> str:
         flock = Flock([Archive()], [LACKS])
         async with watching(flock.watch(), EVERY):
@@ -275,7 +275,7 @@ def test_what_was_known_is_known_again_at_once() -> None:
     assert in_virtual_time(story()) == "kept"
 
 
-def test_it_ends_in_the_middle_of_a_question() -> None:
+def test_the_watch_can_end_in_the_middle_of_a_question() -> None:
     async def story() -> list[float]:
         flock = Flock([Archive(delay=10.0)], [LACKS])
         async with watching(flock.watch(), EVERY):

@@ -1,4 +1,4 @@
-"""What an operator writes of canaries, and what is refused."""
+"""Canaries in the configuration: what is read, and what is rejected."""
 
 from pathlib import Path
 
@@ -27,18 +27,18 @@ def canary(config: Config, archive: str) -> Canary | None:
     return entry.canary
 
 
-def test_there_are_none_unless_somebody_wants_them() -> None:
+def test_without_configuration_there_are_no_canaries() -> None:
     assert load_config(None).canaries_every is None
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("10m", 600), ("6h", 21_600), ("7d", 604_800)])
-def test_how_often_is_up_to_the_operator(tmp_path: Path, text: str, seconds: float) -> None:
+def test_the_interval_is_configurable(tmp_path: Path, text: str, seconds: float) -> None:
     config = configured(tmp_path, f'[canaries]\nevery = "{text}"\n')
 
     assert config.canaries_every == seconds
 
 
-def test_pages_are_named_for_archives_of_ones_own_and_for_known_ones(tmp_path: Path) -> None:
+def test_canary_pages_can_be_set_for_own_and_for_known_archives(tmp_path: Path) -> None:
     own = OWN + 'canary = { has = "http://a.example/", at = "2016" }\n'
     known = '[canaries.pages.arquivo-pt]\nhas = "http://b.example/"\n'
 
@@ -48,7 +48,7 @@ def test_pages_are_named_for_archives_of_ones_own_and_for_known_ones(tmp_path: P
     assert canary(config, "arquivo-pt") == Canary("http://b.example/")
 
 
-def test_the_section_goes_before_the_entry(tmp_path: Path) -> None:
+def test_the_section_outranks_the_entry(tmp_path: Path) -> None:
     text = OWN + 'canary = { has = "http://a.example/" }\n'
     text += '[canaries.pages.mine]\nlacks = "http://none.invalid/"\n'
 

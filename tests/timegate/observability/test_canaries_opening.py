@@ -46,13 +46,13 @@ async def served(config: Config, rate_limits: Path | None = None) -> AsyncIterat
 
 
 async def states(site: Site) -> dict[str, str]:
-    """Return how each page of the archive stands."""
+    """Return the state of each canary page of the archive."""
     state = json.loads((await site.ask("/archives/a")).body)["state"]
     return {side: told["state"] for side, told in state.get("canary", {}).items()}
 
 
 async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until *is_so*, in which each look takes its time."""
+    """Wait until *is_so* returns True."""
     async with asyncio.timeout(30):
         while not await is_so():  # noqa: ASYNC110 -- it is seen from outside, as users do
             await asyncio.sleep(EVERY / 10)

@@ -1,4 +1,4 @@
-"""When canaries are asked: seldom, not all at once, and not right after a start."""
+"""The schedule of canaries: rarely, spread, and not right after a start."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,21 +40,21 @@ def test_first_questions_are_spread_and_always_in_the_same_way() -> None:
 
 
 @given(ids, st.floats(0, EVERY - 1))
-def test_nobody_is_asked_twice_in_an_interval(archive: str, waited: float) -> None:
+def test_no_archive_is_asked_twice_in_an_interval(archive: str, waited: float) -> None:
     record = CanaryRecord(asked=1e6)
 
     assert not is_due(question(archive), record, EVERY, started=LONG_AGO, now=1e6 + waited)
 
 
 @given(ids, st.floats(EVERY * (1 + DRIFT), 1e9))
-def test_everybody_is_asked_after_it(archive: str, waited: float) -> None:
+def test_every_archive_is_asked_after_the_interval(archive: str, waited: float) -> None:
     record = CanaryRecord(asked=1e6)
 
     assert is_due(question(archive), record, EVERY, started=LONG_AGO, now=1e6 + waited)
 
 
 @given(ids, st.floats(0, QUIET - 1))
-def test_nobody_is_asked_right_after_a_start_however_late_it_is(
+def test_no_archive_is_asked_right_after_a_start_even_if_overdue(
     archive: str, since: float
 ) -> None:
     overdue = CanaryRecord(asked=1.0)
@@ -62,7 +62,7 @@ def test_nobody_is_asked_right_after_a_start_however_late_it_is(
     assert not is_due(question(archive), overdue, EVERY, started=1e9, now=1e9 + since)
 
 
-def test_what_is_wrong_for_the_first_time_is_looked_at_again_soon() -> None:
+def test_a_first_failure_is_checked_again_soon() -> None:
     once = CanaryRecord(1e6, (CanarySpan("lost", "why", 1e6, 1e6),))
     twice = CanaryRecord(1e6, (CanarySpan("lost", "why", 1e6, 1e6, 2),))
 
@@ -74,7 +74,7 @@ def test_what_is_wrong_for_the_first_time_is_looked_at_again_soon() -> None:
     assert not due(twice)
 
 
-def test_a_clock_that_was_put_back_silences_nobody() -> None:
+def test_a_clock_that_was_set_back_does_not_stop_the_canaries() -> None:
     tomorrow = CanaryRecord(asked=1e6 + 24 * HOUR)
     in_a_moment = CanaryRecord(asked=1e6 + 5)
 

@@ -1,4 +1,4 @@
-"""What canaries have shown: spans of time, changes, and silence that changes nothing."""
+"""Histories of canaries: spans of equal results, and flips."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -20,20 +20,20 @@ verdicts = st.lists(st.sampled_from(VERDICTS), max_size=3 * KEPT)
 
 
 def after(*seen: Verdict) -> CanaryRecord:
-    """Return what is known after these answers, one a second from 1 on."""
+    """Return the record after these outcomes, one each second from 1 on."""
     record = CanaryRecord()
     for number, verdict in enumerate(seen, start=1):
         record = noted(record, CanaryOutcome(verdict, "why"), float(number))
     return record
 
 
-def test_answers_that_are_alike_make_one_span() -> None:
+def test_equal_outcomes_make_one_span() -> None:
     (span,) = after("kept", "kept", "kept").spans
 
     assert (span.first, span.last, span.times) == (1.0, 3.0, 3)
 
 
-def test_silence_is_remembered_and_changes_nothing() -> None:
+def test_an_unknown_outcome_is_recorded_and_changes_no_state() -> None:
     record = after("lost", "unknown", "unknown", "lost", "unknown")
 
     assert record.standing == "lost"
@@ -41,13 +41,13 @@ def test_silence_is_remembered_and_changes_nothing() -> None:
     assert [span.verdict for span in record.spans] == ["lost", "unknown", "lost", "unknown"]
 
 
-def test_since_is_when_it_began_to_be_so() -> None:
+def test_since_is_the_begin_of_the_current_state() -> None:
     assert after("kept", "lost", "unknown", "kept", "kept").since == 4.0
     assert after("unknown").since is None
     assert CanaryRecord().standing == "unknown"
 
 
-def test_what_is_wrong_is_doubtful_until_it_was_seen_twice() -> None:
+def test_a_failure_is_doubtful_until_it_was_seen_twice() -> None:
     assert after("kept", "lost").is_doubtful
     assert not after("kept", "lost", "lost").is_doubtful
     assert not after("lost", "kept").is_doubtful
@@ -61,7 +61,7 @@ def flips(seen: Sequence[Verdict]) -> list[tuple[Verdict, Verdict]]:
     ]
 
 
-def test_only_what_broke_or_was_mended_is_told() -> None:
+def test_only_failures_and_recoveries_are_flips() -> None:
     assert flips(["kept", "unknown", "kept"]) == []
     assert flips(["kept", "lost", "unknown", "lost", "kept"]) == [
         ("kept", "lost"),
@@ -69,7 +69,7 @@ def test_only_what_broke_or_was_mended_is_told() -> None:
     ]
 
 
-def test_who_is_wrong_when_first_asked_is_told_of() -> None:
+def test_a_failure_of_the_first_canary_is_a_flip() -> None:
     assert flips(["unknown", "claims"]) == [("unknown", "claims")]
 
 
@@ -83,14 +83,14 @@ def test_a_history_is_bounded_and_no_two_neighbours_are_alike(seen: list[Verdict
 
 
 @given(verdicts)
-def test_it_stands_as_the_last_answer_says(seen: list[Verdict]) -> None:
+def test_the_state_is_that_of_the_last_answer(seen: list[Verdict]) -> None:
     answers = [verdict for verdict in seen if verdict != "unknown"]
 
     assert after(*seen).standing == (answers[-1] if answers else "unknown")
 
 
 @given(verdicts)
-def test_flips_lead_from_each_state_to_the_next(seen: list[Verdict]) -> None:
+def test_each_flip_leads_from_one_state_to_the_next(seen: list[Verdict]) -> None:
     told = flips(seen)
 
     assert all(now not in (was, "unknown") for was, now in told)

@@ -1,4 +1,4 @@
-"""Histories in the cache: shared, and no trouble when it forgets."""
+"""Histories of canaries in the cache: shared by replicas, and rebuilt if lost."""
 
 import msgspec
 
@@ -15,7 +15,7 @@ PAGE = CanaryQuestion("a", "has", "http://example.org/", Moment("2016"))
 KNOWN = CanaryRecord(5.0, (CanarySpan("kept", "it gives the copy", 5.0, 5.0),))
 
 
-async def test_what_one_was_told_the_other_knows() -> None:
+async def test_the_result_of_one_replica_is_known_to_the_other() -> None:
     store = MemoryStore()
     await CanaryStore(store).put(PAGE, KNOWN)
 
@@ -25,7 +25,7 @@ async def test_what_one_was_told_the_other_knows() -> None:
     assert other.records == {PAGE: KNOWN}
 
 
-async def test_what_the_cache_has_lost_is_known_to_who_asked() -> None:
+async def test_a_result_that_the_cache_lost_is_known_to_the_replica_that_asked() -> None:
     store = MemoryStore()
     board = CanaryStore(store)
     await board.put(PAGE, KNOWN)
@@ -34,7 +34,7 @@ async def test_what_the_cache_has_lost_is_known_to_who_asked() -> None:
     assert await board.look(PAGE) == KNOWN
 
 
-async def test_the_newer_of_two_counts() -> None:
+async def test_of_two_records_the_newer_counts() -> None:
     store = MemoryStore()
     board = CanaryStore(store)
     newer = msgspec.structs.replace(KNOWN, asked=9.0)
@@ -44,7 +44,7 @@ async def test_the_newer_of_two_counts() -> None:
     assert await board.look(PAGE) == newer
 
 
-async def test_who_looked_while_it_was_asked_learns_the_answer() -> None:
+async def test_a_replica_that_looked_during_the_question_learns_the_answer() -> None:
     store = MemoryStore()
     asking, looking = CanaryStore(store), CanaryStore(store)
     await asking.put(PAGE, CanaryRecord(5.0))
@@ -54,7 +54,7 @@ async def test_who_looked_while_it_was_asked_learns_the_answer() -> None:
     assert await looking.look(PAGE) == KNOWN
 
 
-async def test_what_is_damaged_is_begun_anew() -> None:
+async def test_a_damaged_history_is_started_anew() -> None:
     store = MemoryStore()
     await CanaryStore(store).put(PAGE, KNOWN)
     (key,) = (*store._probation, *store._protected)  # noqa: SLF001 -- to damage what is there

@@ -1,4 +1,4 @@
-"""What is asked of an archive, and what its answer shows."""
+"""Canary questions, and how their answers are judged."""
 
 from dataclasses import replace
 
@@ -16,14 +16,14 @@ def copy(stamp: str) -> Closest:
     return Closest(Memento(stamp, f"http://a/{stamp}/{PAGE}", PAGE, "a"), "timegate")
 
 
-def test_every_archive_is_asked_for_what_nobody_can_have() -> None:
+def test_every_archive_is_asked_for_a_page_that_cannot_exist() -> None:
     assert list(questions_of([entry("a"), entry("b")])) == [
         CanaryQuestion("a", "lacks", NEVER_ARCHIVED),
         CanaryQuestion("b", "lacks", NEVER_ARCHIVED),
     ]
 
 
-def test_what_it_must_have_is_asked_where_somebody_knows_it() -> None:
+def test_an_archive_is_asked_for_a_page_it_must_hold_if_one_is_known() -> None:
     known = replace(entry("a"), canary=Canary(PAGE, "2016", "http://other.invalid/"))
 
     has, lacks = questions_of([known])
@@ -44,7 +44,7 @@ def test_what_it_must_have_is_asked_where_somebody_knows_it() -> None:
         (None, None, "lost"),
     ],
 )
-def test_what_it_had_must_be_there_and_of_then(
+def test_the_page_it_must_hold_must_be_there_with_the_right_time(
     at: str | None, found: Closest | None, verdict: str
 ) -> None:
     question = CanaryQuestion("a", "has", PAGE, None if at is None else Moment(at))
@@ -52,7 +52,7 @@ def test_what_it_had_must_be_there_and_of_then(
     assert judged(question, found).verdict == verdict
 
 
-def test_a_copy_of_what_nobody_can_have_is_a_claim() -> None:
+def test_a_memento_of_a_page_that_cannot_exist_is_a_false_claim() -> None:
     question = CanaryQuestion("a", "lacks", NEVER_ARCHIVED)
 
     assert judged(question, None).verdict == "kept"

@@ -1,4 +1,4 @@
-"""What is written to standard error, and what never is."""
+"""The log on standard error: its lines, and what it must not contain."""
 
 import io
 import json
@@ -50,13 +50,13 @@ def test_an_event_is_a_line_of_json() -> None:
     assert str(one["time"]).endswith("+00:00")
 
 
-def test_words_that_do_not_fit_their_arguments_are_written_as_they_are() -> None:
+def test_a_message_that_does_not_fit_its_arguments_is_written_unformatted() -> None:
     record = logging.LogRecord("library", logging.INFO, "", 1, "%d items", ("many",), None)
 
     assert TextLines().format(record) == "%d items"
 
 
-def test_people_get_words() -> None:
+def test_the_text_format() -> None:
     stream = io.StringIO()
     set_up(LogSection(), stream)
 
@@ -66,7 +66,7 @@ def test_people_get_words() -> None:
     assert stream.getvalue() == "reload taken=True\nwarning: archive id=x state=open\n"
 
 
-def test_the_level_is_kept_and_a_second_setting_replaces_the_first() -> None:
+def test_the_level_applies_and_a_second_setup_replaces_the_first() -> None:
     first, second = io.StringIO(), io.StringIO()
     set_up(LogSection(), first)
     set_up(LogSection(level="error"), second)
@@ -78,7 +78,7 @@ def test_the_level_is_kept_and_a_second_setting_replaces_the_first() -> None:
     assert second.getvalue() == "error: loud\n"
 
 
-def test_what_aiohttp_says_of_a_client_is_not_written() -> None:
+def test_messages_of_aiohttp_about_clients_are_replaced() -> None:
     stream = io.StringIO()
     set_up(LogSection(format="json"), stream)
     try:
@@ -93,7 +93,7 @@ def test_what_aiohttp_says_of_a_client_is_not_written() -> None:
     assert "test_logs.py" in str(told["at"])
 
 
-def test_what_asyncio_says_of_a_task_is_not_written() -> None:
+def test_messages_of_asyncio_about_tasks_are_replaced() -> None:
     stream = io.StringIO()
     set_up(LogSection(format="json"), stream)
 
@@ -103,7 +103,7 @@ def test_what_asyncio_says_of_a_task_is_not_written() -> None:
     assert [line["event"] for line in lines(stream)] == ["something failed in the background"]
 
 
-def test_requests_are_written_without_url_query_and_address() -> None:
+def test_the_access_log_contains_no_url_query_or_full_address() -> None:
     stream = io.StringIO()
     set_up(LogSection(format="json", access=True), stream)
     log = AccessLog(b"key")
@@ -118,7 +118,7 @@ def test_requests_are_written_without_url_query_and_address() -> None:
     assert one["url"] == two["url"]
 
 
-def test_requests_are_not_written_unless_asked_for() -> None:
+def test_the_access_log_is_off_by_default() -> None:
     stream = io.StringIO()
     set_up(LogSection(), stream)
 
@@ -127,7 +127,7 @@ def test_requests_are_not_written_unless_asked_for() -> None:
     assert stream.getvalue() == ""
 
 
-def test_lines_are_bounded_and_those_left_out_are_counted() -> None:
+def test_lines_are_rate_limited_and_dropped_ones_counted() -> None:
     clock = Clock()
     bounded = RateLimitedFilter(2, clock)
 
@@ -155,7 +155,7 @@ def test_a_full_disk_stops_the_log_and_nothing_else() -> None:
     event("start")
 
 
-def test_standard_error_is_written_to_aside_and_a_second_setting_ends_the_first(
+def test_standard_error_is_written_by_a_thread_and_a_second_setup_ends_the_first(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     set_up(LogSection())
@@ -168,7 +168,7 @@ def test_standard_error_is_written_to_aside_and_a_second_setting_ends_the_first(
     assert set(capfd.readouterr().err.splitlines()) == {"first", "second"}
 
 
-def test_what_happens_often_is_written_once_a_minute() -> None:
+def test_frequent_events_are_written_once_a_minute() -> None:
     stream, clock = io.StringIO(), Clock()
     set_up(LogSection(format="json"), stream)
     tally = LogCounter("refused", clock)

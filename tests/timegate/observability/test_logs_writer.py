@@ -1,4 +1,4 @@
-"""Lines that are written aside, over real pipes: read, not read, and broken."""
+"""The thread that writes the log, over real pipes: read, unread, and broken."""
 
 import os
 import subprocess
@@ -23,11 +23,11 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 def test_lines_are_written_in_order() -> None:
     with pipe() as (reading, writing):
-        scribe = LogWriter(writing)
+        writer = LogWriter(writing)
         for number in range(5):
-            scribe.write(f"line {number} \ud800\n")
-        scribe.flush(PATIENCE)
-        scribe.end()
+            writer.write(f"line {number} \ud800\n")
+        writer.flush(PATIENCE)
+        writer.end()
 
         assert os.read(reading, 4096).decode().splitlines() == [
             f"line {number} \\ud800" for number in range(5)
@@ -35,26 +35,26 @@ def test_lines_are_written_in_order() -> None:
         os.close(reading)
 
 
-def test_who_writes_does_not_wait_for_a_reader_that_stands_still() -> None:
+def test_logging_does_not_wait_for_a_stopped_reader() -> None:
     with pipe() as (reading, writing):
-        scribe = LogWriter(writing, most=10)
+        writer = LogWriter(writing, most=10)
         for _ in range(100):
-            scribe.write("x" * 65536)
-        scribe.end()
+            writer.write("x" * 65536)
+        writer.end()
 
         # One is being written, or one and a part of the next fit into the pipe.
-        assert 85 <= scribe.take_lost() <= 90
+        assert 85 <= writer.take_lost() <= 90
         os.close(reading)
         # Not before it has given up may the number be another file's.
-        scribe.flush(PATIENCE)
+        writer.flush(PATIENCE)
 
 
-def test_what_waits_is_still_written_after_the_end() -> None:
+def test_queued_lines_are_written_after_the_end() -> None:
     with pipe() as (reading, writing):
-        scribe = LogWriter(writing)
-        scribe.write("x" * 200_000)
-        scribe.write("last\n")
-        scribe.end()
+        writer = LogWriter(writing)
+        writer.write("x" * 200_000)
+        writer.write("last\n")
+        writer.end()
 
         read = b""
         while not read.endswith(b"last\n"):
@@ -65,27 +65,27 @@ def test_what_waits_is_still_written_after_the_end() -> None:
 
 def test_lines_that_cannot_be_written_are_counted() -> None:
     with Path("/dev/full").open("w") as full:
-        scribe = LogWriter(full.fileno())
-        scribe.write("one\n")
-        scribe.write("two\n")
-        scribe.flush(PATIENCE)
-        scribe.end()
+        writer = LogWriter(full.fileno())
+        writer.write("one\n")
+        writer.write("two\n")
+        writer.flush(PATIENCE)
+        writer.end()
 
-        assert scribe.take_lost() == 2
+        assert writer.take_lost() == 2
 
 
-def test_what_a_lost_line_told_is_told_again() -> None:
+def test_dropped_lines_that_a_lost_line_reported_are_counted_again() -> None:
     with Path("/dev/full").open("w") as full:
-        scribe = LogWriter(full.fileno())
-        scribe.write("one\n", telling=7)
-        scribe.flush(PATIENCE)
-        scribe.end()
+        writer = LogWriter(full.fileno())
+        writer.write("one\n", telling=7)
+        writer.flush(PATIENCE)
+        writer.end()
 
-        assert scribe.take_lost() == 8
-        assert scribe.take_lost() == 0
+        assert writer.take_lost() == 8
+        assert writer.take_lost() == 0
 
 
-def test_a_process_ends_as_ever_although_nobody_reads_what_it_logged() -> None:
+def test_a_process_ends_normally_although_its_log_is_not_read() -> None:
     program = (
         "import logging, timegate.observability.logs, timegate.config.schema\n"
         "timegate.observability.logs.set_up(timegate.config.schema.LogSection(lines_per_second=100_000))\n"

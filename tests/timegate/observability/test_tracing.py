@@ -1,4 +1,4 @@
-"""Spans: what they are called, what is in them, and what never is."""
+"""Tracing: names and attributes of spans, and what they must not contain."""
 
 import asyncio
 import http.server
@@ -43,7 +43,7 @@ async def test_a_question_is_a_span_without_its_url(
     assert spans.seen == [("archive closest", {"archive": "a", "outcome": outcome})]
 
 
-async def test_a_failure_is_named_without_its_words() -> None:
+async def test_a_failure_is_recorded_without_its_message() -> None:
     marks: dict[str, str | int] = {}
 
     @contextmanager
@@ -67,7 +67,7 @@ async def test_a_list_is_passed_on_whole() -> None:
     assert spans.seen == [("archive list", {"archive": "a"})]
 
 
-async def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
 
     with pytest.raises(TracingNotInstalled, match="otel"):

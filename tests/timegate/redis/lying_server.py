@@ -1,4 +1,4 @@
-"""A server on loopback that speaks as Redis does, and lies when it is told to."""
+"""A server on loopback that speaks the Redis protocol, and gives false replies on demand."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Where the shared memory is, and what is never said of it."""
+"""The address of Redis, and what is never shown of it."""
 
 import pytest
 
@@ -26,7 +26,7 @@ from timegate.redis.address import RedisAddress, RedisPassword, parse_address
         ("rediss+cluster://a", RedisAddress("cluster", (("a", 6379),), tls=True)),
     ],
 )
-def test_a_url_says_where_it_is(url: str, expected: RedisAddress) -> None:
+def test_a_url_is_read(url: str, expected: RedisAddress) -> None:
     found = parse_address(url)
 
     assert is_shared(url)
@@ -45,7 +45,7 @@ def test_credentials_are_unquoted() -> None:
     assert (found.username, found.password.reveal()) == ("me", "p@ss:")
 
 
-def test_a_password_stands_in_no_representation_and_no_message() -> None:
+def test_a_password_is_in_no_representation_and_no_message() -> None:
     found = parse_address("redis+sentinel://:hunter2@a:1,b:2/main")
 
     assert "hunter2" not in f"{found!r} {found}"
@@ -71,7 +71,7 @@ def test_a_password_stands_in_no_representation_and_no_message() -> None:
         "redis+cluster://" + ",".join("a" for _ in range(65)),
     ],
 )
-def test_what_is_wrong_is_said_without_what_was_written(url: str) -> None:
+def test_an_error_does_not_repeat_the_url(url: str) -> None:
     with pytest.raises(ValueError, match=r"cache|Cluster") as caught:
         parse_address(url)
 
@@ -79,5 +79,5 @@ def test_what_is_wrong_is_said_without_what_was_written(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["memory:", "sqlite:a.db", "redis", "redis:x", ""])
-def test_other_stores_are_not_shared(url: str) -> None:
+def test_other_cache_urls_are_not_shared(url: str) -> None:
     assert not is_shared(url)

@@ -1,4 +1,4 @@
-"""An archive that one replica found dead rests for all."""
+"""Breakers shared by replicas: an archive that one found dead is not queried by any."""
 
 import pytest
 
@@ -15,7 +15,7 @@ KEY = "timegate:1:{breakers}"
 
 
 class Replica:
-    """The circuits of one replica, over a clock that stands still."""
+    """The breakers of one replica, over a clock that stands still."""
 
     def __init__(self, client: RedisClient) -> None:
         self.clock = Clock()
@@ -45,7 +45,9 @@ def other(client: RedisClient) -> Replica:
     return Replica(client)
 
 
-async def test_what_one_finds_dead_the_other_leaves_alone(one: Replica, other: Replica) -> None:
+async def test_an_archive_that_one_replica_finds_dead_is_not_queried_by_the_other(
+    one: Replica, other: Replica
+) -> None:
     await one.finds_dead("a")
 
     await other.exchange()
@@ -53,7 +55,9 @@ async def test_what_one_finds_dead_the_other_leaves_alone(one: Replica, other: R
     assert (other.standing("a"), other.standing("b")) == ("open", "closed")
 
 
-async def test_a_good_answer_at_one_lets_the_other_try(one: Replica, other: Replica) -> None:
+async def test_a_good_answer_at_one_replica_lets_the_other_try(
+    one: Replica, other: Replica
+) -> None:
     await one.finds_dead("a")
     await other.exchange()
     one.clock.advance(31)
@@ -65,7 +69,7 @@ async def test_a_good_answer_at_one_lets_the_other_try(one: Replica, other: Repl
     assert (one.standing(), other.standing()) == ("closed", "half-open")
 
 
-async def test_a_good_answer_at_who_was_advised_counts_as_well(
+async def test_a_good_answer_at_the_advised_replica_counts_as_well(
     one: Replica, other: Replica
 ) -> None:
     await one.finds_dead("a")
@@ -78,7 +82,7 @@ async def test_a_good_answer_at_who_was_advised_counts_as_well(
     assert (one.standing(), other.standing()) == ("half-open", "closed")
 
 
-async def test_the_same_news_is_not_told_again(one: Replica, redis: RedisServer) -> None:
+async def test_the_same_state_is_not_sent_again(one: Replica, redis: RedisServer) -> None:
     await one.finds_dead("a")
     redis.say("HDEL", KEY, "a")
 
@@ -87,7 +91,9 @@ async def test_the_same_news_is_not_told_again(one: Replica, redis: RedisServer)
     assert redis.number("HLEN", KEY) == 0
 
 
-async def test_who_finds_most_archives_dead_doubts_itself(one: Replica, other: Replica) -> None:
+async def test_a_replica_that_finds_most_archives_dead_does_not_share_that(
+    one: Replica, other: Replica
+) -> None:
     await one.finds_dead("a", "b")
     await other.exchange()
     told = other.standing("a")
@@ -104,7 +110,7 @@ async def test_who_finds_most_archives_dead_doubts_itself(one: Replica, other: R
     ]
 
 
-async def test_a_rest_that_ended_is_no_advice(one: Replica, redis: RedisServer) -> None:
+async def test_a_rest_that_has_ended_is_no_advice(one: Replica, redis: RedisServer) -> None:
     redis.say("HSET", KEY, "a", "5 1 1000")
 
     await one.exchange()
@@ -116,7 +122,7 @@ async def test_a_rest_that_ended_is_no_advice(one: Replica, redis: RedisServer) 
 @pytest.mark.parametrize(
     "lie", ["", "x", "5 1", "5 1 -3", "5 1 99999999999999999", "99999999999 1 0", "5 1 1e9"]
 )
-async def test_a_lie_is_thrown_away(one: Replica, redis: RedisServer, lie: str) -> None:
+async def test_a_false_value_is_discarded(one: Replica, redis: RedisServer, lie: str) -> None:
     redis.say("HSET", KEY, "a", lie, "unknown", lie)
 
     await one.exchange()
@@ -134,7 +140,7 @@ async def test_a_key_of_another_type_is_removed(one: Replica, redis: RedisServer
     assert redis.number("HLEN", KEY) == 1
 
 
-async def test_a_flood_of_archives_is_thrown_away(one: Replica, redis: RedisServer) -> None:
+async def test_a_flood_of_archives_is_discarded(one: Replica, redis: RedisServer) -> None:
     redis.say("HSET", KEY, *(word for n in range(1001) for word in (f"x{n}", "5 1 1")))
 
     await one.exchange()
@@ -142,7 +148,7 @@ async def test_a_flood_of_archives_is_thrown_away(one: Replica, redis: RedisServ
     assert redis.number("EXISTS", KEY) == 0
 
 
-def test_advice_is_bounded_and_gives_way_to_what_one_knows() -> None:
+def test_advice_is_bounded_and_does_not_shorten_a_rest() -> None:
     clock = Clock()
     breakers = Breakers(ARCHIVES, clock, lambda: 0.0)
 

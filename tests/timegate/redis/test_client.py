@@ -1,4 +1,4 @@
-"""A server that fails is left alone, and taken up again."""
+"""The Redis client: a server that fails is left alone, probed, and used again."""
 
 import asyncio
 import logging
@@ -96,7 +96,7 @@ def run(story: Coroutine[object, object, T]) -> T:
 
 
 @pytest.mark.parametrize("failure", [Down("gone"), None])
-def test_after_the_first_trouble_nobody_asks(failure: Exception | None) -> None:
+def test_after_the_first_failure_no_command_is_sent(failure: Exception | None) -> None:
     async def story() -> tuple[list[object], int, str | None]:
         world = Story()
         async with world.client() as client:
@@ -110,7 +110,7 @@ def test_after_the_first_trouble_nobody_asks(failure: Exception | None) -> None:
     assert trouble == ("first: gone" if failure else "first: slower than 0.035 s")
 
 
-def test_it_is_probed_in_pauses_that_grow_to_four_seconds() -> None:
+def test_probes_have_pauses_that_grow_to_four_seconds() -> None:
     async def story() -> list[float]:
         world = Story()
         async with world.client() as client:
@@ -127,7 +127,7 @@ def test_it_is_probed_in_pauses_that_grow_to_four_seconds() -> None:
     assert min(pauses[5:]) >= 3.2
 
 
-def test_who_asks_after_it_is_back_gets_an_answer() -> None:
+def test_once_the_server_is_back_commands_are_answered() -> None:
     async def story() -> tuple[object, str | None]:
         world = Story()
         async with world.client() as client:
@@ -141,7 +141,7 @@ def test_who_asks_after_it_is_back_gets_an_answer() -> None:
     assert run(story()) == (b"well", None)
 
 
-def test_one_server_in_trouble_leaves_the_others_in_use() -> None:
+def test_the_failure_of_one_server_leaves_the_others_in_use() -> None:
     async def story() -> tuple[object, object]:
         world = Story()
         async with world.client() as client:
@@ -152,7 +152,7 @@ def test_one_server_in_trouble_leaves_the_others_in_use() -> None:
     assert run(story()) == (None, b"well")
 
 
-def test_where_nothing_may_be_written_reading_goes_on() -> None:
+def test_if_writing_is_denied_reading_goes_on() -> None:
     async def story() -> tuple[object, object, str | None]:
         world = Story()
         async with world.client() as client:
@@ -163,7 +163,7 @@ def test_where_nothing_may_be_written_reading_goes_on() -> None:
     assert run(story()) == (None, b"well", "first: OOM")
 
 
-def test_where_it_may_be_written_again_it_is() -> None:
+def test_once_writing_is_allowed_again_it_is_used() -> None:
     async def story() -> object:
         world = Story()
         async with world.client() as client:
@@ -193,11 +193,11 @@ def test_there_is_one_warning_a_minute_and_no_password_in_it(
         run(story())
 
     assert [record.getMessage() for record in caplog.records] == [
-        "the shared memory is not used: first: *** is wrong"
+        "Redis is not used: first: *** is wrong"
     ] * 2
 
 
-def test_a_server_that_is_not_there_at_the_start_is_no_reason_not_to_start() -> None:
+def test_a_server_that_is_missing_at_the_start_does_not_prevent_the_start() -> None:
     async def story() -> tuple[str | None, object]:
         world = Story()
         world.connection.failure = Down("gone")
@@ -211,7 +211,7 @@ def test_a_server_that_is_not_there_at_the_start_is_no_reason_not_to_start() -> 
 
 
 @pytest.mark.parametrize("lie", [Spoiled("WRONGTYPE"), Missing()])
-def test_a_probe_that_is_lied_to_is_not_the_last(lie: Exception) -> None:
+def test_after_a_probe_with_a_false_reply_there_is_another(lie: Exception) -> None:
     async def story() -> tuple[object, str | None]:
         world = Story()
         async with world.client() as client:
@@ -227,7 +227,7 @@ def test_a_probe_that_is_lied_to_is_not_the_last(lie: Exception) -> None:
 
 
 @pytest.mark.parametrize("lie", [Spoiled("WRONGTYPE"), Missing()])
-def test_a_server_that_lies_at_the_start_is_no_reason_not_to_start(lie: Exception) -> None:
+def test_false_replies_at_the_start_do_not_prevent_the_start(lie: Exception) -> None:
     async def story() -> str | None:
         world = Story()
         world.connection.failure = lie
@@ -240,10 +240,10 @@ def test_a_server_that_lies_at_the_start_is_no_reason_not_to_start(lie: Exceptio
 @pytest.mark.parametrize(
     ("command", "lie", "trouble"),
     [
-        ("EXISTS", b"OK", "first: it says b'OK' to 'EXISTS'"),
-        ("EXISTS", 2, "first: it says 2 to 'EXISTS'"),
-        ("EXISTS", [], "first: it says [] to 'EXISTS'"),
-        ("SET", None, "first: it says None to 'SET'"),
+        ("EXISTS", b"OK", "first: it replies b'OK' to 'EXISTS'"),
+        ("EXISTS", 2, "first: it replies 2 to 'EXISTS'"),
+        ("EXISTS", [], "first: it replies [] to 'EXISTS'"),
+        ("SET", None, "first: it replies None to 'SET'"),
     ],
 )
 def test_a_server_that_answers_nonsense_is_not_used(
@@ -261,7 +261,7 @@ def test_a_server_that_answers_nonsense_is_not_used(
     assert run(story()) == (trouble, b"well")
 
 
-def test_a_script_is_missed_by_no_other_command() -> None:
+def test_a_missing_script_error_for_another_command_means_unavailable() -> None:
     async def story() -> tuple[object, object]:
         world = Story()
         async with world.client() as client:
@@ -271,7 +271,7 @@ def test_a_script_is_missed_by_no_other_command() -> None:
     assert run(story()) == (None, None)
 
 
-def test_what_is_none_of_ours_is_no_trouble() -> None:
+def test_a_foreign_value_is_no_failure_of_the_server() -> None:
     async def story() -> str | None:
         world = Story()
         async with world.client() as client:

@@ -1,4 +1,4 @@
-"""What the shared memory says instead of an answer is not believed, and it heals."""
+"""False replies of Redis are not believed, and do no lasting harm."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -113,7 +113,7 @@ ENDLESS = {
 
 @dataclass(frozen=True)
 class World:
-    """A replica whose shared memory lies from now on; "key" was put there before."""
+    """A replica whose Redis gives false replies from now on; "key" was stored before."""
 
     server: LyingServer
     client: RedisClient
@@ -121,13 +121,13 @@ class World:
     locks: Locks
 
     async def ask(self, number: int) -> tuple[object, float]:
-        """Do what a request does: return what is believed of the cache and the ledger."""
+        """Do what a request does; return the cached value and the wait of the rate limiter."""
         question: Question = ("a", f"http://example.org/{number}", Moment("2020"), "closest")
         budget = TimeBudget()
-        found = await self.shared.board.get("key", budget)
+        found = await self.shared.canary_store.get("key", budget)
         await self.locks.wait(question, RequestContext(redis_time=budget))
-        wait = await self.shared.ledger(ENTRY).take("memento", budget)
-        await self.shared.board.put(f"other{number}", b"value", 60, 60, budget)
+        wait = await self.shared.rate_limiter(ENTRY).take("memento", budget)
+        await self.shared.canary_store.put(f"other{number}", b"value", 60, 60, budget)
         self.locks.done(question)
         return found and found.value, wait
 
@@ -147,12 +147,12 @@ class World:
 async def world() -> AsyncIterator[World]:
     async with lying_server() as server, RedisClient(parse_address(server.url)) as client:
         shared = SharedState(client, 1)
-        await shared.board.put("key", b"value", 60, 60)
+        await shared.canary_store.put("key", b"value", 60, 60)
         yield World(server, client, shared, Locks(client, "1"))
 
 
 @pytest.mark.parametrize("lie", PASSING.values(), ids=PASSING)
-async def test_a_lie_is_not_believed_and_when_it_is_over_all_is_well(
+async def test_a_false_reply_is_not_believed_and_afterwards_all_works(
     world: World, lie: bytes
 ) -> None:
     world.server.lie = lambda _: lie
@@ -167,9 +167,7 @@ async def test_a_lie_is_not_believed_and_when_it_is_over_all_is_well(
 
 
 @pytest.mark.parametrize("lie", ENDLESS.values(), ids=ENDLESS)
-async def test_a_lie_without_an_end_is_not_listened_to_for_long(
-    world: World, lie: bytes
-) -> None:
+async def test_an_endless_reply_is_not_read_for_long(world: World, lie: bytes) -> None:
     world.server.lie, world.server.endless = lambda _: lie, True
 
     told = await world.ask_often()
@@ -181,7 +179,7 @@ async def test_a_lie_without_an_end_is_not_listened_to_for_long(
 
 async def test_answers_to_other_questions_are_not_believed(world: World) -> None:
     for number in range(REQUESTS):
-        await world.shared.board.put(f"other{number}", b"another value", 60, 60)
+        await world.shared.canary_store.put(f"other{number}", b"another value", 60, 60)
     values = [value for key, value in world.server.kept.items() if b"other" in key]
 
     def of_another(command: Command) -> bytes:
@@ -194,7 +192,7 @@ async def test_answers_to_other_questions_are_not_believed(world: World) -> None
 
 @pytest.mark.parametrize("kind", ["redis+cluster://{}", "redis+sentinel://{}/main"])
 @pytest.mark.parametrize("lie", AT_THE_START)
-async def test_a_cluster_or_sentinel_of_lies_is_no_reason_not_to_start(
+async def test_false_replies_of_a_cluster_or_sentinel_do_not_prevent_the_start(
     kind: str, lie: str
 ) -> None:
     async with lying_server() as server:
@@ -208,7 +206,7 @@ async def test_a_cluster_or_sentinel_of_lies_is_no_reason_not_to_start(
 
 
 @pytest.mark.parametrize("word", [b"ASK", b"MOVED"])
-async def test_a_cluster_that_sends_us_round_in_circles_is_left_alone(word: bytes) -> None:
+async def test_a_cluster_that_redirects_in_circles_is_left_alone(word: bytes) -> None:
     async with lying_server() as server:
 
         def elsewhere(command: Command) -> bytes:

@@ -1,4 +1,4 @@
-"""What is asked for in one turn goes in one go."""
+"""The pipeline: commands of one iteration of the event loop are sent together."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ Commands = Sequence[Sequence[Word]]
 
 
 class Server:
-    """Answers each command with itself, after a while."""
+    """Answers each command with itself, after a pause."""
 
     def __init__(self, seconds: float = 0.01) -> None:
         self.batches: list[int] = []
@@ -45,7 +45,7 @@ async def answers(batches: Pipeline, *words: str, place: str = "") -> list[objec
     return await asyncio.gather(*asked, return_exceptions=True)
 
 
-def test_commands_of_one_turn_go_together_and_each_gets_its_answer() -> None:
+def test_commands_of_one_iteration_are_sent_together_and_each_gets_its_answer() -> None:
     server = Server()
 
     told = in_virtual_time(answering(server, "a", "b", "c"))
@@ -58,14 +58,14 @@ async def answering(server: Server, *words: str) -> list[object]:
     return await answers(batches(server), *words)
 
 
-def test_one_that_fails_does_not_spoil_the_others() -> None:
+def test_a_failed_command_does_not_affect_the_others() -> None:
     told = in_virtual_time(answering(Server(), "a", "bad", "c"))
 
     assert [told[0], type(told[1]), told[2]] == ["a", ValueError, "c"]
 
 
 @pytest.mark.parametrize("seconds", [0.01, 1.0])
-def test_what_fails_as_a_whole_or_takes_too_long_fails_for_all(seconds: float) -> None:
+def test_a_batch_that_fails_or_takes_too_long_fails_for_all(seconds: float) -> None:
     server = Server(seconds)
     server.failure = Down("gone")
 
@@ -74,7 +74,7 @@ def test_what_fails_as_a_whole_or_takes_too_long_fails_for_all(seconds: float) -
     assert [isinstance(answer, Down | TimeoutError) for answer in told] == [True, True]
 
 
-def test_no_batch_is_too_large_and_not_too_many_are_under_way() -> None:
+def test_the_size_and_the_number_of_batches_are_bounded() -> None:
     server = Server()
 
     told = in_virtual_time(answering(server, *map(str, range(5000))))
@@ -84,7 +84,7 @@ def test_no_batch_is_too_large_and_not_too_many_are_under_way() -> None:
     assert server.most_at_once == 8
 
 
-def test_what_comes_while_all_ways_are_taken_goes_together() -> None:
+def test_commands_that_come_while_all_batches_are_in_use_are_sent_together() -> None:
     server = Server()
 
     async def story() -> None:
@@ -98,7 +98,7 @@ def test_what_comes_while_all_ways_are_taken_goes_together() -> None:
     assert server.batches == [1] * 8 + [42]
 
 
-def test_each_server_gets_its_own() -> None:
+def test_each_server_gets_its_own_batch() -> None:
     server = Server()
 
     async def story() -> None:
@@ -109,7 +109,7 @@ def test_each_server_gets_its_own() -> None:
     assert server.batches == [1, 1]
 
 
-def test_who_gave_up_is_not_asked_for() -> None:
+def test_a_cancelled_command_is_not_sent() -> None:
     server = Server()
 
     async def story() -> object:
@@ -122,7 +122,7 @@ def test_who_gave_up_is_not_asked_for() -> None:
     assert server.batches == [1]
 
 
-def test_all_who_gave_up_leave_the_way_free() -> None:
+def test_if_all_commands_are_cancelled_the_next_batch_can_start() -> None:
     server = Server()
 
     async def story() -> list[object]:
@@ -134,7 +134,7 @@ def test_all_who_gave_up_leave_the_way_free() -> None:
     assert in_virtual_time(story()) == ["b"]
 
 
-def test_who_waits_when_it_is_closed_is_let_go() -> None:
+def test_closing_cancels_waiting_commands() -> None:
     async def story() -> bool:
         to_server = batches(Server(0.04))
         waiting = to_server.put("", ["a"])

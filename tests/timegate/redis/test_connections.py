@@ -1,4 +1,4 @@
-"""A Cluster of which no node answers is left alone like any server, and taken up again."""
+"""A Redis Cluster without a live node is left alone like any server, and used again."""
 
 import asyncio
 from pathlib import Path
@@ -8,7 +8,7 @@ from timegate.redis.address import parse_address
 from timegate.redis.client import RedisClient
 
 
-async def test_a_cluster_that_nobody_answers_at_is_no_reason_not_to_start() -> None:
+async def test_a_cluster_without_a_live_node_does_not_prevent_the_start() -> None:
     address = parse_address(f"redis+cluster://127.0.0.1:{free_port()}")
 
     async with RedisClient(address) as client:

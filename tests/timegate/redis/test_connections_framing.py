@@ -1,4 +1,4 @@
-"""Replies are followed however they come in pieces, and none may be too large."""
+"""Framing of replies: any split into pieces, and a bounded size."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +29,7 @@ def fed(text: bytes, sizes: list[int]) -> None:
 
 
 @given(st.lists(REPLIES, max_size=10), st.lists(st.integers(1, 30), max_size=20))
-def test_what_is_not_too_large_passes_in_any_pieces(
+def test_a_reply_within_the_limit_passes_in_any_pieces(
     replies: list[bytes], sizes: list[int]
 ) -> None:
     fed(b"".join(replies), sizes)
@@ -40,36 +40,36 @@ def test_what_is_not_too_large_passes_in_any_pieces(
     st.sampled_from([b"*%d\r\n" % (MOST_PARTS + 1), b"$%d\r\n" % (MOST_OCTETS + 1)]),
     st.lists(st.integers(1, 30), max_size=20),
 )
-def test_what_is_too_large_is_noticed_in_any_pieces(
+def test_a_reply_beyond_the_limit_is_noticed_in_any_pieces(
     replies: list[bytes], lie: bytes, sizes: list[int]
 ) -> None:
     with pytest.raises(TooLarge):
         fed(b"".join(replies) + lie, sizes)
 
 
-def test_a_line_has_an_end() -> None:
-    with pytest.raises(TooLarge, match="does not stop talking"):
+def test_the_length_of_a_line_is_bounded() -> None:
+    with pytest.raises(TooLarge, match="its reply does not end"):
         fed(b"+" + b"x" * 70_000, [10_000] * 7)
 
 
-def test_a_reply_has_an_end() -> None:
+def test_the_size_of_a_reply_is_bounded() -> None:
     value = b"$1048576\r\n" + bytes(1 << 20) + b"\r\n"
-    with pytest.raises(TooLarge, match="does not stop talking"):
+    with pytest.raises(TooLarge, match="its reply does not end"):
         fed(b"*100\r\n" + 10 * value, [65_536] * 200)
 
 
-def test_lists_in_lists_have_an_end() -> None:
+def test_the_depth_of_nested_lists_is_bounded() -> None:
     with pytest.raises(TooLarge, match="a list of 1,000"):
         fed(b"*1000\r\n" * 1000, [])
 
 
-def test_many_replies_may_be_long_together() -> None:
+def test_the_bound_is_for_one_reply_and_not_for_many() -> None:
     value = b"$1048576\r\n" + bytes(1 << 20) + b"\r\n"
 
     fed(20 * value, [65_536] * 400)
 
 
 @pytest.mark.parametrize("line", [b"$x\r\n", b"*\r\n", b"$1e9\r\n"])
-def test_a_length_that_is_no_number_is_no_reply(line: bytes) -> None:
+def test_a_length_that_is_no_number_is_rejected(line: bytes) -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         Frames().follow(line)

@@ -72,7 +72,7 @@ async def test_a_live_holder_renews_its_lock(client: RedisClient, redis: RedisSe
     await holder.wait(QUESTION, UNLIMITED)
     (name,) = locks(redis)
     redis.say("PEXPIRE", name, "700")
-    client.keep(holder.keep_renewing())
+    client.in_background(holder.keep_renewing())
 
     while redis.number("PTTL", name) <= 700:  # noqa: ASYNC110 -- another process
         await asyncio.sleep(0.02)

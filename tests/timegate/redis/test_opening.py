@@ -1,4 +1,4 @@
-"""How many share the limits."""
+"""The number of replicas that share the rate limits."""
 
 import pytest
 
@@ -10,7 +10,7 @@ pytestmark = needs_redis
 KEY = "timegate:1:{replicas}"
 
 
-async def test_each_one_counts_all(client: RedisClient) -> None:
+async def test_each_replica_counts_all(client: RedisClient) -> None:
     replicas = [Replicas(client, name) for name in "abc"]
     for _ in range(2):
         for replica in replicas:
@@ -19,7 +19,7 @@ async def test_each_one_counts_all(client: RedisClient) -> None:
     assert [replica.number for replica in replicas] == [3, 3, 3]
 
 
-async def test_who_leaves_is_not_counted(client: RedisClient) -> None:
+async def test_a_replica_that_leaves_is_not_counted(client: RedisClient) -> None:
     one, other = Replicas(client, "one"), Replicas(client, "other")
     await one.beat()
     await other.beat()
@@ -30,7 +30,7 @@ async def test_who_leaves_is_not_counted(client: RedisClient) -> None:
     assert one.number == 1
 
 
-async def test_who_was_silent_for_long_is_not_counted(
+async def test_a_replica_without_heartbeats_is_not_counted(
     client: RedisClient, redis: RedisServer
 ) -> None:
     redis.say("ZADD", KEY, "1000", "old", "9999999999", "of the future")

@@ -1,4 +1,4 @@
-"""Limits that hold for the sum of all replicas."""
+"""Rate limits that hold for all replicas together."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -81,7 +81,7 @@ async def test_a_burst_is_shared_as_well(replicas: Replicas) -> None:
     assert 350 < got[4] <= 360
 
 
-async def test_the_outlook_is_the_wait_of_who_comes_after_the_others(
+async def test_the_outlook_is_the_wait_behind_the_requests_ahead(
     replicas: Replicas,
 ) -> None:
     ledger = await replicas.ledger()
@@ -95,7 +95,9 @@ async def test_the_outlook_is_the_wait_of_who_comes_after_the_others(
     assert burst == pytest.approx(360)
 
 
-async def test_who_was_told_to_wait_tells_the_others(replicas: Replicas) -> None:
+async def test_a_rest_that_one_process_learned_of_holds_for_the_others(
+    replicas: Replicas,
+) -> None:
     one, other = await replicas.ledger(), await replicas.ledger()
 
     await one.rest(60)
@@ -122,7 +124,7 @@ async def test_archives_do_not_share_their_limits(replicas: Replicas) -> None:
 
 
 @pytest.mark.parametrize("loss", [("FLUSHALL",), ("DEL", "timegate:1:{a}:index:sent")])
-async def test_a_server_that_has_forgotten_is_told_what_was_sent(
+async def test_a_server_that_lost_its_data_is_sent_the_recent_requests(
     replicas: Replicas, redis: RedisServer, loss: tuple[str, ...]
 ) -> None:
     one, other = await replicas.ledger(), await replicas.ledger()
@@ -135,7 +137,7 @@ async def test_a_server_that_has_forgotten_is_told_what_was_sent(
     assert await taken(one) + await taken(other) == 1
 
 
-async def test_a_server_that_forgot_its_scripts_is_told_them_again(
+async def test_a_server_that_lost_its_scripts_is_sent_them_again(
     replicas: Replicas, redis: RedisServer
 ) -> None:
     ledger = await replicas.ledger()
@@ -147,7 +149,7 @@ async def test_a_server_that_forgot_its_scripts_is_told_them_again(
 
 
 @pytest.mark.parametrize("part", ["index:sent", "index:bucket", "rest"])
-async def test_a_key_of_another_type_is_removed_and_made_good(
+async def test_a_key_of_another_type_is_removed_and_restored(
     replicas: Replicas, redis: RedisServer, part: str
 ) -> None:
     ledger = await replicas.ledger()
@@ -161,7 +163,7 @@ async def test_a_key_of_another_type_is_removed_and_made_good(
 
 @pytest.mark.parametrize("lie", ["", "garbage", "-5", "1e400", "nan", "99999999999999999999"])
 @pytest.mark.parametrize("part", ["index:bucket", "rest"])
-async def test_a_lie_silences_an_archive_for_an_hour_at_most(
+async def test_a_false_value_stops_requests_to_an_archive_for_an_hour_at_most(
     replicas: Replicas, redis: RedisServer, part: str, lie: str
 ) -> None:
     ledger = await replicas.ledger()
@@ -175,7 +177,7 @@ async def test_a_lie_silences_an_archive_for_an_hour_at_most(
 
 
 @pytest.mark.parametrize("lie", ["x", "", "0" * 1000, "\ud7ff", "0123456789abcdef0"])
-async def test_an_epoch_that_is_none_of_ours_is_replaced(
+async def test_a_foreign_epoch_is_replaced(
     replicas: Replicas, redis: RedisServer, lie: str
 ) -> None:
     ledger = await replicas.ledger()
@@ -189,7 +191,7 @@ async def test_an_epoch_that_is_none_of_ours_is_replaced(
     assert redis.number("ZCARD", "timegate:1:{a}:index:sent") == 7
 
 
-async def test_without_the_server_each_replica_has_its_part(tmp_path: Path) -> None:
+async def test_without_redis_each_replica_has_its_share(tmp_path: Path) -> None:
     with redis_server(tmp_path / "redis") as server:
         async with AsyncExitStack() as stack:
             replicas = Replicas(server.url, stack)
@@ -201,7 +203,9 @@ async def test_without_the_server_each_replica_has_its_part(tmp_path: Path) -> N
     assert alone == [3, 3]
 
 
-async def test_what_was_sent_without_the_server_is_told_when_it_is_back(tmp_path: Path) -> None:
+async def test_requests_that_were_sent_without_redis_are_reported_when_it_is_back(
+    tmp_path: Path,
+) -> None:
     with redis_server(tmp_path / "redis") as server:
         async with AsyncExitStack() as stack:
             replicas = Replicas(server.url, stack)
@@ -218,7 +222,9 @@ async def test_what_was_sent_without_the_server_is_told_when_it_is_back(tmp_path
     assert (before, meanwhile, afterwards) == (2, 4, 0)
 
 
-async def test_who_has_used_the_whole_limit_gets_no_second_one(tmp_path: Path) -> None:
+async def test_a_replica_that_used_the_whole_limit_gets_no_second_one_without_redis(
+    tmp_path: Path,
+) -> None:
     with redis_server(tmp_path / "redis") as server:
         async with AsyncExitStack() as stack:
             ledger = await Replicas(server.url, stack).ledger()
@@ -230,7 +236,7 @@ async def test_who_has_used_the_whole_limit_gets_no_second_one(tmp_path: Path) -
     assert (before, alone) == (6, 0)
 
 
-async def test_a_rest_that_could_not_be_told_is_told_later(tmp_path: Path) -> None:
+async def test_a_rest_that_could_not_be_reported_is_reported_later(tmp_path: Path) -> None:
     with redis_server(tmp_path / "redis") as server:
         async with AsyncExitStack() as stack:
             replicas = Replicas(server.url, stack)
@@ -246,7 +252,9 @@ async def test_a_rest_that_could_not_be_told_is_told_later(tmp_path: Path) -> No
     assert 50 < others <= 60
 
 
-async def test_real_time_gives_back_what_is_old_enough(replicas: Replicas) -> None:
+async def test_requests_no_longer_count_after_the_window_in_real_time(
+    replicas: Replicas,
+) -> None:
     quick = Limits(Rate(1, 1, 1), Rate(3, 0.2, 3), 8, "a test")
     ledger = await replicas.ledger(quick)
 
@@ -259,7 +267,7 @@ async def test_real_time_gives_back_what_is_old_enough(replicas: Replicas) -> No
     assert sent > 6
 
 
-def test_a_part_of_a_burst_comes_back_as_slowly_as_the_part_of_the_rate() -> None:
+def test_the_share_of_a_burst_refills_at_the_share_of_the_rate() -> None:
     share = LocalFallback(Rate(24, 60, 5))
 
     waits = []
@@ -271,7 +279,7 @@ def test_a_part_of_a_burst_comes_back_as_slowly_as_the_part_of_the_rate() -> Non
     assert share.wait(1000.0, 2, ahead=3) == 20
 
 
-def test_a_part_that_is_less_than_one_request_takes_longer() -> None:
+def test_a_share_of_less_than_one_request_takes_longer() -> None:
     share = LocalFallback(Rate(2, 60))
     share.note(Sent("", 1000.0))
 
@@ -283,7 +291,7 @@ def test_a_part_that_is_less_than_one_request_takes_longer() -> None:
     st.integers(1, 5),
     st.lists(st.floats(0, 20), min_size=1, max_size=60),
 )
-def test_all_parts_together_are_no_more_than_the_whole(
+def test_all_shares_together_are_no_more_than_the_limit(
     rate: Rate, replicas: int, pauses: list[float]
 ) -> None:
     """Where a part would be less than one request, no division can keep the whole."""
@@ -301,7 +309,9 @@ def test_all_parts_together_are_no_more_than_the_whole(
     assert most_in_any_span(sent, rate.seconds) <= rate.requests
 
 
-async def test_who_loses_the_server_takes_its_part_of_what_was_left(tmp_path: Path) -> None:
+async def test_a_replica_that_loses_redis_uses_its_share_of_what_was_left(
+    tmp_path: Path,
+) -> None:
     async with AsyncExitStack() as stack:
         server = stack.enter_context(redis_server(tmp_path / "redis"))
         replicas = Replicas(server.url, stack)

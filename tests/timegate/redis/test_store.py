@@ -1,4 +1,4 @@
-"""What the store in Redis does beyond what every store does (tests/timegate/cache)."""
+"""The store in Redis, beyond what every store does (tests/timegate/cache)."""
 
 import asyncio
 import struct
@@ -19,7 +19,9 @@ pytestmark = needs_redis
 NAME = "timegate:1:cache:key"
 
 
-async def test_what_one_replica_puts_the_other_finds(client: RedisClient) -> None:
+async def test_a_value_that_one_replica_stores_is_found_by_the_other(
+    client: RedisClient,
+) -> None:
     one, other = RedisStore(client), RedisStore(client)
 
     await one.put("key", b"value", 60, 60)
@@ -29,7 +31,7 @@ async def test_what_one_replica_puts_the_other_finds(client: RedisClient) -> Non
     assert found.value == b"value"
 
 
-async def test_what_was_just_seen_is_not_looked_up_again(
+async def test_a_recent_value_is_not_looked_up_again(
     client: RedisClient, redis: RedisServer
 ) -> None:
     monotonic = Clock()
@@ -44,7 +46,7 @@ async def test_what_was_just_seen_is_not_looked_up_again(
     assert asked <= 0
 
 
-async def test_after_a_while_it_is_looked_up_again(client: RedisClient) -> None:
+async def test_a_value_that_is_no_longer_recent_is_looked_up_again(client: RedisClient) -> None:
     monotonic = Clock()
     one, other = RedisStore(client, monotonic=monotonic), RedisStore(client)
     await one.put("key", b"old", 60, 60)
@@ -57,7 +59,7 @@ async def test_after_a_while_it_is_looked_up_again(client: RedisClient) -> None:
     assert found.value == b"new"
 
 
-async def test_it_is_gone_from_the_server_when_it_is_worth_nothing(
+async def test_a_value_expires_on_the_server_when_it_is_no_longer_usable(
     client: RedisClient, redis: RedisServer
 ) -> None:
     await RedisStore(client).put("key", b"value", 10, 20)
@@ -65,7 +67,9 @@ async def test_it_is_gone_from_the_server_when_it_is_worth_nothing(
     assert 25_000 < redis.number("PTTL", NAME) <= 30_000
 
 
-async def test_what_is_too_large_is_not_kept(client: RedisClient, redis: RedisServer) -> None:
+async def test_a_value_that_is_too_large_is_not_stored(
+    client: RedisClient, redis: RedisServer
+) -> None:
     store = RedisStore(client)
 
     await store.put("key", bytes(LARGEST + 1), 60, 60)
@@ -74,7 +78,7 @@ async def test_what_is_too_large_is_not_kept(client: RedisClient, redis: RedisSe
     assert redis.number("EXISTS", NAME) == 0
 
 
-async def test_the_largest_is_kept(client: RedisClient) -> None:
+async def test_a_value_of_the_largest_size_is_stored(client: RedisClient) -> None:
     store = RedisStore(client, recent=0)
 
     await store.put("key", bytes(LARGEST), 60, 60)
@@ -120,7 +124,7 @@ async def test_garbage_is_a_miss_and_is_replaced(
 
 
 @pytest.mark.parametrize("place", [0, 1, 4, 5, 20, 29, 33])
-async def test_one_octet_that_is_wrong_is_noticed(
+async def test_one_wrong_octet_is_noticed(
     client: RedisClient, redis: RedisServer, place: int
 ) -> None:
     store = RedisStore(client, recent=0)
@@ -133,7 +137,7 @@ async def test_one_octet_that_is_wrong_is_noticed(
     assert store.rejected == 1
 
 
-async def test_an_entry_that_would_never_end_is_not_believed(
+async def test_an_entry_with_an_endless_lifetime_is_not_believed(
     client: RedisClient, redis: RedisServer
 ) -> None:
     store = RedisStore(client, recent=0)
@@ -146,7 +150,7 @@ async def test_an_entry_that_would_never_end_is_not_believed(
     assert store.rejected == 1
 
 
-async def test_what_cannot_be_removed_is_said(tmp_path: Path) -> None:
+async def test_a_value_that_cannot_be_removed_is_reported(tmp_path: Path) -> None:
     with redis_server(tmp_path / "redis") as server:
         async with RedisClient(parse_address(server.url)) as client:
             store = RedisStore(client)
@@ -161,7 +165,7 @@ async def test_what_cannot_be_removed_is_said(tmp_path: Path) -> None:
             assert await store.get("key") is None
 
 
-async def test_what_is_removed_while_it_is_looked_up_is_not_remembered(
+async def test_a_value_that_is_removed_during_its_lookup_is_not_kept(
     client: RedisClient,
 ) -> None:
     store = RedisStore(client)
@@ -175,7 +179,7 @@ async def test_what_is_removed_while_it_is_looked_up_is_not_remembered(
     assert await store.get("key") is None
 
 
-async def test_many_who_ask_at_once_are_one_question(
+async def test_concurrent_lookups_of_one_key_are_sent_once(
     client: RedisClient, redis: RedisServer
 ) -> None:
     store = RedisStore(client)
@@ -199,7 +203,7 @@ async def test_a_purge_may_take_longer_than_a_request_waits(client: RedisClient)
     assert removed == 1
 
 
-async def test_a_pattern_in_a_prefix_is_no_pattern(client: RedisClient) -> None:
+async def test_a_glob_pattern_in_a_prefix_is_taken_literally(client: RedisClient) -> None:
     store = RedisStore(client, recent=0)
     for key in ("a*b", "axb", "[a]", "a"):
         await store.put(key, b"value", 60, 60)

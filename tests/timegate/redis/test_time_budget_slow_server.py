@@ -77,14 +77,14 @@ def entry(name: str) -> ArchiveEntry:
 
 async def one_request(shared: SharedState) -> None:
     """Do what a request does that finds nothing: look up, then ask every archive."""
-    locks = shared.turns("1")
+    locks = shared.locks("1")
 
     async def question(number: int, budget: TimeBudget) -> None:
         name = f"a{number}"
         asked: Question = (name, "http://example.org/", AT, "closest")
         await locks.wait(asked, RequestContext(redis_time=budget))
         await shared.store.get(name, budget)
-        await shared.ledger(entry(name)).take("memento", budget)
+        await shared.rate_limiter(entry(name)).take("memento", budget)
         await shared.store.put(name, b"value", 60, 60, budget)
         locks.done(asked)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from archives.model import ArchiveEntry
 from archives.registry import entry_from, load_known
+from archives.surt import surt
 from tests.clock import Clock
 from timegate.resolution.model import Preferences, Query
 from timegate.routing import (
@@ -42,7 +43,7 @@ class FakeKnowledge:
     private: frozenset[str] = frozenset()
 
     def presence(self, archive: str, url: str) -> Presence:
-        assert url
+        assert surt(url)
         return self.maps.get(archive, NO_MAP)
 
     def experience(self, archive: str, host: str) -> Experience:
