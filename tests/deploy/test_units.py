@@ -41,6 +41,17 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+def test_systemd_does_not_restart_with_a_wrong_configuration(tmp_path: Path) -> None:
+    unit = (DEPLOY / "systemd" / "timegate.service").read_text()
+    file = tmp_path / "timegate.toml"
+    file.write_text("contakt = 1\n")
+
+    command = [sys.executable, "-m", "timegate", "serve", "--config", str(file)]
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=60)  # noqa: S603 -- ourselves
+
+    assert f"\nRestartPreventExitStatus={ended.returncode}\n" in unit
+
+
 def test_compose_accepts_the_file(tmp_path: Path) -> None:
     program = installed("docker-compose", "docker-compose")
     written = (DEPLOY / "compose.yaml").read_text()
