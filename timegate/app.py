@@ -287,8 +287,10 @@ async def _shared_state(
         with _naming_the_cache():
             opening = open_shared(config.cache, config.replicas)
         shared = await stack.enter_async_context(opening)
-        locks = shared.turns(_version(config.askable), restricted=config.restricted.keys())
-        return _Shared(shared.store, shared.ledger, locks, shared.watch, shared.board)
+        locks = shared.locks(_version(config.askable), restricted=config.restricted.keys())
+        return _Shared(
+            shared.store, shared.rate_limiter, locks, shared.watch, shared.canary_store
+        )
     with _naming_the_cache():
         store = state.stores.open(config.cache, config.cache_limit)
     if rate_limits is None:

@@ -113,7 +113,7 @@ async def redis_faults(rig: Rig) -> None:
         await _asked(both, "warm", 40, _nothing)
         for fault in FAULTS:
             await _suffer(rig, fault, both)
-        warnings = both.harmed.running.said().count("the shared memory is not used")
+        warnings = both.harmed.running.said().count("Redis is not used")
     minutes = (time.monotonic() - began) / 60
     rig.promise(
         f"warnings in the log over all faults, in {minutes:.1f} minutes",

@@ -30,7 +30,10 @@ async def test_of_three_replicas_one_asks_and_all_tell(tmp_path: Path) -> None:
         async with AsyncExitStack() as stack:
             for _ in range(3):
                 shared = await stack.enter_async_context(opened(server.url, bound=5.0))
-                board, turns = CanaryStore(shared.board), shared.turns("a set of archives")
+                board, turns = (
+                    CanaryStore(shared.canary_store),
+                    shared.locks("a set of archives"),
+                )
                 # They look at the same times, so that only taking turns keeps them apart.
                 watch = CanaryWatch(
                     questions, fixed(archives), board, always, turns=turns, chance=lambda: 0.5

@@ -94,7 +94,7 @@ async def replica(
 ) -> AsyncGenerator[Replica]:
     async with opened(url, bound=bound) as shared:
         memory = AnswerCache(shared.store, time.time, "1")
-        locks = shared.turns("1")
+        locks = shared.locks("1")
         async with Coalescer(fixed(archives.sources), memory, locks=locks) as coalescer:
             yield Replica(shared, Resolver(coalescer, memory, lambda *_: Plan((NAMES,))))
 
@@ -190,7 +190,7 @@ class Upstream:
 async def hurry(shared: SharedState, upstream: Upstream, until: float) -> None:
     """Ask as fast as the door lets one, with more who wait than can be served."""
     host = replace(entry("a"), limits=Limits(RATE, RATE, 50, "a test"))
-    fetch = rate_limited(upstream, "a", RequestQueue(shared.ledger(host), 50), 2.0)
+    fetch = rate_limited(upstream, "a", RequestQueue(shared.rate_limiter(host), 50), 2.0)
 
     async def ask() -> None:
         while time.monotonic() < until:

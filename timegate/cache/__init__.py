@@ -39,7 +39,7 @@ def open_store(url: str, *, limit: int | None = None, clock: Clock = time.time) 
             if limit is None
             else SqliteStore(path, limit=limit, clock=clock)
         )
-    # Only the scheme is shown: the rest may be a misspelt URL with a password in it (R26).
+    # Only the scheme is shown: the rest may be a misspelt URL with a password in it.
     shown = f"{kind}://..." if rest.startswith("//") else url
     raise ValueError(
         f"{shown!r} is no cache; allowed are memory: and sqlite:PATH, or redis://HOST"

@@ -41,7 +41,7 @@ _BLOCKS_AT_ONCE: Final = 16
 
 
 class Waiting(Enum):
-    """The answer where an answer would take waiting."""
+    """The result where a result would take waiting."""
 
     WAITING = "waiting"
 
@@ -50,16 +50,16 @@ WAITING: Final = Waiting.WAITING
 
 
 class CacheKey(NamedTuple):
-    """Where an answer lies, and what stands in it to prove that it is the right one."""
+    """The key of an answer, and the question that is stored in the answer for comparison."""
 
     key: str
-    asked: str
+    question: str
 
 
 class AnswerCache:
-    """Remembers and recalls, for one set of archives."""
+    """The answer cache of one set of archives."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- six choices of the one who builds it
         self,
         store: Store,
         clock: Clock,
@@ -96,18 +96,18 @@ class AnswerCache:
         store = self._immediate
         if store is None:
             return WAITING
-        question = self._question(archive, original, _time_class(at), scope)
-        exact = self._answer(store.get_now(question.key), question, archive)
+        cache_key = self._cache_key(archive, original, _time_class(at), scope)
+        exact = self._answer(store.get_now(cache_key.key), cache_key, archive)
         if exact is not None and exact.fresh:
             return exact
-        listing = self._question(archive, original, "timemap", scope)
-        listed = self._chosen(store.get_now(listing.key), listing, archive, at)
+        listing = self._cache_key(archive, original, "timemap", scope)
+        listed = self._from_timemap(store.get_now(listing.key), listing, archive, at)
         if listed is None or not _is_better(listed, exact):
             return exact
-        # Choosing took 100 to 280 microseconds, finding what was chosen 3 to 7.
+        # Choosing from a TimeMap took 100 to 280 microseconds, a lookup takes 3 to 7.
         fresh_for = lifetime(at, listed.outcome, self._clock() - listed.age)
-        value = encode_answer(question.asked, listed.outcome)
-        store.put_now(question.key, value, fresh_for, self._stale_for, age=listed.age)
+        value = encode_answer(cache_key.question, listed.outcome)
+        store.put_now(cache_key.key, value, fresh_for, self._stale_for, age=listed.age)
         return listed
 
     async def recall(
@@ -123,14 +123,14 @@ class AnswerCache:
         now = self.recall_now(archive, original, at, scope=scope)
         if now is not WAITING:
             return now
-        question = self._question(archive, original, _time_class(at), scope)
-        stored = await self._store.get(question.key, budget)
-        exact = self._answer(stored, question, archive)
+        cache_key = self._cache_key(archive, original, _time_class(at), scope)
+        stored = await self._store.get(cache_key.key, budget)
+        exact = self._answer(stored, cache_key, archive)
         if exact is not None and exact.fresh:
             return exact
-        question = self._question(archive, original, "timemap", scope)
-        stored = await self._store.get(question.key, budget)
-        listed = self._chosen(stored, question, archive, at)
+        cache_key = self._cache_key(archive, original, "timemap", scope)
+        stored = await self._store.get(cache_key.key, budget)
+        listed = self._from_timemap(stored, cache_key, archive, at)
         return listed if _is_better(listed, exact) else exact
 
     async def recall_all(
@@ -160,7 +160,7 @@ class AnswerCache:
             known |= {archive: answer for archive, answer in answers if answer is not None}
         return known
 
-    async def remember(
+    async def remember(  # noqa: PLR0913 -- question and answer
         self,
         archive: str,
         original: str,
@@ -173,10 +173,10 @@ class AnswerCache:
         """Cache what *archive* answered just now. None is a clear no, never an error."""
         if archive in self._changing:
             return
-        question = self._question(archive, original, _time_class(at), scope)
+        cache_key = self._cache_key(archive, original, _time_class(at), scope)
         fresh_for = lifetime(at, outcome, self._clock())
-        value = encode_answer(question.asked, outcome)
-        await self._store.put(question.key, value, fresh_for, self._stale_for, budget)
+        value = encode_answer(cache_key.question, outcome)
+        await self._store.put(cache_key.key, value, fresh_for, self._stale_for, budget)
 
     async def remember_timemap(
         self,
@@ -190,10 +190,10 @@ class AnswerCache:
         """Cache a complete TimeMap, unless it is longer than `MOST_CAPTURES`."""
         if len(captures) > MOST_CAPTURES or archive in self._changing:
             return
-        question = self._question(archive, original, "timemap", scope)
-        value = encode_captures(question.asked, captures)
+        cache_key = self._cache_key(archive, original, "timemap", scope)
+        value = encode_captures(cache_key.question, captures)
         fresh_for = TIMEMAP if captures else NEGATIVE
-        await self._store.put(question.key, value, fresh_for, self._stale_for, budget)
+        await self._store.put(cache_key.key, value, fresh_for, self._stale_for, budget)
 
     async def recall_timemap(
         self,
@@ -209,13 +209,13 @@ class AnswerCache:
         """
         if archive in self._changing:
             return None
-        question = self._question(archive, original, "timemap", scope)
-        stored = await self._store.get(question.key, budget)
+        cache_key = self._cache_key(archive, original, "timemap", scope)
+        stored = await self._store.get(cache_key.key, budget)
         if stored is None or not stored.fresh:
             return None
         captures: list[Memento] = []
         try:
-            packed = PackedCaptures(stored.value, question.asked, archive)
+            packed = PackedCaptures(stored.value, cache_key.question, archive)
             for number, block in enumerate(packed.blocks()):
                 captures += block
                 if number % _BLOCKS_AT_ONCE == _BLOCKS_AT_ONCE - 1:
@@ -226,64 +226,64 @@ class AnswerCache:
         return captures, stored.age
 
     async def forget(self, original: str) -> int:
-        """Remove all that any archive said of *original*, in every scope and version.
+        """Delete all answers about *original*, of every archive, scope and version.
 
-        Returns how many entries there were. Raises Unavailable.
+        Returns the number of deleted entries. Raises Unavailable.
         """
         _, page = _page(original)
         return await self._store.purge(f"{page}/")
 
-    def _question(self, archive: str, original: str, time: str, scope: str) -> CacheKey:
+    def _cache_key(self, archive: str, original: str, time: str, scope: str) -> CacheKey:
         if archive in self._restricted:
             scope = "restricted"
         if "/" in scope:
             raise ValueError(f"scope {scope!r}: must not contain a slash")
         canonical, page = _page(original)
-        # Of these only the archive may hold a slash, so no two questions look the same.
+        # Only the archive, the last part, may contain a slash: two questions never look alike.
         rest = f"{self._version}/{time}/{scope}/{archive}"
         return CacheKey(f"{page}/{rest}", f"{rest} {canonical}")
 
     def _answer(
-        self, stored: Stored | None, question: CacheKey, archive: str
+        self, stored: Stored | None, cache_key: CacheKey, archive: str
     ) -> Remembered | None:
         if stored is None:
             return None
         try:
-            outcome = decode_answer(stored.value, question.asked, archive)
+            outcome = decode_answer(stored.value, cache_key.question, archive)
         except CorruptEntry:
             self.rejected += 1
             return None
         return Remembered(outcome, stored.fresh, stored.age)
 
-    def _chosen(
-        self, stored: Stored | None, question: CacheKey, archive: str, at: Moment | None
+    def _from_timemap(
+        self, stored: Stored | None, cache_key: CacheKey, archive: str, at: Moment | None
     ) -> Remembered | None:
         if stored is None:
             return None
         try:
-            outcome = PackedCaptures(stored.value, question.asked, archive).closest(at)
+            outcome = PackedCaptures(stored.value, cache_key.question, archive).closest(at)
         except CorruptEntry:
             self.rejected += 1
             return None
-        # A list from this morning knows all of 2010, but not what is the newest copy now.
+        # A TimeMap of this morning lists all of 2010, but not the newest copy of now.
         fresh_for = lifetime(at, outcome, self._clock() - stored.age)
         return Remembered(outcome, stored.fresh and stored.age < fresh_for, stored.age)
 
 
-def _is_better(one: Remembered | None, other: Remembered | None) -> bool:
-    if one is None or other is None:
-        return other is None
-    return (one.fresh, -one.age) > (other.fresh, -other.age)
+def _is_better(first: Remembered | None, second: Remembered | None) -> bool:
+    if first is None or second is None:
+        return second is None
+    return (first.fresh, -first.age) > (second.fresh, -second.age)
 
 
 def _time_class(at: Moment | None) -> str:
-    """Return the part of a time that makes a difference: archives are asked for seconds."""
+    """Return the time to the second: archives are not asked for fractions."""
     return "latest" if at is None else at.digits[:14]
 
 
-# One question goes to many archives in turn.
+# One question goes to many archives.
 @lru_cache(maxsize=1024)
 def _page(original: str) -> tuple[str, str]:
-    """Return the canonical form of a URL, and the hash under which it is kept."""
+    """Return the canonical form of a URL, and its hash, with which its keys begin."""
     canonical = canonical_uri(original)
     return canonical, blake2b(canonical.encode(), digest_size=16, person=_PERSON).hexdigest()

@@ -1,8 +1,8 @@
-"""Cached answers and TimeMaps as bytes, and how long they stay fresh.
+"""Encoding of cached answers and TimeMaps, and how long they stay fresh.
 
 Msgpack under a schema, sealed with a version and a checksum. The captures of a TimeMap are
-sorted and packed in blocks, each sealed by itself, behind a list of the first stamp of each
-block: finding the nearest capture reads two blocks, whether there are a hundred captures or
+sorted and packed in blocks, each sealed by itself, after a list of the first stamp of each
+block: finding the nearest capture decodes two blocks, whether there are a hundred captures or
 twenty thousand.
 """
 
@@ -24,21 +24,21 @@ from archives.nearest import nearest, second_of
 
 _VERSION: Final = b"\x01"
 _SEAL: Final = 5
-"""Octets: the version, then CRC-32. Against disks and truncation, not against attackers."""
-_MEMO_LARGEST: Final = 4096
+"""Bytes: the version, then a CRC-32. Against faulty disks and truncation, not attackers."""
+_LARGEST_MEMOIZED: Final = 4096
 
-# Nine stamps of ten: a day that every month has. 0.4 microseconds; the calendar takes 1.0.
+# Nine of ten stamps: a day that every month has. Takes 0.4 microseconds, the calendar 1.0.
 _COMMON_STAMP: Final = re.compile(
     r"[12][0-9]{3}(?:0[1-9]|1[0-2])(?:0[1-9]|1[0-9]|2[0-8])(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9]"
 )
 
 
 class CorruptEntry(Exception):
-    """Bytes that are not what we have written."""
+    """Bytes that this program has not written, or that were damaged since."""
 
 
 class _Answer(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
-    asked: str
+    question: str
     memento: Memento | None
     via: Negotiation
     doubts: tuple[str, ...]
@@ -55,7 +55,7 @@ def sealed(payload: bytes) -> bytes:
 
 
 def unsealed(value: bytes | memoryview) -> memoryview:
-    """Return what `sealed` was given. Raises Unsound."""
+    """Return the payload that was given to `sealed`. Raises CorruptEntry."""
     payload = memoryview(value)[_SEAL:]
     expected = _VERSION + zlib.crc32(payload).to_bytes(4, "big")
     if value[:_SEAL] != expected:
@@ -63,29 +63,29 @@ def unsealed(value: bytes | memoryview) -> memoryview:
     return payload
 
 
-def encode_answer(asked: str, outcome: Closest | None) -> bytes:
-    """Write what an archive answered to the question *asked*."""
+def encode_answer(question: str, outcome: Closest | None) -> bytes:
+    """Encode the answer of an archive to *question*."""
     if outcome is None:
-        answer = _Answer(asked, None, "timegate", (), {})
+        answer = _Answer(question, None, "timegate", (), {})
     else:
         neighbours = dict(outcome.neighbours)
-        answer = _Answer(asked, outcome.memento, outcome.via, outcome.doubts, neighbours)
+        answer = _Answer(question, outcome.memento, outcome.via, outcome.doubts, neighbours)
     return sealed(_encoder.encode(answer))
 
 
-def decode_answer(value: bytes, asked: str, archive: str) -> Closest | None:
-    """Read what *archive* answered to *asked*. Raises Unsound."""
-    if len(value) > _MEMO_LARGEST:
-        return _decode(value, asked, archive)
-    return _decode_again(value, asked, archive)
+def decode_answer(value: bytes, question: str, archive: str) -> Closest | None:
+    """Decode the answer of *archive* to *question*. Raises CorruptEntry."""
+    if len(value) > _LARGEST_MEMOIZED:
+        return _decode(value, question, archive)
+    return _decode_memoized(value, question, archive)
 
 
-def _decode(value: bytes, asked: str, archive: str) -> Closest | None:
+def _decode(value: bytes, question: str, archive: str) -> Closest | None:
     try:
         answer = _decoder.decode(unsealed(value))
     except msgspec.MsgspecError as error:
         raise CorruptEntry(str(error)) from error
-    if answer.asked != asked:
+    if answer.question != question:
         raise CorruptEntry("the answer to another question")
     if answer.memento is None:
         return None
@@ -95,13 +95,13 @@ def _decode(value: bytes, asked: str, archive: str) -> Closest | None:
     return Closest(answer.memento, answer.via, answer.doubts, answer.neighbours)
 
 
-# A store in memory returns the same bytes object again and again, whose hash is known: a
-# question that everybody asks is decoded once. At most 4 MB of values.
-_decode_again: Final = lru_cache(maxsize=1024)(_decode)
+# A store in memory returns the same bytes object every time, whose hash is cached: the answer
+# to a popular question is decoded once. At most 4 MB of values.
+_decode_memoized: Final = lru_cache(maxsize=1024)(_decode)
 
 
 def check_memento(memento: Memento, archive: str) -> None:
-    """Raise Unsound unless *memento* is one that we could have stored for *archive*."""
+    """Raise CorruptEntry unless *memento* could have been stored for *archive*."""
     if memento.archive != archive:
         raise CorruptEntry("a capture of another archive")
     if not (memento.uri.startswith(("http://", "https://")) and memento.uri.isprintable()):
@@ -135,27 +135,27 @@ def _settled_before(minute: int) -> datetime:
     return datetime.fromtimestamp(minute * 60, UTC) - _RECENT_DAYS
 
 
-def lifetime(at: Moment | None, outcome: Closest | None, said: float) -> float:
-    """Return for how many seconds the answer *outcome*, given at *said*, may be used as new."""
+def lifetime(at: Moment | None, outcome: Closest | None, given_at: float) -> float:
+    """Return the seconds for which the answer *outcome*, given at *given_at*, is fresh."""
     if outcome is None:
         return NEGATIVE
     if at is None:
         return RECENT
-    settled_before = _settled_before(int(said) // 60)
-    _, asked_until = at.window
-    # Also where the question reaches into the present: a capture made today would be nearer.
-    if max(asked_until, second_of(outcome.memento.stamp)) > settled_before:
+    settled_before = _settled_before(int(given_at) // 60)
+    _, until = at.window
+    # Also where the time asked for reaches into the present: a capture of today may be nearer.
+    if max(until, second_of(outcome.memento.stamp)) > settled_before:
         return RECENT
     return SETTLED
 
 
 MOST_CAPTURES: Final = 20_000
-"""3.6 MB, and 12 to 40 ms to pack. Longer TimeMaps are streamed, never held (design 3)."""
+"""3.6 MB, and 12 to 40 ms to pack. Longer TimeMaps are streamed, never held in memory."""
 BLOCK: Final = 64
 
 
 class _Head(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
-    asked: str
+    question: str
     starts: list[str]
 
 
@@ -169,28 +169,28 @@ _decode_head: Final = msgspec.msgpack.Decoder(_Head).decode
 _decode_block: Final = msgspec.msgpack.Decoder(list[Memento]).decode
 
 
-def encode_captures(asked: str, captures: Sequence[Memento]) -> bytes:
-    """Write all *captures*, in any order."""
+def encode_captures(question: str, captures: Sequence[Memento]) -> bytes:
+    """Encode all *captures*, given in any order."""
     ordered = sorted(captures, key=attrgetter("stamp", "uri"))
     blocks = [ordered[i : i + BLOCK] for i in range(0, len(ordered), BLOCK)]
-    head = _Head(asked, [block[0].stamp for block in blocks])
+    head = _Head(question, [block[0].stamp for block in blocks])
     packed = [sealed(_encoder.encode(block)) for block in blocks]
     return _encoder.encode([sealed(_encoder.encode(head)), packed])
 
 
 class PackedCaptures:
-    """The captures of one TimeMap, oldest first, unpacked where they are looked at.
+    """The captures of one TimeMap, oldest first, decoded block by block on access.
 
-    Whatever is looked at may turn out Unsound.
+    Every access may raise CorruptEntry.
     """
 
-    def __init__(self, value: bytes, asked: str, archive: str) -> None:
+    def __init__(self, value: bytes, question: str, archive: str) -> None:
         try:
             timemap = _decode_timemap(value)
             head = _decode_head(unsealed(timemap.head))
         except msgspec.MsgspecError as error:
             raise CorruptEntry(str(error)) from error
-        if head.asked != asked or len(head.starts) != len(timemap.blocks):
+        if head.question != question or len(head.starts) != len(timemap.blocks):
             raise CorruptEntry("the answer to another question")
         self._starts = head.starts
         self._packed = timemap.blocks
@@ -208,7 +208,7 @@ class PackedCaptures:
         return memento
 
     def blocks(self) -> Iterator[list[Memento]]:
-        """Unpack everything, piece by piece."""
+        """Decode and yield all blocks."""
         for number in range(len(self._packed)):
             block = self._unpacked(number)
             for memento in block:
@@ -235,10 +235,10 @@ class PackedCaptures:
         return found
 
     def _candidates(self, at: Moment | None) -> Iterator[int]:
-        """Yield the captures on either side of the moment.
+        """Yield the indexes of the captures on either side of *at*.
 
-        Towards the instant that TimeGates are asked for, captures only get nearer, by distance
-        from the interval as by distance from the instant: no other can be the nearest.
+        Towards the instant that is sent to TimeGates, captures only get nearer, measured from
+        the interval as well as from the instant: no other capture can be the nearest.
         """
         if at is None:
             yield from self._as_old_as(self._count - 1, -1)
@@ -251,14 +251,14 @@ class PackedCaptures:
 
     def _behind(self, second: str) -> int:
         """Return the index of the first capture after *second*, fourteen digits."""
-        # A colon sorts behind every digit, so this bounds the fractions of the second as well.
+        # A colon sorts after every digit, so this includes the fractions of the second.
         bound = second + ":"
         block = max(bisect_right(self._starts, bound) - 1, 0)
         stamps = [memento.stamp for memento in self._block(block)]
         return block * BLOCK + bisect_right(stamps, bound)
 
     def _as_old_as(self, index: int, step: Literal[-1, 1]) -> Iterator[int]:
-        """Yield *index* and what was captured in the same second, in one direction."""
+        """Yield *index* and the indexes of the same second after it, in one direction."""
         second = second_of(self[index].stamp)
         while 0 <= index < self._count and second_of(self[index].stamp) == second:
             yield index

@@ -1,10 +1,10 @@
-"""Keeps entries in a file that survives restarts and is shared by several processes.
+"""`Store` in a SQLite file, which survives restarts and is shared by several processes.
 
-The event loop never touches the file: one thread does. Writes are gathered and committed
-together while the last ones are under way. Whatever goes wrong is a miss, told once a minute
-and through `trouble`.
+One thread accesses the file, never the event loop. Writes are collected while a commit is under
+way, and then committed together. A failure is a miss; it is logged once a minute, and shown in
+`trouble`.
 
-A store belongs to the process and the loop that use it: make it after forking.
+A store belongs to one process and one event loop: create it after forking.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar, TypeVarTuple
 
 from timegate.cache.sqlite_entries import Entries, Found
-from timegate.cache.store import Clock, Kept, Stored, StoreTrouble, Unavailable
+from timegate.cache.store import CacheEntry, Clock, Stored, StoreTrouble, Unavailable
 from timegate.resolution.context import TimeBudget
 
 LIMIT: Final = 1 << 30
-"""Bytes that are in use in the file and in its log; reliability: SQLite cache."""
-PATIENCE: Final = 0.1
-"""Seconds until a look-up is given up as a miss: two waits for another process."""
+"""Bytes that are in use in the file and in its write-ahead log."""
+LOOKUP_TIMEOUT: Final = 0.1
+"""Seconds after which a lookup is a miss: two waits for a lock of another process."""
 
 _WAITING_SHARE: Final = 1 / 32
 _MOST_WAITING: Final = 8 << 20
@@ -30,11 +30,11 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
-class _Asking(NamedTuple):
+class _Lookup(NamedTuple):
     keys: set[str]
     answer: "asyncio.Future[dict[str, Found]]"
 
-    def hand_over(self, done: "asyncio.Future[dict[str, Found]]") -> None:
+    def resolve(self, done: "asyncio.Future[dict[str, Found]]") -> None:
         if done.cancelled():
             self.answer.cancel()
         else:
@@ -42,7 +42,7 @@ class _Asking(NamedTuple):
 
 
 class SqliteStore:
-    """A store in a file."""
+    """A store in a SQLite file."""
 
     def __init__(
         self,
@@ -57,15 +57,15 @@ class SqliteStore:
         self._reading = StoreTrouble(f"reading {path}", monotonic)
         self._writing = StoreTrouble(f"writing {path}", monotonic)
         self._dropped = 0
-        self._waiting: dict[str, Kept] = {}
+        self._waiting: dict[str, CacheEntry] = {}
         self._waiting_size = 0
         self._touched: set[str] = set()
-        self._under_way: dict[str, Kept] = {}
-        self._asking: _Asking | None = None
+        self._under_way: dict[str, CacheEntry] = {}
+        self._lookup: _Lookup | None = None
         self._flushing: asyncio.Future[None] | None = None
         self._entries = Entries(path, limit, clock, self._reading, self._writing)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cache")
-        # Opens the file, so that trouble shows before the first question.
+        # Opens the file, so that a fault shows before the first question.
         self._thread.submit(self._entries.write, {}, ())
 
     @property
@@ -74,20 +74,20 @@ class SqliteStore:
 
     @property
     def rejected(self) -> int:
-        """How many rows were no entries of ours."""
+        """Number of rows that were damaged or not written by this program."""
         return self._entries.rejected
 
     @property
     def dropped(self) -> int:
-        """How many entries were not written: too large, too many at once, or in trouble."""
+        """Number of entries not written: too large, too many at once, or after a failure."""
         return self._dropped + self._entries.lost
 
     async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
         del budget
-        kept = self._waiting.get(key) or self._under_way.get(key)
-        if kept is None:
-            kept = await self._looked_up(key)
-        return None if kept is None else kept.seen(self._clock())
+        entry = self._waiting.get(key) or self._under_way.get(key)
+        if entry is None:
+            entry = await self._looked_up(key)
+        return None if entry is None else entry.seen(self._clock())
 
     async def put(
         self,
@@ -103,7 +103,7 @@ class SqliteStore:
         if too_many or len(value) > self._entries.largest or self._writing.resting:
             self._dropped += 1
             return
-        self._waiting[key] = Kept.of(value, self._clock(), lifetime, stale_for)
+        self._waiting[key] = CacheEntry.of(value, self._clock(), lifetime, stale_for)
         self._waiting_size += size
         self._start_flushing()
 
@@ -117,7 +117,7 @@ class SqliteStore:
         return await self._remove(prefix, prefix + "\U0010ffff")
 
     async def flush(self) -> None:
-        """Wait until all that was put is committed, or lost."""
+        """Wait until all entries are committed, or lost."""
         while self._flushing is not None:
             await asyncio.wait({self._flushing})
             await asyncio.sleep(0)
@@ -127,12 +127,12 @@ class SqliteStore:
         await self._in_thread(self._entries.close)
         self._thread.shutdown(wait=False)
 
-    async def _looked_up(self, key: str) -> Kept | None:
+    async def _looked_up(self, key: str) -> CacheEntry | None:
         if self._reading.resting:
             return None
         try:
-            async with asyncio.timeout(PATIENCE):
-                found = (await asyncio.shield(self._asked_for(key))).get(key)
+            async with asyncio.timeout(LOOKUP_TIMEOUT):
+                found = (await asyncio.shield(self._batched_lookup(key))).get(key)
         except TimeoutError:
             self._reading.happened("too slow")
             return None
@@ -141,28 +141,28 @@ class SqliteStore:
         if found.untouched and not self._writing.resting:
             self._touched.add(key)
             self._start_flushing()
-        return found.kept
+        return found.entry
 
-    def _asked_for(self, key: str) -> "asyncio.Future[dict[str, Found]]":
-        """Gather what is asked for in one turn of the loop: one trip to the thread for all.
+    def _batched_lookup(self, key: str) -> "asyncio.Future[dict[str, Found]]":
+        """Look up *key* with all others of one turn of the loop, in one trip to the thread.
 
         A question goes to many archives at once. On two shared cores an empty trip took 170
-        microseconds, a look-up 28 alone and 15 among eight.
+        microseconds, a lookup 28 alone and 15 among eight.
         """
-        if self._asking is None:
+        if self._lookup is None:
             loop = asyncio.get_running_loop()
-            self._asking = _Asking(set(), loop.create_future())
-            loop.call_soon(self._ask, self._asking)
-        self._asking.keys.add(key)
-        return self._asking.answer
+            self._lookup = _Lookup(set(), loop.create_future())
+            loop.call_soon(self._start_lookup, self._lookup)
+        self._lookup.keys.add(key)
+        return self._lookup.answer
 
-    def _ask(self, asking: "_Asking") -> None:
-        self._asking = None
-        read = self._in_thread(self._entries.read, asking.keys)
-        read.add_done_callback(asking.hand_over)
+    def _start_lookup(self, lookup: _Lookup) -> None:
+        self._lookup = None
+        read = self._in_thread(self._entries.read, lookup.keys)
+        read.add_done_callback(lookup.resolve)
 
     def _start_flushing(self) -> None:
-        """Commit what waits; what comes meanwhile is gathered for the next time."""
+        """Commit the waiting entries; those that come meanwhile wait for the next commit."""
         if self._flushing is not None:
             return
         self._under_way, self._waiting, self._waiting_size = self._waiting, {}, 0

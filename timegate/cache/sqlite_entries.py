@@ -1,13 +1,15 @@
-"""The entries of a SQLite file, read and written by one thread that may wait.
+"""The entries of a SQLite cache file, read and written by one thread, which may block.
 
-Nothing here raises for trouble with the file: it is noted in `reading` or `writing`, and the
-caller gets nothing. A file that turns out damaged is set aside, and the next call begins anew.
+Nothing here raises for a fault of the file: the fault is noted in `reading` or `writing`, and
+the caller gets nothing. A file that turns out to be damaged is renamed, and the next call
+creates a new one.
 
-As in memory, who was asked for again, or comes back, stands higher than a newcomer. Newcomers
-go first while they are more than a fifth: a crawler that asks a million URLs once each does not
-take away what everybody asks for. The column ``used`` tells them apart: a newcomer has its time
-less `_NEWCOMER`, which is before all times. Releases that did not know this read such a file,
-and drop newcomers as too old.
+As in memory, a new entry is on probation ("newcomer") until it is looked up again or stored
+again after an eviction. Newcomers are evicted first while they are more than a fifth of all
+entries: a crawler that asks for a million URLs once each does not evict the popular entries.
+The column ``used`` tells them apart: that of a newcomer is its time less `_NEWCOMER`, which is
+before all times. Releases that did not know this can read such a file, and drop newcomers as
+too old.
 """
 
 import math
@@ -19,26 +21,26 @@ from typing import Final, NamedTuple
 from timegate.cache.sqlite_file import (
     LOG_SHARE,
     NewerCacheFile,
-    condemn,
     inode_of,
     is_damage,
     number,
     open_database,
+    set_aside,
 )
-from timegate.cache.store import LONGEST, Clock, GhostList, Kept, StoreTrouble
+from timegate.cache.store import LONGEST, CacheEntry, Clock, GhostList, StoreTrouble
 
 _TOUCH: Final = 60
-"""Seconds: how exactly the last use is known. Finer would make every read a write."""
+"""Seconds. The accuracy of the last use; a finer one would make every read a write."""
 _BATCH: Final = 64
 _NEWCOMER: Final = 1 << 40
 _NEWCOMERS_SHARE: Final = 5
-"""One in so many stays a newcomer."""
+"""Newcomers are evicted first while they are more than one in so many."""
 _COUNT_AGAIN: Final = 16
-"""After this share of all entries was evicted they are counted again. That takes some 40 ms for
-a million: less than a microsecond for each that goes."""
+"""Entries are counted again after one in so many was evicted. Counting a million takes some
+40 ms: less than a microsecond for each evicted entry."""
 _AT_ONCE: Final = 1024
-"""Entries that one write evicts, if it brings fewer. There are more to evict only where the
-limit was lowered: 145,000 took 4 s in which nobody could read."""
+"""The most entries that one write evicts, unless it adds more. More must be evicted only after
+the limit was lowered: 145,000 at once took 4 s, in which nothing could be read."""
 
 _LOOK: Final = """SELECT CASE WHEN length(value) <= ? THEN value END, said, fresh, until, used
     FROM entry WHERE key = ?"""
@@ -56,25 +58,25 @@ _FAILURES: Final = (sqlite3.Error, OSError, NewerCacheFile)
 
 
 class Found(NamedTuple):
-    """An entry as it lies in the file."""
+    """An entry that was found in the file."""
 
-    kept: Kept
+    entry: CacheEntry
     untouched: bool
-    """Whether its last use should be noted."""
+    """Whether the column ``used`` should be updated."""
 
 
 class Entries:
-    """A connection that is opened when needed, and again when the file is another one."""
+    """The table of entries; the file is opened when needed, and again when it was replaced."""
 
     def __init__(
         self, path: Path, limit: int, clock: Clock, reading: StoreTrouble, writing: StoreTrouble
     ) -> None:
         self.largest = limit // 64
-        """Bytes of a value; a larger one is none of ours."""
+        """Bytes of a value; larger ones are neither written nor read."""
         self.rejected = 0
-        """Rows that were no entries of ours."""
+        """Number of rows that were damaged or not written by this program."""
         self.lost = 0
-        """Entries that could not be written."""
+        """Number of entries that could not be written."""
         self._path = path
         self._limit = limit
         self._room = limit - limit // LOG_SHARE
@@ -83,12 +85,12 @@ class Entries:
         self._writing = writing
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
-        self._departed = GhostList()
-        self._newcomers_go = True
-        self._until_count = 0
+        self._ghosts = GhostList()
+        self._evict_newcomers = True
+        self._until_recount = 0
 
     def read(self, keys: Iterable[str]) -> dict[str, Found]:
-        """Look up several entries; those that are missing are left out."""
+        """Look up several entries; missing ones are left out."""
         found: dict[str, Found] = {}
         try:
             connection = self._connected()
@@ -103,8 +105,8 @@ class Entries:
             self._reading.over()
         return found
 
-    def write(self, batch: Mapping[str, Kept], touched: Iterable[str]) -> None:
-        """Commit *batch* as a whole, and note the use of *touched*."""
+    def write(self, batch: Mapping[str, CacheEntry], touched: Iterable[str]) -> None:
+        """Commit *batch* in one transaction, and update the last use of *touched*."""
         now = int(self._clock())
         try:
             connection = self._connected()
@@ -112,7 +114,7 @@ class Entries:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.executemany(_MARK, [(now, key) for key in touched])
                 connection.executemany(
-                    _INSERT, [(k, *kept, self._standing(k, now)) for k, kept in batch.items()]
+                    _INSERT, [(k, *entry, self._rank(k, now)) for k, entry in batch.items()]
                 )
                 self._make_room(connection, now, max(_AT_ONCE, 2 * len(batch)))
         except _FAILURES as error:
@@ -122,11 +124,11 @@ class Entries:
             self._writing.over()
 
     def remove(self, first: str, end: str) -> int | None:
-        """Delete the keys from *first* up to *end*; None if that failed."""
+        """Delete the keys from *first* up to *end*, return how many; None if that failed."""
         try:
             connection = self._connected()
             removed = connection.execute(_REMOVE, (first, end)).rowcount
-            # The log still holds what the database does not.
+            # The write-ahead log still holds what was deleted.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except _FAILURES as error:
             self._failed(self._writing, error)
@@ -140,20 +142,20 @@ class Entries:
             connection.close()
 
     def _checked(self, row: tuple[object, ...]) -> Found | None:
-        """Return what a row of ours holds; others may write to the file as well (SE-17)."""
+        """Return the entry in *row*, None if invalid: others may write to the file (SE-17)."""
         match row:
-            case (bytes(value), float(said), float(fresh), float(until), int(used)) if (
-                said <= fresh <= until <= said + LONGEST < math.inf
+            case (bytes(value), float(written_at), float(fresh), float(until), int(used)) if (
+                written_at <= fresh <= until <= written_at + LONGEST < math.inf
             ):
                 stale_use = used < self._clock() - _TOUCH
-                return Found(Kept(value, said, fresh, until), stale_use)
+                return Found(CacheEntry(value, written_at, fresh, until), stale_use)
         self.rejected += 1
         return None
 
     def _make_room(self, connection: sqlite3.Connection, now: int, most: int) -> None:
-        """Drop what nobody can ask for any more, then what was not asked for the longest.
+        """Delete expired entries, then evict those that were used longest ago.
 
-        *most* are evicted, or little more; the next write does the rest.
+        About *most* are evicted; the next write evicts more.
         """
         oldest = now - LONGEST
         self._delete(connection, -math.inf, oldest - _NEWCOMER, _BATCH)
@@ -169,34 +171,34 @@ class Entries:
             most -= evicted
 
     def _evict(self, connection: sqlite3.Connection) -> int:
-        """Delete some newcomers, or some others where newcomers are few."""
-        if self._until_count <= 0:
-            newcomers, everybody = connection.execute(_COUNTS).fetchone()
-            self._newcomers_go = newcomers * _NEWCOMERS_SHARE > everybody
-            self._until_count = everybody // _COUNT_AGAIN + 1
-        first, end = (-math.inf, 0.0) if self._newcomers_go else (0.0, math.inf)
-        some = min(_BATCH, self._until_count)
-        evicted = self._delete(connection, first, end, some)
+        """Evict a batch of newcomers, or of other entries where newcomers are few."""
+        if self._until_recount <= 0:
+            newcomers, total = connection.execute(_COUNTS).fetchone()
+            self._evict_newcomers = newcomers * _NEWCOMERS_SHARE > total
+            self._until_recount = total // _COUNT_AGAIN + 1
+        first, end = (-math.inf, 0.0) if self._evict_newcomers else (0.0, math.inf)
+        batch = min(_BATCH, self._until_recount)
+        evicted = self._delete(connection, first, end, batch)
         if not evicted:
-            evicted = self._delete(connection, -math.inf, math.inf, some)
-        self._until_count -= some
+            evicted = self._delete(connection, -math.inf, math.inf, batch)
+        self._until_recount -= batch
         return evicted
 
     def _delete(
         self, connection: sqlite3.Connection, first: float, end: float, most: int
     ) -> int:
-        """Delete those that were used the longest ago, from *first* to before *end*."""
+        """Delete the entries used longest ago, with ``used`` from *first* to before *end*."""
         rows = connection.execute(_OLDEST, (first, end, most)).fetchall()
         connection.executemany(_DELETE, [(row[0],) for row in rows])
         for _, key in rows:
-            self._departed.note(_text(key))
+            self._ghosts.note(_text(key))
         return len(rows)
 
-    def _standing(self, key: str, now: int) -> int:
-        return now if self._departed.knows(key) else now - _NEWCOMER
+    def _rank(self, key: str, now: int) -> int:
+        return now if self._ghosts.knows(key) else now - _NEWCOMER
 
     def _connected(self) -> sqlite3.Connection:
-        """Return the connection to what lies at the path now: files get deleted, replaced."""
+        """Return a connection to the file at the path, which may have been replaced."""
         if self._connection is not None and inode_of(self._path) != self._inode:
             self.close()
         if self._connection is None:
@@ -209,11 +211,11 @@ class Entries:
             return
         self.close()
         try:
-            condemn(self._path, self._inode)
-        except OSError as hindrance:
-            trouble.happened(f"{error}; it cannot be set aside: {hindrance}")
+            set_aside(self._path, self._inode)
+        except OSError as failure:
+            trouble.happened(f"{error}; the file cannot be renamed: {failure}")
 
 
 def _text(key: object) -> str:
-    """Return a key as it was put; others may write to the file as well (SE-17)."""
+    """Return a key as text, whatever its type: others may write to the file (SE-17)."""
     return bytes(key).decode(errors="replace") if isinstance(key, bytes) else str(key)

@@ -1,8 +1,8 @@
-"""The SQLite file: opening it, judging whether it is ours and whole, setting it aside if not.
+"""The SQLite cache file: opens it, checks that it is ours and intact, and renames it if not.
 
-A cache file is worth nothing but speed, so doubt is settled against it: what is damaged, or
-was made by something else, is renamed and a new one begun. Only a file of a *newer* release is
-left alone, because that release is probably running beside us.
+A cache file serves speed alone, so a damaged file, or one that another program made, is
+renamed, and a new one is created. Only a file of a *newer* release is not touched, because that
+release is probably running on the same machine.
 """
 
 import fcntl
@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Final
 
 APPLICATION: Final = 0x54474341
-"""``PRAGMA application_id``, the letters TGCA: says whose file it is."""
+"""``PRAGMA application_id``, the letters TGCA: identifies our files."""
 LAYOUT: Final = 1
 """``PRAGMA user_version``."""
 LOG_SHARE: Final = 32
-"""One octet in so many is for the log that lies beside the file."""
+"""One byte in so many is for the write-ahead log beside the file."""
 BUSY: Final = 0.05
-"""Seconds to wait for another process: a cache never delays an answer."""
+"""Seconds to wait for the lock of another process; the cache must not delay an answer."""
 
-# The value comes last: to reach a column behind it, SQLite walks all the pages of the value.
+# The value is the last column: to read one behind it, SQLite walks all pages of the value.
 _TABLES: Final = (
     """CREATE TABLE entry (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
     said REAL NOT NULL, fresh REAL NOT NULL, until REAL NOT NULL, used INTEGER NOT NULL,
@@ -44,7 +44,7 @@ _LOCK_PAUSE: Final = 0.01
 
 
 class ForeignCacheFile(Exception):
-    """The file is a database, but not one of ours."""
+    """The file is a database of another program."""
 
 
 class NewerCacheFile(Exception):
@@ -52,40 +52,40 @@ class NewerCacheFile(Exception):
 
 
 def open_database(path: Path, limit: int) -> tuple[sqlite3.Connection, int | None]:
-    """Open or create the cache at *path*; return it, and which file it is (`inode_of`).
+    """Open or create the cache at *path*; return the connection and the inode of the file.
 
-    Raises OSError, sqlite3.Error or Newer where no cache can be had for now.
+    Raises OSError, sqlite3.Error or NewerCacheFile where no cache can be opened for now.
     """
-    with _alone(path):
+    with _exclusive(path):
         try:
             return _opened(path, limit), inode_of(path)
         except ForeignCacheFile:
-            _set_aside(path)
+            _rename(path)
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise
-            _set_aside(path)
+            _rename(path)
         return _opened(path, limit), inode_of(path)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether *error* speaks of the file itself, rather than of locks, rights or space."""
+    """Whether *error* is about the file itself, not about locks, permissions or space."""
     if not isinstance(error, sqlite3.Error):
         return False
-    # Errors that the module itself raises (not SQLite) have no code.
+    # Errors raised by the Python module, not by SQLite, have no code.
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE)
     return code & 0xFF in _DAMAGE
 
 
-def condemn(path: Path, inode: int) -> None:
-    """Set the file aside, unless somebody else has replaced it already. Raises OSError."""
-    with _alone(path):
+def set_aside(path: Path, inode: int) -> None:
+    """Rename the damaged file, unless another process has replaced it. Raises OSError."""
+    with _exclusive(path):
         if inode_of(path) == inode:
-            _set_aside(path)
+            _rename(path)
 
 
 def inode_of(path: Path) -> int | None:
-    """Say which file lies at *path*; None if there is none."""
+    """Return the inode of the file at *path*; None if there is none."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
@@ -96,11 +96,11 @@ def _opened(path: Path, limit: int) -> sqlite3.Connection:
     _create_private(path)
     connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None)
     try:
-        # Text that is no UTF-8 would otherwise raise while a row is fetched.
+        # Text that is not UTF-8 would otherwise raise while a row is fetched.
         connection.text_factory = bytes
-        _guard(connection)
-        # Before anything is changed: it may be somebody else's, or a later release's.
-        _judge(connection)
+        _harden(connection)
+        # Before anything is changed: the file may be one of another program or release.
+        _check_layout(connection)
         _configure(connection, limit)
     except BaseException:
         connection.close()
@@ -109,36 +109,36 @@ def _opened(path: Path, limit: int) -> sqlite3.Connection:
 
 
 def _create_private(path: Path) -> None:
-    """Create the file for its owner alone; SQLite gives its companions the same rights."""
-    # Only if it is new: closing a descriptor drops the POSIX locks that this process holds on
-    # the file through other connections (sqlite.org/howtocorrupt.html 2.2).
+    """Create the file for its owner alone; SQLite gives its companions the same mode."""
+    # Only a new file is opened: closing a descriptor drops the POSIX locks that this process
+    # holds on the file through other connections (sqlite.org/howtocorrupt.html 2.2).
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         return
-    # Of a database that was deleted while somebody used it: they are not ours.
+    # Companions of a database that was deleted while it was in use do not belong to this one.
     for companion in _COMPANIONS:
         path.with_name(path.name + companion).unlink(missing_ok=True)
 
 
-def _guard(connection: sqlite3.Connection) -> None:
+def _harden(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
 
 
 def _configure(connection: sqlite3.Connection, limit: int) -> None:
-    # What is deleted is overwritten: forgetting a URL leaves no bytes of it behind (PP-03).
+    # Deleted entries are overwritten: no bytes of a purged URL remain in the file (PP-03).
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA journal_size_limit = {limit // LOG_SHARE}")
 
 
-def _judge(connection: sqlite3.Connection) -> None:
+def _check_layout(connection: sqlite3.Connection) -> None:
     objects = _objects(connection)
     application = number(connection, "PRAGMA application_id")
     if not objects and application == 0:
-        _furnish(connection)
+        _create_tables(connection)
         return
     layout = number(connection, "PRAGMA user_version")
     if application == APPLICATION and layout > LAYOUT:
@@ -147,7 +147,7 @@ def _judge(connection: sqlite3.Connection) -> None:
         raise ForeignCacheFile
 
 
-def _furnish(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         for table in _TABLES:
@@ -166,20 +166,20 @@ def number(connection: sqlite3.Connection, query: str) -> int:
     return int(connection.execute(query).fetchone()[0])
 
 
-def _set_aside(path: Path) -> None:
-    """Rename the file and its companions; at most two are kept, or a bad disk would fill up."""
+def _rename(path: Path) -> None:
+    """Rename the file and its companions. At most two are kept, so that no disk fills up."""
     first = path.with_name(path.name + ".set-aside")
-    aside = path.with_name(path.name + ".set-aside-2") if first.exists() else first
-    # The log goes with its database: it would be played into the new one, and be missed in
-    # the old, should that be somebody's.
+    target = path.with_name(path.name + ".set-aside-2") if first.exists() else first
+    # The log is renamed with its database: otherwise it would be replayed into the new one, and
+    # be missing in the old, which may belong to another program.
     for part in ("", *_COMPANIONS):
         with suppress(FileNotFoundError):
-            path.with_name(path.name + part).replace(aside.with_name(aside.name + part))
+            path.with_name(path.name + part).replace(target.with_name(target.name + part))
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes from judging and renaming at the same time. Raises OSError."""
+def _exclusive(path: Path) -> Iterator[None]:
+    """Lock out other processes while the file is checked or renamed. Raises OSError."""
     descriptor = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
         for left in reversed(range(_LOCK_TRIES)):

@@ -1,7 +1,7 @@
-"""Stores: the protocol of whatever keeps bytes, and what all stores share.
+"""Stores: the protocol of the cache's key-value stores, and what all of them share.
 
-Looking up and putting never raise and never wait long: trouble is a miss. Only `delete` and
-`purge`, which a person relies on, raise when they could not be done.
+`get` and `put` never raise and never wait long: a failure is a miss. Only `delete` and `purge`,
+on which an operator relies, raise when they fail.
 """
 
 import logging
@@ -14,55 +14,58 @@ Clock = Callable[[], float]
 """Seconds since 1970; entries outlive the process, so it is no monotonic clock."""
 
 LONGEST: Final = 8 * 86_400.0
-"""Seconds. Nothing is kept longer, fresh and stale together: a day, and the cap of a week that
-RFC 8767 sets for stale answers. Unbound's issue 1175 shows what happens without a cap."""
+"""Seconds. The longest lifetime of an entry, fresh and stale together: a day, and the cap of a
+week that RFC 8767 sets for stale answers. Unbound's issue 1175 shows the harm without a cap."""
 
 SKEW: Final = 60.0
-"""Seconds by which clocks of several machines may differ. What was said later than that was
-written under a clock that has been put right since, and nobody knows its age."""
+"""Seconds by which clocks of several machines may differ. An entry from further in the future
+was written before the clock was corrected, and its age is unknown."""
 
 
 class Unavailable(Exception):
-    """Something that should be gone may still be there; says why."""
+    """An entry could not be deleted and may still exist; the message is the reason."""
 
 
 class Stored(NamedTuple):
-    """What a store returns."""
+    """What a store returns for a key."""
 
     value: bytes
     age: float
-    """Seconds since it was put."""
+    """Seconds since it was written."""
     fresh: bool
 
 
-class Kept(NamedTuple):
-    """What a store keeps: bytes and the times at which they lose their worth."""
+class CacheEntry(NamedTuple):
+    """An entry of a store: the value, and when it was written, gets stale and expires."""
 
     value: bytes
-    said: float
+    written_at: float
     fresh_until: float
     until: float
 
     @classmethod
-    def of(cls, value: bytes, said: float, lifetime: float, stale_for: float) -> "Kept":
-        """Return *value* as it was said at *said*, with lifetimes cut to `LONGEST`."""
+    def of(
+        cls, value: bytes, written_at: float, lifetime: float, stale_for: float
+    ) -> "CacheEntry":
+        """Return an entry for *value*, whose lifetimes are cut to `LONGEST`."""
         lifetime = min(lifetime, LONGEST)
-        return cls(value, said, said + lifetime, said + min(lifetime + stale_for, LONGEST))
+        until = written_at + min(lifetime + stale_for, LONGEST)
+        return cls(value, written_at, written_at + lifetime, until)
 
     def seen(self, now: float) -> Stored | None:
-        """Return what it is worth at *now*; None if nothing."""
-        value, said, fresh_until, until = self
-        if not said - SKEW <= now < until:
+        """Return the value with its age at *now*; None if it has expired."""
+        value, written_at, fresh_until, until = self
+        if not written_at - SKEW <= now < until:
             return None
-        return Stored(value, max(now - said, 0.0), now < fresh_until)
+        return Stored(value, max(now - written_at, 0.0), now < fresh_until)
 
 
 class Store(Protocol):
-    """Keeps bytes for a while."""
+    """A key-value store whose entries expire."""
 
     @property
     def trouble(self) -> str | None:
-        """Why it remembers nothing at the moment, for readiness; None if all is well."""
+        """Why the store does not work at the moment, for /readyz; None if all is well."""
         ...
 
     async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
@@ -77,15 +80,15 @@ class Store(Protocol):
         stale_for: float,
         budget: TimeBudget | None = None,
     ) -> None:
-        """Keep *value*: fresh for *lifetime* seconds, then stale for *stale_for* seconds."""
+        """Store *value*: fresh for *lifetime* seconds, then stale for *stale_for* seconds."""
         ...
 
     async def delete(self, key: str) -> None:
-        """Forget one entry. Raises Unavailable."""
+        """Delete one entry. Raises Unavailable."""
         ...
 
     async def purge(self, prefix: str) -> int:
-        """Forget every key that begins with *prefix*, say how many. Raises Unavailable."""
+        """Delete the keys that begin with *prefix*, return how many. Raises Unavailable."""
         ...
 
     async def close(self) -> None: ...
@@ -93,7 +96,7 @@ class Store(Protocol):
 
 @runtime_checkable
 class Immediate(Protocol):
-    """A store that can be used without waiting."""
+    """A store that can be used without awaiting."""
 
     def get_now(self, key: str) -> Stored | None: ...
 
@@ -105,13 +108,14 @@ class Immediate(Protocol):
 _LOG: Final = logging.getLogger(__name__)
 
 REST: Final = 1.0
-"""Seconds in which a store in trouble is left alone, so that not every question pays for it."""
+"""Seconds in which a store is not used after a failure, so that not every question pays for
+it."""
 SILENCE: Final = 60.0
 """Seconds between two warnings."""
 
 
 class StoreTrouble:
-    """The state of one thing a store does, reading or writing."""
+    """Failures of reading, or of writing, in one store."""
 
     __slots__ = ("_doing", "_monotonic", "_quiet_until", "_rests_until", "why")
 
@@ -120,11 +124,11 @@ class StoreTrouble:
         self._monotonic = monotonic
         self._rests_until = self._quiet_until = float("-inf")
         self.why: str | None = None
-        """For people; None if all is well."""
+        """The reason, for people; None if all is well."""
 
     @property
     def resting(self) -> bool:
-        """Whether it failed so recently that it is not worth trying."""
+        """Whether the last failure was less than `REST` seconds ago."""
         return self.why is not None and self._monotonic() < self._rests_until
 
     def happened(self, why: str) -> None:
@@ -142,13 +146,16 @@ class StoreTrouble:
 
 
 _SLOTS: Final = 1 << 17
-"""Octets. Keys that share one overwrite each other, so what is long ago is forgotten."""
+"""Bytes. Keys in the same slot overwrite each other, so old ones are forgotten."""
 _FINGERPRINTS: Final = 255
-"""One stranger in so many is taken for somebody who was here."""
+"""One new key in so many is taken for one that was evicted."""
 
 
 class GhostList:
-    """Remembers keys by one octet each. For one process: hashes differ in the next."""
+    """Ghost list: recently evicted keys skip probation on return.
+
+    Each key takes one byte. It works within one process: hashes differ in the next.
+    """
 
     __slots__ = ("_notes",)
 
@@ -156,11 +163,11 @@ class GhostList:
         self._notes = bytearray(_SLOTS)
 
     def note(self, key: str) -> None:
-        """Remember that *key* had to go."""
+        """Note that *key* was evicted."""
         self._notes[hash(key) % _SLOTS] = _fingerprint(key)
 
     def knows(self, key: str) -> bool:
-        """Whether *key* had to go a while ago, or looks like one that had."""
+        """Whether *key* was evicted recently, or has the fingerprint of such a key."""
         return self._notes[hash(key) % _SLOTS] == _fingerprint(key)
 
 

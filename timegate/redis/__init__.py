@@ -1,7 +1,7 @@
-"""What replicas share in Redis or Valkey: answers, manners, questions under way, dead archives.
+"""State that replicas share in Redis or Valkey: cache, rate limits, locks and breakers.
 
-All of it is optional in every request. The client library is an extra: nothing imports it until
-`open_shared` is called.
+Every request can be answered without it. The client library is an extra: it is not imported
+before `open_shared` is called.
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -18,12 +18,12 @@ __all__ = ["is_shared", "open_shared"]
 def open_shared(
     url: str, replicas: int | None = None
 ) -> "AbstractAsyncContextManager[SharedState]":
-    """Return what is shared at *url*, to be used as a context manager. Raises ValueError.
+    """Return a context manager for the state shared at *url*. Raises ValueError.
 
-    *replicas* is how many there are at least; None to count them.
+    *replicas* is the least number of replicas; None to count them.
     """
     try:
-        from timegate.redis.opening import opened
+        from timegate.redis.opening import opened  # noqa: PLC0415 -- needs the extra
     except ModuleNotFoundError as error:
         raise ValueError(
             "a cache in Redis or Valkey needs the extra: pip install 'timegate-proxy[redis]'"

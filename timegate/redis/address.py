@@ -1,10 +1,10 @@
-"""Where the shared memory is: one server, one that Sentinels name, or a Cluster.
+"""Addresses of Redis: one server, a master found by Sentinels, or a Cluster.
 
     redis://[user:password@]host[:port][/database]         rediss:// for TLS
     redis+sentinel://[user:password@]host:port,host:port/master[/database]
     redis+cluster://[user:password@]host:port,host:port
 
-A password is never shown: not in messages, not in a representation (R26).
+A password is never shown: not in messages, not in a representation (R-26).
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _MOST_NODES: Final = 64
 
 
 class RedisPassword:
-    """Text that does not print itself."""
+    """A password; its representation does not show it."""
 
     __slots__ = ("_text",)
 
@@ -37,17 +37,17 @@ class RedisPassword:
         return "***"
 
     def reveal(self) -> str:
-        """Return it, for the one who has to send it."""
+        """Return the password, to be sent."""
         return self._text
 
     def hidden_in(self, message: str) -> str:
-        """Return *message* without it."""
+        """Return *message* without the password."""
         return message.replace(self._text, "***") if self._text else message
 
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """What a URL says."""
+    """A parsed URL."""
 
     kind: Kind
     nodes: tuple[tuple[str, int], ...]
@@ -59,19 +59,19 @@ class RedisAddress:
     password: RedisPassword = field(default_factory=lambda: RedisPassword(""))
 
     def __str__(self) -> str:
-        """Say where it is, for messages."""
+        """Return the place for messages, without credentials."""
         nodes = ",".join(f"{host}:{port}" for host, port in self.nodes)
         return f"{self.master} of {nodes}" if self.master else nodes
 
 
 def is_shared(url: str) -> bool:
-    """Whether *url* names a memory that replicas share."""
+    """Whether *url* is one of Redis, which replicas share."""
     scheme, separator, _ = url.partition("://")
     return bool(separator) and scheme in _SCHEMES
 
 
 def parse_address(url: str) -> RedisAddress:
-    """Read a URL. Raises ValueError, whose message holds nothing but the fault."""
+    """Parse *url*. Raises ValueError, whose message quotes no part of the URL."""
     scheme, _, rest = url.partition("://")
     if scheme not in _SCHEMES:
         raise ValueError(f"the cache is at none of {', '.join(f'{s}://' for s in _SCHEMES)}")
@@ -110,10 +110,10 @@ def _nodes(hosts: str, kind: Kind) -> tuple[tuple[str, int], ...]:
     return nodes
 
 
-def _node(text: str, usual: int) -> tuple[str, int]:
+def _node(text: str, default_port: int) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or port.endswith("]"):
-        host, port = text, str(usual)
+        host, port = text, str(default_port)
     host = host.removeprefix("[").removesuffix("]")
     if not host or not (port.isdecimal() and len(port) < 6 and 0 < int(port) < 65536):
         raise ValueError("a node in the cache's URL is no host:port")

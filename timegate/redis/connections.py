@@ -1,7 +1,12 @@
-"""The one place that knows the client library: how a server, a Sentinel, a Cluster is reached.
+"""Connections to Redis: the only module that uses the client library, which is an extra.
 
-The library is an extra. Nothing is tried twice in there: whoever asks has 35 ms, and a second
-attempt is a second wait.
+It connects to a server, to a master found by Sentinels or to a Cluster, translates errors, and
+limits the size of replies. The library retries nothing: a caller has 35 ms, and a second
+attempt would be a second wait.
+
+Replies are measured before they are parsed. A list of 100 million elements, announced in 12
+bytes and never sent, lets hiredis (3.5) allocate it, and freeing it took the event loop 350 ms.
+No reply that we ask for is large.
 """
 
 import asyncio
@@ -26,36 +31,36 @@ from redis.utils import HIREDIS_AVAILABLE
 from timegate.redis.address import RedisAddress
 
 MOST_OCTETS: Final = 8 << 20
-"""Of one reply, and so of one value; ours have 1 MB, a portion of a purge has less."""
+"""Bytes of one reply, and so of one value; ours have up to 1 MB, a page of a scan has less."""
 MOST_PARTS: Final = 100_000
-"""Of one reply, those of lists in lists too."""
+"""Elements of one reply, those of nested lists included."""
 _LONGEST_LINE: Final = 1 << 16
 _VALUES: Final = (b"$", b"=", b"!")
 _LISTS: Final = {b"*": 1, b"~": 1, b">": 1, b"%": 2, b"|": 2}
-"""Parts for each that is announced. None of ours is of RESP3, which we do not ask for."""
+"""Elements for each one that is announced. The types of RESP3 are never requested."""
 
 
 class TooLarge(ValueError):
-    """It would be more than anything we ask for."""
+    """A reply exceeds `MOST_OCTETS` or `MOST_PARTS`."""
 
 
 class Frames:
-    """Where one reply ends and the next begins, in what a connection has received."""
+    """Follows the replies on a connection, without parsing values, and measures them."""
 
     __slots__ = ("_line", "_octets", "_parts", "_value")
 
     def __init__(self) -> None:
         self._line = b""
-        """The beginning of a line whose end is to come."""
+        """The beginning of a line whose end has not arrived."""
         self._value = 0
-        """Octets of a value that are to come."""
+        """Bytes of a value that have not arrived."""
         self._parts = 0
-        """Parts of a reply that are to come."""
+        """Elements of a reply that have not arrived."""
         self._octets = 0
-        """Of this reply so far."""
+        """Bytes of this reply so far."""
 
     def follow(self, received: bytes) -> None:
-        """Take note of what came. Raises ValueError."""
+        """Note the bytes *received*. Raises ValueError."""
         text = self._line + received
         self._octets += len(received)
         place = self._skipped(text, 0)
@@ -64,10 +69,10 @@ class Frames:
             place = self._skipped(text, end + 2)
         self._line = text[place:]
         if len(self._line) > _LONGEST_LINE or self._octets > MOST_OCTETS:
-            raise TooLarge("it does not stop talking")
+            raise TooLarge("its reply does not end")
 
     def _skipped(self, text: bytes, place: int) -> int:
-        """Return where the value ends that begins at *place*, or what is there of it."""
+        """Return the end of the value that begins at *place*, or of its part in *text*."""
         here = min(self._value, len(text) - place)
         self._value -= here
         place += here
@@ -81,7 +86,7 @@ class Frames:
         if kind in _VALUES:
             length = int(line[1:])
             if length > MOST_OCTETS:
-                raise TooLarge(f"it announces a value of {length:,} octets")
+                raise TooLarge(f"it announces a value of {length:,} bytes")
             self._value = length + 2 if length >= 0 else 0
         elif kind in _LISTS:
             self._parts += _LISTS[kind] * max(int(line[1:]), 0)
@@ -90,16 +95,16 @@ class Frames:
 
 
 CONNECTIONS: Final = 64
-"""To one server: as many operations as may be under way."""
+"""Connections to one server: the most commands that may be under way."""
 _CONNECT: Final = 1.0
 _SCAN_COUNT: Final = 1000
 _DENIED: Final = ("READONLY", "OOM", "MISCONF", "NOREPLICAS", "NOPERM")
-"""How replies begin that say: this may not be written. What is there can still be read."""
+"""Beginnings of errors that deny writing; reading still works."""
 _SPOILED: Final = "WRONGTYPE"
-# A Cluster of which no node answers raises what is no RedisError in redis-py (8.1).
-_COMPLAINTS: Final = (RedisError, RedisClusterException, OSError)
-# What is no Redis at all makes the library stumble, not complain.
-_STUMBLES: Final = (
+# A Cluster without a reachable node raises an exception that is no RedisError (redis-py 8.1).
+_REDIS_ERRORS: Final = (RedisError, RedisClusterException, OSError)
+# Exceptions of the library itself when the server is not a Redis at all.
+_LIBRARY_FAULTS: Final = (
     ValueError,
     TypeError,
     LookupError,
@@ -107,83 +112,83 @@ _STUMBLES: Final = (
     MemoryError,
     RecursionError,
 )
-_KINDS: Final = (*_COMPLAINTS, *_STUMBLES)
+_ERRORS: Final = (*_REDIS_ERRORS, *_LIBRARY_FAULTS)
 
 
 Word = str | bytes | float
 
 
 class Down(Exception):
-    """It does not work; says why."""
+    """The server does not work; the message is the reason."""
 
 
 class Denied(Down):
-    """It works, but what is there may not be changed."""
+    """The server works, but denies writing."""
 
 
 class Spoiled(Exception):
-    """What lies under the key is none of ours."""
+    """The value under the key has another type than the one this program writes."""
 
 
 class Missing(Exception):
-    """The script is not known there (yet, or no longer)."""
+    """The server does not know the script (yet, or no longer)."""
 
 
 class RedisConnection(Protocol):
-    """What is needed of a server, whatever it is made of. Everything raises as above."""
+    """A server, a master behind Sentinels, or a Cluster. All methods raise the errors above."""
 
     def place(self, key: str) -> str:
-        """Return which of the servers is in charge of *key*: they fail one by one."""
+        """Return the server that holds *key*: in a Cluster each may fail by itself."""
         ...
 
     async def run(self, *command: Word) -> object: ...
 
     async def run_all(self, commands: Sequence[Sequence[Word]]) -> list[object]:
-        """Run several in one go; where one fails, its result is what it would have raised."""
+        """Run several commands together; the result of one that fails is its exception."""
         ...
 
     def scan(self, pattern: str) -> AsyncGenerator[list[bytes], None]:
-        """Return the keys that match, in portions that lie on one server."""
+        """Yield the keys that match *pattern*, in batches from one server each."""
         ...
 
     async def close(self) -> None: ...
 
 
 def connection_to(address: RedisAddress) -> RedisConnection:
-    """Return a way to reach *address*; connects when it is used."""
+    """Return the connection to *address*; it is opened on first use."""
     return _Clustered(address) if address.kind == "cluster" else _Single(address)
 
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Raise what happened in our own words; cancellation passes."""
+    """Raise the errors above in place of those of the library; cancellation passes."""
     try:
         yield
-    except _KINDS as error:
-        raise _in_our_words(error) from error
+    except _ERRORS as error:
+        raise _translation(error) from error
 
 
-def _in_our_words(error: Exception) -> Exception:
+def _translation(error: Exception) -> Exception:
     text = str(error) or type(error).__name__
     if isinstance(error, NoScriptError):
         return Missing()
     if isinstance(error, ResponseError):
         if text.startswith(_SPOILED):
             return Spoiled(text)
-        # From a script it comes as "OOM ... script: 6e0c9...", or so in older versions:
+        # In a script the error is "OOM ... script: 6e0c9..."; in older versions " -OOM ":
         if text.startswith(_DENIED) or " -OOM " in text or " -READONLY " in text:
             return Denied(text)
     return Down(text)
 
 
 def _results(replies: Sequence[object]) -> list[object]:
-    return [_in_our_words(r) if isinstance(r, Exception) else r for r in replies]
+    return [_translation(r) if isinstance(r, Exception) else r for r in replies]
 
 
-async def _alone(
+async def _run_one(
     run: Callable[..., Awaitable[object]], command: Sequence[Word]
 ) -> list[object]:
-    """Run what is no batch, which is quicker than a batch of one."""
+    """Run a single command, which is quicker than a batch of one."""
     try:
         return [await run(*command)]
     except (Spoiled, Missing, Denied) as error:
@@ -191,7 +196,7 @@ async def _alone(
 
 
 class _Single:
-    """One server, at its address or where Sentinels say."""
+    """One server, at its address or found by Sentinels."""
 
     def __init__(self, address: RedisAddress) -> None:
         self._name = str(address)
@@ -202,7 +207,7 @@ class _Single:
         else:
             self._redis = _server(address)
             self._all = [self._redis]
-        _let_be_careful(*(redis.connection_pool.connection_kwargs for redis in self._all))
+        _limit_replies(*(redis.connection_pool.connection_kwargs for redis in self._all))
 
     def place(self, key: str) -> str:
         del key
@@ -214,7 +219,7 @@ class _Single:
 
     async def run_all(self, commands: Sequence[Sequence[Word]]) -> list[object]:
         if len(commands) == 1:
-            return await _alone(self.run, commands[0])
+            return await _run_one(self.run, commands[0])
         pipeline = self._redis.pipeline(transaction=False)
         for command in commands:
             pipeline.execute_command(*command)
@@ -237,24 +242,24 @@ class _Single:
 
 
 class _Clustered:
-    """Several servers, each in charge of some keys."""
+    """A Cluster: several servers, each of which holds a part of the keys."""
 
     def __init__(self, address: RedisAddress) -> None:
         self._name = str(address)
         self._cluster = RedisCluster(
             startup_nodes=[ClusterNode(host, port) for host, port in address.nodes],
-            # A part of the memory is better than none.
+            # A part of the Cluster is better than none.
             require_full_coverage=False,
             **_options(address),
         )
         nodes = self._cluster.nodes_manager
         known = (node.connection_kwargs for node in nodes.startup_nodes.values())
-        _let_be_careful(nodes.connection_kwargs, *known)
+        _limit_replies(nodes.connection_kwargs, *known)
 
     def place(self, key: str) -> str:
         try:
             node = self._cluster.get_node_from_key(key)
-        except (*_COMPLAINTS, KeyError):
+        except (*_REDIS_ERRORS, KeyError):
             node = None
         return self._name if node is None else str(node.name)
 
@@ -264,7 +269,7 @@ class _Clustered:
 
     async def run_all(self, commands: Sequence[Sequence[Word]]) -> list[object]:
         if len(commands) == 1:
-            return await _alone(self.run, commands[0])
+            return await _run_one(self.run, commands[0])
         pipeline = self._cluster.pipeline()
         for command in commands:
             _ = pipeline.execute_command(*command)
@@ -290,14 +295,14 @@ class _Clustered:
             await self._cluster.aclose()
 
 
-class _Watched(asyncio.StreamReader):
-    """What a connection receives, as far as it is no more than we ask for."""
+class _LimitedReader(asyncio.StreamReader):
+    """A stream of replies that raises `TooLarge` for one that exceeds a limit."""
 
     def __init__(self, stream: asyncio.StreamReader) -> None:
         super().__init__()
         self._stream = stream
         self._frames = Frames()
-        # The library looks in there for what came unasked, before it uses a connection again.
+        # The library checks the buffer for unsolicited data before it reuses a connection.
         self._buffer: bytearray = stream._buffer  # type: ignore[attr-defined] # noqa: SLF001
 
     async def read(self, n: int = -1) -> bytes:
@@ -309,24 +314,24 @@ class _Watched(asyncio.StreamReader):
         return self._stream.at_eof()
 
 
-class _Careful(_AsyncHiredisParser):
-    """The library's parser, fed from what is watched."""
+class _LimitedParser(_AsyncHiredisParser):
+    """The parser of the library, reading from a `_LimitedReader`."""
 
     def on_connect(self, connection: LibraryConnection) -> None:
         super().on_connect(connection)  # type: ignore[no-untyped-call]
         if self._stream is not None:
-            self._stream = _Watched(self._stream)
+            self._stream = _LimitedReader(self._stream)
 
 
-def _let_be_careful(*options: dict[str, object]) -> None:
-    """Let connections that will be made with these *options* look at what they receive."""
-    for one in options:
+def _limit_replies(*options: dict[str, object]) -> None:
+    """Limit the replies of connections that will be made with *options*."""
+    for settings in options:
         if HIREDIS_AVAILABLE:
-            one["parser_class"] = _Careful
+            settings["parser_class"] = _LimitedParser
 
 
 class _Options(TypedDict):
-    """How a connection is made, to whatever kind of server."""
+    """Options of a connection, the same for every kind of server."""
 
     username: str | None
     password: str | None
@@ -347,7 +352,7 @@ def _options(address: RedisAddress) -> _Options:
         "socket_timeout": None,
         "socket_connect_timeout": _CONNECT,
         "retry": Retry(NoBackoff(), 0),
-        "protocol": 2,  # HELLO is one more round trip for each connection, for nothing we use
+        "protocol": 2,  # HELLO would be one more round trip, for features that we do not use
     }
 
 

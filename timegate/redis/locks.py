@@ -1,8 +1,8 @@
-"""Questions under way, so that all replicas together ask an archive once.
+"""Locks on questions under way, so that all replicas together query an archive once.
 
-Who asks first holds a lock and renews it while it lives; the others wait until the lock is gone
-and look for the answer in the cache. A lock that is not renewed is gone after 1.5 s: its holder
-is dead, and each of the others asks for itself.
+The first replica holds the lock and renews it; the others wait until it is released, and then
+look for the answer in the cache. A lock that is not renewed expires after 1.5 s: its holder has
+died, and each of the others queries the archive itself.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from timegate.resolution.context import RequestContext, TimeBudget
 from timegate.resolution.model import Direction
 
 LEASE: Final = 1.5
-"""Seconds. Half a soft deadline and more is left to who waited for somebody dead."""
+"""Seconds. A quarter of the soft deadline is left after waiting for a replica that died."""
 _RENEWAL: Final = 0.5
 _LONGEST: Final = 15.0
-"""Seconds; as long as a question can be under way."""
+"""Seconds: the longest time that a question can be under way."""
 _FIRST_PAUSE: Final = 0.01
 _LONGEST_PAUSE: Final = 0.1
 _MOST_HELD: Final = 10_000
@@ -41,11 +41,11 @@ Question = tuple[str, str, Moment | None, Direction]
 
 
 class Locks:
-    """Whose turn it is to ask.
+    """The locks of one set of archives.
 
     *version* names the set of archives, as in the keys of the cache. Archives in *restricted*
-    are asked by each replica for itself: what is asked with authority never joins what is
-    asked without (R13).
+    are queried by each replica for itself: an authorised question never joins an anonymous one
+    (R-13).
     """
 
     def __init__(
@@ -57,13 +57,14 @@ class Locks:
         self._held: dict[Question, tuple[str, str]] = {}
 
     async def wait(self, question: Question, context: RequestContext) -> float | None:
-        """Wait while another replica asks *question*; return for how many seconds.
+        """Wait while another replica has *question* under way; return for how many seconds.
 
-        0 means that nobody does now, None that nobody can be asked about it. Whatever comes of
-        it, call `done`.
+        0 means that this replica now holds the lock, None that there is no lock: the archive is
+        restricted, the answer would not be cached, or Redis is unavailable. In any case `done`
+        must follow.
         """
         archive, _, _, direction = question
-        # Other directions are not remembered, so who waited would find nothing.
+        # Answers for other directions are not cached, so waiting would be useless.
         alone = archive in self._restricted or direction != "closest"
         if alone or len(self._held) >= _MOST_HELD:
             return None
@@ -76,24 +77,24 @@ class Locks:
         except (RedisUnavailable, Spoiled):
             return None
         if got is None:
-            return await self._followed(name, budget)
+            return await self._wait_for_release(name, budget)
         self._held[question] = name, token
         return 0.0
 
     def done(self, question: Question) -> None:
-        """Let the others look; the answer must be in the cache by now."""
+        """Release the lock; the answer must be in the cache by now."""
         held = self._held.pop(question, None)
         if held is not None:
-            self._client.keep(self._told(_RELEASE, *held))
+            self._client.in_background(self._run_script(_RELEASE, *held))
 
     async def keep_renewing(self) -> None:
-        """Renew what is held, for ever."""
+        """Renew the locks that are held, for ever."""
         while True:
             await asyncio.sleep(_RENEWAL)
             for name, token in list(self._held.values()):
-                await self._told(_RENEW, name, token, int(LEASE * 1000))
+                await self._run_script(_RENEW, name, token, int(LEASE * 1000))
 
-    async def _followed(self, name: str, budget: TimeBudget | None) -> float:
+    async def _wait_for_release(self, name: str, budget: TimeBudget | None) -> float:
         clock = asyncio.get_running_loop().time
         began = clock()
         pause = _FIRST_PAUSE
@@ -107,14 +108,14 @@ class Locks:
         return max(clock() - began, 1e-6)
 
     async def _is_held(self, name: str) -> bool:
-        """Whether a lock of ours is there: what has no end, or a later one, is none."""
+        """Whether the lock exists; a key without expiry, or with a longer one, is no lock."""
         try:
             left = await self._client.read(name, "PTTL", name)
         except (RedisUnavailable, Spoiled):
             return False
         return isinstance(left, int) and 0 <= left <= LEASE * 1000
 
-    async def _told(self, script: Script, name: str, *words: str | float) -> None:
+    async def _run_script(self, script: Script, name: str, *words: str | float) -> None:
         try:
             await self._client.script(script, [name], *words)
         except (RedisUnavailable, Spoiled):
@@ -123,5 +124,5 @@ class Locks:
     def _name(self, question: Question) -> str:
         archive, original, at, _ = question
         moment = "latest" if at is None else at.digits
-        asked = f"{self._version} {archive} {moment} {original}"
-        return f"timegate:1:lock:{blake2b(asked.encode(), digest_size=16).hexdigest()}"
+        text = f"{self._version} {archive} {moment} {original}"
+        return f"timegate:1:lock:{blake2b(text.encode(), digest_size=16).hexdigest()}"

@@ -1,4 +1,4 @@
-"""Opens all that replicas share, and keeps it going."""
+"""Opens the state that replicas share, and counts the replicas."""
 
 import asyncio
 import time
@@ -18,10 +18,10 @@ from timegate.redis.time_budget import REDIS_TIME
 from timegate.upstream.breaker import Breakers
 
 BEAT: Final = 2.0
-"""Seconds between two signs of life."""
+"""Seconds between two heartbeats of a replica."""
 _SILENT: Final = 10.0
-"""Seconds after which a replica is taken for gone. Longer than a pause in which Redis is left
-alone, so that a short trouble does not make the parts of the others larger."""
+"""Seconds without a heartbeat after which a replica does not count. Longer than the pause after
+a failure of Redis, so that a short failure does not enlarge the shares of the others."""
 _MOST: Final = 1000
 _KEY: Final = "timegate:1:{replicas}"
 
@@ -37,22 +37,22 @@ return redis.call('ZCARD', KEYS[1])
 
 
 class Replicas:
-    """Counts them. Without a count, *expected* there are."""
+    """Counts the replicas; there are never fewer than *expected*."""
 
     def __init__(self, client: RedisClient, name: str, expected: int | None = None) -> None:
         self._client = client
         self._name = name
         self._expected = expected or 1
-        # Who shares is not alone; the first count says by how many.
+        # Until the first count: a replica with a shared cache is probably not the only one.
         self._seen = expected or 2
 
     @property
     def number(self) -> int:
-        """How many there are; never fewer than expected."""
+        """Number of replicas; never fewer than expected."""
         return max(self._seen, self._expected)
 
     async def beat(self) -> None:
-        """Say that this one is there, and count."""
+        """Send a heartbeat, and count the replicas."""
         try:
             seen = await self._client.script(_BEAT, [_KEY], self._name, _SILENT)
         except RedisUnavailable:
@@ -64,7 +64,7 @@ class Replicas:
             self._seen = min(max(seen, 1), _MOST)
 
     async def leave(self) -> None:
-        """Say that this one is gone."""
+        """Remove this replica from the count."""
         try:
             await self._client.write(_KEY, "ZREM", _KEY, self._name)
         except (RedisUnavailable, Spoiled):
@@ -78,11 +78,11 @@ class Replicas:
 
 
 _EXCHANGE: Final = 1.0
-"""Seconds after which all know that an archive is dead."""
+"""Seconds between two exchanges of open circuits."""
 
 
 class SharedState:
-    """What is shared, in the shapes in which the rest of the program wants it."""
+    """The parts of the program that use Redis, over one client."""
 
     def __init__(
         self,
@@ -92,41 +92,40 @@ class SharedState:
     ) -> None:
         name = token_hex(8)
         self.store = RedisStore(client)
-        # Who takes turns has to see what the one before has written, not what was there a
-        # moment ago.
-        self.board = RedisStore(client, recent=0.0)
+        # Replicas that take turns must see the last value written, not a recent one.
+        self.canary_store = RedisStore(client, recent=0.0)
         self.replicas = Replicas(client, name, replicas)
-        self._ledgers = RedisRateLimiters(client, lambda: self.replicas.number, clock, name)
+        self._limiters = RedisRateLimiters(client, lambda: self.replicas.number, clock, name)
         self._client = client
 
-    def ledger(self, entry: ArchiveEntry) -> RedisRateLimiter:
-        """Return the ledger of a host archive, for `pool.Surroundings`."""
-        return self._ledgers.of(entry)
+    def rate_limiter(self, entry: ArchiveEntry) -> RedisRateLimiter:
+        """Return the rate limiter of a host, for `UpstreamEnvironment`."""
+        return self._limiters.of(entry)
 
-    def turns(self, version: str, *, restricted: Collection[str] = ()) -> Locks:
-        """Return the questions under way, for the desk."""
-        locks = Locks(self._client, version, restricted=restricted)
-        self._client.keep(locks.keep_renewing())
-        return locks
+    def locks(self, version: str, *, restricted: Collection[str] = ()) -> Locks:
+        """Return the locks on questions under way, for the `Coalescer`."""
+        shared_locks = Locks(self._client, version, restricted=restricted)
+        self._client.in_background(shared_locks.keep_renewing())
+        return shared_locks
 
     def watch(self, breakers: Breakers) -> None:
-        """Share what is learned of dead archives from now on."""
+        """Share the open circuits of *breakers* from now on."""
         shared = SharedBreakers(self._client, breakers)
-        self._client.keep(_every(_EXCHANGE, shared.exchange))
+        self._client.in_background(_every(_EXCHANGE, shared.exchange))
 
 
 @asynccontextmanager
 async def opened(
     url: str, replicas: int | None = None, bound: float = REDIS_TIME
 ) -> AsyncGenerator[SharedState]:
-    """Connect to *url*; that it is away is no reason not to start. Raises ValueError.
+    """Connect to *url*; an unavailable Redis does not prevent the start. Raises ValueError.
 
-    *bound*: seconds that one operation may take.
+    *bound*: seconds that one command may take.
     """
     async with RedisClient(parse_address(url), bound=bound) as client:
         shared = SharedState(client, replicas)
         await shared.replicas.beat()
-        client.keep(_every(BEAT, shared.replicas.beat))
+        client.in_background(_every(BEAT, shared.replicas.beat))
         try:
             yield shared
         finally:

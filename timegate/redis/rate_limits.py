@@ -1,9 +1,12 @@
-"""A `Ledger` in Redis: the limit of an archive holds for the sum of all replicas.
+"""`RateLimiter` in Redis: the limit of an archive holds for the sum of all replicas.
 
-One script for each request: it looks, decides and notes as a whole, by the server's clock, so
-that the clocks of our machines do not matter. Every request has a name. A server that was
-restarted empty is noticed by its epoch, and told by each replica what it had sent; the same
-after a time in which the replica could not ask and used its own share.
+One script for each request reads, decides and notes atomically, by the clock of the server, so
+that the clocks of the replicas do not matter. Every request has a name. A server that was
+restarted empty is recognised by its epoch, and each replica reports to it what it had sent; so
+does a replica that could not reach the server and used its own share.
+
+While Redis is unavailable, the limit of an archive is divided by the number of replicas
+(`LocalFallback`). Earlier requests count, so that losing Redis grants no second allowance.
 """
 
 import time
@@ -21,18 +24,22 @@ from timegate.redis.time_budget import REDIS_TIME
 from timegate.resolution.context import TimeBudget
 from timegate.upstream.rate_limit import MOST_REMEMBERED, Window
 
-_DUST: Final = 1e-6
+_EPSILON: Final = 1e-6
 
 
 class Sent(NamedTuple):
-    """One request: its name among all replicas, and when it left."""
+    """One request: its name among all replicas, and when it was sent."""
 
     name: str
     moment: float
 
 
 class LocalFallback:
-    """The requests of this replica for one purpose at one archive. Pure: time is passed in."""
+    """Rate limit of this replica alone, for one purpose at one archive. Time is passed in.
+
+    Stricter than a token bucket on purpose: at most the share of this replica in any span, and
+    at most its share of the burst in the time in which so many tokens are added.
+    """
 
     __slots__ = ("_rate", "_sent")
 
@@ -42,15 +49,15 @@ class LocalFallback:
         self._sent: deque[Sent] = deque(maxlen=min(most, MOST_REMEMBERED))
 
     def note(self, sent: Sent) -> None:
-        """Remember a request, whoever allowed it."""
+        """Count a request, whether Redis or this limit allowed it."""
         self._sent.append(sent)
 
     def since(self, moment: float) -> list[Sent]:
-        """Return what was sent after *moment*."""
+        """Return the requests sent after *moment*."""
         return [sent for sent in self._sent if sent.moment > moment]
 
     def wait(self, now: float, replicas: int, ahead: int = 0) -> float:
-        """Return the seconds until this replica, one of so many, may send one more."""
+        """Return the seconds until this replica, one of *replicas*, may send one more."""
         interval = self._rate.seconds / self._rate.requests * replicas
         part = self._part(int(self._rate.requests) // replicas)
         burst = min(self._part(self._rate.burst // replicas), part)
@@ -58,13 +65,13 @@ class LocalFallback:
             self._until(now, part, self._rate.seconds, ahead),
             self._until(now, burst, burst * interval, ahead),
         )
-        return wait if wait > _DUST else 0.0
+        return wait if wait > _EPSILON else 0.0
 
     def _part(self, number: int) -> int:
         return max(1, min(number, self._sent.maxlen or 1))
 
     def _until(self, now: float, most: int, span: float, ahead: int) -> float:
-        """Return how long it takes until less than *most* were sent in *span*."""
+        """Return the seconds until fewer than *most* requests were sent in *span*."""
         laps, ahead = divmod(ahead, most)
         entry = len(self._sent) - most + ahead
         left = self._sent[entry].moment + span - now if entry >= 0 else 0.0
@@ -72,18 +79,20 @@ class LocalFallback:
 
 
 LONGEST_REST: Final = 3600.0
-"""Seconds; reliability: Retry-After honoured. No value in Redis silences an archive longer."""
+"""Seconds; the longest Retry-After that is honoured. No value in Redis pauses an archive
+longer."""
 _MICRO: Final = 1_000_000
-_MOST_TOLD: Final = 500
-"""Requests that one script is told of at once."""
+_MOST_REPORTED: Final = 500
+"""Requests that are reported to one script at once."""
 _LOST: Final = -1
 
-# KEYS: requests by time, the bucket, the end of the rest. Among the requests, at the end of
-# time, is the epoch: whatever loses them (a restart, FLUSHALL, eviction) loses it as well.
-# ARGV: 1 to take or 0 to look, how many are ahead, most in a window (0: no window), its length,
-# the interval of the bucket, its burst, the epoch we know or "", an epoch if there is none, the
-# name of this request, then name and age of requests to be told of. All times in microseconds.
-# What is later than a window from now was written under a clock that has been put right since.
+# KEYS: requests by time, the bucket, the end of the pause. The epoch is stored among the
+# requests with an infinite time: whatever loses them (a restart, FLUSHALL, eviction) loses it
+# as well. ARGV: 1 to take or 0 to look, number of requests ahead, most in a window (0: no
+# window), its length, the interval of the bucket, its burst, the epoch we know or "", a new
+# epoch if there is none, the name of this request, then name and age of the requests to report.
+# All times are in microseconds. Times later than a window from now were written before the
+# clock was corrected.
 _TAKE: Final = Script("""
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -141,7 +150,7 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local known = tonumber(redis.call('GET', KEYS[1]) or '') or 0
 local wanted = now + ARGV[1]
--- Not "wanted > known": a lie may be no number at all.
+-- Not "wanted > known": a manipulated value may be no number at all.
 if known - now > 3600000000 or not (wanted <= known) then
   redis.call('SET', KEYS[1], string.format('%.0f', wanted), 'PX', ARGV[2])
 end
@@ -151,195 +160,200 @@ return 1
 
 @dataclass(frozen=True, slots=True)
 class RedisRateLimiters:
-    """Gives each archive its ledger."""
+    """The rate limiters of all archives."""
 
     client: RedisClient
     replicas: Callable[[], int]
-    """How many share each limit."""
+    """Number of replicas that share each limit."""
     clock: Callable[[], float] = time.monotonic
     name: str = field(default_factory=lambda: token_hex(8))
-    """Of this replica, among all."""
+    """The name of this replica among all."""
 
     def of(self, entry: ArchiveEntry) -> "RedisRateLimiter":
-        """Return the ledger of *entry*."""
+        """Return the rate limiter of *entry*."""
         return RedisRateLimiter(self, entry.id, entry.limits)
 
 
 class RedisRateLimiter:
-    """The ledger of one archive."""
+    """The rate limiter of one archive."""
 
-    def __init__(self, ledgers: RedisRateLimiters, archive: str, limits: Limits) -> None:
-        self._client = ledgers.client
-        self._clock = ledgers.clock
-        self._replicas = ledgers.replicas
+    def __init__(self, limiters: RedisRateLimiters, archive: str, limits: Limits) -> None:
+        self._client = limiters.client
+        self._clock = limiters.clock
+        self._replicas = limiters.replicas
         self._rest_key = f"timegate:1:{{{archive}}}:rest"
-        self._rests_until = self._told_rest_until = self._clock()
-        names = (f"{ledgers.name}:{number}" for number in count())
-        self._accounts: dict[Purpose, _Account] = {
-            "memento": _Account(archive, "memento", limits.memento, names.__next__),
-            "index": _Account(archive, "index", limits.index, names.__next__),
+        self._rests_until = self._reported_rest_until = self._clock()
+        names = (f"{limiters.name}:{number}" for number in count())
+        self._states: dict[Purpose, _PurposeState] = {
+            "memento": _PurposeState(archive, "memento", limits.memento, names.__next__),
+            "index": _PurposeState(archive, "index", limits.index, names.__next__),
         }
 
     async def outlook(
         self, purpose: Purpose, ahead: int, budget: TimeBudget | None = None
     ) -> float:
-        return await self._asked(self._accounts[purpose], "", ahead, budget)
+        return await self._wait(self._states[purpose], "", ahead, budget)
 
     async def take(self, purpose: Purpose, budget: TimeBudget | None = None) -> float:
-        account = self._accounts[purpose]
-        name = account.next_name()
-        return await self._asked(account, name, 0, budget)
+        state = self._states[purpose]
+        name = state.next_name()
+        return await self._wait(state, name, 0, budget)
 
     async def rest(self, seconds: float, budget: TimeBudget | None = None) -> None:
         seconds = min(seconds, LONGEST_REST)
         self._rests_until = max(self._rests_until, self._clock() + seconds)
-        await self._tell_rest(budget)
+        await self._report_rest(budget)
 
     async def resting(self) -> float:
-        """Return what this replica knows: `take` learns what the others were told."""
+        """Return the pause this replica knows of; `take` learns those of the others."""
         return max(0.0, self._rests_until - self._clock())
 
-    async def _asked(
-        self, account: "_Account", name: str, ahead: int, budget: TimeBudget | None
+    async def _wait(
+        self, state: "_PurposeState", name: str, ahead: int, budget: TimeBudget | None
     ) -> float:
-        """Ask for the wait, and where *name* is given take what there is."""
-        if self._rests_until > self._told_rest_until:
-            await self._tell_rest(budget)
+        """Return the seconds to wait; if there are none and *name* is given, take a token."""
+        if self._rests_until > self._reported_rest_until:
+            await self._report_rest(budget)
         try:
-            wait = await self._agreed(account, name, ahead, budget)
+            wait = await self._shared_wait(state, name, ahead, budget)
         except (RedisUnavailable, Spoiled):
-            return self._alone(account, name, ahead)
+            return self._local_wait(state, name, ahead)
         if name and wait == 0.0:
-            account.note(Sent(name, self._clock()), told=True)
+            state.note(Sent(name, self._clock()), reported=True)
         return wait
 
-    async def _agreed(
-        self, account: "_Account", name: str, ahead: int, budget: TimeBudget | None
+    async def _shared_wait(
+        self, state: "_PurposeState", name: str, ahead: int, budget: TimeBudget | None
     ) -> float:
         for _ in range(2):
-            told = account.untold(self._clock())
-            words = account.words(name, ahead, told, self._clock())
-            keys = [*account.keys, self._rest_key]
+            reported = state.unreported(self._clock())
+            arguments = state.arguments(name, ahead, reported, self._clock())
+            keys = [*state.keys, self._rest_key]
             try:
-                reply = await self._client.script(_TAKE, keys, *words, budget=budget)
+                reply = await self._client.script(_TAKE, keys, *arguments, budget=budget)
             except Spoiled:
                 await self._client.write(keys[0], "UNLINK", *keys, budget=budget)
                 raise
             epoch, wait, rest, left = _checked(reply)
             self._learn_rest(rest)
-            if account.knows(epoch, told, self._clock(), lost=wait == _LOST):
-                account.left = Left(self._clock(), left)
+            if state.note_reply(epoch, reported, self._clock(), lost=wait == _LOST):
+                state.left = Left(self._clock(), left)
                 return wait
         raise RedisUnavailable
 
-    def _alone(self, account: "_Account", name: str, ahead: int) -> float:
-        """Decide without the others."""
+    def _local_wait(self, state: "_PurposeState", name: str, ahead: int) -> float:
+        """Decide without Redis."""
         now, replicas = self._clock(), self._replicas()
         wait = max(
-            account.share.wait(now, replicas, ahead),
-            account.left_wait(now, replicas),
+            state.fallback.wait(now, replicas, ahead),
+            state.left_wait(now, replicas),
             self._rests_until - now,
         )
         if name and wait <= 0.0:
-            account.note(Sent(name, now), told=False)
+            state.note(Sent(name, now), reported=False)
         return max(wait, 0.0)
 
     def _learn_rest(self, seconds: float) -> None:
         if seconds > 0:
             until = self._clock() + seconds
-            # Learned is not to be told; the difference is the way to the server and back.
+            # A pause learned from Redis is not reported to it again; the second allows for the
+            # round trip.
             if until > self._rests_until + 1.0:
-                self._told_rest_until = self._rests_until = until
+                self._reported_rest_until = self._rests_until = until
 
-    async def _tell_rest(self, budget: TimeBudget | None) -> None:
+    async def _report_rest(self, budget: TimeBudget | None) -> None:
         until = self._rests_until
         seconds = until - self._clock()
         if seconds > 0:
-            words = (int(seconds * _MICRO), int(LONGEST_REST * 1000))
+            arguments = (int(seconds * _MICRO), int(LONGEST_REST * 1000))
             try:
-                await self._client.script(_REST, [self._rest_key], *words, budget=budget)
+                await self._client.script(_REST, [self._rest_key], *arguments, budget=budget)
             except (RedisUnavailable, Spoiled):
                 return
-        self._told_rest_until = until
+        self._reported_rest_until = until
 
 
 class Left(NamedTuple):
-    """How many requests all replicas together could still send, when they were last counted."""
+    """How many requests all replicas together could still send at the last reply of Redis."""
 
     moment: float
     number: int
 
 
-class _Account:
-    """What one replica knows of one purpose at one archive."""
+class _PurposeState:
+    """The state of one replica for one purpose at one archive."""
 
     def __init__(
         self, archive: str, purpose: Purpose, rate: Rate, next_name: Callable[[], str]
     ) -> None:
         place = f"timegate:1:{{{archive}}}:{purpose}"
         self.keys = [f"{place}:sent", f"{place}:bucket"]
-        self.share = LocalFallback(rate)
+        self.fallback = LocalFallback(rate)
         self.next_name = next_name
         most, span = Window.of(rate)
-        # What the server allowed may leave as late as this; the next must not come too near.
+        # A request that Redis allowed may be sent so late; the next must not follow too soon.
         self._window = Window(most, span + REDIS_TIME)
         self._interval = int(rate.seconds / rate.requests * _MICRO)
         self._burst = rate.burst
         self._epoch = ""
-        self._untold: dict[str, float] = {}
+        self._unreported: dict[str, float] = {}
         self.left: Left | None = None
 
-    def note(self, sent: Sent, *, told: bool) -> None:
-        """Remember a request that is sent now."""
-        self.share.note(sent)
-        if not told and self._window.most:
-            self._untold[sent.name] = sent.moment
+    def note(self, sent: Sent, *, reported: bool) -> None:
+        """Note a request that is sent now; *reported*: Redis knows it."""
+        self.fallback.note(sent)
+        if not reported and self._window.most:
+            self._unreported[sent.name] = sent.moment
 
     def left_wait(self, now: float, replicas: int) -> float:
-        """Return how long to wait once our part of what all had left is used up.
+        """Return how long to wait once our share of what all replicas had left is used up.
 
-        A server that is merely slow to answer told a moment ago how much was left, and the
-        others may go on asking it: what is not our part is theirs until it does not count.
+        Redis may merely be slow: it replied a moment ago how much was left, and the other
+        replicas may still reach it. The rest is theirs until the window has passed.
         """
         if self.left is None or not self._window.most:
             return 0.0
-        since = len(self.share.since(self.left.moment))
+        since = len(self.fallback.since(self.left.moment))
         if since < self.left.number // replicas:
             return 0.0
         return max(0.0, self.left.moment + self._window.span - now)
 
-    def untold(self, now: float) -> list[Sent]:
-        """Return what the server does not know yet and still counts."""
-        if not self._untold:
+    def unreported(self, now: float) -> list[Sent]:
+        """Return the requests that Redis does not know and that still count."""
+        if not self._unreported:
             return []
         first = now - self._window.span
-        self._untold = {n: moment for n, moment in self._untold.items() if moment > first}
-        return [Sent(*item) for item in list(self._untold.items())[-_MOST_TOLD:]]
+        self._unreported = {
+            n: moment for n, moment in self._unreported.items() if moment > first
+        }
+        return [Sent(*item) for item in list(self._unreported.items())[-_MOST_REPORTED:]]
 
-    def words(self, name: str, ahead: int, told: list[Sent], now: float) -> list[str | float]:
-        """Return what the script is given."""
+    def arguments(
+        self, name: str, ahead: int, reported: list[Sent], now: float
+    ) -> list[str | float]:
+        """Return the arguments of the script."""
         most, span = self._window
-        ages = [word for s in told for word in (s.name, int((now - s.moment) * _MICRO))]
+        ages = [word for s in reported for word in (s.name, int((now - s.moment) * _MICRO))]
         taking = 1 if name else 0
         rate = [most, int(span * _MICRO), self._interval, self._burst]
         return [taking, ahead, *rate, self._epoch, token_hex(8), name, *ages]
 
-    def knows(self, epoch: str, told: list[Sent], now: float, *, lost: bool) -> bool:
-        """Note what the server said; False if it has lost what it knew: ask again."""
+    def note_reply(self, epoch: str, reported: list[Sent], now: float, *, lost: bool) -> bool:
+        """Note a reply; return False if Redis has lost its state and must be asked again."""
         self._epoch = epoch
         if lost:
-            recent = self.share.since(now - self._window.span) if self._window.most else []
-            self._untold.update({sent.name: sent.moment for sent in recent})
+            recent = self.fallback.since(now - self._window.span) if self._window.most else []
+            self._unreported.update({sent.name: sent.moment for sent in recent})
             return False
-        for sent in told:
-            self._untold.pop(sent.name, None)
+        for sent in reported:
+            self._unreported.pop(sent.name, None)
         return True
 
 
 def _checked(reply: object) -> tuple[str, float, float, int]:
-    """Return the epoch, the wait and the rest in seconds, and how many are left.
+    """Return the epoch, the wait and the pause in seconds, and how many requests are left.
 
-    Raises Away for anything else.
+    Raises RedisUnavailable for anything else.
     """
     match reply:
         case [bytes(epoch), bytes() | int() as wait, bytes(rest), bytes(left)] if (

@@ -1,8 +1,8 @@
-"""A `Store` that all replicas share, with a memory of the last seconds in front.
+"""`Store` in Redis, which all replicas share, with a small cache of the last seconds in front.
 
-What is read is checked: its length, its version, its checksum, and whether it lies under the
-key for which it was written. Whoever can write to Redis can still invent values with a right
-checksum; those are checked again by who decodes them, as with any store (SE-17).
+Values are checked: length, version, checksum, and whether they were written for this key. A
+client that can write to Redis can still forge values with a right checksum; the decoder checks
+values again, as with any store (SE-17).
 """
 
 import asyncio
@@ -15,26 +15,26 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from timegate.cache.store import LONGEST, Clock, Kept, Stored, Unavailable
+from timegate.cache.store import LONGEST, CacheEntry, Clock, Stored, Unavailable
 from timegate.redis.client import RedisClient, RedisUnavailable, Spoiled
 from timegate.redis.connections import Down
 from timegate.resolution.context import TimeBudget
 
 _PREFIX: Final = "timegate:1:cache:"
 _HEAD: Final = struct.Struct("<BIddd")
-"""The version, CRC-32 of key and all that follows it, when it was said, until when it is fresh,
-and until when it is of any worth."""
+"""The version, the CRC-32 of the key and of what follows, then three times: when the entry was
+written, until when it is fresh, and until when it is kept."""
 _VERSION: Final = 1
 LARGEST: Final = 1 << 20
-"""Octets of a value; reliability: Redis value."""
+"""Bytes of a value."""
 FRONT: Final = 8 << 20
-"""Octets that this process keeps."""
+"""Bytes of the cache in this process."""
 RECENT: Final = 2.0
-"""Seconds for which what was seen is not looked up again. As long may others still see what
-was deleted."""
-_AT_ONCE: Final = 100
-_PURGING: Final = 30.0
-"""Seconds until a purge is given up; half a million keys a second are looked at on loopback."""
+"""Seconds for which an entry is not looked up again. So long other replicas may still return an
+entry that was deleted."""
+_UNLINKED_AT_ONCE: Final = 100
+_PURGE_TIMEOUT: Final = 30.0
+"""Seconds. On loopback half a million keys are scanned in a second."""
 
 
 class RedisStore:
@@ -49,21 +49,21 @@ class RedisStore:
         recent: float = RECENT,
     ) -> None:
         self.rejected = 0
-        """Values that were none of ours."""
+        """Number of values that were damaged or not written by this program."""
         self._client = client
         self._clock = clock
-        self._asked: dict[str, asyncio.Task[Kept | None]] = {}
-        self._front: TTLCache[str, Kept] = TTLCache(FRONT, recent, monotonic, _weight)
+        self._lookups: dict[str, asyncio.Task[CacheEntry | None]] = {}
+        self._recent: TTLCache[str, CacheEntry] = TTLCache(FRONT, recent, monotonic, _weight)
 
     @property
     def trouble(self) -> str | None:
         return self._client.trouble
 
     async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
-        kept = self._front.get(key)
-        if kept is None and not self._client.is_away(_PREFIX + key):
-            kept = await asyncio.shield(self._asked.get(key) or self._look_up(key, budget))
-        return None if kept is None else kept.seen(self._clock())
+        entry = self._recent.get(key)
+        if entry is None and not self._client.is_unavailable(_PREFIX + key):
+            entry = await asyncio.shield(self._lookups.get(key) or self._look_up(key, budget))
+        return None if entry is None else entry.seen(self._clock())
 
     async def put(
         self,
@@ -73,14 +73,14 @@ class RedisStore:
         stale_for: float,
         budget: TimeBudget | None = None,
     ) -> None:
-        kept = Kept.of(value, self._clock(), lifetime, stale_for)
-        milliseconds = int((kept.until - kept.said) * 1000)
+        entry = CacheEntry.of(value, self._clock(), lifetime, stale_for)
+        milliseconds = int((entry.until - entry.written_at) * 1000)
         if len(value) > LARGEST or milliseconds <= 0:
             return
-        self._asked.pop(key, None)
-        self._front[key] = kept
+        self._lookups.pop(key, None)
+        self._recent[key] = entry
         name = _PREFIX + key
-        packed = _packed(name, kept)
+        packed = _packed(name, entry)
         try:
             await self._client.write(
                 name, "SET", name, packed, "PX", milliseconds, budget=budget
@@ -89,8 +89,8 @@ class RedisStore:
             return
 
     async def delete(self, key: str) -> None:
-        self._asked.pop(key, None)
-        self._front.pop(key, None)
+        self._lookups.pop(key, None)
+        self._recent.pop(key, None)
         name = _PREFIX + key
         try:
             await self._client.write(name, "UNLINK", name)
@@ -98,29 +98,31 @@ class RedisStore:
             raise self._unavailable() from error
 
     async def purge(self, prefix: str) -> int:
-        for key in [key for key in (*self._front, *self._asked) if key.startswith(prefix)]:
-            self._asked.pop(key, None)
-            self._front.pop(key, None)
+        for key in [key for key in (*self._recent, *self._lookups) if key.startswith(prefix)]:
+            self._lookups.pop(key, None)
+            self._recent.pop(key, None)
         try:
-            async with asyncio.timeout(_PURGING):
+            async with asyncio.timeout(_PURGE_TIMEOUT):
                 return await self._purged(_PREFIX + _literally(prefix) + "*")
         except (RedisUnavailable, Spoiled, Down, TimeoutError) as error:
             raise self._unavailable() from error
 
     async def close(self) -> None:
-        self._front.clear()
+        self._recent.clear()
 
-    def _look_up(self, key: str, budget: TimeBudget | None) -> "asyncio.Task[Kept | None]":
+    def _look_up(
+        self, key: str, budget: TimeBudget | None
+    ) -> "asyncio.Task[CacheEntry | None]":
         """Look up a key once for all concurrent requests, in the time of the first."""
         task = asyncio.get_running_loop().create_task(self._looked_up(key, budget))
-        self._asked[key] = task
-        task.add_done_callback(lambda done: self._found(key, done))
+        self._lookups[key] = task
+        task.add_done_callback(lambda done: self._lookup_ended(key, done))
         return task
 
-    async def _looked_up(self, key: str, budget: TimeBudget | None) -> Kept | None:
+    async def _looked_up(self, key: str, budget: TimeBudget | None) -> CacheEntry | None:
         name = _PREFIX + key
         try:
-            # Not more than a value can have, whatever lies there.
+            # Read no more than a valid value can have.
             most = LARGEST + _HEAD.size
             value = await self._client.read(name, "GETRANGE", name, 0, most, budget=budget)
         except RedisUnavailable:
@@ -130,63 +132,63 @@ class RedisStore:
             return None
         if value == b"":
             return None
-        kept = _unpacked(name, value)
-        if kept is None:
+        entry = _unpacked(name, value)
+        if entry is None:
             self.rejected += 1
-        return kept
+        return entry
 
-    def _found(self, key: str, task: "asyncio.Task[Kept | None]") -> None:
-        """Keep what was found, unless the key was changed here meanwhile."""
-        if self._asked.get(key) is not task:
+    def _lookup_ended(self, key: str, task: "asyncio.Task[CacheEntry | None]") -> None:
+        """Cache the entry, unless the key was changed here meanwhile."""
+        if self._lookups.get(key) is not task:
             return
-        del self._asked[key]
-        kept = None if task.cancelled() else task.result()
-        if kept is not None:
-            self._front[key] = kept
+        del self._lookups[key]
+        entry = None if task.cancelled() else task.result()
+        if entry is not None:
+            self._recent[key] = entry
 
     async def _purged(self, pattern: str) -> int:
         removed = 0
         async with aclosing(self._client.scan(pattern)) as portions:
             async for names in portions:
                 keys = list({name.decode(errors="replace") for name in names})
-                for first in range(0, len(keys), _AT_ONCE):
-                    removed += await self._unlinked(keys[first : first + _AT_ONCE])
+                for first in range(0, len(keys), _UNLINKED_AT_ONCE):
+                    removed += await self._unlinked(keys[first : first + _UNLINKED_AT_ONCE])
         return removed
 
     async def _unlinked(self, names: list[str]) -> int:
-        """Remove some keys, each by a command: in a Cluster they lie in different slots."""
-        told = await asyncio.gather(
+        """Remove keys, each with a command of its own: in a Cluster their slots differ."""
+        replies = await asyncio.gather(
             *(self._client.write(name, "UNLINK", name) for name in names)
         )
-        return sum(answer == 1 for answer in told)
+        return sum(reply == 1 for reply in replies)
 
     def _unavailable(self) -> Unavailable:
-        return Unavailable(self.trouble or "the shared memory did not answer in time")
+        return Unavailable(self.trouble or "Redis did not answer in time")
 
 
-def _weight(kept: Kept) -> int:
-    return len(kept.value) + 400
+def _weight(entry: CacheEntry) -> int:
+    return len(entry.value) + 400
 
 
 def _literally(prefix: str) -> str:
-    """Return *prefix* as a pattern that matches itself."""
+    """Return a pattern that matches *prefix* literally."""
     return "".join(f"\\{letter}" if letter in "\\*?[]^-" else letter for letter in prefix)
 
 
-def _packed(name: str, kept: Kept) -> bytes:
-    times = struct.pack("<ddd", kept.said, kept.fresh_until, kept.until)
-    checksum = zlib.crc32(kept.value, zlib.crc32(times, zlib.crc32(name.encode())))
-    return bytes((_VERSION,)) + checksum.to_bytes(4, "little") + times + kept.value
+def _packed(name: str, entry: CacheEntry) -> bytes:
+    times = struct.pack("<ddd", entry.written_at, entry.fresh_until, entry.until)
+    checksum = zlib.crc32(entry.value, zlib.crc32(times, zlib.crc32(name.encode())))
+    return bytes((_VERSION,)) + checksum.to_bytes(4, "little") + times + entry.value
 
 
-def _unpacked(name: str, packed: object) -> Kept | None:
-    """Return what was kept under *name*; None if that is not what we have written."""
+def _unpacked(name: str, packed: object) -> CacheEntry | None:
+    """Return the entry stored under *name*; None if it is invalid."""
     if not isinstance(packed, bytes) or not _HEAD.size <= len(packed) <= LARGEST + _HEAD.size:
         return None
-    version, checksum, said, fresh, until = _HEAD.unpack_from(packed)
+    version, checksum, written_at, fresh, until = _HEAD.unpack_from(packed)
     found = zlib.crc32(memoryview(packed)[5:], zlib.crc32(name.encode()))
     if version != _VERSION or checksum != found:
         return None
-    if not said <= fresh <= until <= said + LONGEST:
+    if not written_at <= fresh <= until <= written_at + LONGEST:
         return None
-    return Kept(packed[_HEAD.size :], said, fresh, until)
+    return CacheEntry(packed[_HEAD.size :], written_at, fresh, until)

@@ -1,7 +1,7 @@
-"""Waiting for Redis within bounds: one command, and all commands of one request.
+"""Time limits for Redis: for one command, and for all commands of one request.
 
-Each command is bounded, but seventy lookups of 10 ms would still take 700 ms. So a request also
-has a `TimeBudget`, which all its commands draw on.
+Each command has a limit, but seventy lookups of 10 ms would still take 700 ms. So a request
+also has a `TimeBudget`, which all its commands draw on.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ _TICK: Final = 0.002
 _LATE: Final = 0.0005
 """Seconds by which timers are late in a loop that has nothing else to do."""
 _LONGEST: Final = 0.25
-"""Seconds by any clock, however busy this process is."""
+"""Seconds of real time, however busy this process is."""
 
 
 class ResponsiveClock:
     """A clock that stands still while the event loop is too busy to read replies.
 
-    A thousand questions at once keep the loop busy for more than 50 ms, while the replies lie
-    in the socket. Taking that for a slow server would send the questions to the archives
-    instead, and make it worse. So a timer ticks while a reply is awaited, and its delay does
-    not count.
+    A thousand questions at once keep the loop busy for more than 50 ms, while the replies wait
+    in the socket buffer. If that counted as a slow server, the questions would go to the
+    archives instead, which makes it worse. So a timer ticks while a reply is awaited, and its
+    delay does not count.
     """
 
     __slots__ = ("_due", "_loop", "_lost", "_timer", "_waiting")
@@ -38,23 +38,23 @@ class ResponsiveClock:
         self._timer: asyncio.TimerHandle | None = None
 
     def now(self) -> float:
-        """Return the seconds in which answers could be read."""
+        """Return the seconds in which replies could be read."""
         now = self._loop.time()
         late = now - self._due
         if self._timer is not None and late > _LATE:
-            # The tick is due in this very turn of the loop, and will find nothing left.
+            # The tick is due in this turn of the loop as well, and will find no delay.
             self._lost += late
             self._due = now
         return now - self._lost
 
     def begin(self) -> None:
-        """Note that something is waited for."""
+        """Note that a wait has begun."""
         self._waiting += 1
         if self._timer is None:
             self._schedule()
 
     def end(self) -> None:
-        """Note that it is over."""
+        """Note that a wait has ended."""
         self._waiting -= 1
 
     def _schedule(self) -> None:
@@ -73,41 +73,41 @@ class OutOfTime(TimeoutError):
 
 
 class BoundedWait:
-    """A block that ends after some seconds with TimeoutError, unless it ended before."""
+    """Context manager that raises TimeoutError after some seconds by a `ResponsiveClock`."""
 
     __slots__ = (
-        "_attention",
+        "_budget",
         "_clipped",
+        "_clock",
         "_ends",
         "_fired",
         "_last",
         "_loop",
-        "_patience",
         "_seconds",
         "_task",
         "_timer",
     )
 
     def __init__(
-        self, attention: ResponsiveClock, seconds: float, budget: TimeBudget | None = None
+        self, clock: ResponsiveClock, seconds: float, budget: TimeBudget | None = None
     ) -> None:
-        self._attention = attention
+        self._clock = clock
         self._loop = asyncio.get_running_loop()
-        self._patience = budget
+        self._budget = budget
         self._seconds = seconds
         self._clipped = False
         self._fired = False
 
     async def __aenter__(self) -> None:
-        now = self._attention.now()
-        if self._patience is not None:
-            left = self._patience.left(now)
+        now = self._clock.now()
+        if self._budget is not None:
+            left = self._budget.left(now)
             self._clipped = left < self._seconds
             self._seconds = min(self._seconds, left)
             if left <= 0:
                 raise OutOfTime
-            self._patience.begin(now)
-        self._attention.begin()
+            self._budget.begin(now)
+        self._clock.begin()
         self._task = asyncio.current_task()
         self._ends = now + self._seconds
         began = self._loop.time()
@@ -121,16 +121,16 @@ class BoundedWait:
         trace: TracebackType | None,
     ) -> None:
         self._timer.cancel()
-        self._attention.end()
-        if self._patience is not None:
-            self._patience.end(self._attention.now())
+        self._clock.end()
+        if self._budget is not None:
+            self._budget.end(self._clock.now())
         if self._fired and self._task is not None:
             self._task.uncancel()
             if isinstance(error, asyncio.CancelledError) and not self._task.cancelling():
                 raise (OutOfTime if self._clipped else TimeoutError) from error
 
     def _fire(self) -> None:
-        left = self._ends - self._attention.now()
+        left = self._ends - self._clock.now()
         until = min(self._loop.time() + left, self._last)
         if left > 0 and until > self._loop.time():
             self._timer = self._loop.call_at(until, self._fire)

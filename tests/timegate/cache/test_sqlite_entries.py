@@ -1,4 +1,4 @@
-"""Who stays in a file that is full, and who has to go."""
+"""Eviction from a full SQLite cache."""
 
 import sqlite3
 import time
@@ -11,13 +11,13 @@ import pytest
 from tests.clock import Clock
 from tests.timegate.cache.samples import NOW
 from timegate.cache.sqlite_entries import Entries
-from timegate.cache.store import Kept, StoreTrouble
+from timegate.cache.store import CacheEntry, StoreTrouble
 
 LIMIT = 2 << 20
 
 
 class File:
-    """Entries, put and asked for one after the other."""
+    """A file of entries that are stored and looked up one after the other."""
 
     def __init__(self, path: Path, limit: int = LIMIT) -> None:
         self.path = path
@@ -26,7 +26,7 @@ class File:
         self.entries = Entries(path, limit, self.clock, *troubles)
 
     def put(self, *keys: str, value: bytes = bytes(4000)) -> None:
-        kept = Kept.of(value, self.clock(), 3600, 3600)
+        kept = CacheEntry.of(value, self.clock(), 3600, 3600)
         self.entries.write(dict.fromkeys(keys, kept), ())
 
     def asked_for(self, key: str) -> bytes | None:
@@ -34,7 +34,7 @@ class File:
         if found is None:
             return None
         self.entries.write({}, [key] if found.untouched else [])
-        return found.kept.value
+        return found.entry.value
 
     def flooded(self, name: str, count: int = 1000) -> None:
         for number in range(count):
@@ -56,7 +56,7 @@ def file(tmp_path: Path) -> Iterator[File]:
     made.entries.close()
 
 
-def test_what_is_asked_for_again_survives_a_crowd_that_is_asked_once(file: File) -> None:
+def test_repeatedly_used_keys_survive_many_keys_that_are_used_once(file: File) -> None:
     hot = [f"hot {number}" for number in range(20)]
     file.put(*hot)
     for key in hot:
@@ -70,7 +70,7 @@ def test_what_is_asked_for_again_survives_a_crowd_that_is_asked_once(file: File)
     assert file.asked_for("once 0") is None
 
 
-def test_what_was_refreshed_keeps_its_standing(file: File) -> None:
+def test_a_refreshed_key_keeps_its_rank(file: File) -> None:
     file.put("hot", value=b"old")
     file.asked_for("hot")
     file.put("hot", value=b"new")
@@ -80,7 +80,7 @@ def test_what_was_refreshed_keeps_its_standing(file: File) -> None:
     assert file.asked_for("hot") == b"new"
 
 
-def test_what_comes_back_after_it_had_to_go_stays(file: File) -> None:
+def test_a_key_that_returns_after_its_eviction_stays(file: File) -> None:
     """Seen once a minute, since answers are ready elsewhere for so long."""
     file.put("hot")
     file.flooded("first")
@@ -92,7 +92,7 @@ def test_what_comes_back_after_it_had_to_go_stays(file: File) -> None:
     assert file.asked_for("hot") is not None
 
 
-def test_newcomers_have_room_where_everything_was_asked_for_again(file: File) -> None:
+def test_new_keys_have_room_although_all_keys_were_used_repeatedly(file: File) -> None:
     for number in range(1000):
         file.put(f"used {number}")
         file.asked_for(f"used {number}")
@@ -120,7 +120,7 @@ def test_a_lower_limit_is_reached_write_by_write(tmp_path: Path) -> None:
     small.entries.close()
 
 
-def test_what_nobody_can_ask_for_any_more_is_dropped_though_there_is_room(file: File) -> None:
+def test_expired_entries_are_removed_although_there_is_room(file: File) -> None:
     file.put("used", "new")
     file.asked_for("used")
     file.clock.advance(9 * 86_400)
