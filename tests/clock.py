@@ -1,6 +1,6 @@
-"""Time that tests turn by hand, so that an hour passes at once and nothing depends on a race.
+"""Clocks that tests control, so that an hour passes at once and nothing depends on a race.
 
-Two of them: `Clock` for what is handed the time, `in_virtual_time` for whole coroutines that
+`Clock` is for code that is passed a clock, `in_virtual_time` for whole coroutines that
 sleep and time out. The latter is for code without sockets: real packets know no virtual time.
 """
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Clock:
-    """A monotonic clock that moves when it is told to; call it for the time in seconds."""
+    """A monotonic clock that tests advance; call it for the time in seconds."""
 
     def __init__(self, now: float = 1_000.0) -> None:
         self.now = now
@@ -26,7 +26,7 @@ class Clock:
 
 
 class _Skipping(selectors.DefaultSelector):
-    """Waits for nothing: where the loop would sleep, its clock jumps instead."""
+    """A selector that never waits: where the loop would sleep, its clock jumps instead."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Stand-ins at the seams that behave as `archives/source.py` promises, and remember."""
+"""Fakes for the interfaces of `archives/source.py`, which record their calls."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ UNLIMITED = Limits(memento=_RATE, index=_RATE, at_once=8, source="test")
 
 
 def clock() -> datetime:
-    """Tell a time that never moves."""
+    """Return a time that never changes."""
     return NOW
 
 
@@ -37,7 +37,7 @@ def an_entry(kind: str, **fields: object) -> ArchiveEntry:
 
 @dataclass(frozen=True, slots=True)
 class Canned:
-    """An answer out of a tin; the body in the pieces in which it arrives."""
+    """A canned response; the body in the pieces in which it arrives."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Canned:
 
 @dataclass(frozen=True, slots=True)
 class FakeReply:
-    """A `Reply` that is all there."""
+    """A `Reply` whose body is in memory."""
 
     url: str
     status: int

@@ -1,4 +1,4 @@
-"""Captures and answers to remember."""
+"""Captures and answers for tests of the cache."""
 
 from datetime import UTC, datetime
 

@@ -40,7 +40,7 @@ async def test_an_answer_is_recalled_with_its_age(timed: TimedCache) -> None:
     assert recalled == Remembered(found(), fresh=True, age=5.0)
 
 
-async def test_a_clear_no_is_remembered_as_such(timed: TimedCache) -> None:
+async def test_a_clear_no_is_cached(timed: TimedCache) -> None:
     await timed.cache.remember(ARCHIVE, PAGE, AT, None)
 
     assert await timed.cache.recall(ARCHIVE, PAGE, AT) == Remembered(None, fresh=True, age=0.0)
@@ -48,7 +48,7 @@ async def test_a_clear_no_is_remembered_as_such(timed: TimedCache) -> None:
 
 
 class OneByOne:
-    """A store that takes waiting, and counts how many wait at the same time."""
+    """A store that cannot answer at once, and counts concurrent lookups."""
 
     trouble: str | None = None
 
@@ -83,7 +83,7 @@ class OneByOne:
         await self._store.close()
 
 
-async def test_what_many_archives_said_is_looked_up_at_once(timed: TimedCache) -> None:
+async def test_the_answers_of_many_archives_are_looked_up_at_once(timed: TimedCache) -> None:
     slow = OneByOne(timed.store)
     cache = AnswerCache(slow, timed.clock, "v1")
     for archive in (ARCHIVE, "b", "c"):
@@ -177,7 +177,7 @@ async def test_a_timemap_answers_any_question_about_its_url(timed: TimedCache) -
     assert newest.outcome.memento.stamp == "20250601000000"
 
 
-async def test_what_was_chosen_from_a_timemap_ages_with_it(timed: TimedCache) -> None:
+async def test_an_answer_from_a_cached_timemap_has_its_age(timed: TimedCache) -> None:
     await timed.cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
     timed.clock.advance(5 * HOUR)
 
@@ -194,7 +194,9 @@ async def test_what_was_chosen_from_a_timemap_ages_with_it(timed: TimedCache) ->
     assert not later.fresh
 
 
-async def test_a_timemap_of_this_morning_does_not_know_the_newest(timed: TimedCache) -> None:
+async def test_a_cached_timemap_does_not_answer_for_the_newest_memento_for_long(
+    timed: TimedCache,
+) -> None:
     await timed.cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
     timed.clock.advance(5 * HOUR)
 
@@ -207,7 +209,7 @@ async def test_a_timemap_of_this_morning_does_not_know_the_newest(timed: TimedCa
     assert not newest.fresh
 
 
-async def test_an_empty_timemap_is_a_no_for_ten_minutes(timed: TimedCache) -> None:
+async def test_an_empty_timemap_is_a_clear_no_for_ten_minutes(timed: TimedCache) -> None:
     await timed.cache.remember_timemap(ARCHIVE, PAGE, [])
 
     assert await timed.cache.recall(ARCHIVE, PAGE, AT) == Remembered(None, fresh=True, age=0.0)
@@ -217,7 +219,7 @@ async def test_an_empty_timemap_is_a_no_for_ten_minutes(timed: TimedCache) -> No
     assert not recalled.fresh
 
 
-async def test_of_two_that_are_stale_the_later_is_recalled(timed: TimedCache) -> None:
+async def test_of_two_stale_answers_the_later_is_recalled(timed: TimedCache) -> None:
     await timed.cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
     timed.clock.advance(HOUR)
     await timed.cache.remember(ARCHIVE, PAGE, AT, None)
@@ -228,7 +230,7 @@ async def test_of_two_that_are_stale_the_later_is_recalled(timed: TimedCache) ->
     assert recalled == Remembered(None, fresh=False, age=2 * DAY)
 
 
-async def test_a_timemap_comes_back_whole_while_it_is_fresh(timed: TimedCache) -> None:
+async def test_a_fresh_timemap_is_recalled_completely(timed: TimedCache) -> None:
     captures = [capture(f"{1000 + i}0601000000") for i in range(2000)]
     await timed.cache.remember_timemap(ARCHIVE, PAGE, captures)
     timed.clock.advance(DAY - 1)
@@ -238,7 +240,7 @@ async def test_a_timemap_comes_back_whole_while_it_is_fresh(timed: TimedCache) -
     assert await timed.cache.recall_timemap(ARCHIVE, PAGE) is None
 
 
-async def test_a_timemap_that_is_too_long_is_not_kept(timed: TimedCache) -> None:
+async def test_a_timemap_that_is_too_long_is_not_cached(timed: TimedCache) -> None:
     captures = [capture("20140101000000")] * (MOST_CAPTURES + 1)
 
     await timed.cache.remember_timemap(ARCHIVE, PAGE, captures)
@@ -246,7 +248,7 @@ async def test_a_timemap_that_is_too_long_is_not_kept(timed: TimedCache) -> None
     assert await timed.cache.recall_timemap(ARCHIVE, PAGE) is None
 
 
-async def test_a_url_is_forgotten_in_every_archive_scope_and_version(timed: TimedCache) -> None:
+async def test_a_url_is_removed_in_every_archive_scope_and_version(timed: TimedCache) -> None:
     other = AnswerCache(timed.store, timed.clock, "v2")
     await timed.cache.remember(ARCHIVE, PAGE, AT, found())
     await timed.cache.remember(ARCHIVE, PAGE, None, None)
@@ -262,7 +264,7 @@ async def test_a_url_is_forgotten_in_every_archive_scope_and_version(timed: Time
 
 
 class Liar(MemoryStore):
-    """A store that returns the same value whatever is asked."""
+    """A store that returns the same value for every key."""
 
     def __init__(self, value: bytes) -> None:
         super().__init__()
@@ -286,7 +288,7 @@ async def test_the_value_of_another_key_is_a_miss_and_counted(timed: TimedCache)
     assert await cache.recall(ARCHIVE, PAGE, AT) is not None
 
 
-async def test_urls_do_not_stand_in_keys(timed: TimedCache) -> None:
+async def test_keys_contain_no_urls(timed: TimedCache) -> None:
     await timed.cache.remember(ARCHIVE, PAGE, AT, found())
 
     (key,) = timed.store._probation  # noqa: SLF001
@@ -295,14 +297,14 @@ async def test_urls_do_not_stand_in_keys(timed: TimedCache) -> None:
 
 
 @pytest.mark.parametrize("part", ["a/b", "/"])
-async def test_a_slash_would_make_two_questions_one(timed: TimedCache, part: str) -> None:
+async def test_a_slash_in_version_or_scope_is_rejected(timed: TimedCache, part: str) -> None:
     with pytest.raises(ValueError, match="slash"):
         AnswerCache(timed.store, timed.clock, part)
     with pytest.raises(ValueError, match="slash"):
         await timed.cache.recall(ARCHIVE, PAGE, AT, scope=part)
 
 
-async def test_memory_answers_at_once_and_a_file_would_have_to_wait(
+async def test_a_store_in_memory_answers_at_once_and_a_file_does_not(
     timed: TimedCache, tmp_path: Path
 ) -> None:
     store = SqliteStore(tmp_path / "cache.db", clock=timed.clock)
@@ -317,7 +319,9 @@ async def test_memory_answers_at_once_and_a_file_would_have_to_wait(
     await store.close()
 
 
-async def test_a_file_answers_from_timemaps_too(timed: TimedCache, tmp_path: Path) -> None:
+async def test_timemaps_in_a_file_answer_questions_too(
+    timed: TimedCache, tmp_path: Path
+) -> None:
     store = SqliteStore(tmp_path / "cache.db", clock=timed.clock)
     cache = AnswerCache(store, timed.clock, "v1")
     await cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
@@ -334,7 +338,7 @@ async def test_a_file_answers_from_timemaps_too(timed: TimedCache, tmp_path: Pat
     await store.close()
 
 
-async def test_nothing_is_kept_of_an_archive_that_may_hold_more_a_second_later(
+async def test_answers_of_a_changing_archive_are_not_cached(
     timed: TimedCache,
 ) -> None:
     memory = AnswerCache(timed.store, timed.clock, "v1", changing={ARCHIVE})

@@ -11,13 +11,13 @@ from timegate.cache.encoding import CorruptEntry, decode_answer, encode_answer, 
 
 
 @given(outcomes)
-def test_what_is_written_is_read_as_it_was(outcome: Closest | None) -> None:
+def test_an_encoded_answer_is_decoded_unchanged(outcome: Closest | None) -> None:
     value = encode_answer("question", outcome)
 
     assert decode_answer(value, "question", ARCHIVE) == outcome
 
 
-def test_a_large_answer_is_read_as_it_was() -> None:
+def test_a_large_encoded_answer_is_decoded_unchanged() -> None:
     outcome = Closest(capture("20140101000000"), "cdx", ("doubt",) * 1000)
 
     assert decode_answer(encode_answer("q", outcome), "q", ARCHIVE) == outcome
@@ -29,7 +29,7 @@ def test_a_large_answer_is_read_as_it_was() -> None:
 @example(pickle.dumps(print))
 @example(sealed(b""))
 @example(sealed(b"\xc1"))
-def test_octets_of_others_are_refused(value: bytes) -> None:
+def test_foreign_octets_are_rejected(value: bytes) -> None:
     with pytest.raises(CorruptEntry):
         decode_answer(value, "question", ARCHIVE)
 
@@ -78,7 +78,7 @@ GOOD = list(capture("20140101000000"))
         ["another question", None, "timegate", [], {}],
     ],
 )
-def test_an_answer_of_another_shape_is_refused(answer: object) -> None:
+def test_an_answer_of_another_shape_is_rejected(answer: object) -> None:
     value = sealed(msgspec.msgpack.encode(answer))
 
     with pytest.raises(CorruptEntry):
@@ -86,5 +86,5 @@ def test_an_answer_of_another_shape_is_refused(answer: object) -> None:
 
 
 @given(st.binary(max_size=100))
-def test_a_seal_gives_back_what_it_closed(payload: bytes) -> None:
+def test_a_sealed_value_is_opened_unchanged(payload: bytes) -> None:
     assert unsealed(sealed(payload)) == payload

@@ -25,7 +25,7 @@ def packed(captures: list[Memento]) -> PackedCaptures:
 
 @settings(max_examples=30)
 @given(lists)
-def test_all_captures_come_back_in_the_order_of_time(captures: list[Memento]) -> None:
+def test_all_captures_are_decoded_in_the_order_of_time(captures: list[Memento]) -> None:
     unpacked = list(chain.from_iterable(packed(captures).blocks()))
 
     assert unpacked == sorted(captures, key=lambda capture: (capture.stamp, capture.uri))
@@ -44,7 +44,7 @@ def test_the_choice_is_the_one_from_the_whole_list(
     assert (chosen and chosen.memento[:2]) == (best and best[:2])
 
 
-def test_the_choice_knows_its_neighbours() -> None:
+def test_the_choice_has_its_neighbours() -> None:
     captures = [capture(f"20{year:02}0601000000") for year in range(100)]
 
     chosen = packed(captures).closest(Moment("2063"))
@@ -60,14 +60,14 @@ def test_the_choice_knows_its_neighbours() -> None:
     }
 
 
-def test_an_only_capture_has_none_beside_it() -> None:
+def test_a_single_capture_has_no_previous_and_no_next() -> None:
     chosen = packed([capture("20140101000000")]).closest(None)
 
     assert chosen is not None
     assert set(chosen.neighbours) == {"first", "last"}
 
 
-def test_of_a_second_the_page_is_chosen_and_not_its_redirect() -> None:
+def test_of_captures_of_one_second_the_page_is_chosen_and_not_the_redirect() -> None:
     redirect = capture("20140101000000", status=302)
     page = capture("20140101000000", status=200)
 
@@ -78,13 +78,13 @@ def test_of_a_second_the_page_is_chosen_and_not_its_redirect() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_octets_of_others_are_refused(value: bytes) -> None:
+def test_foreign_octets_are_rejected(value: bytes) -> None:
     with pytest.raises(CorruptEntry):
         PackedCaptures(value, "question", ARCHIVE)
 
 
 @given(st.data())
-def test_damage_is_noticed_or_without_consequence(data: st.DataObject) -> None:
+def test_damage_is_noticed_or_harmless(data: st.DataObject) -> None:
     captures = [capture(f"20{year:02}0601000000") for year in range(100)]
     value = bytearray(encode_captures("question", captures))
     value[data.draw(st.integers(0, len(value) - 1))] ^= 1 << data.draw(st.integers(0, 7))
@@ -114,7 +114,7 @@ GOOD = [capture("20140101000000")]
         ("question", ["20140101000000"], [[capture("20149901000000")]]),
     ],
 )
-def test_a_list_of_another_shape_is_refused(
+def test_a_list_of_another_shape_is_rejected(
     asked: str, starts: list[str], blocks: list[object]
 ) -> None:
     head = sealed(msgspec.msgpack.encode([asked, starts]))

@@ -51,7 +51,7 @@ async def test_the_memory_in_use_is_not_above_the_limit() -> None:
     assert after - before < 1.1 * (4 << 20)
 
 
-async def test_what_is_asked_for_again_survives_a_crowd_that_is_asked_once() -> None:
+async def test_repeatedly_used_keys_survive_many_keys_that_are_used_once() -> None:
     store = MemoryStore(limit=1 << 20)
     hot = [f"hot {number}" for number in range(100)]
     for key in hot:
@@ -64,7 +64,7 @@ async def test_what_is_asked_for_again_survives_a_crowd_that_is_asked_once() -> 
     assert all(store.get_now(key) for key in hot)
 
 
-async def test_what_comes_back_after_it_had_to_go_stays() -> None:
+async def test_a_key_that_returns_after_its_eviction_stays() -> None:
     """Seen once a minute, since answers are ready elsewhere for so long."""
     store = MemoryStore(limit=100_000)
     for number in range(2):
@@ -75,7 +75,7 @@ async def test_what_comes_back_after_it_had_to_go_stays() -> None:
         assert (await store.get("hot") is not None) == bool(number)
 
 
-async def test_what_was_refreshed_keeps_its_standing() -> None:
+async def test_a_refreshed_key_keeps_its_rank() -> None:
     store = MemoryStore(limit=100_000)
     await store.put("hot", b"old", 60, 60)
     store.get_now("hot")
@@ -89,7 +89,7 @@ async def test_what_was_refreshed_keeps_its_standing() -> None:
     assert stored.value == b"new"
 
 
-async def test_of_what_was_asked_for_the_least_recent_goes_first() -> None:
+async def test_of_repeatedly_used_keys_the_least_recent_is_evicted_first() -> None:
     store = MemoryStore(limit=10_000)
     for key in ("first", "second"):
         await store.put(key, bytes(1), 60, 60)
@@ -105,7 +105,7 @@ async def test_of_what_was_asked_for_the_least_recent_goes_first() -> None:
     assert store.get_now("second") is None
 
 
-async def test_a_value_too_large_is_not_kept_and_neither_is_the_one_it_replaces() -> None:
+async def test_a_value_that_is_too_large_is_not_stored_and_removes_the_earlier_one() -> None:
     store = MemoryStore(limit=LIMIT)
     await store.put("key", b"small", 60, 60)
 

@@ -1,4 +1,4 @@
-"""The file: shared, bounded, damaged, locked, gone, and written by strangers."""
+"""The SQLite cache: shared, bounded, damaged, locked, deleted, and written by others."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ async def filled(path: Path) -> None:
 
 
 def changed(path: Path, *statements: str) -> None:
-    """Write to the file as a stranger would."""
+    """Change the file as another program would."""
     with closing(sqlite3.connect(path)) as connection, connection:
         for statement in statements:
             connection.execute(statement)
@@ -56,7 +56,7 @@ async def works(store: SqliteStore) -> bool:
     return stored is not None and stored.value == b"new"
 
 
-async def test_what_was_kept_survives_a_restart(tmp_path: Path) -> None:
+async def test_values_survive_a_restart(tmp_path: Path) -> None:
     await filled(tmp_path / "cache.db")
 
     async with opened(tmp_path / "cache.db") as store:
@@ -78,7 +78,7 @@ async def test_only_the_owner_may_read_the_file(tmp_path: Path) -> None:
     assert modes == {0o600}
 
 
-async def test_what_was_purged_is_in_no_file(tmp_path: Path) -> None:
+async def test_a_purged_value_is_in_no_file(tmp_path: Path) -> None:
     async with opened(tmp_path / "cache.db") as store:
         for number in range(50):
             await store.put(f"page/{number}", b"who reads this %d" % number, 60, 60)
@@ -114,9 +114,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-async def test_a_damaged_file_is_set_aside_and_never_served(
-    tmp_path: Path, damage: str
-) -> None:
+async def test_a_damaged_file_is_renamed_and_never_used(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "cache.db"
     await filled(path)
     DAMAGES[damage](path)
@@ -136,7 +134,7 @@ async def test_a_damaged_file_is_set_aside_and_never_served(
         assert answer is None or answer.value == b"value %d" % number * 50
 
 
-async def test_a_file_set_aside_can_still_be_looked_at(tmp_path: Path) -> None:
+async def test_a_renamed_file_can_still_be_inspected(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     for round_ in ("first", "second", "third"):
         path.write_text(f"{round_} not a database" * 100)
@@ -183,7 +181,7 @@ async def test_damage_that_happens_while_running_is_noticed(tmp_path: Path) -> N
     await store.close()
 
 
-async def test_a_file_that_is_deleted_while_running_is_begun_anew(tmp_path: Path) -> None:
+async def test_a_file_that_is_deleted_while_running_is_created_anew(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     async with opened(path) as store:
         await store.put("key", b"value", 60, 60)
@@ -203,7 +201,7 @@ UNUSABLE: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.mark.parametrize("place", UNUSABLE)
-async def test_a_place_that_cannot_be_written_means_misses_and_is_told(
+async def test_a_folder_that_cannot_be_written_means_misses_and_is_reported(
     tmp_path: Path, place: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = Clock()
@@ -226,7 +224,7 @@ async def test_a_place_that_cannot_be_written_means_misses_and_is_told(
     await store.close()
 
 
-async def test_a_lock_of_somebody_else_is_a_miss_and_passes(tmp_path: Path) -> None:
+async def test_a_lock_of_another_process_is_a_miss_until_it_is_released(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     await filled(path)
     clock = Clock()
@@ -251,7 +249,7 @@ async def test_a_lock_of_somebody_else_is_a_miss_and_passes(tmp_path: Path) -> N
     await store.close()
 
 
-async def test_while_it_rests_nobody_waits_for_it(tmp_path: Path) -> None:
+async def test_after_a_failure_the_file_is_not_waited_for(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "missing" / "cache.db", monotonic=Clock())
     await store.get("key")
     await store.put("key", b"value", 60, 60)
@@ -307,7 +305,7 @@ async def test_the_file_stays_within_its_limit(tmp_path: Path) -> None:
     assert oldest is None
 
 
-async def test_what_is_used_is_evicted_last(tmp_path: Path) -> None:
+async def test_used_values_are_evicted_last(tmp_path: Path) -> None:
     clock = Clock(NOW)
     store = SqliteStore(tmp_path / "cache.db", limit=2 << 20, clock=clock)
     await store.put("hot", b"value", 86_400, 86_400)
@@ -322,7 +320,7 @@ async def test_what_is_used_is_evicted_last(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_more_than_can_be_written_is_dropped_and_not_hoarded(tmp_path: Path) -> None:
+async def test_writes_beyond_the_queue_are_dropped(tmp_path: Path) -> None:
     async with opened(tmp_path / "cache.db", limit=3_200_000) as store:
         for number in range(100):
             await store.put(f"key {number}", bytes(10_000), 60, 60)
@@ -403,7 +401,7 @@ asyncio.run(main(*sys.argv[1:]))
     assert any(whole)
 
 
-async def test_a_full_disk_means_misses_and_is_told(tmp_path: Path) -> None:
+async def test_a_full_disk_means_misses_and_is_reported(tmp_path: Path) -> None:
     script = """
 import asyncio, resource, sys
 from pathlib import Path

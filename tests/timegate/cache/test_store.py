@@ -1,4 +1,4 @@
-"""What every store does, whatever it is made of."""
+"""The contract of every store: memory, SQLite, Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -38,14 +38,14 @@ async def store(
     await opened.close()
 
 
-async def test_what_was_put_is_found(store: Store) -> None:
+async def test_a_stored_value_is_found(store: Store) -> None:
     await store.put("key", b"value", 60, 60)
 
     assert await store.get("key") == (b"value", 0.0, True)
     assert store.trouble is None
 
 
-async def test_what_was_never_put_is_not_found(store: Store) -> None:
+async def test_a_key_that_was_never_stored_is_not_found(store: Store) -> None:
     assert await store.get("key") is None
 
 
@@ -79,7 +79,7 @@ async def test_a_value_is_fresh_then_stale_then_gone(
     assert await store.get("key") == expected
 
 
-async def test_nothing_is_kept_longer_than_the_cap(store: Store, clock: Clock) -> None:
+async def test_no_value_is_kept_longer_than_the_cap(store: Store, clock: Clock) -> None:
     await store.put("key", b"value", 100 * DAY, 100 * DAY)
     await committed(store)
     clock.advance(LONGEST)
@@ -104,7 +104,7 @@ async def test_a_clock_that_is_a_little_off_makes_no_negative_age(
     assert await store.get("key") == (b"value", 0.0, True)
 
 
-async def test_what_was_deleted_is_gone(store: Store) -> None:
+async def test_a_deleted_value_is_gone(store: Store) -> None:
     await store.put("key", b"value", 60, 60)
     await store.put("key2", b"value", 60, 60)
 
@@ -114,7 +114,7 @@ async def test_what_was_deleted_is_gone(store: Store) -> None:
     assert await store.get("key2") is not None
 
 
-async def test_deleting_what_is_not_there_is_no_trouble(store: Store) -> None:
+async def test_deleting_a_missing_key_does_nothing(store: Store) -> None:
     await store.delete("key")
 
     assert store.trouble is None
@@ -133,7 +133,7 @@ async def test_purging_removes_a_prefix_and_nothing_else(store: Store) -> None:
     assert left == ["a", "a0", "b/1"]
 
 
-async def test_a_value_that_was_put_a_moment_ago_is_purged_too(store: Store) -> None:
+async def test_a_value_that_was_stored_a_moment_ago_is_purged_too(store: Store) -> None:
     await store.put("a/1", b"value", 60, 60)
     await store.put("a/2", b"value", 60, 60)
 
@@ -144,7 +144,7 @@ async def test_a_value_that_was_put_a_moment_ago_is_purged_too(store: Store) -> 
     assert await store.get("a/2") is None
 
 
-async def test_any_octets_come_back_as_they_were(store: Store) -> None:
+async def test_any_octets_are_returned_unchanged(store: Store) -> None:
     value = bytes(range(256)) * 100
 
     await store.put("key", value, 60, 60)
@@ -172,7 +172,7 @@ async def test_many_tasks_at_once_see_their_own_values(store: Store) -> None:
     "url",
     ["", "memory", "memory:x", "sqlite", "sqlite:", "sqlite::memory:", "redis://x", "/a/b.db"],
 )
-def test_an_unknown_store_is_refused_with_what_is_allowed(url: str) -> None:
+def test_an_unknown_store_is_rejected_with_the_allowed_ones(url: str) -> None:
     with pytest.raises(ValueError, match="allowed are memory: and sqlite:PATH"):
         open_store(url)
 

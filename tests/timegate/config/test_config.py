@@ -1,4 +1,4 @@
-"""What an operator writes, and what is said when it is wrong."""
+"""Loading a configuration, and the messages about errors in it."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_own_archives_may_live_at_one_host(tmp_path: Path) -> None:
     assert {"a0", "a1", "a2"} <= {entry.id for entry in config.registry.used}
 
 
-def test_an_archive_at_a_private_address_is_asked_as_fast_as_it_can(tmp_path: Path) -> None:
+def test_an_archive_at_a_private_address_has_no_rate_limit(tmp_path: Path) -> None:
     text = """
         [[archive]]
         id = "home"
@@ -133,7 +133,7 @@ def test_every_kind_of_value_can_come_from_the_environment(
     assert config.deny.status == 404
 
 
-def test_a_complaint_names_the_variable_where_that_is_what_was_set(
+def test_an_error_names_the_environment_variable_if_that_was_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TIMEGATE_LISTEN_PORT", "abc")
@@ -172,9 +172,7 @@ def test_a_complaint_names_the_variable_where_that_is_what_was_set(
         ("not toml", "not TOML"),
     ],
 )
-def test_a_complaint_names_the_file_and_the_key(
-    tmp_path: Path, text: str, complaint: str
-) -> None:
+def test_an_error_names_the_file_and_the_key(tmp_path: Path, text: str, complaint: str) -> None:
     path = written(tmp_path, text)
 
     with pytest.raises(BadConfig) as caught:
@@ -184,14 +182,14 @@ def test_a_complaint_names_the_file_and_the_key(
     assert complaint in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadConfig, match=r"nowhere\.toml: cannot be read"):
         load_config(tmp_path / "nowhere.toml")
     with pytest.raises(BadConfig, match=r"nowhere\.json: cannot be read"):
         load_config(None, tmp_path / "nowhere.json")
 
 
-def test_memgators_list_is_the_list(tmp_path: Path) -> None:
+def test_a_memgator_list_replaces_the_known_archives(tmp_path: Path) -> None:
     listed = tmp_path / "archives.json"
     listed.write_text(
         '[{"id": "web.archive.org", "name": "IA", "probability": 0.5, "ignore": false,'
@@ -208,7 +206,7 @@ def test_memgators_list_is_the_list(tmp_path: Path) -> None:
     assert config.private == {"web.archive.org", "a1"}
 
 
-def test_an_own_archive_answers_to_a_name_instead_of_a_known_one(tmp_path: Path) -> None:
+def test_an_own_archive_takes_over_the_name_of_a_known_one(tmp_path: Path) -> None:
     text = """
         [[archive]]
         id = "mine"
@@ -234,7 +232,7 @@ def test_an_own_archive_answers_to_a_name_instead_of_a_known_one(tmp_path: Path)
         ("https://web.archive.org/web/", True),
     ],
 )
-def test_whether_an_archive_is_somebody_elses_is_told_by_its_host(
+def test_whether_an_archive_is_public_depends_on_its_host(
     tmp_path: Path, timegate: str, *, public: bool
 ) -> None:
     text = f'[[archive]]\nid = "x"\nkind = "memento"\ntimegate = "{timegate}"\n'
@@ -246,7 +244,7 @@ def test_whether_an_archive_is_somebody_elses_is_told_by_its_host(
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_time_travels_redirects_can_be_had_back(tmp_path: Path, *, wanted: bool) -> None:
+def test_the_redirects_of_time_travel_can_be_enabled(tmp_path: Path, *, wanted: bool) -> None:
     file = tmp_path / "timegate.toml"
     file.write_text(f"[compatibility]\nredirect_if_none = {str(wanted).lower()}\n")
 

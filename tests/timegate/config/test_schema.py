@@ -1,4 +1,4 @@
-"""What may stand in the file, and the page that says so."""
+"""The schema of the configuration file, and its documentation."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from timegate.config.schema import sections
 PAGE = Path(__file__).parents[3] / "docs/configuration.md"
 
 
-def test_the_page_says_what_the_code_says() -> None:
+def test_the_page_agrees_with_the_schema() -> None:
     written = PAGE.read_text()
 
     assert written == page(), "write it anew: python -m tests.configuration_page"
@@ -41,7 +41,9 @@ def written(folder: Path, text: str) -> Path:
         ("[log]\nformat = 'xml'\n", "log.format"),
     ],
 )
-def test_nonsense_is_refused_with_its_key(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_bad_value_is_rejected_with_its_key(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
     with pytest.raises(BadConfig, match=complaint):
         load_config(written(tmp_path, text))
 
@@ -59,6 +61,6 @@ def test_every_section_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
     assert (config.log.format, config.log.access) == ("json", True)
 
 
-def test_the_sections_are_all_there() -> None:
+def test_all_sections_are_documented() -> None:
     assert {"listen", "limits", "log", "cache"} <= sections().keys()
     assert all(issubclass(kind, msgspec.Struct) for kind in sections().values())

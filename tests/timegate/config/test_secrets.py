@@ -14,7 +14,7 @@ ARCHIVE = '[[archive]]\nid = "x"\nkind = "memento"\ntimegate = "https://x.exampl
 FOR_CAMPUS = 'restricted_to = ["10.0.0.0/8"]\n'
 
 
-def test_it_is_shown_nowhere() -> None:
+def test_a_secret_is_in_no_representation() -> None:
     secret = Secret("hush")
 
     assert (str(secret), repr(secret), f"{secret}") == ("***", "***", "***")
@@ -24,7 +24,7 @@ def test_it_is_shown_nowhere() -> None:
     assert secret.reveal() == "hush"
 
 
-def test_it_is_read_from_a_file_or_the_environment(
+def test_a_secret_is_read_from_a_file_or_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "token").write_text("Bearer file\n")
@@ -49,7 +49,9 @@ def test_it_is_read_from_a_file_or_the_environment(
         ),
     ],
 )
-def test_what_would_leak_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_secret_that_would_leak_is_rejected(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
     (tmp_path / "token").write_text("Bearer hush\n")
     path = tmp_path / "timegate.toml"
     path.write_text(text)
@@ -60,7 +62,7 @@ def test_what_would_leak_is_refused(tmp_path: Path, text: str, complaint: str) -
     assert "hush" not in str(caught.value)
 
 
-def test_no_picture_of_the_configuration_holds_it(
+def test_no_representation_of_the_configuration_contains_a_secret(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "token").write_text("Bearer hush\n")

@@ -1,4 +1,4 @@
-"""So many at each turn of the loop, in the order in which they came."""
+"""Fair turns: a bounded number of waiters pass in each iteration of the event loop."""
 
 import asyncio
 from itertools import pairwise
@@ -21,7 +21,7 @@ async def _turns(counts: list[int], passed: list[int], until: int) -> None:
     counts.append(len(passed))
 
 
-async def test_a_hundred_pass_seven_at_a_time_and_in_order() -> None:
+async def test_a_hundred_waiters_pass_seven_at_a_time_and_in_order() -> None:
     turnstile, passed, counts = FairTurns(7), list[int](), list[int]()
 
     async with asyncio.TaskGroup() as group:
@@ -33,7 +33,7 @@ async def test_a_hundred_pass_seven_at_a_time_and_in_order() -> None:
     assert max(later - sooner for sooner, later in pairwise(counts)) == 7
 
 
-async def test_who_comes_alone_does_not_wait() -> None:
+async def test_a_single_waiter_passes_at_once() -> None:
     turnstile = FairTurns(2)
 
     for _ in range(2):
@@ -41,7 +41,7 @@ async def test_who_comes_alone_does_not_wait() -> None:
             turnstile.enter().send(None)
 
 
-async def test_who_gives_up_takes_nobodys_turn() -> None:
+async def test_a_cancelled_waiter_takes_no_turn() -> None:
     turnstile, passed = FairTurns(1), list[int]()
 
     async with asyncio.TaskGroup() as group:
@@ -53,7 +53,7 @@ async def test_who_gives_up_takes_nobodys_turn() -> None:
     assert passed == [0, 3]
 
 
-async def test_who_comes_later_has_to_stand_behind_those_who_wait() -> None:
+async def test_later_waiters_queue_behind_earlier_ones() -> None:
     turnstile, passed = FairTurns(2), list[int]()
 
     async with asyncio.TaskGroup() as group:
@@ -65,7 +65,7 @@ async def test_who_comes_later_has_to_stand_behind_those_who_wait() -> None:
     assert passed == list(range(7))
 
 
-def test_a_turnstile_that_nobody_uses_lets_the_loop_sleep() -> None:
+def test_without_waiters_the_loop_sleeps() -> None:
     async def story() -> None:
         await FairTurns(1).enter()
         # The virtual clock moves only while nothing else is to be done.

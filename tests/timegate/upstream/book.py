@@ -1,4 +1,4 @@
-"""A resolver for tests that knows one list of addresses, or has one kind of trouble."""
+"""A resolver for tests with one list of addresses, or one kind of failure."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""A server on 127.0.0.1 that says the octets it is told to, and remembers what it saw."""
+"""A server on 127.0.0.1 that sends given octets, and records the requests."""
 
 import asyncio
 import ssl
@@ -114,7 +114,7 @@ async def serving(
 
 
 async def silence(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
-    """Say nothing until the client has gone."""
+    """Send nothing until the client has disconnected."""
     await reader.read()
 
 

@@ -1,4 +1,4 @@
-"""An answer without a network."""
+"""A reply without a network."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field

@@ -52,12 +52,12 @@ def test_a_good_answer_starts_the_count_anew() -> None:
     assert after(*FOUR, "good", *FOUR).standing(0) == "closed"
 
 
-def test_an_answer_that_proves_nothing_does_not() -> None:
+def test_a_neutral_answer_does_not_reset_the_count() -> None:
     assert after(*FOUR, "neither", "bad").standing(0) == "open"
 
 
 @pytest.mark.parametrize(("times", "rest"), [(1, 30), (2, 60), (3, 90), (10, 300), (20, 300)])
-def test_it_rests_longer_each_time_up_to_five_minutes(times: int, rest: float) -> None:
+def test_each_rest_is_longer_up_to_five_minutes(times: int, rest: float) -> None:
     before, last = opened(times - 1) if times > 1 else Circuit(), opened(times)
 
     assert (last.opens_until or 0) - (before.opens_until or 0) == rest
@@ -134,7 +134,7 @@ def test_an_archive_that_rests_is_not_admitted_while_others_live() -> None:
     assert (breakers.standing("a"), breakers.standing("b")) == ("open", "closed")
 
 
-def test_when_all_look_dead_one_is_tried_anyway() -> None:
+def test_if_all_archives_look_dead_one_is_tried_anyway() -> None:
     breakers = Breakers(["a", "b", "c"], Clock(), lambda: 0.0)
 
     broken(breakers, "a", "b", "c")
@@ -142,7 +142,7 @@ def test_when_all_look_dead_one_is_tried_anyway() -> None:
     assert [breakers.admit(archive).admitted for archive in "bac"] == [True, False, False]
 
 
-def test_when_that_one_is_dead_indeed_the_next_may_be_tried() -> None:
+def test_if_the_probed_archive_is_dead_the_next_is_tried() -> None:
     breakers = Breakers(["a", "b"], Clock(), lambda: 0.0)
     broken(breakers, "a", "b")
     breakers.admit("a")
@@ -152,7 +152,7 @@ def test_when_that_one_is_dead_indeed_the_next_may_be_tried() -> None:
     assert breakers.admit("b").admitted
 
 
-def test_when_that_one_answers_all_others_are_woken() -> None:
+def test_if_the_probed_archive_answers_all_others_may_be_tried() -> None:
     breakers = Breakers(["a", "b", "c"], Clock(), lambda: 0.0)
     broken(breakers, "a", "b", "c")
     breakers.admit("a")
@@ -166,7 +166,7 @@ def test_when_that_one_answers_all_others_are_woken() -> None:
     ]
 
 
-def test_a_second_question_during_the_probe_is_told_to_come_back() -> None:
+def test_a_second_question_during_the_probe_is_rejected_with_a_retry_time() -> None:
     clock = Clock()
     breakers = Breakers(["a", "b"], clock, lambda: 0.0)
     broken(breakers, "a")
@@ -177,7 +177,7 @@ def test_a_second_question_during_the_probe_is_told_to_come_back() -> None:
 
 
 class Archive:
-    """A fetcher that answers with whatever stands in *says*, and counts."""
+    """A fetcher that answers with *says*, and counts requests."""
 
     def __init__(self, says: Reply | ArchiveError) -> None:
         self.says = says
@@ -222,7 +222,7 @@ async def test_only_failures_count(says: Reply | ArchiveError, asked: int) -> No
     assert archive.asked == asked
 
 
-async def test_who_is_not_asked_rests() -> None:
+async def test_a_request_to_a_resting_archive_is_not_sent() -> None:
     clock = Clock()
     breakers = Breakers(["a", "b"], clock, lambda: 0.0)
     broken(breakers, "a")
@@ -296,7 +296,7 @@ def test_a_question_that_works_ends_the_row_of_internal_errors() -> None:
 
 
 @pytest.mark.parametrize(("given_up_after", "standing"), [(1.0, "closed"), (4.0, "open")])
-def test_an_archive_that_is_given_up_on_has_failed_if_it_had_its_time(
+def test_a_cancelled_request_is_a_failure_if_the_archive_had_enough_time(
     given_up_after: float, standing: str
 ) -> None:
     @asynccontextmanager

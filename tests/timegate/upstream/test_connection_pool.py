@@ -1,4 +1,4 @@
-"""Connections over real sockets: who is reused, who is closed, and that nobody is left."""
+"""Connections over real sockets: which are reused, which are closed, and none leaks."""
 
 import asyncio
 import ssl
@@ -31,7 +31,7 @@ PATIENT = Timeouts()
 
 
 class Client:
-    """A fetcher and its connections, without politeness and breaker."""
+    """A fetcher and its connections, without rate limit and breaker."""
 
     def __init__(self, fetch: HttpFetcher, connections: Connections) -> None:
         self.fetch = fetch
@@ -91,7 +91,7 @@ async def gone(server: RawServer, left: int = 0) -> None:
             await asyncio.sleep(0)
 
 
-async def test_nothing_is_open_after_the_end() -> None:
+async def test_no_connection_is_open_after_the_end() -> None:
     async with serving(OK) as server:
         async with client(server) as it:
             await it.ask(server.url())
@@ -100,7 +100,7 @@ async def test_nothing_is_open_after_the_end() -> None:
         await gone(server)
 
 
-async def test_answers_that_come_at_once_are_read_one_after_the_other() -> None:
+async def test_responses_that_arrive_together_are_read_one_after_the_other() -> None:
     async with serving(OK) as server, client(server, at_once=8, a_turn=1) as it:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(it.ask(server.url())) for _ in range(8)]
@@ -108,7 +108,7 @@ async def test_answers_that_come_at_once_are_read_one_after_the_other() -> None:
         assert {task.result() for task in tasks} == {b"ok"}
 
 
-async def test_who_gives_up_before_an_answer_is_read_leaves_nothing_behind() -> None:
+async def test_a_request_that_is_given_up_leaves_no_connection() -> None:
     async with serving(OK) as server, client(server, a_turn=0) as it:
         task = asyncio.get_running_loop().create_task(it.ask(server.url()))
         async with asyncio.timeout(5):
@@ -175,7 +175,7 @@ async def test_a_request_that_is_cancelled_during_the_handshake_leaves_no_socket
         assert it.connections.count == 0
 
 
-async def test_a_body_that_nobody_reads_is_given_up_with_its_connection() -> None:
+async def test_an_unread_body_is_dropped_with_its_connection() -> None:
     large = b"HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n" + bytes(9_000_000)
     async with serving(large) as server, client(server) as it:
         async with it.fetch(Request("GET", server.url(), "index")) as reply:
@@ -184,7 +184,7 @@ async def test_a_body_that_nobody_reads_is_given_up_with_its_connection() -> Non
         await gone(server)
 
 
-async def test_a_small_body_that_nobody_reads_does_no_harm() -> None:
+async def test_a_small_unread_body_does_no_harm() -> None:
     async with serving(OK) as server, client(server) as it:
         for _ in range(2):
             async with it.fetch(Request("GET", server.url(), "index")):
@@ -193,7 +193,7 @@ async def test_a_small_body_that_nobody_reads_does_no_harm() -> None:
     assert (len(server.heads), server.connections) == (2, 1)
 
 
-async def test_who_sends_faster_than_somebody_reads_has_to_wait() -> None:
+async def test_a_server_that_sends_faster_than_the_reader_has_to_wait() -> None:
     size = 30_000_000
 
     async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -221,7 +221,7 @@ async def test_who_sends_faster_than_somebody_reads_has_to_wait() -> None:
     assert len(first) + rest == size
 
 
-async def test_a_reply_cannot_be_read_after_its_time() -> None:
+async def test_a_reply_cannot_be_read_after_its_end() -> None:
     async with serving(OK) as server, client(server) as it:
         async with it.fetch(Request("GET", server.url(), "index")) as reply:
             pass
@@ -251,7 +251,7 @@ async def test_a_kept_connection_that_ends_within_a_head_is_not_replaced() -> No
     assert len(server.lines) == 2
 
 
-async def test_what_arrives_unasked_ends_the_connection() -> None:
+async def test_unsolicited_data_ends_the_connection() -> None:
     async def twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(OK)
         await writer.drain()
@@ -269,7 +269,7 @@ async def test_what_arrives_unasked_ends_the_connection() -> None:
     assert server.connections == 2
 
 
-async def test_no_more_are_kept_open_than_may_be_busy() -> None:
+async def test_no_more_connections_are_kept_open_than_may_be_busy() -> None:
     async with (
         serving(OK) as one,
         serving(OK) as other,
@@ -307,7 +307,7 @@ async def test_when_an_address_refuses_the_next_is_tried() -> None:
             assert await it.ask(url) == b"ok"
 
 
-async def test_an_address_that_is_forbidden_is_passed_over() -> None:
+async def test_a_forbidden_address_is_skipped() -> None:
     async with serving(OK) as server:
         url = NAMED.format(port=server.port)
         book = Book("127.0.0.3", "127.0.0.1")
@@ -355,7 +355,7 @@ async def test_the_name_is_sent_and_checked_not_the_address() -> None:
     assert server.connections == 1
 
 
-async def test_who_hangs_up_during_the_handshake_is_unreachable() -> None:
+async def test_a_server_that_disconnects_during_the_handshake_is_unreachable() -> None:
     async def hang_up(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
 

@@ -1,4 +1,4 @@
-"""The race between addresses, over real sockets: one wins, and no other is left open."""
+"""Connecting to several addresses at once, over real sockets: one wins, the others close."""
 
 import asyncio
 import errno
@@ -20,7 +20,7 @@ SILENT = [f"127.0.0.{number}" for number in range(2, 9)]
 
 @contextmanager
 def silent(address: str, port: int) -> Iterator[None]:
-    """Listen, with a queue so full that whoever comes next is not answered."""
+    """Listen with a full queue, so that the next connection is not accepted."""
     with ExitStack() as stack:
         server = stack.enter_context(socket.create_server((address, port), backlog=0))
         del server
@@ -45,12 +45,12 @@ def connections(port: int) -> int:
 
 
 async def settled() -> None:
-    """Let the loop end what was cancelled."""
+    """Let the loop finish cancelled tasks."""
     for _ in range(3):
         await asyncio.sleep(0)
 
 
-async def test_the_next_is_tried_while_the_first_says_nothing() -> None:
+async def test_the_next_address_is_tried_while_the_first_does_not_answer() -> None:
     with live() as port, silent(SILENT[0], port):
         before = connections(port)
         address, sock = await first_connected([SILENT[0], LIVE], port, 10)
@@ -62,7 +62,7 @@ async def test_the_next_is_tried_while_the_first_says_nothing() -> None:
         sock.close()
 
 
-async def test_one_of_eight_is_enough() -> None:
+async def test_one_live_address_of_eight_is_enough() -> None:
     with live() as port, ExitStack() as stack:
         for address in SILENT:
             stack.enter_context(silent(address, port))
@@ -75,21 +75,21 @@ async def test_one_of_eight_is_enough() -> None:
         sock.close()
 
 
-async def test_where_one_refuses_the_next_has_its_turn() -> None:
+async def test_after_a_refused_connection_the_next_address_is_tried() -> None:
     with live() as port:
         address, sock = await first_connected([REFUSING, REFUSING, LIVE], port, 10)
     assert address == LIVE
     sock.close()
 
 
-async def test_where_all_refuse_it_says_so() -> None:
+async def test_if_all_addresses_refuse_the_error_says_so() -> None:
     with live() as port:
         pass
     with pytest.raises(ConnectionRefusedError):
         await first_connected([REFUSING, LIVE], port, 10)
 
 
-async def test_where_none_answers_it_ends_and_leaves_nothing_behind() -> None:
+async def test_if_no_address_answers_no_socket_is_left() -> None:
     with live() as port, silent(SILENT[0], port), silent(SILENT[1], port):
         before = connections(port)
         with pytest.raises(TimeoutError, match="no connection in time"):
@@ -99,7 +99,7 @@ async def test_where_none_answers_it_ends_and_leaves_nothing_behind() -> None:
         assert connections(port) == before
 
 
-async def test_who_is_cancelled_leaves_nothing_behind() -> None:
+async def test_a_cancelled_connection_leaves_no_socket() -> None:
     with live() as port, silent(SILENT[0], port):
         before = connections(port)
         async with asyncio.TaskGroup() as group:

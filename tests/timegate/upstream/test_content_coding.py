@@ -46,20 +46,20 @@ def decoded(coding: str, data: bytes, *, piece: int = 1000, limit: int = 256 * M
 
 
 @given(st.binary(max_size=3000), st.sampled_from(list(PACKERS)), st.integers(1, 4000))
-def test_what_was_packed_is_unpacked_however_it_arrives(
+def test_encoded_content_is_decoded_however_it_arrives(
     content: bytes, coding: str, piece: int
 ) -> None:
     assert decoded(coding, PACKERS[coding](content), piece=piece) == content
 
 
 @given(st.binary(max_size=500), st.sampled_from([*PACKERS, ""]), st.integers(1, 600))
-def test_any_octets_are_decoded_or_refused(data: bytes, coding: str, piece: int) -> None:
+def test_any_octets_are_decoded_or_rejected(data: bytes, coding: str, piece: int) -> None:
     with suppress(BadCoding):
         decoded(coding, data, piece=piece)
 
 
 @given(st.binary(min_size=1, max_size=500), st.sampled_from(list(PACKERS)), st.data())
-def test_a_part_is_never_taken_for_the_whole(
+def test_truncated_content_is_never_taken_for_complete(
     content: bytes, coding: str, data: st.DataObject
 ) -> None:
     packed = PACKERS[coding](content)
@@ -90,7 +90,7 @@ def test_large_content_is_whole_and_comes_in_small_slices(coding: str, piece: in
 
 
 @codings
-def test_a_bomb_does_not_go_off(coding: str) -> None:
+def test_a_decompression_bomb_is_stopped(coding: str) -> None:
     bomb = PACKERS[coding](bytes(64 * MB))
     tracemalloc.start()
 
@@ -103,7 +103,7 @@ def test_a_bomb_does_not_go_off(coding: str) -> None:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-def test_a_bomb_is_known_by_what_was_unpacked_however_much_has_come(coding: str) -> None:
+def test_a_bomb_is_recognised_by_its_ratio_at_any_size(coding: str) -> None:
     pieces = ContentDecoder(coding, 256 * MB).decode(PACKERS[coding](bytes(64 * MB)))
     seen: list[int] = []
 
@@ -124,12 +124,12 @@ def test_a_long_list_of_one_page_is_no_bomb(piece: int) -> None:
 
 
 @codings
-def test_content_beyond_the_limit_is_refused(coding: str) -> None:
+def test_content_beyond_the_limit_is_rejected(coding: str) -> None:
     with pytest.raises(BadCoding, match="larger than 100 bytes"):
         decoded(coding, PACKERS[coding](b"x" * 101), limit=100)
 
 
-def test_plain_content_beyond_the_limit_is_refused() -> None:
+def test_plain_content_beyond_the_limit_is_rejected() -> None:
     with pytest.raises(BadCoding, match="larger than 100 bytes"):
         decoded("", b"x" * 101, limit=100)
 
@@ -155,17 +155,17 @@ def test_zeros_after_the_last_member_are_padding() -> None:
 
 @codings
 @pytest.mark.parametrize("piece", [1, 100_000])
-def test_anything_else_after_the_end_is_refused(coding: str, piece: int) -> None:
+def test_anything_else_after_the_end_is_rejected(coding: str, piece: int) -> None:
     with pytest.raises(BadCoding):
         decoded(coding, PACKERS[coding](b"content") + b"<script>", piece=piece)
 
 
-def test_deflate_without_its_wrapping_is_read() -> None:
+def test_raw_deflate_is_read() -> None:
     assert decoded("deflate", raw_deflate(b"content" * 100)) == b"content" * 100
 
 
 @pytest.mark.parametrize("field", ["", "identity", " Identity , "])
-def test_content_that_is_not_packed_passes(field: str) -> None:
+def test_unencoded_content_passes(field: str) -> None:
     assert decoded(field, b"as it is") == b"as it is"
 
 
@@ -183,12 +183,12 @@ def test_the_name_of_a_coding_is_read_in_every_spelling(field: str) -> None:
         ("gzip;q=1", "cannot read"),
     ],
 )
-def test_what_we_cannot_unpack_is_refused_before_the_first_octet(field: str, why: str) -> None:
+def test_an_unknown_coding_is_rejected_before_the_first_octet(field: str, why: str) -> None:
     with pytest.raises(BadCoding, match=why):
         ContentDecoder(field, MB)
 
 
-def test_nothing_at_all_is_whole_only_where_its_length_was_stated() -> None:
+def test_empty_content_is_complete_only_if_its_length_was_stated() -> None:
     ContentDecoder("gzip", MB).finish()
 
     with pytest.raises(BadCoding, match="breaks off"):

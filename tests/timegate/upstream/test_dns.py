@@ -1,4 +1,4 @@
-"""Names: how long addresses are good, and what is done while nobody can be asked for them."""
+"""The DNS cache: how long addresses are used, also while no name server answers."""
 
 import asyncio
 import socket
@@ -15,7 +15,7 @@ NEVER = 1_000_000.0
 
 
 def as_aiohttp_says(code: int, words: str) -> OSError:
-    """Return the error of its resolver: what c-ares said is behind it."""
+    """Return the error of aiohttp's resolver, with that of c-ares as its cause."""
     error = OSError(None, words)
     error.__cause__ = Exception(code, words)
     return error
@@ -28,7 +28,7 @@ TRY_AGAIN = socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolut
 NOT_KNOWN = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
 
-async def test_names_are_remembered_for_a_minute() -> None:
+async def test_addresses_are_cached_for_a_minute() -> None:
     clock, book = Clock(), Book("192.0.2.1", "2001:db8::1")
     names = DnsCache(book, clock)
 
@@ -48,7 +48,7 @@ async def test_a_name_without_address_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("trouble", [SERVFAIL, NO_SERVER, TRY_AGAIN])
-async def test_while_nobody_can_be_asked_the_last_addresses_are_used_for_a_day(
+async def test_while_no_name_server_answers_the_last_addresses_are_used_for_a_day(
     trouble: OSError,
 ) -> None:
     clock, book = Clock(), Book("192.0.2.1")
@@ -65,7 +65,7 @@ async def test_while_nobody_can_be_asked_the_last_addresses_are_used_for_a_day(
 
 
 @pytest.mark.parametrize("told", [NO_SUCH_NAME, NOT_KNOWN])
-async def test_of_a_name_that_is_no_more_nothing_is_used(told: OSError) -> None:
+async def test_the_addresses_of_a_deleted_name_are_not_used(told: OSError) -> None:
     clock, book = Clock(), Book("192.0.2.1")
     names = DnsCache(book, clock)
     await names.addresses(HOST)
@@ -79,7 +79,7 @@ async def test_of_a_name_that_is_no_more_nothing_is_used(told: OSError) -> None:
         await names.addresses(HOST)
 
 
-async def test_in_trouble_a_name_is_looked_up_every_half_minute() -> None:
+async def test_while_lookups_fail_a_name_is_looked_up_every_half_minute() -> None:
     clock, book = Clock(), Book("192.0.2.1")
     names = DnsCache(book, clock)
     await names.addresses(HOST)
@@ -93,7 +93,7 @@ async def test_in_trouble_a_name_is_looked_up_every_half_minute() -> None:
     assert len(book.asked) == 4
 
 
-async def test_after_the_trouble_new_addresses_take_the_place_of_the_old() -> None:
+async def test_after_a_successful_lookup_new_addresses_replace_the_old() -> None:
     clock, book = Clock(), Book("192.0.2.1")
     names = DnsCache(book, clock)
     await names.addresses(HOST)
@@ -107,7 +107,7 @@ async def test_after_the_trouble_new_addresses_take_the_place_of_the_old() -> No
     assert await names.addresses(HOST) == ["192.0.2.2"]
 
 
-def test_who_has_addresses_waits_for_new_ones_three_tenths_of_a_second() -> None:
+def test_with_cached_addresses_a_lookup_is_awaited_for_0_3_seconds() -> None:
     async def story() -> None:
         clock = asyncio.get_running_loop().time
         book = Book("192.0.2.1")
@@ -128,9 +128,7 @@ def test_who_has_addresses_waits_for_new_ones_three_tenths_of_a_second() -> None
     in_virtual_time(story())
 
 
-def test_a_name_server_that_says_nothing_costs_three_tenths_of_a_second_each_half_minute() -> (
-    None
-):
+def test_a_silent_name_server_costs_0_3_seconds_each_half_minute() -> None:
     async def story() -> None:
         clock = asyncio.get_running_loop().time
         book = Book("192.0.2.1")
@@ -153,7 +151,7 @@ def test_a_name_server_that_says_nothing_costs_three_tenths_of_a_second_each_hal
     in_virtual_time(story())
 
 
-def test_many_who_need_a_name_look_it_up_once() -> None:
+def test_concurrent_lookups_of_a_name_are_one() -> None:
     async def story() -> None:
         book = Book("192.0.2.1")
         book.seconds = 1.0
@@ -166,7 +164,7 @@ def test_many_who_need_a_name_look_it_up_once() -> None:
     in_virtual_time(story())
 
 
-def test_who_leaves_does_not_take_the_look_up_of_others_along() -> None:
+def test_a_cancelled_request_does_not_cancel_the_lookup_for_others() -> None:
     async def story() -> None:
         book = Book("192.0.2.1")
         book.seconds = 1.0
@@ -181,7 +179,7 @@ def test_who_leaves_does_not_take_the_look_up_of_others_along() -> None:
     in_virtual_time(story())
 
 
-def test_closing_ends_what_is_being_looked_up() -> None:
+def test_closing_cancels_lookups() -> None:
     async def story() -> None:
         book = Book("192.0.2.1")
         names = DnsCache(book, asyncio.get_running_loop().time)
@@ -211,7 +209,7 @@ async def test_an_address_that_answered_is_tried_first_as_long_as_the_name_has_i
     assert await names.addresses(HOST) == ["192.0.2.1", "192.0.2.2"]
 
 
-async def test_one_that_was_first_anyway_is_not_held_to() -> None:
+async def test_an_address_that_was_first_anyway_is_not_preferred() -> None:
     clock, book = Clock(), Book("192.0.2.1", "192.0.2.2")
     names = DnsCache(book, clock)
     await names.addresses(HOST)
@@ -234,7 +232,7 @@ async def test_one_that_was_first_anyway_is_not_held_to() -> None:
         ([*"123456789", "a:"], ["1", "a:", *"234567"]),
     ],
 )
-def test_the_families_take_turns_and_eight_are_tried(
+def test_address_families_alternate_and_eight_addresses_are_tried(
     found: list[str], tried: list[str]
 ) -> None:
     assert in_turn(found) == tried

@@ -45,7 +45,7 @@ def test_the_endpoints_are_those_of_urls_and_hosts() -> None:
     }
 
 
-def test_hosts_are_asked_over_http_only_where_the_archive_has_no_https() -> None:
+def test_plain_http_is_allowed_only_if_the_archive_has_no_https() -> None:
     plain = Egress.of(archive(hosts=("a.example",), timegate="http://a.example/"))
 
     assert Endpoint("http", "a.example", 80) in plain.endpoints
@@ -63,7 +63,7 @@ def test_hosts_are_asked_over_http_only_where_the_archive_has_no_https() -> None
         "http://cdx.archive.example:08080/",
     ],
 )
-def test_what_the_entry_names_may_be_asked(url: str) -> None:
+def test_hosts_in_the_entry_are_allowed(url: str) -> None:
     assert PUBLIC.check(url).endpoint in PUBLIC.endpoints
 
 
@@ -94,7 +94,7 @@ def test_what_the_entry_names_may_be_asked(url: str) -> None:
         "http://2130706433/",
     ],
 )
-def test_nothing_else_may_be_asked(url: str) -> None:
+def test_all_other_hosts_are_forbidden(url: str) -> None:
     with pytest.raises(Misbehaved, match=r"registry does not name|no http\(s\) URL"):
         PUBLIC.check(url)
 
@@ -122,13 +122,13 @@ def test_nothing_else_may_be_asked(url: str) -> None:
         "https://web.archive.example/\x7f",
     ],
 )
-def test_what_is_no_http_url_is_refused(url: str) -> None:
+def test_a_url_that_is_not_http_is_rejected(url: str) -> None:
     with pytest.raises(Misbehaved, match=r"no http\(s\) URL"):
         PUBLIC.check(url)
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_taken_apart_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     for url in (text, f"http://{text}", f"https://a/{text}"):
         parts = target(url)
         if parts is not None:
@@ -192,7 +192,7 @@ FORBIDDEN = [
 
 
 @pytest.mark.parametrize("address", FORBIDDEN)
-def test_an_address_that_is_not_public_is_refused(address: str) -> None:
+def test_an_address_that_is_not_public_is_rejected(address: str) -> None:
     assert PUBLIC.refusal(address) is not None
 
 

@@ -1,4 +1,4 @@
-"""One connection in virtual time, without a socket: when it gives up, and when it goes."""
+"""One connection in virtual time, without a socket: timeouts and closing."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -22,7 +22,7 @@ HALF = WHOLE[:-2]
 
 
 class Wire(asyncio.Transport):
-    """A transport that goes nowhere, and the server at its other end."""
+    """A fake transport, and the server at its other end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,13 +123,13 @@ def test_each_use_starts_the_thirty_seconds_anew() -> None:
         ((10, 30, 7), "TimeoutError: took too long in all", 7),
     ],
 )
-def test_silence_before_the_answer_ends_in_time(
+def test_a_missing_response_times_out(
     limits: tuple[float, float, float], outcome: str, closed_at: float
 ) -> None:
     assert told(lambda wire: whole(wire, pace(*limits))) == (outcome, closed_at)
 
 
-def test_the_deadline_of_a_head_does_not_move_with_its_octets() -> None:
+def test_the_deadline_of_a_head_is_not_extended_by_its_octets() -> None:
     async def story(wire: Wire) -> bytes:
         for second in range(1, 60):
             wire.says_later(second, WHOLE[second : second + 1] if second > 1 else WHOLE[:2])
@@ -148,7 +148,7 @@ def test_the_deadline_of_a_second_request_is_its_own() -> None:
     assert told(story) == ("TimeoutError: did not answer in time", 30)
 
 
-def test_silence_in_a_body_ends_after_the_stall() -> None:
+def test_a_stalled_body_times_out() -> None:
     async def story(wire: Wire) -> bytes:
         wire.says_later(9, HALF)
         return await whole(wire)
@@ -156,7 +156,7 @@ def test_silence_in_a_body_ends_after_the_stall() -> None:
     assert told(story) == ("TimeoutError: fell silent", 39)
 
 
-def test_a_body_that_trickles_ends_in_all() -> None:
+def test_a_body_that_trickles_ends_at_the_total_timeout() -> None:
     async def story(wire: Wire) -> bytes:
         wire.says_later(1, b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n")
         for second in range(2, 90):
@@ -166,7 +166,7 @@ def test_a_body_that_trickles_ends_in_all() -> None:
     assert told(story) == ("TimeoutError: took too long in all", 60)
 
 
-def test_a_slow_reader_is_no_silence_of_the_sender() -> None:
+def test_a_slow_reader_does_not_count_as_a_stalled_sender() -> None:
     async def story(wire: Wire) -> list[object]:
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 100001\r\n\r\n"
         for part in (head, bytes(50_000), bytes(50_000)):
@@ -181,7 +181,7 @@ def test_a_slow_reader_is_no_silence_of_the_sender() -> None:
     assert told(story) == ([False, 100_000, True, b"x", True], 1 + 100 + 29 + 30)
 
 
-def test_a_connection_that_ends_before_an_answer_was_dropped() -> None:
+def test_a_connection_that_ends_before_a_response_is_reported_as_dropped() -> None:
     async def story(wire: Wire) -> bytes:
         asyncio.get_running_loop().call_later(3, wire.end, None)
         return await whole(wire)
@@ -193,7 +193,7 @@ def test_a_connection_that_ends_before_an_answer_was_dropped() -> None:
     ("said", "kind"),
     [(b"", ConnectionDropped), (b"HTTP/1.1 2", ConnectionDropped), (HALF, BrokenOff)],
 )
-def test_a_reset_says_so(said: bytes, kind: type[Exception]) -> None:
+def test_a_reset_is_reported(said: bytes, kind: type[Exception]) -> None:
     async def story(wire: Wire) -> bytes:
         if said:
             wire.says_later(1, said)
@@ -207,7 +207,7 @@ def test_a_reset_says_so(said: bytes, kind: type[Exception]) -> None:
     assert outcome.startswith(f"{kind.__name__}: connection lost: Connection reset by peer")
 
 
-def test_what_came_before_the_trouble_is_read_first() -> None:
+def test_data_that_came_before_a_failure_is_read_first() -> None:
     async def story(wire: Wire) -> list[object]:
         connection = wire.connection
         wire.says_later(1, HALF)
@@ -221,7 +221,7 @@ def test_what_came_before_the_trouble_is_read_first() -> None:
     assert told(story) == ([b"who"], 1)
 
 
-def test_a_whole_answer_is_good_even_if_the_connection_ends_with_it() -> None:
+def test_a_complete_response_is_valid_even_if_the_connection_ends_with_it() -> None:
     async def story(wire: Wire) -> bytes:
         wire.says_later(1, WHOLE)
         answer = await wire.connection.ask(b"GET", pace(), to_head=False)
@@ -233,7 +233,7 @@ def test_a_whole_answer_is_good_even_if_the_connection_ends_with_it() -> None:
     assert told(story) == (b"whole", 1)
 
 
-def test_a_lost_connection_is_not_asked() -> None:
+def test_a_lost_connection_is_not_used() -> None:
     async def story(wire: Wire) -> bytes:
         wire.end(None)
         await asyncio.sleep(1)
@@ -243,7 +243,7 @@ def test_a_lost_connection_is_not_asked() -> None:
     assert told(story) == ("ConnectionDropped: closed the connection without an answer", 0)
 
 
-def test_broken_octets_close_it_at_once() -> None:
+def test_invalid_octets_close_the_connection_at_once() -> None:
     async def story(wire: Wire) -> bytes:
         wire.says_later(1, b"SSH-2.0")
         return await whole(wire)

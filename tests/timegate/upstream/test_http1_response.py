@@ -36,7 +36,7 @@ places = st.lists(st.integers(0, 200), max_size=12)
 
 
 @given(st.sampled_from([LENGTH, CHUNKS, INTERIM + LENGTH, INTERIM * 3 + CHUNKS]), places)
-def test_however_it_is_cut_a_whole_answer_is_complete_and_reusable(
+def test_however_it_is_split_a_complete_response_leaves_the_connection_reusable(
     octets: bytes, places: list[int]
 ) -> None:
     answer = fed(*cut(octets, places))
@@ -48,9 +48,7 @@ def test_however_it_is_cut_a_whole_answer_is_complete_and_reusable(
 
 
 @given(st.sampled_from([LENGTH, CHUNKS]), st.data())
-def test_a_part_of_an_answer_is_never_complete_and_its_end_no_end(
-    octets: bytes, data: st.DataObject
-) -> None:
+def test_a_truncated_response_is_never_complete(octets: bytes, data: st.DataObject) -> None:
     size = data.draw(st.integers(0, len(octets) - 1))
 
     answer = fed(octets[:size])
@@ -72,7 +70,7 @@ def test_a_body_without_length_ends_with_its_connection(
 
 
 @given(st.sampled_from([FOUND, MOVED]), places)
-def test_however_it_is_cut_an_answer_to_head_leaves_the_connection_usable(
+def test_however_it_is_split_a_response_to_head_leaves_the_connection_reusable(
     octets: bytes, places: list[int]
 ) -> None:
     answer = fed(*cut(octets, places), to_head=True)
@@ -87,7 +85,7 @@ def test_however_it_is_cut_an_answer_to_head_leaves_the_connection_usable(
     st.binary(min_size=1, max_size=12) | st.sampled_from([b"5", b"\r\n\r\n", FOUND, b"a\r\n"]),
     places,
 )
-def test_whatever_follows_an_answer_to_head_spoils_the_connection_and_not_the_answer(
+def test_data_after_a_response_to_head_spoils_the_connection_and_not_the_response(
     octets: bytes, more: bytes, places: list[int]
 ) -> None:
     answer = fed(*cut(octets + more, places), to_head=True)
@@ -106,7 +104,7 @@ def test_whatever_follows_an_answer_to_head_spoils_the_connection_and_not_the_an
         (b"HTTP/1.1 304 No\r\nContent-Length: 4\r\n\r\nevil", b""),
     ],
 )
-def test_what_follows_a_body_spoils_the_connection_and_not_the_answer(
+def test_data_after_a_body_spoils_the_connection_and_not_the_response(
     octets: bytes, body: bytes
 ) -> None:
     answer = fed(octets)
@@ -157,7 +155,7 @@ def test_the_connection_is_kept_as_the_head_says(head: bytes, *, kept: bool) -> 
         (INTERIM * 40_000, "without the end of the head"),
     ],
 )
-def test_what_is_no_http_or_too_much_is_broken(octets: bytes, why: str) -> None:
+def test_invalid_or_oversized_http_is_rejected(octets: bytes, why: str) -> None:
     with pytest.raises(BrokenResponse, match=why):
         fed(octets)
 
@@ -168,21 +166,21 @@ def flood(answer: UpstreamResponse) -> None:
 
 
 @pytest.mark.parametrize("filling", [b"5;", b"0\r\nT: "])
-def test_no_more_than_a_little_may_stand_between_two_pieces_of_a_body(filling: bytes) -> None:
+def test_the_data_between_two_chunks_is_bounded(filling: bytes) -> None:
     answer = fed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n" + filling)
 
     with pytest.raises(BrokenResponse, match="between two pieces"):
         flood(answer)
 
 
-def test_a_field_that_never_ends_is_given_up_before_it_fills_the_memory() -> None:
+def test_an_endless_field_is_rejected_before_it_fills_the_memory() -> None:
     answer = fed(b"HTTP/1.1 200 OK\r\nX: ")
 
     with pytest.raises(BrokenResponse, match="without the end of the head"):
         flood(answer)
 
 
-def test_what_browsers_forgive_is_forgiven() -> None:
+def test_faults_that_browsers_tolerate_are_tolerated() -> None:
     answer = fed(
         b"HTTP/1.1 200 OK\nX: a\x01b\r\nY: folded\r\n line \t\r\nZ: \xe4\r\n"
         b"Content-Length: 0\n\n"
@@ -193,14 +191,14 @@ def test_what_browsers_forgive_is_forgiven() -> None:
     assert answer.headers["z"].encode("utf-8", "surrogateescape") == b"\xe4"
 
 
-def test_fields_of_interim_answers_and_trailers_are_not_those_of_the_answer() -> None:
+def test_fields_of_interim_responses_and_trailers_are_not_those_of_the_response() -> None:
     answer = fed(INTERIM + CHUNKS)
 
     assert answer.headers == {"transfer-encoding": "Chunked"}
 
 
 @given(st.binary(max_size=300), places)
-def test_any_octets_are_read_or_broken(octets: bytes, places: list[int]) -> None:
+def test_any_octets_are_parsed_or_rejected(octets: bytes, places: list[int]) -> None:
     for start in (b"", b"HTTP/1.1 200 OK\r\n", CHUNKS[:50]):
         try:
             answer = fed(*cut(start + octets, places))
@@ -209,7 +207,7 @@ def test_any_octets_are_read_or_broken(octets: bytes, places: list[int]) -> None
         assert answer.complete or not answer.reusable
 
 
-def test_a_whole_answer_leaves_no_circle_for_the_collector() -> None:
+def test_a_complete_response_leaves_no_reference_cycle() -> None:
     class Watched(UpstreamResponse):
         __slots__ = ("__weakref__",)
 

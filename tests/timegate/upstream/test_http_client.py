@@ -45,7 +45,7 @@ def framed(content: bytes, *fields: bytes) -> bytes:
         "//",
     ],
 )
-async def test_a_url_goes_out_octet_by_octet(path: str) -> None:
+async def test_a_url_is_sent_unchanged(path: str) -> None:
     async with serving(OK) as server, fetching(entry(server)) as fetch:
         await body(fetch, get(server.url(path)))
 
@@ -63,7 +63,7 @@ async def test_a_url_goes_out_octet_by_octet(path: str) -> None:
         ("/\udce4", "/%E4"),
     ],
 )
-async def test_what_no_request_line_may_hold_is_left_out_or_escaped(
+async def test_characters_that_are_not_allowed_in_a_request_line_are_removed_or_escaped(
     path: str, sent: str
 ) -> None:
     async with serving(OK) as server, fetching(entry(server)) as fetch:
@@ -72,7 +72,7 @@ async def test_what_no_request_line_may_hold_is_left_out_or_escaped(
     assert server.lines == [f"GET {sent} HTTP/1.1"]
 
 
-async def test_nothing_but_what_is_allowed_is_sent() -> None:
+async def test_only_allowed_headers_are_sent() -> None:
     async with serving(OK) as server, fetching(entry(server)) as fetch:
         url = f"http://user:secret@127.0.0.1:{server.port}/"
         await body(fetch, get(url, Cookie="a=b", Referer="http://c/", Accept_Datetime="then"))
@@ -101,7 +101,7 @@ async def test_cookies_are_never_returned() -> None:
     assert b"cookie" not in server.heads[1].lower()
 
 
-async def test_a_redirect_is_an_answer_and_not_followed() -> None:
+async def test_a_redirect_is_not_followed() -> None:
     moved = b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n"
     async with (
         serving(moved) as server,
@@ -155,7 +155,7 @@ async def test_a_broken_head_is_misbehaviour(fields: list[bytes]) -> None:
 @pytest.mark.parametrize(
     "answer", [b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 999999 X\r\n\r\n", b"\0"]
 )
-async def test_what_is_no_http_is_misbehaviour(answer: bytes) -> None:
+async def test_a_response_that_is_not_http_is_misbehaviour(answer: bytes) -> None:
     async with serving(answer + CLOSE) as server, fetching(entry(server)) as fetch:
         with pytest.raises(Misbehaved, match="broken HTTP"):
             await body(fetch, get(server.url()))
@@ -206,7 +206,7 @@ async def test_endless_interim_answers_are_misbehaviour() -> None:
         "unknown",
     ],
 )
-async def test_a_body_that_is_not_whole_is_never_read_to_its_end(answer: bytes) -> None:
+async def test_a_truncated_body_raises(answer: bytes) -> None:
     async with serving(answer) as server, fetching(entry(server), timeouts=HASTY) as fetch:
         with pytest.raises(Misbehaved):
             await body(fetch, get(server.url()))
@@ -282,7 +282,7 @@ async def test_a_whole_body_of_each_framing_is_read() -> None:
         ("GET", OK + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"),
     ],
 )
-async def test_a_body_that_should_not_be_there_does_not_become_the_next_answer(
+async def test_an_unexpected_body_does_not_become_the_next_response(
     method: str, answer: bytes
 ) -> None:
     right = framed(b"right")
@@ -331,7 +331,7 @@ async def test_an_offer_to_change_the_protocol_is_misbehaviour() -> None:
             await body(fetch, get(server.url()))
 
 
-async def test_a_kept_connection_that_was_closed_meanwhile_costs_nothing() -> None:
+async def test_an_idle_connection_that_was_closed_is_replaced_without_an_error() -> None:
     async with serving(OK, CLOSE, OK) as server, fetching(entry(server)) as fetch:
         await body(fetch, get(server.url("/1")))
 
@@ -349,7 +349,7 @@ async def test_a_refusal_is_raised(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [403, 429, 503])
-async def test_an_archived_refusal_is_an_answer(status: int) -> None:
+async def test_an_archived_refusal_is_a_reply(status: int) -> None:
     answer = (
         b"HTTP/1.1 %d No\r\nMemento-Datetime: Wed, 04 Dec 2013 00:00:00 GMT\r\n"
         b"Content-Length: 4\r\n\r\nbusy" % status
@@ -442,6 +442,6 @@ async def test_an_address_that_is_not_in_the_entry_is_not_connected_to() -> None
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
-def test_a_senseless_timeout_is_refused(seconds: float) -> None:
+def test_a_senseless_timeout_is_rejected(seconds: float) -> None:
     with pytest.raises(ValueError, match="'stall' must be more than 0"):
         Timeouts(stall=seconds)

@@ -54,7 +54,7 @@ CASES: list[tuple[Exception, type[ArchiveError], str]] = [
 
 
 @pytest.mark.parametrize(("error", "becomes", "why"), CASES)
-def test_every_foreign_error_becomes_one_of_ours_that_a_person_understands(
+def test_every_library_error_becomes_an_archive_error_with_a_readable_message(
     error: Exception, becomes: type[ArchiveError], why: str
 ) -> None:
     ours = explained("a", HERE, error)
@@ -67,7 +67,7 @@ def test_every_foreign_error_becomes_one_of_ours_that_a_person_understands(
 
 
 @pytest.mark.parametrize("error", [error for error, _, _ in CASES])
-def test_in_a_body_only_silence_is_unreachable(error: Exception) -> None:
+def test_in_a_body_only_a_timeout_is_unreachable(error: Exception) -> None:
     ours = explained_in_body("a", HERE, error)
 
     assert isinstance(ours, Unreachable) == isinstance(error, TimeoutError)

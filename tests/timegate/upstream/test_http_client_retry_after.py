@@ -25,7 +25,7 @@ def test_a_date_counts_from_the_archives_own_clock() -> None:
     assert seconds_to_wait(503, headers) == 120
 
 
-def test_a_date_counts_from_our_clock_where_the_archive_shows_none() -> None:
+def test_a_date_counts_from_our_clock_if_the_archive_sends_none() -> None:
     far = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
 
     assert seconds_to_wait(429, {"retry-after": far}) == 3600
@@ -53,7 +53,7 @@ _LIKE_DATES = st.from_regex(
 
 
 @given(st.text(max_size=80) | _LIKE_DATES, st.text(max_size=80) | _LIKE_DATES)
-def test_any_text_gives_a_time_within_reason_or_none(stated: str, date: str) -> None:
+def test_any_text_gives_a_bounded_time_or_none(stated: str, date: str) -> None:
     wait = seconds_to_wait(503, {"retry-after": stated, "date": date})
 
     assert wait is None or 1 <= wait <= 3600

@@ -18,7 +18,7 @@ NEVER_MIND = Rate(requests=1e6, seconds=1, burst=1_000_000)
 
 
 class Archive:
-    """Answers after a while, and notes when it was asked and how many were asking at once."""
+    """Answers after a delay, and records the times and the concurrency of requests."""
 
     def __init__(self, clock: Callable[[], float], seconds: float = 0.0) -> None:
         self.sent: list[float] = []
@@ -103,7 +103,7 @@ def test_each_purpose_has_its_own_rate() -> None:
     assert in_virtual_time(story()) == pytest.approx([0, 0, 1.02, 61])
 
 
-def test_no_more_are_under_way_than_allowed() -> None:
+def test_no_more_requests_run_at_once_than_allowed() -> None:
     async def story() -> Archive:
         archive, fetch = at_the_door(at_once=3, seconds=1)
         await together(*(fetch(memento()) for _ in range(10)))
@@ -113,7 +113,7 @@ def test_no_more_are_under_way_than_allowed() -> None:
     assert (archive.most_at_once, len(archive.sent)) == (3, 10)
 
 
-def test_who_waits_for_the_index_does_not_hold_up_mementos() -> None:
+def test_requests_that_wait_for_the_index_do_not_delay_those_for_mementos() -> None:
     async def story() -> list[float]:
         archive, fetch = at_the_door(index=Rate(1, 60), at_once=1)
         await ask(fetch, "index")
@@ -126,7 +126,7 @@ def test_who_waits_for_the_index_does_not_hold_up_mementos() -> None:
     assert in_virtual_time(story()) == pytest.approx([0, 1, 61])
 
 
-def test_a_wait_beyond_patience_is_called_off_at_once() -> None:
+def test_a_wait_beyond_the_patience_is_rejected_at_once() -> None:
     async def story() -> tuple[list[ArchiveError | None], float, list[float]]:
         archive, fetch = at_the_door(Rate(1, 10), patience=11)
         async with asyncio.TaskGroup() as group:
@@ -142,7 +142,7 @@ def test_a_wait_beyond_patience_is_called_off_at_once() -> None:
     assert errors[2].retry_after == pytest.approx(20.4)
 
 
-def test_a_slot_that_does_not_come_free_is_not_waited_for_for_ever() -> None:
+def test_waiting_for_a_free_slot_is_bounded() -> None:
     async def story() -> tuple[ArchiveError | None, list[float]]:
         archive, fetch = at_the_door(at_once=1, seconds=60, patience=2)
         async with asyncio.TaskGroup() as group:
@@ -158,9 +158,7 @@ def test_a_slot_that_does_not_come_free_is_not_waited_for_for_ever() -> None:
 
 
 @pytest.mark.parametrize(("status", "asked"), [(429, 1), (503, 1), (403, 2)])
-def test_nothing_is_sent_until_the_time_an_archive_asked_for_has_passed(
-    status: int, asked: int
-) -> None:
+def test_nothing_is_sent_until_retry_after_has_passed(status: int, asked: int) -> None:
     async def story() -> tuple[ArchiveError | None, int, ArchiveError | None]:
         archive, fetch = at_the_door()
         archive.refusal = Refused("a", "", status, 120)
@@ -180,7 +178,7 @@ def test_nothing_is_sent_until_the_time_an_archive_asked_for_has_passed(
         assert during.retry_after == pytest.approx(1)
 
 
-def test_who_was_already_waiting_does_not_go_after_a_429() -> None:
+def test_waiting_requests_are_not_sent_after_a_429() -> None:
     async def story() -> tuple[ArchiveError | None, list[float]]:
         archive, fetch = at_the_door(Rate(1, 10), seconds=5)
         archive.refusal = Refused("a", "", 429, 60)
@@ -211,7 +209,7 @@ asking = st.lists(
 
 
 @given(st.builds(Rate, st.integers(1, 5), st.integers(1, 5), st.integers(1, 4)), asking)
-def test_however_requests_come_and_go_the_archive_sees_no_more_than_it_allows(
+def test_under_any_load_the_archive_sees_no_more_than_it_allows(
     rate: Rate, arrivals: list[tuple[float, float | None]]
 ) -> None:
     async def story() -> Archive:

@@ -1,4 +1,4 @@
-"""How much may be sent, in any span of time."""
+"""Token buckets and windows: how much may be sent in any span of time."""
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ def bucket_of(rate: Rate, now: float) -> TokenBucket:
 
 
 def taken(rate: Rate, pauses: list[float]) -> list[float]:
-    """Take all there is after every pause, and say when."""
+    """Take all tokens after every pause, and return the times."""
     now = 1000.0
     bucket = bucket_of(rate, now)
     sent = []
@@ -29,14 +29,14 @@ def taken(rate: Rate, pauses: list[float]) -> list[float]:
 
 
 @given(rates, pauses)
-def test_a_bucket_never_gives_more_than_its_burst_and_its_rate(
+def test_a_bucket_gives_no_more_than_its_burst_and_its_rate(
     rate: Rate, pauses: list[float]
 ) -> None:
     assert most_beyond_the_bucket(taken(rate, pauses), rate) <= 1e-6
 
 
 @given(rates.filter(lambda rate: rate.burst <= rate.requests), pauses)
-def test_no_span_of_time_sees_more_than_was_promised(rate: Rate, pauses: list[float]) -> None:
+def test_no_span_of_time_exceeds_the_limit(rate: Rate, pauses: list[float]) -> None:
     assert most_in_any_span(taken(rate, pauses), rate.seconds) <= rate.requests
 
 
@@ -58,7 +58,7 @@ def test_a_request_may_take_longer_to_arrive_than_the_one_after_it() -> None:
 @pytest.mark.parametrize(
     "rate", [Rate(24, 60, 5), Rate(8, 1, 8), Rate(320, 60, 10), Rate(2, 60, 1)]
 )
-def test_who_takes_all_there_is_gets_the_whole_rate_and_no_more(rate: Rate) -> None:
+def test_taking_all_tokens_gives_the_whole_rate_and_no_more(rate: Rate) -> None:
     bucket = bucket_of(rate, 0.0)
     now, sent = 0.0, []
 
@@ -74,7 +74,7 @@ def test_who_takes_all_there_is_gets_the_whole_rate_and_no_more(rate: Rate) -> N
 
 
 @given(rates, st.integers(0, 30))
-def test_the_wait_it_tells_in_advance_is_the_wait_it_takes(rate: Rate, ahead: int) -> None:
+def test_the_predicted_wait_is_the_actual_wait(rate: Rate, ahead: int) -> None:
     bucket = bucket_of(rate, 0.0)
     told = bucket.wait(0.0, ahead)
     now = 0.0
@@ -92,7 +92,7 @@ def test_a_bucket_does_not_fill_beyond_its_burst() -> None:
     assert [bucket.take(1_000_000.0) for _ in range(3)] == [0, 0, 1]
 
 
-def test_a_clock_that_goes_back_gives_nothing_away() -> None:
+def test_a_clock_that_goes_back_gives_no_tokens() -> None:
     bucket = bucket_of(Rate(1, 1), 100.0)
     bucket.take(100.0)
 

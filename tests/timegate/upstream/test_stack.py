@@ -31,7 +31,7 @@ BROKEN = b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"
 
 
 class Names(AbstractResolver):
-    """Resolves every name to the same addresses; waits for ever where there are none."""
+    """Resolves every name to the same addresses; without any it never answers."""
 
     def __init__(self, *addresses: str) -> None:
         self.addresses = addresses
@@ -105,7 +105,7 @@ async def test_a_name_that_dns_does_not_answer_is_given_up() -> None:
     assert names.closed
 
 
-async def test_addresses_outlive_those_who_looked_them_up() -> None:
+async def test_addresses_survive_a_reload() -> None:
     book: AddressBook = {}
     names = Names("127.0.0.1")
     around = UpstreamEnvironment(resolver=lambda: names, addresses=book)
@@ -149,7 +149,7 @@ async def test_one_archive_that_hangs_does_not_hold_up_another() -> None:
     assert hung.connections == 4
 
 
-async def test_archives_at_the_same_host_share_its_politeness() -> None:
+async def test_archives_at_the_same_host_share_its_rate_limit() -> None:
     async with serving(BUSY, OK) as server:
         entries = [
             entry(server, id="host"),
@@ -173,7 +173,7 @@ async def test_archives_at_the_same_host_share_its_connections() -> None:
     assert (len(server.heads), server.connections) == (2, 1)
 
 
-async def test_guests_of_a_host_that_is_not_asked_itself_share_too() -> None:
+async def test_archives_at_a_host_that_is_not_queried_itself_share_its_rate_limit() -> None:
     async with serving(BUSY) as server:
         entries = [entry(server, id=id_, hosted_by="elsewhere") for id_ in ("a", "b")]
         async with open_fetchers(entries, SETTINGS) as fetchers:
@@ -200,7 +200,7 @@ async def test_a_dead_archive_costs_five_requests_and_then_none() -> None:
     assert len(dead.heads) == 6
 
 
-async def test_what_rests_costs_no_tokens() -> None:
+async def test_a_resting_archive_costs_no_tokens() -> None:
     clock = Clock()
     around = UpstreamEnvironment(clock=clock, chance=lambda: 0.0)
     rationed = Limits(GENEROUS, Rate(6, 3600, burst=6), 4, "test")
@@ -214,7 +214,7 @@ async def test_what_rests_costs_no_tokens() -> None:
             assert await ask(fetchers["a"], server.url()) == 200
 
 
-async def test_every_exchange_is_written_down() -> None:
+async def test_every_exchange_is_recorded() -> None:
     seen: list[UpstreamExchange] = []
     around = UpstreamEnvironment(record=seen.append, clock=Clock())
     moved = b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n"
@@ -231,7 +231,7 @@ async def test_every_exchange_is_written_down() -> None:
     assert {exchange.archive for exchange in seen} == {"test"}
 
 
-async def test_a_body_that_breaks_off_is_written_down_with_its_status() -> None:
+async def test_a_body_that_breaks_off_is_recorded_with_its_status() -> None:
     seen: list[UpstreamExchange] = []
     around = UpstreamEnvironment(record=seen.append)
     async with (
@@ -247,17 +247,17 @@ async def test_a_body_that_breaks_off_is_written_down_with_its_status() -> None:
 
 
 @pytest.mark.parametrize("contact", ["", "a\r\nX: y", "grüße@example.org"])
-def test_a_contact_that_fits_no_header_is_refused(contact: str) -> None:
+def test_a_contact_that_fits_no_header_is_rejected(contact: str) -> None:
     with pytest.raises(ValueError, match="contact"):
         UpstreamSettings(contact)
 
 
-def test_a_senseless_patience_is_refused() -> None:
+def test_a_senseless_patience_is_rejected() -> None:
     with pytest.raises(ValueError, match="patience"):
         UpstreamSettings("mailto:a@example.org", patience=-1)
 
 
-async def test_nothing_is_left_open() -> None:
+async def test_no_connection_is_left_open() -> None:
     before = asyncio.all_tasks()
     async with serving(OK) as server, fetching(entry(server)) as fetch:
         await ask(fetch, server.url())

@@ -39,7 +39,7 @@ def told(server: RawServer) -> bool:
     return b"Authorization: Bearer hush-hush\r\n" in head
 
 
-async def test_the_archive_gets_it_over_https() -> None:
+async def test_the_secret_is_sent_over_https() -> None:
     theirs, ours = certified()
     async with serving(OK, tls=theirs) as server:
         await ask(entry(server, "https"), server.url("/", "https"), ours)
@@ -47,14 +47,14 @@ async def test_the_archive_gets_it_over_https() -> None:
     assert told(server)
 
 
-async def test_never_over_http() -> None:
+async def test_the_secret_is_never_sent_over_http() -> None:
     async with serving(OK) as server:
         await ask(entry(server, "http"), server.url("/"), None)
 
     assert not told(server)
 
 
-async def test_another_origin_of_the_same_archive_does_not_get_it() -> None:
+async def test_the_secret_is_not_sent_to_another_origin_of_the_archive() -> None:
     theirs, ours = certified()
     async with serving(OK, tls=theirs) as first, serving(OK, tls=theirs) as second:
         both = replace(entry(first, "https"), replay=second.url("/{time14}/{uri}", "https"))
@@ -64,7 +64,7 @@ async def test_another_origin_of_the_same_archive_does_not_get_it() -> None:
     assert first.heads == []
 
 
-async def test_another_archive_does_not_get_it() -> None:
+async def test_the_secret_is_not_sent_to_another_archive() -> None:
     theirs, ours = certified()
     async with serving(OK, tls=theirs) as server:
         archive = replace(entry(server, "https"), id="somebody-else")

@@ -38,13 +38,15 @@ async def ask(server: RawServer, tls: ssl.SSLContext | None) -> int:
         return reply.status
 
 
-async def test_a_certificate_that_is_in_order_is_accepted(authority: trustme.CA) -> None:
+async def test_a_valid_certificate_is_accepted(authority: trustme.CA) -> None:
     tls = server_side(authority.issue_cert("127.0.0.1"))
     async with serving(OK, tls=tls) as server:
         assert await ask(server, client_side(authority)) == 200
 
 
-async def test_an_expired_certificate_is_refused_for_that_reason(authority: trustme.CA) -> None:
+async def test_an_expired_certificate_is_rejected_for_that_reason(
+    authority: trustme.CA,
+) -> None:
     yesterday = datetime.now(UTC) - timedelta(days=1)
     tls = server_side(authority.issue_cert("127.0.0.1", not_after=yesterday))
     async with serving(OK, tls=tls) as server:
@@ -54,7 +56,7 @@ async def test_an_expired_certificate_is_refused_for_that_reason(authority: trus
     assert server.heads == []
 
 
-async def test_a_certificate_for_another_host_is_refused(authority: trustme.CA) -> None:
+async def test_a_certificate_for_another_host_is_rejected(authority: trustme.CA) -> None:
     tls = server_side(authority.issue_cert("other.example"))
     async with serving(OK, tls=tls) as server:
         with pytest.raises(Unreachable, match=r"TLS: .*not valid for '127\.0\.0\.1'"):
@@ -63,7 +65,7 @@ async def test_a_certificate_for_another_host_is_refused(authority: trustme.CA) 
     assert server.heads == []
 
 
-async def test_a_certificate_nobody_vouches_for_is_refused(authority: trustme.CA) -> None:
+async def test_a_certificate_of_an_unknown_authority_is_rejected(authority: trustme.CA) -> None:
     tls = server_side(authority.issue_cert("127.0.0.1"))
     async with serving(OK, tls=tls) as server:
         with pytest.raises(Unreachable, match=r"TLS: .*certificate"):
@@ -72,7 +74,7 @@ async def test_a_certificate_nobody_vouches_for_is_refused(authority: trustme.CA
     assert server.heads == []
 
 
-async def test_what_speaks_no_tls_is_unreachable_and_not_asked_in_plain() -> None:
+async def test_a_server_without_tls_is_unreachable_and_not_tried_without_it() -> None:
     async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(OK)
         seen.append(await reader.read())

@@ -1,4 +1,4 @@
-"""Workers that share their manners through a file."""
+"""Rate limits that worker processes share through a file."""
 
 import asyncio
 import subprocess
@@ -53,7 +53,7 @@ def test_each_purpose_has_a_bucket_of_its_own(tmp_path: Path) -> None:
     ledgers.close()
 
 
-def test_who_was_told_to_wait_tells_the_others(tmp_path: Path) -> None:
+def test_a_rest_that_one_process_learned_of_holds_for_the_others(tmp_path: Path) -> None:
     create_rate_limits_file(tmp_path / "ledgers", ENTRIES)
     one, other = opened(tmp_path / "ledgers"), opened(tmp_path / "ledgers")
 
@@ -77,7 +77,7 @@ def test_tokens_come_back_with_time(tmp_path: Path) -> None:
     ledgers.close()
 
 
-def test_processes_that_take_at_once_take_each_token_once(tmp_path: Path) -> None:
+def test_concurrent_processes_take_each_token_once(tmp_path: Path) -> None:
     path = tmp_path / "ledgers"
     create_rate_limits_file(path, ENTRIES)
     program = (

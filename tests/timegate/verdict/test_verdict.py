@@ -1,4 +1,4 @@
-"""Each member of the precision report: every value, decided for its reason."""
+"""Each member of Memento-Precision: every value, and when it applies."""
 
 from dataclasses import replace
 
@@ -68,7 +68,7 @@ def test_the_worked_example_is_written_to_the_letter() -> None:
         ("europarchive.org", "internet-archive", "unknown", "substitute"),
     ],
 )
-def test_the_archive_that_answers_is_set_beside_the_one_named(
+def test_the_answering_archive_is_compared_with_the_named_one(
     archive_id: str | None, archive: str, value: str, match: str
 ) -> None:
     result = judged(asking(SECOND, archive_id), found(memento(SECOND, archive)))
@@ -110,7 +110,7 @@ def test_an_archive_without_a_pwid_id_is_called_by_its_id() -> None:
         ("9999", "99991231235959", "within", 0, "finer", "within"),
     ],
 )
-def test_the_time_of_the_capture_is_set_beside_the_time_asked(  # noqa: PLR0913, PLR0917
+def test_the_time_of_the_capture_is_compared_with_the_requested_time(  # noqa: PLR0913, PLR0917
     asked: str, stamp: str, time: str, delta: int, granularity: str, match: str
 ) -> None:
     result = judged(asking(asked), found(memento(stamp)))
@@ -121,7 +121,7 @@ def test_the_time_of_the_capture_is_set_beside_the_time_asked(  # noqa: PLR0913,
     assert result.match.value == match
 
 
-def test_an_interval_is_told_with_its_end() -> None:
+def test_an_interval_is_reported_with_its_end() -> None:
     result = judged(asking("201602"), found(memento("20160201000000")))
 
     assert dict(of(result.time).params) == {
@@ -136,7 +136,7 @@ def test_an_interval_is_told_with_its_end() -> None:
 @pytest.mark.parametrize(
     ("asked", "req", "until"), [("5", ".5Z", ".6Z"), ("500", ".500Z", ".501Z")]
 )
-def test_a_fraction_is_told_with_the_digits_that_were_stated(
+def test_a_fraction_is_reported_with_the_digits_that_were_stated(
     asked: str, req: str, until: str
 ) -> None:
     second = "2016-01-22T11:20:29"
@@ -170,14 +170,14 @@ def test_zeros_that_may_be_padding_prove_nothing(
     assert result.match.value != "exact"
 
 
-def test_other_stamps_of_an_archive_that_pads_are_taken_at_their_word() -> None:
+def test_other_stamps_of_an_archive_that_pads_are_trusted() -> None:
     result = judged(asking(SECOND, "zeros.example"), found(memento(SECOND, "zeros")))
 
     assert result.match.value == "exact"
 
 
 @pytest.mark.parametrize("identifier", ["duri::http://www.dr.dk/", "tdb::http://www.dr.dk/"])
-def test_an_empty_date_means_the_newest_and_says_that_the_live_web_was_not_tried(
+def test_an_empty_date_means_the_newest_and_reports_that_the_live_web_was_not_tried(
     identifier: str,
 ) -> None:
     result = judged(asking(None, None, identifier=identifier), found(memento(SECOND)))
@@ -187,14 +187,14 @@ def test_an_empty_date_means_the_newest_and_says_that_the_live_web_was_not_tried
     assert result.match.value == "within"
 
 
-def test_the_newest_copy_is_within_what_was_asked_where_no_time_was() -> None:
+def test_without_a_requested_time_the_newest_memento_is_within() -> None:
     result = judged(asking(None, None), found(memento(SECOND)))
 
     assert result.time == Member("latest", {"got": "2016-01-22T11:20:29Z"})
     assert result.match.value == "within"
 
 
-def test_the_day_on_which_a_pdi_was_minted_is_called_so() -> None:
+def test_the_minting_day_of_a_pdi_is_reported_as_such() -> None:
     result = judged(asking("20160122", None, minted=True), found(memento(SECOND)))
 
     assert of(result.time)["basis"] == "minted"
@@ -220,7 +220,7 @@ def test_the_day_on_which_a_pdi_was_minted_is_called_so() -> None:
         ("hologram", "internet-archive", "ignored", "page", "rewritten", "approximate"),
     ],
 )
-def test_how_much_is_delivered_is_set_beside_how_much_was_meant(  # noqa: PLR0913, PLR0917
+def test_the_delivered_coverage_is_compared_with_the_requested_one(  # noqa: PLR0913, PLR0917
     asked: str | None, archive: str, value: str, got: str, content: str, match: str
 ) -> None:
     result = judged(asking(SECOND, precision=asked), found(memento(SECOND, archive)))
@@ -251,7 +251,7 @@ def test_a_part_is_where_the_raw_bytes_are_and_a_page_where_replay_is() -> None:
     assert location(resolved(asking(SECOND), None), REGISTRY) is None
 
 
-def test_a_location_is_fit_for_a_header_whatever_the_archive_wrote() -> None:
+def test_a_location_is_valid_in_a_header_whatever_the_archive_wrote() -> None:
     copy = memento(SECOND, uri='https://a.example/1/http://b/ä <x>"\r\nSet-Cookie:%20')
 
     target = location(resolved(asking(SECOND), found(copy)), REGISTRY)
@@ -262,7 +262,7 @@ def test_a_location_is_fit_for_a_header_whatever_the_archive_wrote() -> None:
 @pytest.mark.parametrize(
     ("status", "told"), [(None, None), (200, None), (404, 404), (302, 302)]
 )
-def test_an_archived_status_other_than_200_is_told(
+def test_an_archived_status_other_than_200_is_reported(
     status: int | None, told: int | None
 ) -> None:
     copy = memento(SECOND)._replace(status=status)
@@ -309,7 +309,7 @@ def test_an_archived_status_other_than_200_is_told(
         ("http://a.example/x", "", "unknown", None),
     ],
 )
-def test_the_url_of_the_copy_is_set_beside_the_one_asked_for(
+def test_the_url_of_the_memento_is_compared_with_the_requested_one(
     asked: str, original: str, value: str, rule: str | None
 ) -> None:
     query = asking(SECOND, original=asked)
@@ -344,7 +344,7 @@ def test_a_variant_that_we_tried_explains_the_difference(
 
 
 @pytest.mark.parametrize("fragment", ["", "#top"])
-def test_a_user_of_whom_archives_are_not_told_is_missed(fragment: str) -> None:
+def test_a_user_name_that_is_not_sent_to_archives_is_a_difference(fragment: str) -> None:
     query = query_for_url(f"http://me:secret@www.dr.dk/{fragment}", Moment(SECOND))
 
     result = judged(query, found(memento(SECOND)))
@@ -355,7 +355,7 @@ def test_a_user_of_whom_archives_are_not_told_is_missed(fragment: str) -> None:
     assert "secret" not in header(result)
 
 
-def test_a_fragment_that_was_part_of_the_name_is_missed() -> None:
+def test_a_fragment_that_was_part_of_the_identifier_is_a_difference() -> None:
     text = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/%23top"
     query = query_for(parse(text, REGISTRY), REGISTRY)
 
@@ -381,14 +381,16 @@ def test_archives_that_answered_are_counted_once_and_those_that_did_not_are_fail
     assert result.match.value == "exact"
 
 
-def test_sources_are_complete_where_everybody_answered() -> None:
+def test_sources_are_complete_if_every_archive_answered() -> None:
     result = judged(asking(SECOND), found(memento(SECOND)), absent("a"))
 
     assert result.sources == Member("complete", {"asked": 2, "failed": 0})
 
 
 @pytest.mark.parametrize("via", ["timegate", "timemap", "cdx", "template"])
-def test_how_it_was_found_is_told_unless_the_reference_had_the_time(via: Negotiation) -> None:
+def test_the_negotiation_is_reported_unless_the_reference_has_the_time(
+    via: Negotiation,
+) -> None:
     copy = found(memento(SECOND), via=via)
 
     negotiated = judged(asking(SECOND, None), copy)
@@ -401,7 +403,7 @@ def test_how_it_was_found_is_told_unless_the_reference_had_the_time(via: Negotia
 
 
 @pytest.mark.parametrize("syntax", ["strict", "legacy", "repaired"])
-def test_what_had_to_be_repaired_is_told_and_changes_no_match(syntax: Syntax) -> None:
+def test_repairs_are_reported_and_do_not_change_the_match(syntax: Syntax) -> None:
     query = asking(SECOND, syntax=syntax, diagnostics=("missing-zone", "iri", "missing-zone"))
 
     result = judged(query, found(memento(SECOND)))
@@ -411,7 +413,7 @@ def test_what_had_to_be_repaired_is_told_and_changes_no_match(syntax: Syntax) ->
     assert header(result).endswith(f'syntax={syntax};diag="missing-zone iri"')
 
 
-def test_nothing_found_says_who_was_asked_and_nothing_more() -> None:
+def test_without_a_memento_only_the_sources_are_reported() -> None:
     result = judged(asking(SECOND), None, absent("a"), failed("b"))
 
     assert header(result) == "match=none, sources=partial;asked=2;failed=1, syntax=strict"
@@ -459,7 +461,7 @@ def test_a_url_too_long_for_a_header_is_left_to_the_report() -> None:
          "a page where a site was meant")),
     ],
 )  # fmt: skip
-def test_a_verdict_is_told_in_words(query: Query, stamp: str, archive: str, words: str) -> None:
+def test_a_verdict_in_words(query: Query, stamp: str, archive: str, words: str) -> None:
     assert in_words(judged(query, found(memento(stamp, archive)))) == words
 
 
@@ -467,7 +469,7 @@ def test_a_verdict_is_told_in_words(query: Query, stamp: str, archive: str, word
     ("replay", "value"),
     [("http://us.example/collections/mine", "raw"), ("http://pywb.example/mine", "rewritten")],
 )
-def test_a_copy_of_our_own_is_unaltered_unless_somebody_else_replays_it(
+def test_an_own_memento_is_unaltered_unless_another_server_replays_it(
     replay: str, value: str
 ) -> None:
     entry = entry_from(
@@ -488,7 +490,7 @@ def test_a_copy_of_our_own_is_unaltered_unless_somebody_else_replays_it(
     assert of(result.coverage).value == "as-requested"
 
 
-def test_a_doubt_is_told_in_words() -> None:
+def test_a_doubt_in_words() -> None:
     certain = found(memento(SECOND))
     assert isinstance(certain.outcome, Closest)
     doubtful = replace(certain, outcome=replace(certain.outcome, doubts=("two dates",)))
@@ -499,7 +501,7 @@ def test_a_doubt_is_told_in_words() -> None:
     assert "; in doubt: two dates" in in_words(result)
 
 
-def test_where_nobody_was_asked_nothing_is_complete() -> None:
+def test_without_any_queried_archive_sources_are_not_complete() -> None:
     result = judged(asking(SECOND), None)
 
     assert header(result) == "match=none, sources=partial;asked=0;failed=0, syntax=strict"

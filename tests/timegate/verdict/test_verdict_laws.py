@@ -1,4 +1,4 @@
-"""What holds for every verdict: it can be written and read, and it hides no difference."""
+"""Properties of every verdict: it can be written and read, and hides no difference."""
 
 from dataclasses import replace
 
@@ -74,7 +74,7 @@ def value(judged: Verdict, name: str) -> str:
 
 
 @given(resolutions())
-def test_every_header_parses_to_what_was_said(resolution: Resolution) -> None:
+def test_every_header_can_be_parsed_back(resolution: Resolution) -> None:
     judged = verdict(resolution, REGISTRY)
 
     field = header(judged)
@@ -120,7 +120,7 @@ def test_a_match_is_never_better_than_its_members_allow(resolution: Resolution) 
 
 
 @given(resolutions())
-def test_no_difference_is_silent(resolution: Resolution) -> None:
+def test_every_difference_is_reported(resolution: Resolution) -> None:
     judged = verdict(resolution, REGISTRY)
     memento, query = resolution.memento, resolution.query
 
@@ -140,7 +140,7 @@ def test_no_difference_is_silent(resolution: Resolution) -> None:
 
 
 @given(resolutions())
-def test_no_error_is_silent(resolution: Resolution) -> None:
+def test_every_error_is_reported(resolution: Resolution) -> None:
     judged = verdict(resolution, REGISTRY)
 
     status = None if resolution.memento is None else resolution.memento.status

@@ -1,4 +1,4 @@
-"""A verdict explained: every member in a sentence, with what was asked and what was got."""
+"""A verdict in words: one sentence for each member, with the requested and the actual value."""
 
 from dataclasses import replace
 
@@ -78,7 +78,7 @@ def test_every_uri_member_has_its_sentence(value: str) -> None:
     assert ("http://got.example" in sentence) == (value in ("variant", "redirected"))
 
 
-def test_what_is_as_it_should_be_needs_no_sentence() -> None:
+def test_a_member_without_a_difference_has_no_sentence() -> None:
     assert (
         told(
             granularity=Member("same"),
@@ -90,7 +90,7 @@ def test_what_is_as_it_should_be_needs_no_sentence() -> None:
     )
 
 
-def test_what_is_not_is_told() -> None:
+def test_a_member_with_a_difference_has_a_sentence() -> None:
     points = told(
         granularity=Member("padded", {"got": "day"}),
         coverage=Member("degraded", {"req": "site", "got": "page"}),
