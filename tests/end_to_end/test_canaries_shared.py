@@ -36,7 +36,7 @@ async def test_of_three_replicas_one_asks_and_all_tell(tmp_path: Path) -> None:
                 )
                 # They look at the same times, so that only taking turns keeps them apart.
                 watch = CanaryWatch(
-                    questions, fixed(archives), board, always, turns=turns, chance=lambda: 0.5
+                    questions, fixed(archives), board, always, locks=turns, chance=lambda: 0.5
                 )
                 boards.append(board)
                 await stack.enter_async_context(watching(watch, EVERY))

@@ -68,7 +68,7 @@ def test_silence_exits_with_4_and_is_not_called_absent(tmp_path: Path) -> None:
         (["nope", "http://x.org/"], "no archive 'nope'"),
         (["netarkivet-dk", "http://x.org/"], "cannot be asked by programs"),
         (["internet-archive", "http://x.org/"], "who asks"),
-        (["internet-archive", "ftp://x.org/"], "http and https, not ftp"),
+        (["internet-archive", "ftp://x.org/"], "http and https URLs, not ftp"),
         (["internet-archive", "http://x.org/", "01/02/2016"], "ambiguous"),
     ],
 )
