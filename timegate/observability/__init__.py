@@ -1,1 +1,1 @@
-"""Logs, metrics, tracing and canary requests."""
+"""Logs, metrics, tracing and canaries."""

@@ -1,7 +1,7 @@
-"""What a canary has shown so far: spans of time in which all answers were alike.
+"""Questions of canaries, and the history of their outcomes: spans of equal outcomes.
 
-Who did not answer is in it, and changes nothing: an archive that had lost a page and was then
-silent for a week still counts as one that lost it.
+A failed request is part of the history, but does not change the state: an archive that had lost
+a page and then failed for a week still counts as one that lost it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,29 +16,29 @@ from timegate.cache.store import LONGEST, Store
 
 Side = Literal["has", "lacks"]
 Verdict = Literal["kept", "lost", "claims", "unknown"]
-"""As it must be; without what it had; with what nobody can have. Who did not answer has shown
-neither."""
+"""``kept``: as expected; ``lost``: without the page it had; ``claims``: with a page that cannot
+exist; ``unknown``: no answer."""
 
 
 class CanaryQuestion(NamedTuple):
-    """One page that one archive must have, or cannot have."""
+    """One page that an archive must have, or cannot have."""
 
     archive: str
     side: Side
     url: str
     at: Moment | None = None
-    """When it was captured, as far as that is stated; None for any time."""
+    """The time of the capture, where it is stated; None for any time."""
 
 
 class CanaryOutcome(NamedTuple):
-    """What an answer shows, and why."""
+    """The outcome of one question, and the reason."""
 
     verdict: Verdict
     why: str
 
 
 def questions_of(entries: Iterable[ArchiveEntry]) -> Iterator[CanaryQuestion]:
-    """Yield what is asked of *entries*: that nobody can have a page needs no knowledge."""
+    """Yield the questions for *entries*; a page that cannot exist is asked for everywhere."""
     for entry in entries:
         canary = entry.canary or Canary()
         at = Moment(canary.at) if canary.at else None
@@ -48,7 +48,7 @@ def questions_of(entries: Iterable[ArchiveEntry]) -> Iterator[CanaryQuestion]:
 
 
 def judged(question: CanaryQuestion, found: Closest | None) -> CanaryOutcome:
-    """Return what it shows that an archive *found* this, or clearly nothing."""
+    """Return the outcome where an archive *found* this; None: it clearly has no copy."""
     if question.side == "lacks":
         if found is None:
             return CanaryOutcome("kept", "it says that it holds no copy")
@@ -61,40 +61,40 @@ def judged(question: CanaryQuestion, found: Closest | None) -> CanaryOutcome:
     return CanaryOutcome("kept", f"it gives the copy of {captured}")
 
 
-KEPT: Final = 30
-"""Spans; the oldest go first."""
-_LONGEST: Final = 300
+MOST_SPANS: Final = 30
+"""Spans of a history; the oldest are dropped."""
+_LONGEST_REASON: Final = 300
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
 class CanarySpan(msgspec.Struct, frozen=True):
-    """Answers in a row that showed the same."""
+    """Equal outcomes in a row."""
 
     verdict: Verdict
-    why: Annotated[str, msgspec.Meta(max_length=_LONGEST)]
-    """Of the last of them."""
+    why: Annotated[str, msgspec.Meta(max_length=_LONGEST_REASON)]
+    """The reason of the last outcome."""
     first: _Seconds
-    """In seconds since 1970."""
+    """Seconds since 1970."""
     last: _Seconds
     times: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
 class CanaryRecord(msgspec.Struct, frozen=True):
-    """All that is known of one canary."""
+    """The history of one canary."""
 
     asked: _Seconds | None = None
-    """When it was last asked, or is about to be; None for never."""
-    spans: Annotated[tuple[CanarySpan, ...], msgspec.Meta(max_length=KEPT)] = ()
+    """When it was last asked, or is being asked; None for never."""
+    spans: Annotated[tuple[CanarySpan, ...], msgspec.Meta(max_length=MOST_SPANS)] = ()
     """Oldest first."""
 
     @property
     def standing(self) -> Verdict:
-        """What the last answer showed that was one."""
-        return next((one.verdict for one in self._answers()), "unknown")
+        """The last outcome that was not ``unknown``."""
+        return next((span.verdict for span in self._answers()), "unknown")
 
     @property
     def since(self) -> float | None:
-        """When it was first seen so; None if there was no answer yet."""
+        """The beginning of this state; None if there was no answer yet."""
         began = None
         for span in self._answers():
             if span.verdict != self.standing:
@@ -104,31 +104,31 @@ class CanaryRecord(msgspec.Struct, frozen=True):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether something is wrong that was seen but once: it may have been an accident."""
+        """Whether the last outcome is wrong and was seen only once: it may be an accident."""
         last = self.spans[-1] if self.spans else None
         return last is not None and last.verdict in ("lost", "claims") and last.times == 1
 
     def _answers(self) -> list[CanarySpan]:
-        """Return what was no silence, newest first."""
+        """Return the spans of outcomes that are not ``unknown``, newest first."""
         return [span for span in reversed(self.spans) if span.verdict != "unknown"]
 
 
-def noted(record: CanaryRecord, seen: CanaryOutcome, now: float) -> CanaryRecord:
-    """Return *record* with what was *seen* now."""
-    why = seen.why[:_LONGEST]
+def noted(record: CanaryRecord, outcome: CanaryOutcome, now: float) -> CanaryRecord:
+    """Return *record* with *outcome* added."""
+    why = outcome.why[:_LONGEST_REASON]
     last = record.spans[-1] if record.spans else None
-    if last is not None and last.verdict == seen.verdict:
+    if last is not None and last.verdict == outcome.verdict:
         longer = CanarySpan(last.verdict, why, last.first, now, last.times + 1)
         return CanaryRecord(record.asked, (*record.spans[:-1], longer))
     return CanaryRecord(
-        record.asked, (*record.spans, CanarySpan(seen.verdict, why, now, now))[-KEPT:]
+        record.asked, (*record.spans, CanarySpan(outcome.verdict, why, now, now))[-MOST_SPANS:]
     )
 
 
 def has_flipped(before: CanaryRecord, after: CanaryRecord) -> bool:
-    """Whether somebody should be told: of what broke or was mended, not of silence.
+    """Whether the state has changed so that it is logged; a missing answer is no change.
 
-    A canary that sings when it is first heard is no news; one that does not, is.
+    A first outcome is logged only where it is wrong.
     """
     was, now = before.standing, after.standing
     return now != was and (was, now) != ("unknown", "kept")
@@ -138,7 +138,7 @@ _NEW: Final = CanaryRecord()
 
 
 class CanaryStore:
-    """All histories, as they were when they were last looked at."""
+    """All histories, as they were when they were last read."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -146,21 +146,21 @@ class CanaryStore:
 
     @property
     def records(self) -> Mapping[CanaryQuestion, CanaryRecord]:
-        """What is known here, without looking again."""
+        """The histories in this process, without reading the store."""
         return self._records
 
     async def look(self, question: CanaryQuestion) -> CanaryRecord:
-        """Return what is known of *question*, by whomever it was asked."""
+        """Read the history of *question*, which other processes may have written."""
         record = self._records.get(question, _NEW)
         stored = await self._store.get(_key(question))
         if stored is not None:
-            # Of two that were asked at the same time, ours is from before the answer.
-            record = max(_read(stored.value), record, key=lambda one: one.asked or 0.0)
+            # With equal times the stored one wins: ours is from before the answer.
+            record = max(_read(stored.value), record, key=lambda each: each.asked or 0.0)
         self._records[question] = record
         return record
 
     async def put(self, question: CanaryQuestion, record: CanaryRecord) -> None:
-        """Let all know it."""
+        """Write the history of *question*."""
         self._records[question] = record
         await self._store.put(_key(question), msgspec.json.encode(record), LONGEST, 0.0)
 
@@ -173,7 +173,7 @@ def _read(stored: bytes) -> CanaryRecord:
 
 
 def _key(question: CanaryQuestion) -> str:
-    """Return a name that another page, or another time of it, does not have."""
+    """Return the key of a question, which no other page or time has."""
     at = "" if question.at is None else question.at.digits
     asked = f"{question.archive} {question.side} {at} {question.url}"
     return f"canary:1:{blake2b(asked.encode(), digest_size=16).hexdigest()}"
@@ -188,30 +188,30 @@ STANDINGS: Final[Mapping[Verdict, Standing]] = {
 }
 
 
-def told(
+def canary_states(
     archive: str, records: Mapping[CanaryQuestion, CanaryRecord], secret: Collection[str] = ()
 ) -> dict[str, object]:
-    """Return what is known of the canaries of *archive*, in types that JSON has.
+    """Return the histories of the canaries of *archive*, in types that JSON has.
 
-    What an archive in *secret* holds is not for everybody: its pages are not named.
+    The pages of an archive in *secret* are not named: its holdings are restricted.
     """
-    ours = {q: record for q, record in records.items() if q.archive == archive}
+    own = {q: record for q, record in records.items() if q.archive == archive}
     return {
         question.side: {
-            **({} if archive in secret else _asked(question)),
+            **({} if archive in secret else _question_fields(question)),
             "state": record.standing,
             "since": record.since,
             "last_asked": record.asked,
             "history": [_span(span) for span in record.spans],
         }
-        for question, record in ours.items()
+        for question, record in own.items()
     }
 
 
 def standings(
     records: Mapping[CanaryQuestion, CanaryRecord],
 ) -> dict[tuple[str, str], Standing]:
-    """Return for each archive and page how it stands, in three words."""
+    """Return the state of each canary, by archive and side, as one of three words."""
     return {
         (question.archive, question.side): STANDINGS[record.standing]
         for question, record in records.items()
@@ -223,5 +223,5 @@ def _span(span: CanarySpan) -> dict[str, object]:
     return {"state": fields.pop("verdict"), **fields}
 
 
-def _asked(question: CanaryQuestion) -> dict[str, object]:
+def _question_fields(question: CanaryQuestion) -> dict[str, object]:
     return {"url": question.url, "at": None if question.at is None else str(question.at)}

@@ -1,9 +1,10 @@
-"""What is written to standard error: one event a line, as JSON or for people.
+"""Logs on standard error: one event a line, as JSON or as text, written by a thread.
 
-No URL and no address of a client is in it (R24): neither what aiohttp would write of a request
-that failed, nor the words of an exception, which may quote what was asked for. Lines are
-bounded in number, and trouble with writing them is nobody's trouble but theirs: a full disk, a
-closed pipe, or one that nobody reads.
+They hold no URL and no client address (R-24): the messages of aiohttp about a failed request
+are replaced, and so are those of exceptions, which may quote the request. The number of lines
+is limited. A log that cannot be written (full disk, closed pipe) fails silently: a pipe that is
+not read, or a disk that hangs, would block all requests, so lines are dropped and counted
+instead.
 """
 
 import json
@@ -24,72 +25,73 @@ from timegate.access.networks import neighbourhood
 from timegate.config.schema import LogSection
 from timegate.text import masked
 
-_MOST: Final = 1000
-"""Lines that wait; at 100 a second, ten seconds of a reader that stands still."""
+_MOST_LINES: Final = 1000
+"""Lines that wait to be written; at 100 a second, ten seconds of a pipe that is not read."""
 
 
 class LogWriter:
-    """Writes to the file descriptor *number*, straight: not through what Python keeps for it.
+    """Writes lines to the file descriptor *number* in a thread.
 
-    When Python ends it flushes that, and aborts if a thread has it in use.
+    Not through Python's own file object: Python flushes that when it ends, and aborts if a
+    thread holds its lock.
     """
 
-    def __init__(self, number: int, most: int = _MOST) -> None:
+    def __init__(self, number: int, most: int = _MOST_LINES) -> None:
         self._number = number
         self._most = most
         self._lines: deque[tuple[str, int]] = deque()
-        self._change = threading.Condition()
+        self._changed = threading.Condition()
         self._busy = False
-        self._over = False
+        self._ended = False
         self._lost = 0
         threading.Thread(target=self._write_all, name="log", daemon=True).start()
 
-    def write(self, line: str, telling: int = 0) -> None:
-        """Have *line* written, which tells of so many lost ones; it is lost if many wait."""
-        with self._change:
+    def write(self, line: str, reporting: int = 0) -> None:
+        """Queue *line*, which reports *reporting* lost ones; it is lost if too many wait."""
+        with self._changed:
             if len(self._lines) < self._most:
-                self._lines.append((line, telling))
-                self._change.notify_all()
+                self._lines.append((line, reporting))
+                self._changed.notify_all()
             else:
-                self._lost += 1 + telling
+                self._lost += 1 + reporting
 
     def take_lost(self) -> int:
-        """Return how many lines were lost since somebody was told."""
-        with self._change:
+        """Return how many lines were lost since the last call."""
+        with self._changed:
             lost, self._lost = self._lost, 0
             return lost
 
     def flush(self, seconds: float = 1.0) -> None:
-        """Wait until all is written, but not longer than *seconds*."""
-        with self._change:
-            self._change.wait_for(lambda: not self._lines and not self._busy, seconds)
+        """Wait until all lines are written, but not longer than *seconds*."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._lines and not self._busy, seconds)
 
     def end(self) -> None:
-        """Write what there is, and then no more; does not wait for it."""
-        with self._change:
-            self._over = True
-            self._change.notify_all()
+        """End the thread after the waiting lines, without waiting for it."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
 
     def _write_all(self) -> None:
-        while (one := self._next()) is not None:
-            line, telling = one
-            written = _written(self._number, line.encode(errors="backslashreplace"))
-            with self._change:
+        while (item := self._next()) is not None:
+            line, reporting = item
+            written = _write_to(self._number, line.encode(errors="backslashreplace"))
+            with self._changed:
                 self._busy = False
-                self._lost += 0 if written else 1 + telling
-                self._change.notify_all()
+                self._lost += 0 if written else 1 + reporting
+                self._changed.notify_all()
 
     def _next(self) -> tuple[str, int] | None:
-        with self._change:
-            self._change.wait_for(lambda: self._lines or self._over)
+        with self._changed:
+            self._changed.wait_for(lambda: self._lines or self._ended)
             if not self._lines:
                 return None
             self._busy = True
             return self._lines.popleft()
 
 
-def _written(number: int, octets: bytes) -> bool:
-    """Write all of *octets*; False if the disk is full or the reader has gone."""
+def _write_to(number: int, octets: bytes) -> bool:
+    """Write all of *octets*; False if the disk is full or the pipe is closed."""
     try:
         while octets:
             octets = octets[os.write(number, octets) :]
@@ -101,23 +103,23 @@ def _written(number: int, octets: bytes) -> bool:
 EVENTS: Final = logging.getLogger("timegate.events")
 ACCESS: Final = logging.getLogger("timegate.access")
 _FIELDS: Final = "timegate_fields"
-_LONGEST: Final = 2000
+_LONGEST_MESSAGE: Final = 2000
 _MOST_FRAMES: Final = 20
-_SILENCE: Final = 60.0
+_BETWEEN_LINES: Final = 60.0
 
 
 def event(name: str, /, level: int = logging.INFO, **fields: object) -> None:
-    """Write that something happened."""
+    """Log the event *name*."""
     EVENTS.log(level, name, extra={_FIELDS: fields})
 
 
 def set_up(section: LogSection, stream: TextIO | None = None) -> None:
-    """Write what is logged from now on as *section* says, to standard error or *stream*."""
+    """Configure logging as *section* says, to standard error or *stream*."""
     handler = _handler(stream)
     handler.setFormatter(JsonLines() if section.format == "json" else TextLines())
     handler.addFilter(RateLimitedFilter(section.lines_per_second))
     root = logging.getLogger()
-    for old in [old for old in root.handlers if isinstance(old, _OURS)]:
+    for old in [old for old in root.handlers if isinstance(old, _OUR_HANDLERS)]:
         root.removeHandler(old)
         old.close()
     root.addHandler(handler)
@@ -128,50 +130,50 @@ def set_up(section: LogSection, stream: TextIO | None = None) -> None:
 
 def _handler(stream: TextIO | None) -> logging.Handler:
     if stream is not None:
-        return _AtOnce(stream)
+        return _DirectHandler(stream)
     try:
-        return _Aside(LogWriter(sys.stderr.fileno()))
+        return _ThreadedHandler(LogWriter(sys.stderr.fileno()))
     except (OSError, ValueError):
-        # What stands there is none of the system's files, as where somebody captures it.
-        return _AtOnce(sys.stderr)
+        # Standard error has no file descriptor, for example where a test captures it.
+        return _DirectHandler(sys.stderr)
 
 
-class _AtOnce(logging.StreamHandler[TextIO]):
-    """Writes lines; what goes wrong with it stops the log and nothing else."""
+class _DirectHandler(logging.StreamHandler[TextIO]):
+    """Writes lines at once; errors are ignored."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- logging's name
         del record
 
 
-class _Aside(logging.Handler):
-    """Has lines written by somebody else, and waits for him only at the end."""
+class _ThreadedHandler(logging.Handler):
+    """Passes lines to a `LogWriter`, and waits for it only at the end."""
 
-    def __init__(self, scribe: LogWriter) -> None:
+    def __init__(self, writer: LogWriter) -> None:
         super().__init__()
-        self._scribe = scribe
+        self._writer = writer
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Have *record* written."""
-        lost = getattr(record, "dropped", 0) + self._scribe.take_lost()
+        """Queue *record*."""
+        lost = getattr(record, "dropped", 0) + self._writer.take_lost()
         if lost:
             record.dropped = lost
-        self._scribe.write(self.format(record) + "\n", lost)
+        self._writer.write(self.format(record) + "\n", lost)
 
     def flush(self) -> None:
-        """Wait for what is not written yet, a second at most."""
-        self._scribe.flush()
+        """Wait for the lines that are not written yet, a second at most."""
+        self._writer.flush()
 
     def close(self) -> None:
-        """Write what there is, and no more."""
-        self._scribe.end()
+        """End the writer."""
+        self._writer.end()
         super().close()
 
 
-_OURS: Final = (_AtOnce, _Aside)
+_OUR_HANDLERS: Final = (_DirectHandler, _ThreadedHandler)
 
 
 class RateLimitedFilter(logging.Filter):
-    """Lets so many lines a second through, and counts the others."""
+    """Passes a limited number of lines per second, and counts the others."""
 
     def __init__(self, per_second: int, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -182,7 +184,7 @@ class RateLimitedFilter(logging.Filter):
         self._dropped = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether *record* may be written."""
+        """Return whether *record* is written."""
         now = self._clock()
         if now - self._began >= 1.0:
             if self._dropped:
@@ -201,56 +203,56 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Write *record* as JSON."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        told = {"time": when, "level": record.levelname.lower(), **_told(record)}
-        return json.dumps(told, default=str)
+        fields = {"time": when, "level": record.levelname.lower(), **_fields_of(record)}
+        return json.dumps(fields, default=str)
 
 
 class TextLines(logging.Formatter):
-    """A line for people; who watches over the process adds the time."""
+    """A line for people; the supervisor of the process adds the time."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write *record* as words."""
-        told = _told(record)
-        name = told.pop("event")
-        rest = " ".join(f"{key}={value}" for key, value in told.items())
+        """Write *record* as text."""
+        fields = _fields_of(record)
+        name = fields.pop("event")
+        rest = " ".join(f"{key}={value}" for key, value in fields.items())
         level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
         return f"{level}{name} {rest}".rstrip()
 
 
-def _told(record: logging.LogRecord) -> dict[str, object]:
-    told: dict[str, object] = {"event": _message(record)}
-    told |= getattr(record, _FIELDS, {})
+def _fields_of(record: logging.LogRecord) -> dict[str, object]:
+    fields: dict[str, object] = {"event": _message(record)}
+    fields |= getattr(record, _FIELDS, {})
     if record.exc_info and record.exc_info[1] is not None:
-        told |= _where(record.exc_info[1])
+        fields |= _location(record.exc_info[1])
     if hasattr(record, "dropped"):
-        told["lines_dropped"] = record.dropped
-    return told
+        fields["lines_dropped"] = record.dropped
+    return fields
 
 
 def _message(record: logging.LogRecord) -> str:
     if record.name.startswith("aiohttp"):
-        # Its words name the client, and may quote the request.
+        # Its messages name the client, and may quote the request.
         return "a request failed" if record.exc_info else "a request could not be read"
     if record.name == "asyncio":
-        # It shows tasks with what they were about.
+        # Its messages show tasks with their arguments.
         return "something failed in the background"
     try:
         text = record.getMessage()
     except (KeyError, TypeError, ValueError):
-        # A library whose words and arguments do not fit: whoever logs is not to fail for it.
+        # Message and arguments of a library do not match: logging must not raise.
         text = str(record.msg)
-    return masked(text[:_LONGEST], " ")
+    return masked(text[:_LONGEST_MESSAGE], " ")
 
 
-def _where(error: BaseException) -> dict[str, object]:
-    """Return what happened and where, without its words."""
+def _location(error: BaseException) -> dict[str, object]:
+    """Return the type and the traceback of *error*, without its message."""
     frames = traceback.extract_tb(error.__traceback__)[-_MOST_FRAMES:]
     places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return {"error": type(error).__name__, "at": places}
 
 
 class Access(NamedTuple):
-    """A request and what became of it."""
+    """A request and its response."""
 
     method: str
     route: str
@@ -261,10 +263,10 @@ class Access(NamedTuple):
 
 
 class AccessLog:
-    """Writes a line for each request, from which nobody learns who read what."""
+    """Writes a line for each request, with a keyed hash of the URL and the client's network."""
 
     def __init__(self, key: bytes | None = None) -> None:
-        # Of this process alone: who guesses a URL cannot look for its hash.
+        # A key of this process alone: the hash of a guessed URL cannot be computed.
         self._key = key or token_bytes(16)
 
     def __call__(self, access: Access) -> None:
@@ -282,7 +284,7 @@ class AccessLog:
 
 
 class LogCounter:
-    """Counts what happens too often to be written each time, and writes the sums."""
+    """Counts events that are too frequent to be logged each time, and logs the sums."""
 
     def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._name = name
@@ -291,17 +293,17 @@ class LogCounter:
         self._counts: Counter[str] = Counter()
 
     def __call__(self, reason: str) -> None:
-        """Count one; the first is written at once, the others once a minute."""
+        """Count one event; the first is logged at once, the others once a minute."""
         self._counts[reason] += 1
         now = self._clock()
         if now >= self._quiet_until:
-            self._quiet_until = now + _SILENCE
+            self._quiet_until = now + _BETWEEN_LINES
             event(self._name, logging.WARNING, **self._counts)
             self._counts.clear()
 
 
 class Unforeseen:
-    """Writes where an unforeseen exception was raised, once a minute for each subject."""
+    """Logs where an unforeseen exception was raised, once a minute for each subject."""
 
     def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._name = name
@@ -310,11 +312,11 @@ class Unforeseen:
         self._counts: Counter[str] = Counter()
 
     def __call__(self, subject: str, error: Exception) -> None:
-        """Count *error*, and write its traceback if none was written in the last minute."""
+        """Count *error*, and log its traceback if none was logged in the last minute."""
         self._counts[subject] += 1
         now = self._clock()
         if now < self._quiet_until.get(subject, now):
             return
-        self._quiet_until[subject] = now + _SILENCE
+        self._quiet_until[subject] = now + _BETWEEN_LINES
         fields = {"id": subject, "times": self._counts.pop(subject)}
         EVENTS.error(self._name, exc_info=error, extra={_FIELDS: fields})

@@ -1,4 +1,4 @@
-"""What is counted, with a fixed set of labels: never a URL, never a client (R24)."""
+"""Prometheus metrics, with a fixed set of labels: never a URL, never a client (R-24)."""
 
 import asyncio
 import logging
@@ -18,22 +18,22 @@ from timegate.resolution.model import Attempt, Resolution
 
 _BUCKETS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
 _MOST_ARCHIVES: Final = 300
-"""By name; what there is more of counts as one. Each takes 1.5 kB of a page of 1 MB."""
+"""Archives with a label of their own; the others share one. Each takes 1.5 kB of 1 MB."""
 _OTHER: Final = "other"
 _STATES: Final = ("closed", "half-open", "open")
 _CANARIES: Final = ("kept", "flipped", "unknown")
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
-_AS_OLD_AS: Final = 5.0
-"""Seconds. Prometheus comes every 15 or more, and to one of several workers only."""
+_REFRESH_INTERVAL: Final = 5.0
+"""Seconds. Prometheus scrapes every 15 or more, and only one of several workers."""
 Reading = Callable[[], Mapping[str, float]]
 
 
 class Metrics:
-    """Counters of one process; those of several workers are added up when read."""
+    """The metrics of one process; those of several workers are added up when read."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        # Finding a counter by its labels costs more than counting.
+        # Looking up a counter by its labels costs more than counting.
         self._bound: dict[tuple[str, str | int], Callable[[], None]] = {}
         self._observing: dict[tuple[str, str], Callable[[float], None]] = {}
         self._archives: set[str] = set()
@@ -48,54 +48,59 @@ class Metrics:
         )
         self._internal = self._counter(
             "timegate_archive_internal_errors_total",
-            "Unforeseen exceptions while an archive was asked, or what it sent was read",
+            "Unforeseen exceptions while an archive was queried or its reply was read",
             "archive",
         )
         self._refusals = self._counter(
             "timegate_refused_total", "Requests and connections refused by reason", "reason"
         )
         self._recalls = self._counter(
-            "timegate_cache_answers_total", "Answers of archives from memory, or not", "outcome"
+            "timegate_cache_answers_total",
+            "Answers of archives from the cache, or not",
+            "outcome",
         )
         self._seconds = {
             "archive": self._histogram(
-                "timegate_archive_seconds", "How long archives took to answer", "archive"
+                "timegate_archive_seconds", "Seconds until an archive answered", "archive"
             ),
             "route": self._histogram(
-                "timegate_answer_seconds", "How long we took to begin an answer", "route"
+                "timegate_answer_seconds", "Seconds until a response began", "route"
             ),
         }
         self._gauges = {
             "in_flight": self._gauge("timegate_in_flight", "Requests under way"),
-            "queued": self._gauge("timegate_queued", "Requests that wait for a place"),
-            "streams": self._gauge("timegate_streams", "Long answers that are being sent"),
+            "queued": self._gauge("timegate_queued", "Requests that wait to be processed"),
+            "streams": self._gauge(
+                "timegate_streams", "Streamed responses that are being sent"
+            ),
             "overloaded": self._gauge(
-                "timegate_overloaded", "Workers of which new requests would be refused"
+                "timegate_overloaded", "Workers that would refuse new requests"
             ),
             "connections": self._gauge("timegate_connections", "Open connections of clients"),
             "memory": self._gauge(
                 "timegate_resident_memory_bytes", "Memory in use by this server"
             ),
-            "tasks": self._gauge(
-                "timegate_tasks", "Things that are done at once, or waited for"
-            ),
+            "tasks": self._gauge("timegate_tasks", "Running asyncio tasks"),
         }
         self._breakers = self._gauge(
-            "timegate_archive_breaker", "1 for the state an archive is in", "archive", "state"
+            "timegate_archive_breaker",
+            "1 for the state of an archive's breaker",
+            "archive",
+            "state",
         )
         self._canaries = Gauge(
             "timegate_archive_canary",
-            "1 for what the page shows that an archive must have, or lack",
+            "1 for the state of an archive's canary",
             ("archive", "page", "state"),
             registry=self._registry,
-            # All workers know the same, a minute later at most; the last to tell is believed.
+            # All workers have the same states within a minute; the last one published counts.
             multiprocess_mode="livemostrecent",
         )
-        self._singing: set[tuple[str, str]] = set()
-        """Canaries of which something may have been published."""
+        self._published_canaries: set[tuple[str, str]] = set()
+        """Canaries whose state may have been published."""
         self._read: Reading = dict
         self._standings: Callable[[], Mapping[str, str]] = dict
-        self._heard: Callable[[], Mapping[tuple[str, str], str]] = dict
+        self._read_canaries: Callable[[], Mapping[tuple[str, str], str]] = dict
 
     def watch(self, read: Reading) -> None:
         """Take gauges from *read*."""
@@ -105,13 +110,13 @@ class Metrics:
         """Take the states of breakers from *standings*."""
         self._standings = standings
 
-    def watch_canaries(self, heard: Callable[[], Mapping[tuple[str, str], str]]) -> None:
-        """Take from *heard* how each archive does with each of its pages, from now on."""
-        self._singing |= self._heard().keys()
-        self._heard = heard
+    def watch_canaries(self, standings: Callable[[], Mapping[tuple[str, str], str]]) -> None:
+        """Take the states of canaries from *standings*."""
+        self._published_canaries |= self._read_canaries().keys()
+        self._read_canaries = standings
 
     def answered(self, route: str, status: int, seconds: float) -> None:
-        """Count an answer of ours."""
+        """Count a response of this server."""
         key = (route, status)
         counter = self._bound.get(key)
         if counter is None:
@@ -135,11 +140,11 @@ class Metrics:
         self._internal.labels(self._named(archive)).inc()
 
     def refused(self, reason: str) -> None:
-        """Count a request that was not worked on."""
+        """Count a request that was refused."""
         self._refusals.labels(reason).inc()
 
     def resolved(self, resolution: Resolution) -> None:
-        """Count which answers came from memory."""
+        """Count which answers came from the cache."""
         for attempt in resolution.attempts:
             key = ("cache", "miss" if attempt.age is None else "hit")
             count = self._bound.get(key)
@@ -148,39 +153,39 @@ class Metrics:
             count()
 
     def refresh(self) -> None:
-        """Look at what is not counted but is: how much is under way, how archives are."""
+        """Update the gauges: requests under way, states of breakers and canaries."""
         for name, value in {"memory": _resident(), **self._read()}.items():
             self._gauges[name].set(value)
         for archive, standing in self._standings().items():
             if self._named(archive) != _OTHER:
                 for state in _STATES:
                     self._breakers.labels(archive, state).set(float(state == standing))
-        self._refresh_canaries(self._heard())
+        self._refresh_canaries(self._read_canaries())
 
     @asynccontextmanager
-    async def refreshed(self, every: float = _AS_OLD_AS) -> AsyncIterator[None]:
-        """Keep what this worker shows fresh in the block: another may be read in its place."""
+    async def refreshed(self, every: float = _REFRESH_INTERVAL) -> AsyncIterator[None]:
+        """Update the gauges regularly in the block: Prometheus may read another worker."""
         async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(self._refresh_again_and_again(every))
+            task = tasks.create_task(self._keep_refreshing(every))
             try:
                 yield
             finally:
                 task.cancel()
 
-    async def _refresh_again_and_again(self, every: float) -> None:
+    async def _keep_refreshing(self, every: float) -> None:
         while True:
             self.refresh()
             await asyncio.sleep(every)
 
-    def _refresh_canaries(self, heard: Mapping[tuple[str, str], str]) -> None:
-        # Those that are asked no more are in no state: an alarm about them is over.
-        self._singing |= heard.keys()
-        for archive, page in self._singing:
+    def _refresh_canaries(self, standings: Mapping[tuple[str, str], str]) -> None:
+        # Canaries that are no longer asked are in no state, which ends an alarm about them.
+        self._published_canaries |= standings.keys()
+        for archive, page in self._published_canaries:
             if self._named(archive) == _OTHER:
                 continue
             for state in _CANARIES:
-                told = float(heard.get((archive, page)) == state)
-                self._canaries.labels(archive, page, state).set(told)
+                value = float(standings.get((archive, page)) == state)
+                self._canaries.labels(archive, page, state).set(value)
 
     def registry(self) -> CollectorRegistry:
         """Return what to publish: this process, or all workers together."""
@@ -213,13 +218,13 @@ class Metrics:
         return Histogram(name, meaning, (label,), registry=self._registry, buckets=_BUCKETS)
 
     def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
-        # What workers have under way adds up; a state that two of them see is not two.
+        # Requests under way add up over workers; a state that two workers see is not two.
         mode: Literal["livemax", "livesum"] = "livemax" if labels else "livesum"
         return Gauge(name, meaning, labels, registry=self._registry, multiprocess_mode=mode)
 
 
 def _resident() -> float:
-    """Return the octets of memory that this process has, 0 where the system does not say."""
+    """Return the resident memory of this process in bytes; 0 where it is not known."""
     try:
         return float(Path("/proc/self/statm").read_text().split()[1]) * _PAGE
     except OSError:

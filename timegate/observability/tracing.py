@@ -1,8 +1,8 @@
-"""Spans for OpenTelemetry, where it is installed and an endpoint is configured.
+"""OpenTelemetry spans, where it is installed and an endpoint is configured.
 
-A span for each request and for each question to an archive, by route and by archive. No URL, no
-client, and not the words of an exception, which may quote them (R24). Whoever does not want it
-imports nothing.
+A span for each request and for each question to an archive, by route and by archive. Spans hold
+no URL, no client, and no message of an exception, which may quote them (R-24). The library is
+not imported where no endpoint is configured.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from archives.moment import Moment
 from archives.source import Source
 
 Mark = Callable[[str, str | int], None]
-"""Says something of a span: what it is called, and what it is."""
+"""Sets an attribute of a span: name and value."""
 Trace = Callable[[str], AbstractContextManager[Mark]]
 """Opens a span of this name."""
 _SECONDS: Final = 5
@@ -25,14 +25,15 @@ _MOST_WAITING: Final = 2048
 
 
 class TracingNotInstalled(ValueError):
-    """OpenTelemetry is wanted and not there."""
+    """OpenTelemetry is configured and not installed."""
 
 
 @asynccontextmanager
 async def tracing(endpoint: str) -> AsyncIterator[Trace]:
-    """Send spans to *endpoint* (OTLP over HTTP) until the block ends. Raises NotInstalled.
+    """Send spans to *endpoint* (OTLP over HTTP) until the block ends.
 
-    They are sent by a thread; what an endpoint does not take in time is dropped.
+    They are sent by a thread; spans that the endpoint does not accept in time are dropped.
+    Raises TracingNotInstalled.
     """
     try:
         trace = import_module("opentelemetry.sdk.trace")
@@ -86,8 +87,8 @@ class TracedSource:
             return found
 
     async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
-        # The span ends with the first batch: one that is open over a yield would be the parent
-        # of whatever its reader does meanwhile.
+        # The span ends with the first batch: one that is open over a yield would become the
+        # parent of the spans of the reader.
         async with aclosing(self._source.mementos(original)) as batches:
             first = await self._first(batches)
             if first is not None:

@@ -73,7 +73,7 @@ class Flock:
             fixed({archive.name: archive for archive in self.archives}),
             board or self.board,
             self.quiet,
-            turns=turns,
+            locks=turns,
             clock=asyncio.get_running_loop().time,
             chance=self.chance,
         )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timegate.observability.canary_history import (
-    KEPT,
+    MOST_SPANS,
     CanaryOutcome,
     CanaryRecord,
     Verdict,
@@ -16,7 +16,7 @@ from timegate.observability.canary_history import (
 )
 
 VERDICTS: tuple[Verdict, ...] = ("kept", "lost", "claims", "unknown")
-verdicts = st.lists(st.sampled_from(VERDICTS), max_size=3 * KEPT)
+verdicts = st.lists(st.sampled_from(VERDICTS), max_size=3 * MOST_SPANS)
 
 
 def after(*seen: Verdict) -> CanaryRecord:
@@ -77,7 +77,7 @@ def test_a_failure_of_the_first_canary_is_a_flip() -> None:
 def test_a_history_is_bounded_and_no_two_neighbours_are_alike(seen: list[Verdict]) -> None:
     spans = after(*seen).spans
 
-    assert len(spans) <= KEPT
+    assert len(spans) <= MOST_SPANS
     assert all(a.verdict != b.verdict for a, b in pairwise(spans))
     assert sum(span.times for span in spans) <= len(seen)
 

@@ -162,7 +162,9 @@ def test_standard_error_is_written_by_a_thread_and_a_second_setup_ends_the_first
     event("first")
     set_up(LogSection())
     event("second")
-    (ours,) = [one for one in logging.getLogger().handlers if type(one).__name__ == "_Aside"]
+    (ours,) = [
+        one for one in logging.getLogger().handlers if type(one).__name__ == "_ThreadedHandler"
+    ]
     ours.flush()
 
     assert set(capfd.readouterr().err.splitlines()) == {"first", "second"}

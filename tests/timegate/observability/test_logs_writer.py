@@ -77,7 +77,7 @@ def test_lines_that_cannot_be_written_are_counted() -> None:
 def test_dropped_lines_that_a_lost_line_reported_are_counted_again() -> None:
     with Path("/dev/full").open("w") as full:
         writer = LogWriter(full.fileno())
-        writer.write("one\n", telling=7)
+        writer.write("one\n", reporting=7)
         writer.flush(PATIENCE)
         writer.end()
 
