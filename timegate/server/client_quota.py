@@ -1,9 +1,10 @@
-"""Limits for clients: who a client is, what it may see, and its quota of questions to archives.
+"""Limits for clients: their addresses, their quota of questions to archives, and rejections.
 
-The Internet Archive allows 24 lists a minute for the whole server: a client that asks for ten
+The Internet Archive allows 24 lists a minute for the whole server: a client that requests ten
 thousand random URLs would leave nothing to the others. So each client has a quota of questions
-that need archives (R-11, R-14). Cached answers are free, and so are the operator's own
-archives: beyond the quota these still answer, and the response says what was not queried.
+that need public archives (R-11, R-14). Cached answers are free, and so are the operator's own
+archives: beyond the quota these still answer, and the response names the archives that were
+not queried.
 """
 
 import asyncio
@@ -124,35 +125,35 @@ class Fields(Protocol):
 
 
 class ClientAddresses:
-    """Finds the addresses of clients."""
+    """Determines the addresses of clients, also behind trusted proxies."""
 
     def __init__(self, trusted: Networks, header: str = "X-Forwarded-For") -> None:
         self._trusted = trusted
         self._header = header
 
     def address(self, peer: object, fields: Fields) -> str:
-        """Return the client's address; *peer* is what the socket says."""
+        """Return the address of the client; *peer* is the peer name of the socket."""
         client = peer_address(peer)
         if client not in self._trusted:
             return client
-        for named in self._named(fields):
-            if named is None:
-                # Hidden or unreadable: all that is known is who handed it on.
+        for forwarded in self._forwarded(fields):
+            if forwarded is None:
+                # Hidden or unreadable: only the address of the next proxy is known.
                 return client
-            client = named
+            client = forwarded
             if client not in self._trusted:
                 return client
         return client
 
-    def _named(self, fields: Fields) -> Iterator[str | None]:
-        """Yield who is said to have handed it on, the last one first."""
+    def _forwarded(self, fields: Fields) -> Iterator[str | None]:
+        """Yield the addresses in the header field, the last hop first."""
         hops = ",".join(fields.getall(self._header, ())).split(",")
         for hop in hops[: -_MOST_HOPS - 1 : -1]:
             yield _read(_forwarded_for(hop) if self._header == "Forwarded" else hop.strip())
 
 
 def peer_address(peer: object) -> str:
-    """Return the address in a socket's name; a Unix socket has none."""
+    """Return the address in the peer name of a socket; a Unix socket has none."""
     return str(peer[0]) if isinstance(peer, tuple) and peer else UNKNOWN
 
 
@@ -173,20 +174,20 @@ def _read(node: str) -> str | None:
 
 
 FREE: Final = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Answered under any load: monitoring needs them, and they cost nothing."""
+"""Paths that are answered under any load: monitoring needs them, and they cost nothing."""
 UNCOUNTED: Final = frozenset({"/monitor", "/events"})
-"""Open for hours, and idle: they count as connections, not as requests in progress."""
+"""Paths of event streams: open for hours and idle, they count as connections only."""
 _UNLIMITED: Final = FREE | UNCOUNTED
 _STARTS_PER_TURN: Final = 16
 """Requests that are started in one iteration of the event loop: some 8 ms for cold ones."""
 _LISTS: Final = ("/timemap/", "/cdx")
-"""Long bodies: with no place to send one more, no archive is queried for it."""
+"""Paths with long bodies: if no more streams are allowed, no archive is queried for them."""
 _DETAILS: Final = {
-    "full": "the server has as many requests in progress as it can handle; try again shortly",
-    "share": "you have too many requests in progress; wait for their answers",
+    "full": "the server is handling as many requests as it can; try again shortly",
+    "share": "you have too many requests in progress; wait for their responses",
     "cold": (
-        "you have reached the limit of questions to public archives for one client; cached "
-        "answers are still given, the rest in {wait} seconds"
+        "you have used up your quota of requests to public archives; cached answers are still "
+        "available, everything else in {wait} seconds"
     ),
 }
 
@@ -196,7 +197,7 @@ class Client(NamedTuple):
 
     address: str
     key: str
-    """What is counted as one client; `EXEMPT` for a client without limits."""
+    """The key by which the client is counted; `EXEMPT` for a client without limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,7 @@ class ClientLimits:
     """Counts a rejected request by its reason."""
     restrictions: Restrictions = field(default_factory=Restrictions)
     streams: ConcurrencyLimit | None = None
-    """Limits the responses that are being sent at the pace of their clients."""
+    """Limits the streaming responses that are being sent."""
     blocked_status: int = 451
     base_url: str = ""
     starts: FairTurns = field(default_factory=lambda: FairTurns(_STARTS_PER_TURN))
@@ -224,7 +225,7 @@ class ClientLimits:
         return Client(address, EXEMPT if address in self.exempt else household(address))
 
     async def enter(self, client: Client, target: str) -> Response | None:
-        """Take a place for a request; the rejection if there is none, else `leave` follows."""
+        """Start a request; return the rejection if it may not start, else `leave` follows."""
         if self.concurrency is None or _is_unlimited(target):
             return None
         if self.streams is not None and self.streams.overloaded and target.startswith(_LISTS):
@@ -234,19 +235,19 @@ class ClientLimits:
         return None if rejection is None else self._rejected(rejection)
 
     def leave(self, client: Client, target: str) -> None:
-        """Give the place back."""
+        """End a request."""
         if self.concurrency is not None and not _is_unlimited(target):
             self.concurrency.leave(client.key)
 
     async def enter_stream(self, client: Client, target: str) -> Response | None:
-        """Take a place for a response that is streamed; the rejection if there is none."""
+        """Start to stream a response; return the rejection if it may not start."""
         if self.streams is None or _is_unlimited(target):
             return None
         rejection = await self.streams.enter(client.key)
         return None if rejection is None else self._rejected(rejection)
 
     def leave_stream(self, client: Client, target: str) -> None:
-        """Give that place back."""
+        """End the streaming of a response."""
         if self.streams is not None and not _is_unlimited(target):
             self.streams.leave(client.key)
 
@@ -278,11 +279,11 @@ class ClientLimits:
         return problem(429, "too-busy", detail, headers=headers)
 
     def blocked(self, response: Response | StreamingResponse) -> Response | StreamingResponse:
-        """Return the response for a blocked address (RFC 7725) in the place of an error."""
+        """Return the response for a blocked URL (RFC 7725) instead of an error."""
         if isinstance(response, StreamingResponse) or response.status < 400:
             return response
         self.count("denied")
-        detail = "the operator of this server does not serve copies of this address"
+        detail = "the operator of this server has blocked this URL"
         headers = _copied(response, "Vary")
         if self.base_url:
             headers["Link"] = f'<{self.base_url}/about>; rel="blocked-by"'
@@ -291,7 +292,7 @@ class ClientLimits:
     def private(
         self, response: Response | StreamingResponse, client: Client
     ) -> Response | StreamingResponse:
-        """Return *response*, not for shared caches where the client sees restricted archives."""
+        """Return *response*, marked as private if the client sees restricted archives."""
         if not self.restrictions.shared_with(client.address):
             return response
         caching = response.headers.get("Cache-Control", "")

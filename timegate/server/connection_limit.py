@@ -1,11 +1,11 @@
-"""aiohttp's server with a bounded number of connections, in all and from one client.
+"""Connection limit: an aiohttp server that bounds its connections, in all and per client.
 
-Who comes when there is no room takes the place of somebody who has not said what they want in
-all the time there was for it. If nobody is like that, who comes gets a 503 and is hung up on,
-without a request being read. The bound lies below the kernel's limit of open files: there
-nobody could be told anything.
+When the limit is reached, a new connection replaces the oldest one that has not sent a request
+head in time. If there is none, the new connection gets a 503 and is closed without reading a
+request. The limit lies below the kernel's limit of open files, at which no response could be
+sent at all.
 
-What cannot be read as HTTP is refused in our words; aiohttp would quote it.
+Text that is not HTTP is rejected with a message of our own; that of aiohttp quotes the text.
 """
 
 import asyncio
@@ -28,56 +28,57 @@ from timegate.responses.model import Response
 from timegate.responses.problems import problem
 from timegate.server.client_quota import peer_address
 
-_FILES_OF_OUR_OWN: Final = 32
-"""Of the process: standard streams, event loop, a listener, files of the cache."""
-_AT_A_TURN: Final = 8
-_SAY: Final = (
+_OTHER_FILES: Final = 32
+"""Open files of the process: standard streams, event loop, listener, files of the cache."""
+_ACCEPTED_PER_TURN: Final = 8
+_TOO_MANY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nRetry-After: 1\r\n"
     b"Content-Length: 22\r\nConnection: close\r\n\r\ntoo many connections.\n"
 )
 _UNREADABLE: Final = (
-    "this is no request of HTTP/1.1, or has too long a line, or a character that has no place "
-    "there: other alphabets are written percent-encoded"
+    "the request is not valid HTTP/1.1: it has a line that is too long, or a character that is "
+    "not allowed; percent-encode characters that are not ASCII"
 )
-# Older curl sends what it is given. Putting it right ourselves is what RFC 9112 3.2 warns of:
-# others on the way may have read the line otherwise.
+# Older versions of curl send such characters as they are. RFC 9112 3.2 warns against repairing
+# the line: a proxy on the way may have read it differently.
 _UNENCODED: Final = (
-    "a character in the address has no place there as it is: write what is not ASCII "
-    "percent-encoded, \u00fc as %C3%BC"
+    "the request target contains a character that is not allowed in a URL: percent-encode "
+    "characters that are not ASCII, for example \u00fc as %C3%BC"
 )
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 @dataclass(slots=True)
 class ConnectionLimit:
-    """How many connections there may be, and how many there are."""
+    """The limits on connections, and the number of open ones."""
 
     most: int = 10_000
     per_client: int = 32
     uncounted: Networks = field(default_factory=Networks)
-    """Trusted proxies, and clients that have no share to keep to."""
+    """Trusted proxies and exempt clients, which have no limit per client."""
     refused: Callable[[str], None] = lambda _: None
+    """Counts a rejected or closed connection by its reason."""
     soon: float = 1.0
-    """Seconds in which who connects says what they want, where there is no room for others."""
+    """Seconds after which an idle connection without a request may be closed for a new one."""
     total: int = 0
     _clients: Counter[str] = field(default_factory=Counter)
 
     @property
     def full(self) -> bool:
-        """Whether one more connection would be refused."""
+        """Whether one more connection would be rejected."""
         return self.total >= self.most
 
     @property
-    def at_a_turn(self) -> int:
-        """How many may come at one turn of the loop; they need files before they are counted.
+    def accepted_per_turn(self) -> int:
+        """Connections accepted in one iteration of the event loop, before they are counted.
 
-        libuv, since 1.45, lets in one for each listener: at three times what we can do, health
-        was told after 4.6 s of waiting at the door.
+        Since 1.45, libuv accepts one for each listener: with one listener and three times the
+        load that we can handle, a health check waited 4.6 s to be accepted.
         """
-        return max(1, min(_AT_A_TURN, self.most // _AT_A_TURN))
+        return max(1, min(_ACCEPTED_PER_TURN, self.most // _ACCEPTED_PER_TURN))
 
     def enter(self, address: str) -> str | None:
-        """Count a connection and return None, or return why there is no room for it."""
+        """Count a connection and return None, or return the limit that it exceeds."""
         if self.total >= self.most:
             return "connections"
         if address not in self.uncounted:
@@ -89,7 +90,7 @@ class ConnectionLimit:
         return None
 
     def leave(self, address: str) -> None:
-        """Count a connection off that was let in."""
+        """Stop counting a connection that `enter` has counted."""
         self.total -= 1
         client = household(address)
         if client in self._clients:
@@ -99,19 +100,21 @@ class ConnectionLimit:
 
 
 def files_allow(wanted: int, besides: int) -> int:
-    """Return how many connections there may be, with the limit of open files raised for them.
+    """Raise the limit of open files for *wanted* connections; return how many it allows.
 
-    *besides*: how many other files there may be, if half of all are enough for them; listeners
-    and who is just being sent away among them.
+    *besides*: other files that may be open, for which at most half of the limit is reserved.
     """
-    besides += 2 * _AT_A_TURN
+    # Listeners, and connections that are being rejected.
+    besides += 2 * _ACCEPTED_PER_TURN
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + besides + _FILES_OF_OUR_OWN
+    needed = wanted + besides + _OTHER_FILES
     if soft < needed:
         soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    left = soft - _FILES_OF_OUR_OWN
+    left = soft - _OTHER_FILES
     return max(4, min(wanted, left - min(besides, left // 2)))
+
+
 COMMON: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": (
@@ -125,7 +128,7 @@ COMMON: Final = {
 
 
 class ServerConnection(RequestHandler):
-    """A connection whose client is told what is wrong, but nothing of what it sent (E-1)."""
+    """A connection whose error responses do not quote the request (E-1)."""
 
     __slots__ = ()
 
@@ -136,41 +139,42 @@ class ServerConnection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer what was no request. It is the client's fault, and no line in our log."""
+        """Return the response to an unreadable request; client errors are not logged."""
         if status != HTTPStatus.BAD_REQUEST:
             return super().handle_error(request, status, exc, message)
         if request.writer.output_size > 0:
-            raise ConnectionError("an answer is under way, there is no place for another")
-        why = _UNENCODED if isinstance(exc, InvalidURLError) else _UNREADABLE
-        told = send(problem(400, "bad-request", why))
-        told.force_close()
-        return told
+            raise ConnectionError("a response is already being sent")
+        detail = _UNENCODED if isinstance(exc, InvalidURLError) else _UNREADABLE
+        response = send(problem(400, "bad-request", detail))
+        response.force_close()
+        return response
 
 
 class LimitedServer(web.Server):
-    """A server that counts its connections."""
+    """An aiohttp server that limits its connections."""
 
     def __init__(
         self,
         handler: Handler,
-        room: ConnectionLimit,
+        limit: ConnectionLimit,
         *,
         head_deadline: float,
         **options: object,
     ) -> None:
-        """*head_deadline*: seconds for the first request; aiohttp's timer is for later ones.
+        """*head_deadline*: seconds for the head of the first request of a connection.
 
-        Both would be the same otherwise (M1).
+        aiohttp has only one timeout for all requests, which we use for the later ones.
         """
         super().__init__(handler, request_factory=self._read, **options)  # type: ignore[arg-type]
-        self._room = room
+        self._limit = limit
         self._head_deadline = head_deadline
-        self._inside: dict[RequestHandler, str] = {}
+        self._addresses: dict[RequestHandler, str] = {}
+        """The client address of each connection that is counted."""
         self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
-        """Who has not sent a whole head yet, the one that came first before all others."""
+        """Connections that have not sent a whole request head yet, the oldest first."""
 
     def __call__(self) -> RequestHandler:
-        """Make what talks to a client that came."""
+        """Return the protocol for a new connection."""
         return ServerConnection(self, loop=self._loop, **self._kwargs)
 
     def _read(
@@ -187,52 +191,52 @@ class LimitedServer(web.Server):
         return web.BaseRequest(message, payload, protocol, writer, task, self._loop)
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
-        """Let a connection in, or turn it away."""
+        """Accept a connection, or reject it with 503."""
         super().connection_made(handler, transport)
         address = peer_address(transport.get_extra_info("peername"))
-        reason = self._room.enter(address)
-        if reason == "connections" and self._send_off_one():
-            reason = self._room.enter(address)
+        reason = self._limit.enter(address)
+        if reason == "connections" and self._close_oldest_silent():
+            reason = self._limit.enter(address)
         if reason is None:
-            self._inside[handler] = address
+            self._addresses[handler] = address
             loop = asyncio.get_running_loop()
             self._silent[handler] = loop.call_later(self._head_deadline, transport.close)
             return
-        self._room.refused(reason)
-        transport.write(_SAY)
+        self._limit.refused(reason)
+        transport.write(_TOO_MANY)
         handler.close()
         transport.close()
 
     def connection_lost(
         self, handler: RequestHandler, exc: BaseException | None = None
     ) -> None:
-        """Note that a connection is gone."""
+        """Stop counting a connection that is closed."""
         super().connection_lost(handler, exc)
-        self._count_off(handler)
+        self._forget(handler)
 
-    def _send_off_one(self) -> bool:
-        """Hang up on who has been silent for longest, if that is long enough."""
+    def _close_oldest_silent(self) -> bool:
+        """Close the connection that has been silent for longest, if that is long enough."""
         for handler, timer in self._silent.items():
-            came = timer.when() - self._head_deadline
-            if asyncio.get_running_loop().time() < came + self._room.soon:
+            opened = timer.when() - self._head_deadline
+            if asyncio.get_running_loop().time() < opened + self._limit.soon:
                 return False
-            self._room.refused("silent")
+            self._limit.refused("silent")
             handler.force_close()
-            self._count_off(handler)
+            self._forget(handler)
             return True
         return False
 
-    def _count_off(self, handler: RequestHandler) -> None:
+    def _forget(self, handler: RequestHandler) -> None:
         timer = self._silent.pop(handler, None)
         if timer is not None:
             timer.cancel()
-        address = self._inside.pop(handler, None)
+        address = self._addresses.pop(handler, None)
         if address is not None:
-            self._room.leave(address)
+            self._limit.leave(address)
 
 
 def send(response: Response) -> web.Response:
-    """Return *response* for aiohttp, which sends it."""
+    """Return *response* as an aiohttp response."""
     headers = CIMultiDict(COMMON)
     headers.update(response.headers)
     return web.Response(status=response.status, headers=headers, body=response.body)

@@ -1,4 +1,4 @@
-"""aiohttp's server, below its router, with limits of our own."""
+"""Listening sockets, and aiohttp's low-level server with our limits and timeouts."""
 
 import os
 import socket
@@ -15,65 +15,66 @@ from timegate.server.middleware import Dispatch
 HEAD_DEADLINE: Final = 10.0
 """Seconds for the head of a connection's first request."""
 _KEEP_ALIVE: Final = 30.0
-"""Seconds for each later one, from the end of the answer before it."""
+"""Seconds for the head of each later request, from the end of the response before it."""
 _DRAIN: Final = 10.0
 _BACKLOG: Final = 1024
 _UNSENT: Final = 128 * 1024
-"""Octets of an answer that wait in the kernel for its reader; up to 2.8 MB did before."""
+"""Unsent octets of a response in the kernel's send buffer; without this limit, up to 2.8 MB."""
 _LONGEST_LINE: Final = 16_384
-"""More than an identifier may have, so that what is too long gets 414 and not 400."""
+"""Octets. Longer than the longest identifier, so that a too long one gets 414 and not 400."""
 
 
 def check_parser() -> None:
-    """Refuse to serve with aiohttp's parser in Python: it takes what llhttp refuses (R31)."""
+    """Refuse to serve with aiohttp's pure-Python parser, which is laxer than llhttp (R-31)."""
     if HttpRequestParser is HttpRequestParserPy and "TIMEGATE_PYTHON_PARSER" not in os.environ:
-        why = (
+        message = (
             "aiohttp runs without its C extensions: install a wheel for this platform, "
-            "or set TIMEGATE_PYTHON_PARSER=1 if you know what you do"
+            "or set TIMEGATE_PYTHON_PARSER=1 to accept its laxer HTTP parser"
         )
-        raise RuntimeError(why)
+        raise RuntimeError(message)
 
 
 def bound(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """Take *port*, 0 for a free one, before anything is built that has to know it.
+    """Return a socket bound to *port*, 0 for a free one; the base URL depends on the port.
 
-    *shared*: several processes listen there. Raises OSError.
+    *shared*: several processes listen on the port. Raises OSError.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    place = socket.create_server(
+    listener = socket.create_server(
         (host, port), family=family, backlog=_BACKLOG, reuse_port=shared
     )
-    _hold_back(place)
-    return place
+    _limit_unsent(listener)
+    return listener
 
 
-def _hold_back(place: socket.socket) -> None:
-    """Let who reads slowly be known by it, not fill the kernel's memory for all connections.
+def _limit_unsent(listener: socket.socket) -> None:
+    """Limit the unsent octets of each connection, so that slow readers are noticed.
 
-    The connections of a listener begin with what is set for it. What is under way on a fast
-    and long line is not counted, so nothing gets slower.
+    Otherwise they fill the kernel's memory for all connections. Accepted connections inherit
+    the option. Octets that are sent but not acknowledged do not count, so fast connections
+    with a long round-trip time do not get slower.
     """
     with suppress(OSError):
-        # As Linux and macOS call it; elsewhere there is no such thing.
+        # Linux and macOS have the option; other systems do not.
         option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
         if option is not None:
-            place.setsockopt(socket.IPPROTO_TCP, option, _UNSENT)
+            listener.setsockopt(socket.IPPROTO_TCP, option, _UNSENT)
 
 
 @asynccontextmanager
 async def serving(
     dispatch: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-    place: socket.socket,
+    listener: socket.socket,
     *,
     head_deadline: float = HEAD_DEADLINE,
-    room: ConnectionLimit | None = None,
+    connections: ConnectionLimit | None = None,
 ) -> AsyncIterator[None]:
-    """Answer at *place* until the block ends, then let requests under way finish."""
+    """Serve on *listener* until the block ends, then let requests in progress finish."""
     check_parser()
-    room = room or ConnectionLimit(per_client=10_000)
+    connections = connections or ConnectionLimit(per_client=10_000)
     server = LimitedServer(
         dispatch,
-        room,
+        connections,
         access_log=None,
         head_deadline=head_deadline,
         keepalive_timeout=_KEEP_ALIVE,
@@ -84,8 +85,9 @@ async def serving(
     runner = web.ServerRunner(server, shutdown_timeout=_DRAIN)
     await runner.setup()
     try:
-        for listener in (place, *(place.dup() for _ in range(room.at_a_turn - 1))):
-            await web.SockSite(runner, listener, backlog=_BACKLOG).start()
+        copies = (listener.dup() for _ in range(connections.accepted_per_turn - 1))
+        for one in (listener, *copies):
+            await web.SockSite(runner, one, backlog=_BACKLOG).start()
         yield
     finally:
         await runner.cleanup()
@@ -95,7 +97,7 @@ async def serving(
 async def listening(
     dispatch: Dispatch, host: str, port: int, *, head_deadline: float = HEAD_DEADLINE
 ) -> AsyncIterator[int]:
-    """Serve at a place of its own; yields the port."""
-    with bound(host, port) as place:
-        async with serving(dispatch, place, head_deadline=head_deadline):
-            yield int(place.getsockname()[1])
+    """Bind a socket and serve on it; yields the port."""
+    with bound(host, port) as listener:
+        async with serving(dispatch, listener, head_deadline=head_deadline):
+            yield int(listener.getsockname()[1])

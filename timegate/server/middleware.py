@@ -1,7 +1,7 @@
-"""Middleware: what every request passes through, in one ordered list, and the response cache.
+"""Middleware: the one ordered list of layers that every request passes through.
 
-Routes are found by prefix on the raw target: a router would decode and merge the characters that
-identifiers are made of (``%2F``, ``//``).
+Routes are found by prefix on the raw target: a router would decode and merge characters of
+identifiers (``%2F``, ``//``).
 """
 
 import time
@@ -38,14 +38,14 @@ _OVERHEAD: Final = 1024
 
 
 class ResponseCache:
-    """A bounded number of responses."""
+    """Caches whole responses, in bounded memory."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._responses: LRUCache[Key, tuple[float, Response]] = LRUCache(_MOST_BYTES, _size)
 
     def get(self, key: Key) -> Response | None:
-        """Return the response to *key* while it is fresh."""
+        """Return the response for *key* while it is fresh."""
         entry = self._responses.get(key)
         if entry is None:
             return None
@@ -56,13 +56,13 @@ class ResponseCache:
         return None
 
     def put(self, key: Key, response: Response) -> None:
-        """Keep *response* for as long as it allows, unless the client wants no cache."""
+        """Keep *response* for as long as it allows, unless there is a Cache-Control."""
         if response.keep > 0 and not key[-1]:
             self._responses[key] = (self._clock() + response.keep, response)
 
 
 def key_of(request: web.BaseRequest, target: str, hidden: frozenset[str]) -> Key:
-    """Return everything that a response can depend on."""
+    """Return everything that a response may depend on."""
     headers = request.headers
     return (
         " ".join(sorted(hidden)) if hidden else "",
@@ -75,7 +75,7 @@ def key_of(request: web.BaseRequest, target: str, hidden: frozenset[str]) -> Key
 
 
 def wants_part(request: web.BaseRequest) -> bool:
-    """Whether less than the whole response may do: cached responses are whole."""
+    """Whether the client may want less than the whole response, as which it is cached."""
     headers = request.headers
     return "Range" in headers or "If-None-Match" in headers
 
@@ -101,6 +101,7 @@ _PREFLIGHT: Final = Response(
     },
 )
 _ARCHIVED: Final = ("/collections/", "/memento/proxy/")
+"""Paths with archived bytes."""
 _AT_BOTH_ORIGINS: Final = ("/healthz", "/readyz")
 
 
@@ -119,7 +120,7 @@ class Incoming:
 
     @property
     def client(self) -> Client:
-        """The client; found out when it is needed first."""
+        """The client, determined on first use."""
         if self._client is None:
             self._client = self._limits.client(self.request)
         return self._client
@@ -132,7 +133,7 @@ Middleware = Callable[[Incoming, Next], Awaitable[Outgoing]]
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Handlers by address: exact paths, prefixes, anything else, and paths that take POST."""
+    """The handlers: of exact paths, of prefixes, of anything else, and of POST requests."""
 
     exact: Mapping[str, Handler]
     prefixes: Mapping[str, Handler]
@@ -171,9 +172,7 @@ class Dispatch:
         self._limits = limits or ClientLimits()
         self._log = log
         self._own = f"{base_url}/"
-        layers = middleware(
-            self._limits, routes, observe, trace, replay_url, problem_page
-        )
+        layers = middleware(self._limits, routes, observe, trace, replay_url, problem_page)
         self._handle = chained(layers, partial(handled, routes))
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -190,7 +189,7 @@ class Dispatch:
         return sent
 
     async def _send(self, incoming: Incoming, response: Outgoing) -> web.StreamResponse:
-        """Send *response*; a stream from a place of its own, so that slow clients delay none."""
+        """Send *response*. Streams have their own limit, so that slow readers block nothing."""
         if isinstance(response, Response):
             return send(response)
         if response.in_progress:
@@ -212,7 +211,7 @@ class Dispatch:
         return target[len(self._own) - 1 :]
 
 
-def middleware(  # noqa: PLR0913, PLR0917 -- what the layers need
+def middleware(  # noqa: PLR0913, PLR0917 -- the parts of the layers
     limits: ClientLimits,
     routes: Routes,
     observe: Observe,
@@ -220,9 +219,9 @@ def middleware(  # noqa: PLR0913, PLR0917 -- what the layers need
     replay_url: str | None,
     problem_page: ProblemPage | None,
 ) -> Sequence[Middleware]:
-    """Return what every request passes through, the outermost first.
+    """Return the layers that every request passes through, the outermost first.
 
-    What is not configured is left out: a cached response passes through few of these.
+    Layers that the configuration does not need are left out.
     """
     layers: list[Middleware | None] = [
         restricted_archives(limits) if limits.restrictions else None,
@@ -265,9 +264,10 @@ def restricted_archives(limits: ClientLimits) -> Middleware:
 
 
 def replay_origin(replay_url: str) -> Middleware:
-    """Serve archived bytes at an origin of their own, where they cannot act as ours (R-5)."""
+    """Serve archived bytes at another origin, so that their scripts cannot act as us (R-5)."""
     host = urlsplit(replay_url).netloc.lower()
-    nothing = problem(404, "not-found", "only archived bytes are served at this address")
+    detail = "this host name serves archived bytes only; use the main address of the server"
+    nothing = problem(404, "not-found", detail)
 
     async def separate(incoming: Incoming, call_next: Next) -> Outgoing:
         target = incoming.target
@@ -304,9 +304,10 @@ def response_cache(cache: ResponseCache) -> Middleware:
 
 
 def concurrency_limit(limits: ClientLimits) -> Middleware:
-    """Work on a bounded number of requests at once; sending does not count.
+    """Limit the number of requests in progress.
 
-    A batch is an exception: its lines are resolved while the response is sent.
+    A request ends before its response is sent, except for a batch: its lines are resolved
+    while the response is sent.
     """
 
     async def limited(incoming: Incoming, call_next: Next) -> Outgoing:
@@ -327,12 +328,12 @@ def concurrency_limit(limits: ClientLimits) -> Middleware:
 
 
 def _until_sent(response: Outgoing, limits: ClientLimits, incoming: Incoming) -> Outgoing:
-    """Return *response*, whose end gives back the place of the request."""
+    """Return *response*; the request ends when it is sent."""
     if isinstance(response, Response):
         return response
-    place = AsyncExitStack()
-    place.callback(limits.leave, incoming.client, incoming.target)
-    return replace(response, chunks=ClosingBody(response.chunks, place))
+    stack = AsyncExitStack()
+    stack.callback(limits.leave, incoming.client, incoming.target)
+    return replace(response, chunks=ClosingBody(response.chunks, stack))
 
 
 def client_quota(limits: ClientLimits) -> Middleware:
@@ -352,10 +353,10 @@ def client_quota(limits: ClientLimits) -> Middleware:
 
 
 def other_methods(routes: Routes) -> Middleware:
-    """Answer OPTIONS and POST; refuse everything else but GET and HEAD."""
-    detail = "only GET, HEAD and OPTIONS are answered here; POST only at "
+    """Answer OPTIONS and POST requests; reject all other methods but GET and HEAD."""
+    detail = "use GET, HEAD or OPTIONS here; POST is only accepted at "
     detail += " and ".join(routes.posts)
-    refused = problem(405, "method", detail, headers={"Allow": "GET, HEAD, OPTIONS"})
+    not_allowed = problem(405, "method", detail, headers={"Allow": "GET, HEAD, OPTIONS"})
 
     async def by_method(incoming: Incoming, call_next: Next) -> Outgoing:
         request = incoming.request
@@ -366,11 +367,11 @@ def other_methods(routes: Routes) -> Middleware:
         path, mark, query = incoming.target.partition("?")
         handler = routes.posts.get(path)
         if request.method != "POST" or handler is None:
-            return refused
-        asked = ClientRequest("POST", mark + query, request.headers, context=incoming.context)
+            return not_allowed
+        post = ClientRequest("POST", mark + query, request.headers, context=incoming.context)
         try:
             body = await body_of(request, handler.largest_body, handler.body_deadline)
-            return await handler(asked, body)
+            return await handler(post, body)
         except EarlyResponse as early:
             return early.response
 
@@ -378,7 +379,7 @@ def other_methods(routes: Routes) -> Middleware:
 
 
 def blocklist(limits: ClientLimits) -> Middleware:
-    """Answer with 451 where the blocklist stopped a query."""
+    """Answer with 451 if the blocklist stopped the query."""
 
     async def checked(incoming: Incoming, call_next: Next) -> Outgoing:
         blocked: list[str] = []
@@ -432,7 +433,7 @@ def tracing(routes: Routes, trace: Trace) -> Middleware:
 
 
 def html_problems(problem_page: ProblemPage) -> Middleware:
-    """Show problems as pages to browsers."""
+    """Send problems to browsers as pages."""
 
     async def shown(incoming: Incoming, call_next: Next) -> Outgoing:
         response = await call_next(incoming)

@@ -1,7 +1,6 @@
 """State of the server process that survives a configuration reload.
 
-Connections and requests in progress stay counted, and the quotas of clients stay used, while a
-new configuration takes over.
+Connections and requests in progress stay counted, and used quotas of clients stay used.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ class ProcessState:
         self.connections = ConnectionLimit()
         self.draining = False
         self.reload_trouble: str | None = None
-        """Why the last reload failed; None if all is well."""
+        """Why the last reload failed; None if it succeeded."""
         self._concurrency = ConcurrencyLimit()
         self._streams = ConcurrencyLimit(Capacity(queue=0))
         self._capacity = Capacity()
@@ -35,12 +34,12 @@ class ProcessState:
         metrics.watch(self.gauges)
 
     def limits(self, config: Config) -> ClientLimits:
-        """Return the limits for clients; counters go on, unless the limits have changed."""
+        """Return the limits for clients; counters start anew only if their limits changed."""
         section = config.limits
         capacity = Capacity(section.in_flight, section.queue, config.queue_wait)
         if capacity != self._capacity:
             self._capacity, self._concurrency = capacity, ConcurrencyLimit(capacity)
-            # No queue for streams: they are long, and a place may not become free.
+            # No queue for streams: they last long, so waiting would rarely succeed.
             self._streams = ConcurrencyLimit(Capacity(section.in_flight, queue=0))
         rate = (section.cold_per_minute, section.cold_burst)
         if rate != self._rate:
@@ -61,9 +60,9 @@ class ProcessState:
         )
 
     def limit_connections(self, config: Config) -> None:
-        """Accept as many connections as configured, and as files may be open."""
+        """Limit connections as configured, and by the number of files that may be open."""
         section = config.limits
-        # Connections to archives, and one file of a collection for each request and stream.
+        # Other open files: connections to archives, and a file for each request and stream.
         to_archives = sum(entry.limits.at_once for entry in config.registry.entries)
         self.connections.most = files_allow(
             section.connections, to_archives + 2 * section.in_flight
@@ -76,7 +75,7 @@ class ProcessState:
         return Condition(overloaded, self.draining, self.reload_trouble, lists_full)
 
     def gauges(self) -> dict[str, float]:
-        """Return what is in progress, for the metrics."""
+        """Return the current values of the gauges, for the metrics."""
         return {
             "in_flight": self._concurrency.in_flight,
             "queued": self._concurrency.queued,

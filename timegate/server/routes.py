@@ -1,4 +1,4 @@
-"""Routes: which handler answers at which address, and what the handlers need."""
+"""Routes: the handler of each address, and the dependencies of the handlers."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -25,13 +25,11 @@ from timegate.observability.canaries import Canaries
 from timegate.observability.logs import AccessLog
 from timegate.observability.metrics import AttemptObserver, Metrics
 from timegate.observability.tracing import Trace
-from timegate.pages.answer_pages import AnswerPages
+from timegate.pages.answer_pages import AnswerPages, HtmlProblems
 from timegate.pages.archives import ArchivePages
 from timegate.pages.checks import PATH as CHECKS
 from timegate.pages.checks import ArchiveChecks
-from timegate.pages.home import Home
-from timegate.pages.html_problems import HtmlProblems
-from timegate.pages.progress import RunningSearches, SearchEvents
+from timegate.pages.home import Home, RunningSearches, SearchEvents
 from timegate.pages.rendering import Pages, static
 from timegate.pages.timeline import Timeline
 from timegate.resolution.coalescing import Containment
@@ -49,7 +47,7 @@ from timegate.timemaps import ArchiveLists
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
-    """What the handlers are made of."""
+    """The parts from which the handlers are built."""
 
     config: Config
     base_url: str
@@ -73,7 +71,7 @@ class Dependencies:
 
 
 class _Handlers:
-    """The handlers, made from their dependencies."""
+    """The handlers, built from their dependencies."""
 
     def __init__(self, needs: Dependencies) -> None:
         self.needs = needs
@@ -131,7 +129,7 @@ class _Handlers:
         }
 
     def prefixes(self) -> dict[str, Handler]:
-        """Return the handlers of everything that begins with a prefix, in this order."""
+        """Return the handlers of prefixes; the first prefix that matches counts."""
         needs, answers, registry = self.needs, self.answers, self.registry
         timegate = TimeGateEndpoint(answers, needs.neighbours)
         old = needs.config.old_redirects
@@ -171,7 +169,7 @@ class _Handlers:
 
 @asynccontextmanager
 async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
-    """Give every address its handler, and end searches in progress at the end of the block."""
+    """Build the handlers and yield the server; searches in progress end with the block."""
     handlers = _Handlers(needs)
     exhaustive = ExhaustiveResolver(needs.resolver, handlers.plan)
     events = SearchEvents(needs.observer.public_watchers)

@@ -1,4 +1,8 @@
-"""Running the server in one process: listening, signals, reloading, stopping."""
+"""Running the server in one process: listening, signals, configuration reload, stopping.
+
+After a reload, new requests go to the new handler; the old one finishes its requests and is
+then closed.
+"""
 
 import asyncio
 import gc
@@ -6,11 +10,17 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from types import TracebackType
+from typing import Final, Generic, Literal, Self, TypeVar
 
 from aiohttp.web import BaseRequest, StreamResponse
 
@@ -20,7 +30,6 @@ from timegate.pages.rendering import prepare
 from timegate.server.listener import bound, serving
 from timegate.server.middleware import Dispatch
 from timegate.server.process_state import ProcessState
-from timegate.server.reload import Reloading
 from timegate.server.workers import ready_file
 
 Order = Literal["stop", "reload"]
@@ -29,10 +38,18 @@ OpenServer = Callable[[Config, str], AbstractAsyncContextManager[Dispatch]]
 """Builds the handler of a configuration, at a base URL."""
 _REFRESH: Final = 5.0
 """Seconds between two updates of the metrics that workers share."""
+_REQUESTS_END_WITHIN: Final = 60.0
+"""Seconds in which requests to an old handler have to end; a TimeMap takes no longer."""
+C = TypeVar("C")
+"""The configuration of a handler."""
+Q = TypeVar("Q")
+"""Requests."""
+A = TypeVar("A")
+"""Responses."""
 
 
 class CannotListen(OSError):
-    """The address of the configuration cannot be used; says why."""
+    """The configured address cannot be bound; the message says why."""
 
 
 async def run_server(
@@ -42,12 +59,12 @@ async def run_server(
     state: ProcessState,
     rate_limits: Path | None = None,
 ) -> None:
-    """Serve until a signal says stop. Raises CannotListen, and what *open_server* raises.
+    """Serve until SIGTERM or SIGINT. Raises CannotListen, and the errors of *open_server*.
 
     A worker process has the file *rate_limits*, and shares its port with the other workers.
     """
     worker = rate_limits is not None
-    # Objects that were built at the start stay; collecting them again and again costs a tenth.
+    # Objects from the start live for ever; scanning them in every collection costs a tenth.
     gc.freeze()
     gc.set_threshold(20_000, 50, 100)
     set_up(config.log)
@@ -66,7 +83,7 @@ async def run_server(
             await reloading.open(config)
             state.limit_connections(config)
             async with (
-                serving(reloading, listener, room=state.connections),
+                serving(reloading, listener, connections=state.connections),
                 state.metrics.refreshed() if worker else nullcontext(),
             ):
                 if rate_limits is not None:
@@ -78,11 +95,10 @@ async def run_server(
 
 
 def announce(config: Config, address: str, *, worker: bool) -> None:
-    """Say that the server is listening."""
+    """Write that the server is listening: to the log, or to standard error."""
     if config.log.format == "json":
         event("start", address=address, archives=len(config.askable))
     elif not worker:
-        # To standard error, as all messages of the command line.
         os.write(2, f"listening at {address}/\n".encode())
 
 
@@ -95,12 +111,12 @@ def _bound(config: Config, *, shared: bool) -> socket.socket:
     try:
         return bound(config.listen.host, config.listen.port, shared=shared)
     except OSError as error:
-        where = address_of(config.listen.host, config.listen.port)
-        raise CannotListen(f"cannot listen at {where}: {error.strerror}") from error
+        address = address_of(config.listen.host, config.listen.port)
+        raise CannotListen(f"cannot listen at {address}: {error.strerror}") from error
 
 
 def orders_by_signal() -> Orders:
-    """Return the orders that arrive as signals from now on."""
+    """Return a queue of the orders that arrive as signals from now on."""
     orders: Orders = asyncio.Queue()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -110,12 +126,12 @@ def orders_by_signal() -> Orders:
 
 
 async def obey(orders: Orders, reload: "Reload") -> None:
-    """Reload on every order to do so, until the order to stop."""
+    """Reload on every ``reload``, and return on ``stop``."""
     while True:
         try:
             order = await asyncio.wait_for(orders.get(), _REFRESH)
         except TimeoutError:
-            # The worker that is asked for metrics shows what the others wrote last.
+            # The worker that serves /metrics adds up the files that the others wrote last.
             reload.state.metrics.refresh()
             continue
         if order == "stop":
@@ -123,18 +139,120 @@ async def obey(orders: Orders, reload: "Reload") -> None:
         await reload()
 
 
+class _Generation(Generic[Q, A]):
+    """One handler, and the number of its requests in progress."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[Q], Awaitable[A]]
+        self.requests = 0
+        self.retired = asyncio.Event()
+        self.idle = asyncio.Event()
+        """Set when a retired generation has answered its last request."""
+
+
+class Reloading(Generic[C, Q, A]):
+    """Passes requests to the newest handler; older ones are closed when they are idle.
+
+    Each generation lives in its own task, because a context must be left in the task that
+    entered it. A handler that cannot be opened changes nothing.
+    """
+
+    def __init__(
+        self,
+        opening: Callable[[C], AbstractAsyncContextManager[Callable[[Q], Awaitable[A]]]],
+        broken: Callable[[], None] = lambda: None,
+        patience: float = _REQUESTS_END_WITHIN,
+    ) -> None:
+        """Call *broken* if a handler ends by itself; its error is raised at the end."""
+        self._opening = opening
+        self._broken = broken
+        self._patience = patience
+        self._current: _Generation[Q, A] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._current is not None:
+            self._current.retired.set()
+        tasks = list(self._tasks)
+        failures = await asyncio.gather(*tasks, return_exceptions=True)
+        for failure in failures:
+            if failure is not None and error is None:
+                raise failure
+
+    async def __call__(self, request: Q) -> A:
+        """Answer *request*."""
+        generation = self._current
+        if generation is None:
+            raise RuntimeError("no handler is open yet")
+        generation.requests += 1
+        try:
+            return await generation.answer(request)
+        finally:
+            generation.requests -= 1
+            if not generation.requests and generation.retired.is_set():
+                generation.idle.set()
+
+    async def open(self, config: C) -> None:
+        """Open a handler for *config* and use it from now on.
+
+        Raises the error of a handler that cannot be opened; the current one stays in use.
+        """
+        generation = _Generation[Q, A]()
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[None] = loop.create_future()
+        task = loop.create_task(self._live(config, generation, ready))
+        self._tasks.add(task)
+        task.add_done_callback(lambda task: self._ended(task, generation))
+        await ready
+        old, self._current = self._current, generation
+        if old is not None:
+            old.retired.set()
+
+    async def _live(
+        self, config: C, generation: _Generation[Q, A], ready: "asyncio.Future[None]"
+    ) -> None:
+        try:
+            async with self._opening(config) as generation.answer:
+                ready.set_result(None)
+                await generation.retired.wait()
+                if generation.requests:
+                    # Responses that still take longer are aborted, which their clients see.
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(self._patience):
+                            await generation.idle.wait()
+        except BaseException as error:
+            if ready.done():
+                raise
+            ready.set_exception(error)
+
+    def _ended(self, task: "asyncio.Task[None]", generation: _Generation[Q, A]) -> None:
+        if generation is self._current and not generation.retired.is_set():
+            self._broken()
+            return
+        if task.cancelled() or task.exception() is None:
+            self._tasks.discard(task)
+
+
 @dataclass(slots=True)
 class Reload:
-    """Takes over a changed configuration; a broken one changes nothing."""
+    """Reads the configuration again and applies it; a faulty one changes nothing."""
 
     reloading: Reloading[Config, BaseRequest, StreamResponse]
     state: ProcessState
     config: Config
-    """The first configuration: the address of the listener cannot be changed."""
+    """The configuration at the start; its listening address cannot be changed later."""
     reread: Callable[[], Config]
 
     async def __call__(self) -> None:
-        """Read the configuration again, and use it."""
+        """Reload once; the outcome is logged."""
         try:
             config = await asyncio.to_thread(self.reread)
             check_contact(config)

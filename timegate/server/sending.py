@@ -15,19 +15,20 @@ from timegate.responses.problems import problem
 from timegate.server.connection_limit import COMMON
 
 _SLOWEST: Final = 1024
-"""Octets a second that a client has to take on average, after a grace of so many seconds."""
+"""Octets per second that a client has to read on average, after the grace period."""
 GRACE: Final = 20.0
+"""Seconds."""
 
 
 class ClientDeadline:
-    """How long a client may keep us waiting: so long, and a second more for each kilobyte."""
+    """Limits the time spent sending to a client: a grace period, and a second per kilobyte."""
 
     def __init__(
         self, grace: float = GRACE, slowest: float = _SLOWEST, most: float = inf
     ) -> None:
-        """*most*: seconds that are saved up at most by taking octets faster than it has to.
+        """*most*: seconds that a client can save up by reading faster than it has to.
 
-        Octets that wait in the kernel look like taken ones: hundreds of kilobytes of them.
+        Octets in the kernel's buffers, hundreds of kilobytes, look as if they had been read.
         """
         self._left = grace
         self._slowest = slowest
@@ -35,7 +36,7 @@ class ClientDeadline:
 
     @asynccontextmanager
     async def of(self, octets: int) -> AsyncIterator[None]:
-        """Wait for *octets* to be taken; raise TimeoutError if that takes too long."""
+        """Wait in this block until *octets* are sent. Raises TimeoutError."""
         clock = asyncio.get_running_loop().time
         self._left = min(self._left, self._most) + octets / self._slowest
         began = clock()
@@ -45,7 +46,7 @@ class ClientDeadline:
 
 
 async def stream(request: web.BaseRequest, response: StreamingResponse) -> web.StreamResponse:
-    """Send a body as it is made, at the pace of the client."""
+    """Send a body while it is produced, at the pace of the client."""
     headers = CIMultiDict(COMMON)
     headers.update(response.headers)
     sent = web.StreamResponse(status=response.status, headers=headers)
@@ -56,10 +57,10 @@ async def stream(request: web.BaseRequest, response: StreamingResponse) -> web.S
         reading = _deadline(response)
         try:
             async for chunk in chunks:
-                # A slower client would hold archives and memory for nothing (S-16).
+                # A slower client would hold connections to archives, and memory.
                 async with reading.of(len(chunk)):
                     await sent.write(chunk)
-            # Up to 64 kB are not waited for by `write`, but here.
+            # `write` does not wait for the last 64 kB; this does.
             async with reading.of(0):
                 await sent.write_eof()
         except ConnectionError:
@@ -78,17 +79,17 @@ def _deadline(response: StreamingResponse) -> ClientDeadline:
 
 
 async def body_of(request: web.BaseRequest, most: int, seconds: float) -> bytes:
-    """Read the body of *request*: not more than *most*, not longer than *seconds* (S16)."""
+    """Return the body of *request*. Raises EarlyResponse if it is too large or too slow."""
     received = bytearray()
     try:
         async with asyncio.timeout(seconds):
             async for chunk in request.content.iter_any():
                 received += chunk
                 if len(received) > most:
-                    detail = f"at most {most} bytes at once; send the rest in another request"
+                    detail = f"a body may have {most} bytes; send the rest in another request"
                     raise EarlyResponse(problem(413, "too-large", detail))
     except TimeoutError as error:
         raise EarlyResponse(
-            problem(408, "timeout", "the body did not arrive in time")
+            problem(408, "timeout", f"the body did not arrive within {seconds:g} seconds")
         ) from error
     return bytes(received)

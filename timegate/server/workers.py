@@ -1,8 +1,8 @@
-"""Several processes on one port: started, watched, and ended together.
+"""Worker processes on one port: started, watched, and ended together.
 
-The kernel spreads connections over the workers (SO_REUSEPORT); what they must not do each on
-their own, asking archives too fast, they share in a file. SIGHUP is passed on to them; SIGUSR2
-replaces one after the other, each by one that is ready before the old one ends.
+The kernel spreads connections over the workers (SO_REUSEPORT). Workers share their rate limits
+for archives in a file. SIGHUP is passed on to them; SIGUSR2 replaces one after the other, and
+each new one is ready before the old one ends.
 """
 
 import os
@@ -31,16 +31,16 @@ Process = subprocess.Popen[bytes]
 
 @contextmanager
 def reserved(host: str, port: int) -> Iterator[int]:
-    """Keep *port* for the workers; 0 picks a free one."""
+    """Reserve *port* for the workers, 0 for a free one; yields the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as place:
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        place.bind((host, port))
-        yield int(place.getsockname()[1])
+    with socket.socket(family, socket.SOCK_STREAM) as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        holder.bind((host, port))
+        yield int(holder.getsockname()[1])
 
 
 def ready_file(folder: Path, pid: int) -> Path:
-    """Return the file that a worker makes when it listens."""
+    """Return the file that a worker creates when it listens."""
     return folder / f"ready-{pid}"
 
 
@@ -54,7 +54,7 @@ class Workers:
         folder: Path,
         before_reload: Callable[[], None] = lambda: None,
     ) -> None:
-        """Start them. They count, and say that they are ready, in *folder*."""
+        """Start the workers; their metrics and ready files are in *folder*."""
         self._command = [sys.executable, "-m", "timegate", *command]
         self._folder = folder
         self._environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(folder)}
@@ -66,12 +66,12 @@ class Workers:
         self._workers = [self._started() for _ in range(count)]
 
     def wait_until_listening(self) -> None:
-        """Wait until all of them listen; not for long, they may be dying."""
+        """Wait until all workers listen, for a limited time: some may fail to start."""
         for process, _ in self._workers:
             self._wait_for(process)
 
     def _wait_for(self, process: Process) -> bool:
-        """Wait until *process* listens; False if it died, or takes too long."""
+        """Wait until *process* listens; False if it has died or takes too long."""
         give_up = time.monotonic() + _GRACE
         ready = ready_file(self._folder, process.pid)
         while time.monotonic() < give_up and not self._stopping and process.poll() is None:
@@ -81,9 +81,9 @@ class Workers:
         return False
 
     def watch(self) -> int:
-        """Replace workers that die, until told to stop; return the exit code.
+        """Replace workers that die, until SIGTERM or SIGINT; return the exit code.
 
-        One that dies as soon as it starts would do so again: then all are ended.
+        A worker that dies right after its start would do so again: then all are ended.
         """
         while not self._stopping:
             for number, (process, started) in enumerate(self._workers):
@@ -111,7 +111,7 @@ class Workers:
                 self._replace_all()
 
     def _replace_all(self) -> None:
-        """Replace one worker after the other; stop at one that does not come up."""
+        """Replace one worker after the other; stop if a new one does not start."""
         for number, (old, _) in enumerate(self._workers):
             new = self._started()
             if not self._wait_for(new[0]):
@@ -124,7 +124,7 @@ class Workers:
             self._forget(old)
 
     def _forget(self, dead: Process) -> None:
-        """Take what *dead* had under way out of the metrics; what it counted stays."""
+        """Remove the gauges of *dead* from the metrics; its counters stay."""
         mark_process_dead(dead.pid, str(self._folder))  # type: ignore[no-untyped-call]
 
     def _started(self) -> tuple[Process, float]:
@@ -146,7 +146,7 @@ class Workers:
 
 
 def _ended(process: Process, seconds: float) -> None:
-    """Wait until *process* has ended, and see to it that it has."""
+    """Wait until *process* has ended; kill it after *seconds*."""
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -155,7 +155,7 @@ def _ended(process: Process, seconds: float) -> None:
 
 
 class SharedRateLimits:
-    """The file in which workers share their rate limits; written anew for other archives."""
+    """The file in which workers share their rate limits; rewritten when archives change."""
 
     def __init__(
         self,
@@ -169,8 +169,8 @@ class SharedRateLimits:
         create_rate_limits_file(path, entries)
 
     def __call__(self) -> None:
-        """Write the file anew if the archives have changed; workers open it when they reload."""
-        # The workers report what is wrong with a configuration.
+        """Rewrite the file if the archives have changed; workers open it when they reload."""
+        # Faults of the configuration are reported by the workers.
         with suppress(BadConfig):
             entries = self._reread()
             if _shape(entries) != self._shape:

@@ -54,7 +54,7 @@ async def limited(
     routes = Routes({"/healthz": ok}, {"/slow/": handler}, handler)
     dispatch = Dispatch(routes, limits, log=None if log is None else log.append)
     with bound("127.0.0.1", 0) as place:
-        async with serving(dispatch, place, room=connections):
+        async with serving(dispatch, place, connections=connections):
             yield Site(place.getsockname()[1], World())
 
 

@@ -57,7 +57,7 @@ def test_other_files_are_allowed_for_with_half_of_the_limit_at_most() -> None:
 
 
 def test_the_smaller_the_limit_the_fewer_connections_are_accepted_in_one_turn() -> None:
-    assert [ConnectionLimit(most=most).at_a_turn for most in (4, 16, 32, 10_000)] == [
+    assert [ConnectionLimit(most=most).accepted_per_turn for most in (4, 16, 32, 10_000)] == [
         1,
         2,
         4,

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from timegate.server.reload import Reloading
+from timegate.server.running import Reloading
 
 Answer = Callable[[str], Awaitable[str]]
 
