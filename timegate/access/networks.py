@@ -1,6 +1,11 @@
-"""Addresses of clients: in which networks they are, who counts as one, what is written down."""
+"""Client networks: which clients count as one, what is logged, and which archives they see.
 
-from collections.abc import Iterable
+A restricted archive is visible only to clients in certain networks. For all other clients it
+is left out of every plan: it is not queried, no question in progress to it is joined, and its
+cached answers are not used (R-13, R-27).
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_network
 
@@ -17,11 +22,11 @@ class Networks:
         self._holds = lru_cache(maxsize=4096)(self._looked_up)
 
     def __bool__(self) -> bool:
-        """Whether there is any."""
+        """Whether there are any networks."""
         return bool(self._networks)
 
     def __contains__(self, address: object) -> bool:
-        """Whether *address*, a text, lies in one of them; what is no address does not."""
+        """Whether *address* lies in one of the networks; False if it is not an address."""
         return bool(self._networks) and isinstance(address, str) and self._holds(address)
 
     def _looked_up(self, text: str) -> bool:
@@ -29,8 +34,34 @@ class Networks:
         return address is not None and any(address in network for network in self._networks)
 
 
+class Restrictions:
+    """The networks from which each restricted archive may be seen."""
+
+    def __init__(self, networks: Mapping[str, Networks] | None = None) -> None:
+        """Take the networks of each restricted archive by its id."""
+        self._networks = networks or {}
+        self.hidden_from: Callable[[str], frozenset[str]] = lru_cache(4096)(self._hidden_from)
+
+    def __bool__(self) -> bool:
+        """Whether any archive is restricted."""
+        return bool(self._networks)
+
+    def shared_with(self, address: str) -> bool:
+        """Whether a client at *address* sees more than the public does."""
+        return len(self.hidden_from(address)) < len(self._networks)
+
+    @property
+    def archives(self) -> Collection[str]:
+        """The ids of the restricted archives."""
+        return self._networks.keys()
+
+    def _hidden_from(self, address: str) -> frozenset[str]:
+        """Return the archives that a client at *address* may not see."""
+        return frozenset(name for name, nets in self._networks.items() if address not in nets)
+
+
 def read_address(text: str) -> Address | None:
-    """Read an address; an IPv4 one in its IPv6 clothes is what it wraps."""
+    """Return the address in *text*, None if it is none; an IPv4-mapped one as IPv4."""
     try:
         address = ip_address(text)
     except ValueError:
@@ -40,16 +71,17 @@ def read_address(text: str) -> Address | None:
 
 @lru_cache(maxsize=4096)
 def household(text: str) -> str:
-    """Return who counts as one client: an IPv4 address, or the 64 bits one line is given.
+    """Return what counts as one client: an IPv4 address, or the /64 of an IPv6 address.
 
-    Who has a /64 has more addresses than any table of ours.
+    Providers assign a /64 to one customer, who could otherwise use more addresses than any
+    table holds.
     """
     return _network(text, 32, 64)
 
 
 @lru_cache(maxsize=4096)
 def neighbourhood(text: str) -> str:
-    """Return what of an address may be written down (R24)."""
+    """Return the part of an address that may be logged (R-24)."""
     return _network(text, 24, 48)
 
 
@@ -60,6 +92,6 @@ def _network(text: str, bits: int, bits6: int) -> str:
     length = bits if address.version == 4 else bits6
     if length == address.max_prefixlen:
         return str(address)
-    # A zone (fe80::1%eth0) is no part of a network.
+    # A network has no zone (fe80::1%eth0).
     plain = str(address).partition("%")[0]
     return str(ip_interface(f"{plain}/{length}").network)

@@ -19,8 +19,7 @@ from typing import Final, NamedTuple, Protocol
 from aiohttp import web
 from cachetools import LRUCache
 
-from timegate.access.networks import UNKNOWN, Networks, household, read_address
-from timegate.access.restricted import Restrictions
+from timegate.access.networks import UNKNOWN, Networks, Restrictions, household, read_address
 from timegate.event_loop import FairTurns
 from timegate.responses.model import Response, StreamingResponse
 from timegate.responses.problems import problem

@@ -5,8 +5,7 @@ Connections and requests in progress stay counted, and used quotas of clients st
 
 import asyncio
 
-from timegate.access.networks import Networks
-from timegate.access.restricted import Restrictions
+from timegate.access.networks import Networks, Restrictions
 from timegate.config import Config
 from timegate.endpoints.operations import Condition
 from timegate.observability.logs import LogCounter

@@ -10,8 +10,7 @@ import pytest
 from tests.scenario import World
 from tests.timegate.endpoints.served import Site
 from tests.whole_server import running_server
-from timegate.access.networks import Networks
-from timegate.access.restricted import Restrictions
+from timegate.access.networks import Networks, Restrictions
 from timegate.config import BadConfig, load_config
 from timegate.demo import demo_config
 
