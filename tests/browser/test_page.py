@@ -15,9 +15,9 @@ NEAR = f"urn:pwid:first.example:2016-01-22T11:20:29Z:page:{PAGE}"
 
 def ask(page: Page, text: str, date: str = "") -> None:
     page.goto("/")
-    page.get_by_label("A reference to an archived page").fill(text)
+    page.get_by_label("Reference to an archived page").fill(text)
     page.get_by_label("Date").fill(date)
-    page.get_by_role("button", name="Find the copy").click()
+    page.get_by_role("button", name="Find a copy").click()
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_every_kind_of_reference_is_answered_with_its_verdict(
     ask(page, text, date)
 
     expect(page.locator("#verdict")).to_contain_text(verdict)
-    expect(page.locator("a.big")).to_contain_text(f"Open the copy of {copy}")
+    expect(page.locator("a.big")).to_contain_text(f"Open the copy from {copy}")
     expect(page.locator("#verdict")).to_be_focused()
     assert "q=" in page.url
 
@@ -60,12 +60,12 @@ def test_the_way_to_the_answer_is_told_while_archives_answer(page: Page) -> None
                 .observe(line, { childList: true, characterData: true, subtree: true });
         }"""
     )
-    page.get_by_label("A reference to an archived page").fill(f"duri:2003:{PAGE}")
+    page.get_by_label("Reference to an archived page").fill(f"duri:2003:{PAGE}")
     page.keyboard.press("Enter")
 
     expect(page.locator("#verdict")).to_be_visible()
     told = page.evaluate("told")
-    assert told[0] == "Asking the archives."
+    assert told[0] == "Searching the archives."
     assert any("of 4 archives have answered, waiting for" in line for line in told)
     expect(page.locator("#progress")).to_be_hidden()
 
@@ -73,7 +73,7 @@ def test_the_way_to_the_answer_is_told_while_archives_answer(page: Page) -> None
 def test_a_mistake_is_shown_at_its_character_without_a_new_page(page: Page) -> None:
     ask(page, EXACT.replace("01-22", "13-22"))
 
-    expect(page.locator("#verdict")).to_contain_text("This cannot be read")
+    expect(page.locator("#verdict")).to_contain_text("The reference cannot be read")
     expect(page.locator(".caret mark")).to_have_text("1")
 
 
@@ -85,7 +85,9 @@ def test_the_timeline_has_a_mark_for_every_capture(page: Page) -> None:
     expect(page.locator("#timeline-summary")).to_contain_text(
         f"{MARKS} captures in 3 archives, from 2005-06-13 12:00:00 UTC"
     )
-    expect(page.locator("#timeline-summary")).to_contain_text("Without The Silent Archive.")
+    expect(page.locator("#timeline-summary")).to_contain_text(
+        "No list from The Silent Archive."
+    )
 
 
 def test_thousands_of_captures_are_drawn_and_gone_through(page: Page) -> None:
@@ -94,7 +96,7 @@ def test_thousands_of_captures_are_drawn_and_gone_through(page: Page) -> None:
 
     expect(picture).to_have_attribute("data-marks", str(NEWS_MARKS))
     expect(picture).to_have_attribute("data-state", "whole")
-    for tool in ("Zoom in", "Zoom in", "Later", "Earlier", "Zoom out", "Asked time"):
+    for tool in ("Zoom in", "Zoom in", "Later", "Earlier", "Zoom out", "Requested time"):
         page.get_by_role("button", name=tool).click()
     picture.press("n")
     expect(page.locator(".pointed")).to_contain_text("2011-06-")
@@ -196,7 +198,7 @@ def test_a_link_to_an_answer_is_the_answer(page: Page) -> None:
     expect(page.locator("#verdict")).to_contain_text("Exactly what was asked for")
     page.go_back()
 
-    expect(page.get_by_role("heading", name="What can be asked")).to_be_visible()
+    expect(page.get_by_role("heading", name="Examples")).to_be_visible()
 
 
 def test_the_answer_needs_no_scripts(browser: Browser, address: str) -> None:
@@ -209,7 +211,7 @@ def test_the_answer_needs_no_scripts(browser: Browser, address: str) -> None:
         assert page.locator("a.big").is_visible()
         assert page.locator("#cite-pwid").is_visible()
         assert page.locator(".copies").is_hidden()
-        assert page.get_by_text("The picture needs scripts.").is_visible()
+        assert page.get_by_text("The timeline needs JavaScript.").is_visible()
         assert page.get_by_role("row", name="University Collection").is_visible()
 
 

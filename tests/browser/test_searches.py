@@ -1,7 +1,7 @@
 """Several searches in one tab: each answer replaces the last one and its timeline."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.world import MARKS, NEWS, NEWS_MARKS, PAGE
 
@@ -62,12 +62,24 @@ BINS_END = """async ([width, from, to]) => {
     return captures;
 }"""
 
+COUNT_TICKS = """async ([from, to, step, unit]) => {
+    const script = performance.getEntriesByType("resource")
+        .find((one) => one.name.endsWith("/timeline.js")).name;
+    const { ticks } = await import(script);
+    let count = 0;
+    for (const time of ticks(from, to, step, unit)) {
+        if (!(time >= from && time <= to)) return "out of range";
+        if (++count > 100_000) return "endless";
+    }
+    return count;
+}"""
+
 
 def search(page: Page, text: str, date: str) -> None:
     """Search with the form of the page that is open, without loading a new page."""
-    page.get_by_label("A reference to an archived page").fill(text)
+    page.get_by_label("Reference to an archived page").fill(text)
     page.get_by_label("Date").fill(date)
-    page.get_by_role("button", name="Find the copy").click()
+    page.get_by_role("button", name="Find a copy").click()
 
 
 def expect_answer(page: Page, copy: str, marks: int) -> None:
@@ -141,3 +153,54 @@ def test_bins_end_for_every_width_and_range(
     expect_answer(page, "13 June 2005", MARKS)
 
     assert page.evaluate(BINS_END, [width, begin, end]) == captures
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "step", "unit", "count"),
+    [
+        (0, 10_000, 1_000, "s", 11),
+        (0, 4 * 365.25 * 864e5, 365.25 * 864e5, "y", 5),
+        (0, 90 * 864e5, 30.44 * 864e5, "M", 4),
+        (-62e12, -61.9e12, 365.25 * 864e5, "y", 3),
+        (NAN, NAN, 365.25 * 864e5, "y", 0),
+        (NAN, NAN, 1_000, "s", 0),
+        (0, INFINITY, 365.25 * 864e5, "y", 0),
+        (-INFINITY, INFINITY, 1_000, "s", 0),
+        (8.63e15, 8.65e15, 365.25 * 864e5, "y", 0),
+        (10_000, 0, 1_000, "s", 0),
+        (0, 10_000, 0, "s", 0),
+        (0, 10_000, NAN, "M", 0),
+        (0, 864e5, -1_000, "s", 1),
+        (0, 8.64e15, 1_000, "s", 1_000),
+        (0, 8.64e15, 0, "M", 1_000),
+    ],
+)
+def test_the_ticks_of_the_axis_end_for_every_range_and_step(  # noqa: PLR0913, PLR0917 -- a table
+    page: Page, begin: float, end: float, step: float, unit: str, count: int
+) -> None:
+    page.goto(f"/?q=duri:2005:{PAGE}")
+    expect_answer(page, "13 June 2005", MARKS)
+
+    assert page.evaluate(COUNT_TICKS, [begin, end, step, unit]) == count
+
+
+def test_zooming_before_the_first_capture_does_not_freeze_the_page(page: Page) -> None:
+    pending: list[Route] = []
+
+    def hold(route: Route) -> None:
+        pending.append(route)
+
+    page.route("**/timeline/http**", hold)
+    page.goto(f"/?q=duri:2005:{PAGE}")
+    for tool in ("Zoom in", "Zoom out", "Earlier", "Later", "Show all", "Requested time"):
+        page.get_by_role("button", name=tool).click()
+    page.locator(".picture").focus()
+    for key in ("+", "-", "0", "n", "p", "ArrowLeft", "ArrowUp"):
+        page.keyboard.press(key)
+    page.locator(".picture").hover()
+    page.mouse.wheel(0, -300)
+    page.wait_for_function("() => true", timeout=RESPONDS)
+
+    for route in pending:
+        route.continue_()
+    expect_answer(page, "13 June 2005", MARKS)

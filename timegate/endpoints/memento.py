@@ -215,7 +215,7 @@ class ListHandler:
         if answer.status != 200:
             return answer
         if wants_page(request.header("Accept")):
-            page = self._pages.listed(resolution)
+            page = self._pages.list_page(resolution)
             return replace(answer, headers={**answer.headers, **HEADERS}, body=page)
         names = TimeMapLinks.of(query.original, self._answers.base_url)
         holdings = _holdings(resolution, at)

@@ -61,7 +61,7 @@ class Resolve:
         if manner == "redirect":
             return self._answers.redirect(resolution, applied, vary=VARY)
         always = parameters.get("as") == "html"
-        return self._pages.shown(resolution, applied, vary=VARY, always=always)
+        return self._pages.redirect_or_page(resolution, applied, vary=VARY, always=always)
 
     async def line(self, text: str, preferences: Preferences, context: RequestContext) -> bytes:
         """Resolve one line of a batch; the answer is one line of JSON."""

@@ -1,9 +1,16 @@
-"""Pages that show a resolution: how the copy differs, and what each archive holds."""
+"""HTML versions of answers for browsers: the copy, the list of copies, and problems.
 
-from collections.abc import Sequence
+Programs get a redirect, a report or a problem document instead.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from archives.registry import Registry
-from timegate.pages.rendering import HEADERS, Pages
+from timegate.pages.form import Caret
+from timegate.pages.rendering import HEADERS, Pages, wants_page
 from timegate.resolution.model import Resolution
 from timegate.responses.answer_view import answer_view
 from timegate.responses.answers import Answers
@@ -12,19 +19,19 @@ from timegate.verdict import satisfies, verdict
 
 
 class AnswerPages:
-    """Writes the pages for browsers, where programs get a redirect or a report."""
+    """Writes the pages that show a resolution."""
 
     def __init__(self, answers: Answers, registry: Registry, pages: Pages) -> None:
         self._answers = answers
         self._registry = registry
         self._pages = pages
 
-    def shown(
+    def redirect_or_page(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str, always: bool
     ) -> Response:
-        """Redirect to a copy that is what was asked for; otherwise show how it differs.
+        """Redirect to a copy that is what was requested; otherwise show how it differs.
 
-        *always* shows the page in any case.
+        With *always*, a copy is shown on the page in any case.
         """
         judged = verdict(resolution, self._registry)
         good = judged.match.value in ("exact", "within") and not always
@@ -32,11 +39,69 @@ class AnswerPages:
             return self._answers.redirect(resolution, applied, vary=vary)
         headers = self._answers.headers(resolution, judged, applied, vary) | HEADERS
         view = answer_view(resolution, judged, self._registry)
-        page = self._pages.written("reference", answer=view)
+        page = self._pages.render("reference", answer=view)
         return Response(200, headers, page.encode())
 
-    def listed(self, resolution: Resolution) -> bytes:
-        """Write the page that lists what each archive holds, the nearest first."""
+    def list_page(self, resolution: Resolution) -> bytes:
+        """Return the page that lists the closest copy of each archive, nearest first."""
         judged = verdict(resolution, self._registry)
         view = answer_view(resolution, judged, self._registry)
-        return self._pages.written("list", answer=view).encode()
+        return self._pages.render("list", answer=view).encode()
+
+
+_NEXT_STEPS: Final[Mapping[str, str]] = {
+    "bad-identifier": "Correct it below and search again.",
+    "too-long": "Shorten it, or enter the URL and a date below.",
+    "not-negotiable": "Enter an http or https URL below.",
+    "unknown-archive": "Enter the URL and a date below: another archive may have a copy.",
+    "no-memento": "Try another spelling of the URL.",
+    "read-on-site": "Contact the institution that keeps the collection.",
+    "restricted-archive": "Contact the archive, or try another spelling of the URL.",
+    "precision-unmet": "Use one of the copies below, or accept a less precise one.",
+    "upstream-incomplete": "Wait a moment and try again.",
+    "not-cached": "Reload this page.",
+    "too-busy": "Wait a moment and reload this page.",
+}
+
+
+def next_step(problem: Mapping[str, object]) -> str:
+    """Return what the user can do about *problem*; empty if nothing helps."""
+    return _NEXT_STEPS.get(str(problem["type"]).rpartition("/")[2], "")
+
+
+class HtmlProblems:
+    """Turns problem documents into pages for browsers."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    def __call__(self, accept: str | None, problem: Response) -> Response:
+        """Return *problem* as a page if a client that sent *accept* prefers HTML."""
+        headers = {**problem.headers, "Vary": _with_accept(problem.headers.get("Vary", ""))}
+        if not wants_page(accept):
+            return replace(problem, headers=headers)
+        page = self._page(json.loads(problem.body))
+        return replace(problem, headers={**headers, **HEADERS}, body=page.encode())
+
+    def _page(self, problem: Mapping[str, object]) -> str:
+        identifier = str(problem.get("identifier", ""))
+        return self._pages.render(
+            "problem",
+            title=problem["title"],
+            detail=problem["detail"],
+            next_step=next_step(problem),
+            identifier=identifier,
+            caret=_caret(identifier, problem.get("position")),
+            archives=problem.get("archives", []),
+            alternatives=problem.get("alternatives", []),
+        )
+
+
+def _caret(text: str, position: object) -> Caret | None:
+    inside = isinstance(position, int) and text and 0 <= position <= len(text)
+    return Caret.at(text, position) if inside and isinstance(position, int) else None
+
+
+def _with_accept(vary: str) -> str:
+    names = [name.strip().lower() for name in vary.split(",") if name.strip()]
+    return ", ".join(names if "accept" in names else [*names, "accept"])

@@ -1,4 +1,4 @@
-"""``/archives`` and ``/archives/{id}`` for people; programs get their JSON."""
+"""Pages ``/archives`` and ``/archives/{id}``: the status of archives. Programs get JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,110 +12,18 @@ from archives.registry import Registry
 from timegate.pages.checks import ArchiveChecks
 from timegate.pages.rendering import HEADERS, Pages, wants_page
 from timegate.responses.model import NO_NEGOTIATION, ClientRequest, Response
+from timegate.text import counted
 from timegate.verdict.words import Tone
-
-_WORDS: Final[Mapping[tuple[str, str], tuple[Tone, str]]] = {
-    ("has", "kept"): ("good", "gives the page that it must have"),
-    ("has", "lost"): ("poor", "lost a page that it had"),
-    ("lacks", "kept"): ("good", "denies the page that nobody can have"),
-    ("lacks", "claims"): ("poor", "claims a page that nobody can have"),
-}
-_SILENT: Final[tuple[Tone, str]] = ("fair", "did not answer")
-_SIDES: Final = ("has", "lacks")
-
-
-class CanaryRow(NamedTuple):
-    """One page that the archive is asked for."""
-
-    tone: Tone
-    words: str
-    page: str
-    """Which, and of when; empty where that is not for everybody."""
-    since: str
-    asked: str
-
-
-class PastRow(NamedTuple):
-    """A time in which all answers were alike."""
-
-    first: str
-    tone: Tone
-    words: str
-    why: str
-    times: int
-
-
-class CanaryView(NamedTuple):
-    """All there is to say."""
-
-    rows: tuple[CanaryRow, ...]
-    past: tuple[PastRow, ...]
-    """Newest first."""
-
-
-def canary_view(state: Mapping[str, object]) -> CanaryView | None:
-    """Return what is to be said of the canaries in *state*; None where there are none."""
-    told = _told(state)
-    if not told:
-        return None
-    rows = tuple(_row(side, told[side]) for side in _SIDES if side in told)
-    spans = [(side, span) for side in told for span in _list(told[side].get("history"))]
-    spans.sort(key=lambda each: _number(each[1].get("first")), reverse=True)
-    return CanaryView(rows, tuple(_past(side, span) for side, span in spans))
-
-
-def alarm(state: Mapping[str, object]) -> str | None:
-    """Return what is wrong, in words; None where nothing is known to be."""
-    for side, told in _told(state).items():
-        tone, words = _WORDS.get((side, str(told.get("state"))), _SILENT)
-        if tone == "poor":
-            return words
-    return None
-
-
-def _told(state: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
-    told = state.get("canary")
-    return told if isinstance(told, Mapping) else {}
-
-
-def _row(side: str, told: Mapping[str, object]) -> CanaryRow:
-    not_yet = _SILENT if told.get("history") else ("fair", "not asked so far")
-    tone, words = _WORDS.get((side, str(told.get("state"))), not_yet)
-    # Of a page that nobody can have, the time says nothing.
-    named = ("url", "at") if side == "has" else ("url",)
-    page = " of ".join(str(told[key]) for key in named if told.get(key))
-    return CanaryRow(tone, words, page, _when(told.get("since")), _when(told.get("last_asked")))
-
-
-def _past(side: str, span: Mapping[str, object]) -> PastRow:
-    tone, words = _WORDS.get((side, str(span.get("state"))), _SILENT)
-    times = int(_number(span.get("times")))
-    return PastRow(_when(span.get("first")), tone, words, str(span.get("why")), times)
-
-
-def _list(value: object) -> Sequence[Mapping[str, object]]:
-    return value if isinstance(value, Sequence) else ()
-
-
-def _number(value: object) -> float:
-    return value if isinstance(value, int | float) else 0.0
-
-
-def _when(value: object) -> str:
-    if not isinstance(value, int | float):
-        return ""
-    return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M} UTC"
-
 
 State = Mapping[str, object]
 WIDTH: Final = 120
 HEIGHT: Final = 24
 _SLOWEST: Final = 5.0
-"""Seconds at the upper edge of the picture, where answers stop to be waited for."""
+"""Seconds at the upper edge of the picture: the resolver does not wait longer."""
 
 
 class Spark(NamedTuple):
-    """The last answers: a line over time, and a dot for each failure."""
+    """The recent requests: a line of response times, and a dot for each failure."""
 
     points: str
     failures: tuple[tuple[float, float], ...]
@@ -123,12 +31,12 @@ class Spark(NamedTuple):
 
 
 class ArchiveView(NamedTuple):
-    """One row."""
+    """An archive as the pages show it."""
 
     id: str
     name: str
     country: str
-    used: bool
+    in_use: bool
     tone: Tone
     state: str
     because: str
@@ -140,85 +48,182 @@ class ArchiveView(NamedTuple):
 
 
 def archive_view(entry: ArchiveEntry, state: State) -> ArchiveView:
-    """Return what is to be said of *entry*."""
+    """Return the view of *entry* in *state*."""
     tone, words = _standing(entry, state)
+    in_use = entry.use and bool(state.get("asked"))
+    why = entry.because if in_use or not entry.use else entry.access_note or entry.because
     return ArchiveView(
         id=entry.id,
         name=entry.name,
         country=entry.country or "",
-        used=entry.use,
+        in_use=in_use,
         tone=tone,
         state=words,
-        because=entry.because,
-        median=_seconds(state.get("median_seconds")) if _was_heard(state) else "",
-        p95=_seconds(state.get("p95_seconds")) if _was_heard(state) else "",
-        last_success=_ago(state.get("last_success")),
-        last_failure=_ago(state.get("last_failure")),
+        because=why,
+        median=_seconds(state.get("median_seconds")) if _has_answered(state) else "",
+        p95=_seconds(state.get("p95_seconds")) if _has_answered(state) else "",
+        last_success=_second(state.get("last_success")),
+        last_failure=_second(state.get("last_failure")),
         spark=_spark(state.get("recent")),
     )
 
 
-def _was_heard(state: State) -> bool:
-    """Whether there is an answer to measure; before it, routing assumes a latency."""
+def _has_answered(state: State) -> bool:
+    """Whether latencies were measured; before the first answer, routing assumes some."""
     return bool(state.get("last_success"))
 
 
 def _standing(entry: ArchiveEntry, state: State) -> tuple[Tone, str]:
     if not state.get("asked"):
-        return "fair", {"defunct": "closed", "onsite-only": "on site only"}.get(
-            entry.access, "not asked"
-        )
+        access = {"defunct": "closed down", "onsite-only": "on-site access only"}
+        return "fair", access.get(entry.access, "not in use")
     if state.get("breaker") == "open":
-        return "poor", "resting after failures"
+        return "poor", "paused after failures"
     if state.get("breaker") == "half-open":
-        return "fair", "being tried again"
+        return "fair", "being retried"
     wrong = alarm(state)
     if wrong is not None:
         return "poor", wrong
     failed, answered = state.get("last_failure"), state.get("last_success")
     if isinstance(failed, float) and (not isinstance(answered, float) or failed > answered):
-        return "fair", "did not answer last time"
-    return ("good", "answers") if answered else ("fair", "not asked so far")
+        return "fair", "last request failed"
+    return ("good", "working") if answered else ("fair", "no requests yet")
 
 
 def _seconds(value: object) -> str:
     return f"{value:.2f} s" if isinstance(value, float) else ""
 
 
-def _ago(value: object) -> str:
+def _second(value: object) -> str:
     if not isinstance(value, int | float):
         return ""
     return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _spark(recent: object) -> Spark | None:
-    answers = recent if isinstance(recent, Sequence) else ()
-    if not answers:
+    requests = recent if isinstance(recent, Sequence) else ()
+    if not requests:
         return None
-    step = WIDTH / max(len(answers) - 1, 1)
-    placed = [
-        (round(number * step, 1), _height(float(one["seconds"])), bool(one["answered"]))
-        for number, one in enumerate(answers)
+    step = WIDTH / max(len(requests) - 1, 1)
+    points = [
+        (round(number * step, 1), _height(float(request["seconds"])), bool(request["answered"]))
+        for number, request in enumerate(requests)
     ]
-    if len(placed) == 1:
-        placed = [placed[0], (float(WIDTH), *placed[0][1:])]
-    failed = sum(not one["answered"] for one in answers)
-    slowest = max(float(one["seconds"]) for one in answers)
+    if len(points) == 1:
+        points = [points[0], (float(WIDTH), *points[0][1:])]
+    failed = sum(not request["answered"] for request in requests)
+    slowest = max(float(request["seconds"]) for request in requests)
     return Spark(
-        " ".join(f"{x},{y}" for x, y, _ in placed),
-        tuple((x, y) for x, y, answered in placed if not answered),
-        f"last {len(answers)} questions: {failed} failed, slowest {slowest:.2f} s",
+        " ".join(f"{x},{y}" for x, y, _ in points),
+        tuple((x, y) for x, y, answered in points if not answered),
+        f"last {counted(len(requests), 'request')}: {failed} failed, slowest {slowest:.2f} s",
     )
 
 
 def _height(seconds: float) -> float:
-    # The root shows milliseconds and seconds in one picture.
+    # A square-root scale shows both milliseconds and seconds.
     share = sqrt(min(seconds / _SLOWEST, 1.0))
     return round(HEIGHT - 2 - share * (HEIGHT - 4), 1)
 
 
+_CANARY_RESULTS: Final[Mapping[tuple[str, str], tuple[Tone, str]]] = {
+    ("has", "kept"): ("good", "returns a page that it is known to have"),
+    ("has", "lost"): ("poor", "no longer returns a page that it had"),
+    ("lacks", "kept"): ("good", "returns no copy of a page that never existed"),
+    ("lacks", "claims"): ("poor", "returns a copy of a page that never existed"),
+}
+_NO_ANSWER: Final[tuple[Tone, str]] = ("fair", "did not answer")
+_CANARIES: Final = ("has", "lacks")
+
+
+class CanaryRow(NamedTuple):
+    """A test request, and its last result."""
+
+    tone: Tone
+    words: str
+    page: str
+    """URL and time of the requested page; empty if they are not public."""
+    since: str
+    asked: str
+
+
+class PastRow(NamedTuple):
+    """A period in which all test requests had the same result."""
+
+    first: str
+    tone: Tone
+    words: str
+    why: str
+    times: int
+
+
+class CanaryView(NamedTuple):
+    """The test requests of an archive."""
+
+    rows: tuple[CanaryRow, ...]
+    past: tuple[PastRow, ...]
+    """Newest first."""
+
+
+def canary_view(state: Mapping[str, object]) -> CanaryView | None:
+    """Return the test requests in *state*; None if the archive has none."""
+    canaries = _canaries(state)
+    if not canaries:
+        return None
+    rows = tuple(_row(kind, canaries[kind]) for kind in _CANARIES if kind in canaries)
+    periods = [
+        (kind, past) for kind in canaries for past in _list(canaries[kind].get("history"))
+    ]
+    periods.sort(key=lambda period: _number(period[1].get("first")), reverse=True)
+    return CanaryView(rows, tuple(_past(kind, past) for kind, past in periods))
+
+
+def alarm(state: Mapping[str, object]) -> str | None:
+    """Return in words which test request gave a wrong result; None if none did."""
+    for kind, canary in _canaries(state).items():
+        tone, words = _CANARY_RESULTS.get((kind, str(canary.get("state"))), _NO_ANSWER)
+        if tone == "poor":
+            return words
+    return None
+
+
+def _canaries(state: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
+    canaries = state.get("canary")
+    return canaries if isinstance(canaries, Mapping) else {}
+
+
+def _row(kind: str, canary: Mapping[str, object]) -> CanaryRow:
+    otherwise = _NO_ANSWER if canary.get("history") else ("fair", "not tested yet")
+    tone, words = _CANARY_RESULTS.get((kind, str(canary.get("state"))), otherwise)
+    # The time means nothing for a page that never existed.
+    shown = ("url", "at") if kind == "has" else ("url",)
+    page = " from ".join(str(canary[key]) for key in shown if canary.get(key))
+    since, asked = _minute(canary.get("since")), _minute(canary.get("last_asked"))
+    return CanaryRow(tone, words, page, since, asked)
+
+
+def _past(kind: str, past: Mapping[str, object]) -> PastRow:
+    tone, words = _CANARY_RESULTS.get((kind, str(past.get("state"))), _NO_ANSWER)
+    times = int(_number(past.get("times")))
+    return PastRow(_minute(past.get("first")), tone, words, str(past.get("why")), times)
+
+
+def _list(value: object) -> Sequence[Mapping[str, object]]:
+    return value if isinstance(value, Sequence) else ()
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, int | float) else 0.0
+
+
+def _minute(value: object) -> str:
+    if not isinstance(value, int | float):
+        return ""
+    return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M} UTC"
+
+
 class ArchiveReports(Protocol):
-    """The same about archives for programs, as JSON."""
+    """The JSON versions of the pages, for programs."""
 
     async def archives(self, request: ClientRequest) -> Response: ...
 
@@ -226,7 +231,7 @@ class ArchiveReports(Protocol):
 
 
 class ArchivePages:
-    """Writes the pages of archives."""
+    """Serves the pages of archives."""
 
     def __init__(
         self,
@@ -236,7 +241,7 @@ class ArchivePages:
         pages: Pages,
         checks: ArchiveChecks | None = None,
     ) -> None:
-        """Take *checks*, or None to say nothing of conformance."""
+        """Show the results of *checks*; None shows nothing about conformance."""
         self._registry = registry
         self._state = state
         self._reports = reports
@@ -244,14 +249,14 @@ class ArchivePages:
         self._checks = checks
 
     async def all(self, request: ClientRequest) -> Response:
-        """List every archive, those that are asked first."""
+        """List all archives, those in use first."""
         if not wants_page(request.header("Accept")):
             return await self._reports.archives(request)
         entries = sorted(self._registry.entries, key=lambda entry: entry.name.lower())
         rows = [archive_view(entry, self._state(entry.id)) for entry in entries]
-        asked = [row for row in rows if row.used]
-        others = [row for row in rows if not row.used]
-        return self._page("archives", asked=asked, others=others)
+        in_use = [row for row in rows if row.in_use]
+        not_in_use = [row for row in rows if not row.in_use]
+        return self._page("archives", in_use=in_use, not_in_use=not_in_use)
 
     async def one(self, request: ClientRequest) -> Response:
         """Describe one archive."""
@@ -261,19 +266,21 @@ class ArchivePages:
         state = self._state(entry.id)
         view, canary = archive_view(entry, state), canary_view(state)
         checks = None if self._checks is None else await self._checks.view(entry)
-        answer = self._page("archive", archive=view, entry=entry, checks=checks, canary=canary)
+        response = self._page(
+            "archive", archive=view, entry=entry, checks=checks, canary=canary
+        )
         if self._checks is None or checks is None or checks.token is None:
-            return answer
-        # The page holds a token: other sites may not read it, unlike all else that we answer.
-        own = {
+            return response
+        # The page contains a token: unlike all other responses, other sites may not read it.
+        restricted = {
             "Access-Control-Allow-Origin": self._checks.origin,
             "Cache-Control": "no-store",
             # With no-referrer, browsers post forms with ``Origin: null`` (Fetch 3.2).
             "Referrer-Policy": "same-origin",
         }
-        return replace(answer, headers={**answer.headers, **own})
+        return replace(response, headers={**response.headers, **restricted})
 
     def _page(self, name: str, **values: object) -> Response:
         headers = {**HEADERS, "Cache-Control": "no-cache", "Vary": "accept"}
-        body = self._pages.written(name, **values)
+        body = self._pages.render(name, **values)
         return Response(200, {**headers, "Link": NO_NEGOTIATION}, body.encode())

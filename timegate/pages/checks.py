@@ -1,8 +1,8 @@
-"""The checks of archives on their pages; run from there where the operator allows it.
+"""Conformance checks on the pages of archives, and a form that starts them if configured.
 
-Our answers may be read by scripts of any site, a token in a page included. So a run also needs
-the Origin that browsers send with every POST (Fetch 3.2) to be ours, and the page that holds
-the token is closed to other sites.
+Scripts of any site may read our responses, and so a token in a page. Therefore a check needs,
+besides the token, our own Origin, which browsers send with every POST (Fetch 3.2), and other
+sites may not read the page with the token.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _SIGNS = {"fail": "✕", "warn": "!", "unknown": "?"}
 
 
 class FailedCheck(NamedTuple):
-    """One check that was not passed."""
+    """A check that did not pass."""
 
     sign: str
     verdict: str
@@ -41,99 +41,101 @@ class FailedCheck(NamedTuple):
 
 
 class PastCheck(NamedTuple):
-    """One check of the past."""
+    """The result of an earlier run."""
 
     checked: str
     tone: Tone
     counts: str
     changed: str
-    """Which checks broke or were mended since the one before."""
+    """Which checks began or ceased to fail since the previous run."""
 
 
 class CheckView(NamedTuple):
-    """All there is to say."""
+    """The checks of an archive as its page shows them."""
 
     rows: tuple[PastCheck, ...]
     """Newest first."""
-    complaints: tuple[FailedCheck, ...]
-    """Of the last check."""
+    failures: tuple[FailedCheck, ...]
+    """Of the last run."""
     samples: tuple[str, ...]
     running: str | None
-    """Which archive is being checked now."""
-    failed: str
-    """Why the last attempt to run a check ended without a result."""
+    """The archive that is being checked now."""
+    error: str
+    """Why the last run ended without a result, or empty."""
     token: str | None
-    """What allows to run a check from here; None if the operator does not."""
+    """Token for the form that starts a check; None if checks cannot be started here."""
 
 
 def check_view(
-    pasts: Sequence[CheckRecord], running: str | None, failed: str, token: str | None
+    records: Sequence[CheckRecord], running: str | None, error: str, token: str | None
 ) -> CheckView:
-    """Return what is to be said of *pasts*, oldest first."""
-    before: list[CheckRecord | None] = [None, *pasts]
-    rows = [_row(past, earlier) for past, earlier in zip(pasts, before, strict=False)]
-    last = pasts[-1] if pasts else None
-    complaints = _complaints(last) if last else ()
+    """Return the view of *records*, oldest first."""
+    previous: list[CheckRecord | None] = [None, *records]
+    rows = [_row(record, before) for record, before in zip(records, previous, strict=False)]
+    last = records[-1] if records else None
+    failures = _failures(last) if last else ()
     samples = last.samples if last else ()
-    return CheckView(tuple(reversed(rows)), complaints, samples, running, failed, token)
+    return CheckView(tuple(reversed(rows)), failures, samples, running, error, token)
 
 
-def _row(past: CheckRecord, earlier: CheckRecord | None) -> PastCheck:
-    stamp = past.checked
-    when = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[8:10]}:{stamp[10:12]} UTC"
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in past.counts.items() if count)
-    return PastCheck(
-        when, _tone(past), counts, "" if earlier is None else _changed(past, earlier)
+def _row(record: CheckRecord, previous: CheckRecord | None) -> PastCheck:
+    stamp = record.checked
+    checked = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[8:10]}:{stamp[10:12]} UTC"
+    counts = ", ".join(
+        f"{count} {verdict}" for verdict, count in record.counts.items() if count
     )
+    changed = "" if previous is None else _changed(record, previous)
+    return PastCheck(checked, _tone(record), counts, changed)
 
 
-def _tone(past: CheckRecord) -> Tone:
-    if past.counts.get("fail"):
+def _tone(record: CheckRecord) -> Tone:
+    if record.counts.get("fail"):
         return "poor"
-    return "fair" if past.wrong else "good"
+    return "fair" if record.wrong else "good"
 
 
-def _changed(past: CheckRecord, earlier: CheckRecord) -> str:
-    """Tell what broke and what was mended; what could not be judged is neither."""
-    now, then = _broken(past), _broken(earlier)
-    unknown = {wrong.check for wrong in past.wrong} - now
-    told = [f"new: {name}" for name in sorted(now - then)]
-    told += [f"mended: {name}" for name in sorted(then - now - unknown)]
-    return ", ".join(told)
+def _changed(record: CheckRecord, previous: CheckRecord) -> str:
+    """Return which checks are newly failing and which are fixed; unknown is neither."""
+    now, before = _failing(record), _failing(previous)
+    unknown = {wrong.check for wrong in record.wrong} - now
+    changes = [f"new: {name}" for name in sorted(now - before)]
+    changes += [f"fixed: {name}" for name in sorted(before - now - unknown)]
+    return ", ".join(changes)
 
 
-def _broken(past: CheckRecord) -> set[str]:
-    return {wrong.check for wrong in past.wrong if wrong.verdict in ("fail", "warn")}
+def _failing(record: CheckRecord) -> set[str]:
+    return {wrong.check for wrong in record.wrong if wrong.verdict in ("fail", "warn")}
 
 
-def _complaints(past: CheckRecord) -> tuple[FailedCheck, ...]:
-    found = []
-    for wrong in past.wrong:
+def _failures(record: CheckRecord) -> tuple[FailedCheck, ...]:
+    failures = []
+    for wrong in record.wrong:
         check = CHECKS.get(wrong.check)
         sentence = check.sentence if check else wrong.check
-        where = f"{check.level}, {check.section}" if check else "no such check any more"
+        where = f"{check.level}, {check.section}" if check else "this check no longer exists"
         sign = _SIGNS.get(wrong.verdict, "")
-        found.append(FailedCheck(sign, wrong.verdict, wrong.check, sentence, where, wrong.why))
-    return tuple(found)
+        failure = FailedCheck(sign, wrong.verdict, wrong.check, sentence, where, wrong.why)
+        failures.append(failure)
+    return tuple(failures)
 
 
 Run = Callable[[ArchiveEntry], Awaitable[tuple[Report, str]]]
-"""Checks an archive; returns what was found, and when in 14 digits."""
+"""Checks an archive; returns the report and its time as 14 digits."""
 PATH: Final = "/checks"
-"""Where the form is posted to."""
+"""The form is posted there."""
 _MOST_OCTETS: Final = 4096
 _BODY_DEADLINE: Final = 10.0
 _LONGEST_RUN: Final = 1800.0
-"""Seconds; an archive that wants to be asked twice a minute takes 18 minutes."""
+"""Seconds. An archive that allows two requests a minute takes 18 minutes."""
 
 
 class ArchiveChecks:
-    """Shows the history in *file*. Use as a context manager: it ends a check under way."""
+    """Shows the history in *file* and starts checks. A context manager, which ends a check."""
 
     def __init__(
         self, file: Path, registry: Registry, base_url: str, run: Run | None = None
     ) -> None:
-        """Show what is kept; without *run*, nothing more."""
+        """Start checks with *run*; without it, only show the history."""
         self._history = History(file)
         self._lock = CheckLock(file.with_name(f"{file.name}.running"))
         self._secret_file = file.with_name(f"{file.name}.key")
@@ -144,7 +146,7 @@ class ArchiveChecks:
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self._root = parts.path.rstrip("/")
         self._run = run
-        self._failed: dict[str, str] = {}
+        self._errors: dict[str, str] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -160,17 +162,17 @@ class ArchiveChecks:
             await end([self._task])
 
     async def view(self, entry: ArchiveEntry) -> CheckView:
-        """Return what the page of an archive says of its checks."""
+        """Return the checks of an archive for its page."""
         return await asyncio.to_thread(self._view, entry)
 
     def _view(self, entry: ArchiveEntry) -> CheckView:
-        failed = self._failed.get(entry.id, "")
+        trouble = self._errors.get(entry.id, "")
         try:
-            pasts = self._history.read().get(entry.id, ())
+            records = self._history.read().get(entry.id, ())
         except (BadHistory, OSError) as error:
-            pasts, failed = (), f"the history cannot be read: {error}"
+            records, trouble = (), f"the history cannot be read: {error}"
         token = self._token(entry.id) if self._may_run(entry) else None
-        return check_view(pasts, self._lock.holder(), failed, token)
+        return check_view(records, self._lock.holder(), trouble, token)
 
     def _may_run(self, entry: ArchiveEntry) -> bool:
         return self._run is not None and entry.use and entry.timegate is not None
@@ -179,40 +181,39 @@ class ArchiveChecks:
         return hmac.digest(secret_at(self._secret_file), archive.encode(), "sha256").hex()
 
     async def __call__(self, request: ClientRequest, body: bytes) -> Response:
-        """Start a check, and redirect to the page that will show it."""
-        entry = await self._asked(request, body)
+        """Start a check, and redirect to the page that will show its result."""
+        entry = await self._requested(request, body)
         if await asyncio.to_thread(self._lock.acquire, entry.id):
-            # A loop's own task: the room holds it, and ends it in __aexit__.
+            # The task outlives the request: `__aexit__` ends it.
             self._task = asyncio.get_running_loop().create_task(self._check(entry))
         page = f"{self._root}/archives/{quote(entry.id, safe='')}#checks"
         return Response(303, {"Location": page, "Cache-Control": "no-store"})
 
-    async def _asked(self, request: ClientRequest, body: bytes) -> ArchiveEntry:
-        """Return the archive to be checked. Raises EarlyResponse."""
+    async def _requested(self, request: ClientRequest, body: bytes) -> ArchiveEntry:
+        """Return the archive to check. Raises EarlyResponse."""
         if request.header("Origin") != self.origin:
-            detail = "a check is begun from the page of an archive here, nowhere else"
+            detail = "a check can only be started from the page of an archive on this site"
             raise EarlyResponse(problem(403, "bad-parameter", detail))
         form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
         entry = self._registry.by_id(form.get("archive", [""])[0])
         if entry is None or not self._may_run(entry):
-            raise EarlyResponse(
-                problem(404, "not-found", "no archive that can be checked here")
-            )
+            detail = "there is no such archive, or it cannot be checked here"
+            raise EarlyResponse(problem(404, "not-found", detail))
         token = await asyncio.to_thread(self._token, entry.id)
         if not hmac.compare_digest(token.encode(), form.get("token", [""])[0].encode()):
-            detail = "the form is out of date: load the page again"
+            detail = "the form has expired: reload the page"
             raise EarlyResponse(problem(403, "bad-parameter", detail))
         return entry
 
     async def _check(self, entry: ArchiveEntry) -> None:
-        assert self._run is not None  # noqa: S101 -- _may_run has looked
+        assert self._run is not None  # noqa: S101 -- _may_run has checked it
         try:
             async with asyncio.timeout(_LONGEST_RUN):
                 report, now = await self._run(entry)
             await asyncio.to_thread(self._history.add, [report], now)
-            self._failed.pop(entry.id, None)
+            self._errors.pop(entry.id, None)
         except (ArchiveError, BadHistory, OSError) as error:
-            self._failed[entry.id] = f"the last check ended early: {error}"
+            self._errors[entry.id] = f"the last check failed: {error}"
         finally:
             self._lock.release()
 
@@ -221,7 +222,7 @@ class ArchiveChecks:
 async def open_checks(
     section: ChecksSection, registry: Registry, base_url: str, run: Run
 ) -> AsyncIterator[ArchiveChecks | None]:
-    """Open the checks of the configuration; None if no history is configured."""
+    """Open the checks that *section* configures; None without a history file."""
     if section.history is None:
         yield None
         return

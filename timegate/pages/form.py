@@ -1,4 +1,4 @@
-"""What a person typed into the page: one field that takes anything, and perhaps a date."""
+"""Reads the form of the search page: a field for any reference, and an optional date."""
 
 import re
 from contextlib import suppress
@@ -26,25 +26,25 @@ _ENDS_A_SENTENCE: Final = ".,;:!?'\">]}\u00bb\u2019\u201c\u201d"
 
 
 class Pasted(NamedTuple):
-    """What was found in a text."""
+    """A reference found in a longer text."""
 
     identifier: str
     at: Moment | None
-    """The time that is the rest of the text; None where that is no time."""
+    """The time that the rest of the text states; None if it is not a time."""
 
 
 def reference_in(text: str) -> Pasted | None:
-    """Return the one reference in *text*; None where there is none, or no telling which."""
-    found = list(_REFERENCE.finditer(text))
-    names = {_bare(match[0]) for match in found}
-    if len(names) != 1 or any("\n" in match[1] for match in found):
+    """Return the only reference in *text*; None if there are none or several."""
+    matches = list(_REFERENCE.finditer(text))
+    references = {_bare(match[0]) for match in matches}
+    if len(references) != 1 or any("\n" in match[1] for match in matches):
         return None
-    rest = text[: found[0].start()] + text[found[-1].end() :]
-    return Pasted(names.pop(), _time(rest))
+    rest = text[: matches[0].start()] + text[matches[-1].end() :]
+    return Pasted(references.pop(), _time(rest))
 
 
 def _bare(word: str) -> str:
-    """Return *word* without what closes a sentence, a quotation or a bracket behind it."""
+    """Return *word* without the closing punctuation, quotes and brackets behind it."""
     bare = word.rstrip().rstrip(_ENDS_A_SENTENCE)
     while bare.endswith(")") and bare.count(")") > bare.count("("):
         bare = bare[:-1].rstrip(_ENDS_A_SENTENCE)
@@ -52,41 +52,41 @@ def _bare(word: str) -> str:
 
 
 def _time(text: str) -> Moment | None:
-    said = text.strip(" \t\r\n,;()[]")
+    date = text.strip(" \t\r\n,;()[]")
     try:
-        return read_time(said) if len(said) <= _LONGEST_DATE else None
+        return read_time(date) if len(date) <= _LONGEST_DATE else None
     except ValueError:
         return None
 
 
 _MOST_FIELDS: Final = 10
 _LONGEST_DATE: Final = 64
-_AROUND: Final = 60
-"""Characters that are shown before and behind the wrong one."""
+_CONTEXT: Final = 60
+"""Characters shown on each side of the wrong one."""
 
 
 class FormFields(NamedTuple):
-    """The fields as they were sent."""
+    """The fields of the form."""
 
     q: str = ""
     at: str = ""
 
     @classmethod
     def of(cls, rest: str) -> "FormFields":
-        """Read ``?q=...&at=...``; what else stands there is not ours."""
-        sent = rest.removeprefix("?")
-        pairs = parse_qsl(sent, errors="replace") if sent.count("&") < _MOST_FIELDS else []
+        """Read ``?q=...&at=...``; other fields are ignored."""
+        query = rest.removeprefix("?")
+        pairs = parse_qsl(query, errors="replace") if query.count("&") < _MOST_FIELDS else []
         fields = dict(pairs)
         return cls(fields.get("q", "").strip(" \t\r\n"), fields.get("at", "").strip())
 
     @property
     def address(self) -> str:
-        """The query with which the same is asked again."""
+        """The query string of these fields."""
         return urlencode({name: value for name, value in self._asdict().items() if value})
 
 
 class Caret(NamedTuple):
-    """The place of a mistake: what stands before, the wrong character, what follows."""
+    """An error in a text: what is before it, the wrong character, what is after it."""
 
     before: str
     wrong: str
@@ -94,21 +94,21 @@ class Caret(NamedTuple):
 
     @classmethod
     def at(cls, text: str, position: int) -> "Caret":
-        """Return the surroundings of *position* in *text*, line breaks as blanks."""
-        start = max(position - _AROUND, 0)
-        shown = [
+        """Return the context of *position* in *text*, with line breaks as spaces."""
+        start = max(position - _CONTEXT, 0)
+        parts = [
             masked(part, " ")
             for part in (
                 text[start:position],
                 text[position : position + 1],
-                text[position + 1 : position + 1 + _AROUND],
+                text[position + 1 : position + 1 + _CONTEXT],
             )
         ]
-        return cls(("... " if start else "") + shown[0], shown[1], shown[2])
+        return cls(("... " if start else "") + parts[0], parts[1], parts[2])
 
 
 class FormRejection(Exception):
-    """What was typed cannot be asked for."""
+    """The form does not contain a reference that can be resolved."""
 
     def __init__(self, status: int, title: str, why: str, caret: Caret | None = None) -> None:
         super().__init__(why)
@@ -120,37 +120,43 @@ class FormRejection(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FormQuery:
-    """What is asked, and what the reader has to say of how it was written."""
+    """The query of a form, and notes on how the form was read."""
 
     query: Query
-    complaints: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
 def read_form(form: FormFields, registry: Registry) -> FormQuery:
-    """Return what *form* asks for. Raises Refusal."""
-    reading, meant = _read(form.q, registry)
-    remarks = [] if meant is None else [f"Taken out of the text: {meant.identifier}"]
+    """Return the query of *form*. Raises FormRejection."""
+    reading, pasted = _read(form.q, registry)
+    remarks = [] if pasted is None else [f"Reference found in your text: {pasted.identifier}"]
     document = reading.identifier.document
     if document is not None:
-        # It names the thing; what archives hold is the document about it (D-8).
-        remarks.append("This names a thing. Shown is the document that describes it.")
+        # The identifier names a thing; archives hold the document that describes it (D-8).
+        remarks.append(
+            "This identifier names a thing. Below is the document that describes it."
+        )
         reading = parse(document, registry)
-    at = _date(form.at) or (meant and meant.at)
+    at = _date(form.at) or (pasted and pasted.at)
     try:
         query = query_for(reading, registry)
         if at is not None and not reading.kind.states_time:
             query = query_for_url(query.original, at, reading.diagnostics)
         elif at is not None:
-            remarks.append("The reference says itself when; the date beside it was not used.")
+            remarks.append(
+                "The reference has a date of its own, so the other date was ignored."
+            )
     except NotNegotiable as error:
         status = 404 if error.code == "unknown-archive" else 422
-        raise FormRejection(status, "No archive can be asked for this", str(error)) from error
+        raise FormRejection(
+            status, "Archives cannot be searched for this", str(error)
+        ) from error
     return FormQuery(query, reading.diagnostics, tuple(remarks))
 
 
 def _read(text: str, registry: Registry) -> tuple[ParsedIdentifier, Pasted | None]:
-    """Return the reference, and where it is a part of *text* only, that part."""
+    """Return the reference in *text*, and how it was found if there is more text."""
     try:
         return parse_wrapped(text, registry), None
     except Malformed as complaint:
@@ -159,14 +165,14 @@ def _read(text: str, registry: Registry) -> tuple[ParsedIdentifier, Pasted | Non
             with suppress(Malformed):
                 return parse(pasted.identifier, registry), pasted
         where = f"{complaint.why}, at character {complaint.position + 1}"
-        title = "This cannot be read"
+        title = "The reference cannot be read"
         caret = Caret.at(text, complaint.position)
         raise FormRejection(status_of_refusal(complaint), title, where, caret) from complaint
 
 
 def _date(text: str) -> Moment | None:
     if len(text) > _LONGEST_DATE:
-        raise FormRejection(400, "The date cannot be read", "it is longer than any date")
+        raise FormRejection(400, "The date cannot be read", "it is too long for a date")
     try:
         return read_time(text)
     except ValueError as error:

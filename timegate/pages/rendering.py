@@ -1,6 +1,7 @@
-"""The one way to a page (R6): every value is escaped, a value that is missing is an error.
+"""Rendering of all pages, and their static files.
 
-No inline script and no inline style, so that the policy of content can forbid them (R7).
+Every value is escaped, and a missing value is an error (R-6). Pages have no inline scripts and
+styles, so that the Content-Security-Policy can forbid them (R-7).
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ _TYPES: Final = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
-_YEAR: Final = "public, max-age=31536000, immutable"
+_CACHE_FOR_A_YEAR: Final = "public, max-age=31536000, immutable"
 
 
 class _File(NamedTuple):
@@ -31,25 +32,25 @@ class _File(NamedTuple):
     tag: str
 
 
-def _loaded() -> Mapping[str, _File]:
-    found = {}
+def _load_files() -> Mapping[str, _File]:
+    loaded = {}
     for file in sorted(files("timegate.pages").joinpath("static").iterdir(), key=str):
         kind = _TYPES.get(file.name.rpartition(".")[2])
         if kind is not None:
             body = file.read_bytes()
             tag = f'"{blake2b(body, digest_size=8).hexdigest()}"'
-            found[file.name] = _File(body, kind, tag)
-    return found
+            loaded[file.name] = _File(body, kind, tag)
+    return loaded
 
 
-_FILES: Final = _loaded()
+_FILES: Final = _load_files()
 VERSION: Final = blake2b(
     "".join(file.tag for file in _FILES.values()).encode(), digest_size=5
 ).hexdigest()
 
 
 async def static(request: ClientRequest) -> Response:
-    """Answer ``{version}/{name}``; one of another version is not to be kept."""
+    """Serve ``{version}/{name}``; only the current version may be cached for long."""
     version, _, name = request.rest.partition("?")[0].partition("/")
     file = _FILES.get(name)
     if file is None:
@@ -57,7 +58,7 @@ async def static(request: ClientRequest) -> Response:
     headers = {
         "Content-Type": file.type,
         "ETag": file.tag,
-        "Cache-Control": _YEAR if version == VERSION else "no-cache",
+        "Cache-Control": _CACHE_FOR_A_YEAR if version == VERSION else "no-cache",
     }
     if file.tag in (request.header("If-None-Match") or ""):
         return Response(304, headers)
@@ -75,24 +76,24 @@ HEADERS: Final = {
 
 
 def wants_page(accept: str | None) -> bool:
-    """Whether a client would rather have a page than JSON; only browsers name text/html."""
-    liked = weights(accept or "")
-    page = liked.get("text/html", 0.0)
-    return page > 0 and page >= liked.get("application/json", 0.0)
+    """Whether a client prefers a page to JSON; only browsers name text/html."""
+    accepted = weights(accept or "")
+    page = accepted.get("text/html", 0.0)
+    return page > 0 and page >= accepted.get("application/json", 0.0)
 
 
 def linkable(uri: object) -> str | None:
-    """Return *uri* as it may stand in ``href``; None for what is no address of the web.
+    """Return *uri* for use in ``href``; None if it is not an http or https address.
 
-    Whatever an archive calls the address of a copy, ``javascript:`` never becomes a link.
+    Archives supply these addresses: ``javascript:`` must never become a link.
     """
     return header_safe(uri) if isinstance(uri, str) and uri.startswith(WEB) else None
 
 
 def sentence(text: object) -> str:
-    """Return *text* as a sentence: a capital in front, one full stop at the end."""
-    told = str(text).rstrip(".")
-    return f"{told[:1].upper()}{told[1:]}."
+    """Return *text* as a sentence: with a capital letter and one full stop."""
+    words = str(text).rstrip(".")
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 @cache
@@ -110,9 +111,9 @@ def _environment() -> Environment:
 
 
 def prepare() -> None:
-    """Compile all templates: 0.2 s for which no request then has to wait.
+    """Compile all templates, so that no request has to wait 0.2 s for it.
 
-    Files that change under a running server, as in an upgrade, then change nothing either.
+    It also keeps a running server independent of template files that an upgrade changes.
     """
     environment = _environment()
     for name in environment.list_templates():
@@ -120,12 +121,12 @@ def prepare() -> None:
 
 
 class Pages:
-    """Writes pages for a service whose addresses begin with *base_url*."""
+    """Renders pages for a service whose addresses begin with *base_url*."""
 
     def __init__(self, base_url: str = "") -> None:
         root = urlsplit(base_url).path.rstrip("/")
         self._addresses = {"root": root, "static": f"{root}/static/{VERSION}"}
 
-    def written(self, name: str, **values: object) -> str:
-        """Return the page or the part of one that *name* makes of *values*."""
+    def render(self, name: str, **values: object) -> str:
+        """Render the template *name* with *values*."""
         return _environment().get_template(f"{name}.html").render(values, **self._addresses)

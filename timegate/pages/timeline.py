@@ -1,8 +1,8 @@
-"""``/timeline/{URL}``: all captures for the picture, a line of JSON each, as they are merged.
+"""``/timeline/{URL}``: the captures for the timeline of a page, as lines of JSON.
 
-A TimeMap does not say which archive a capture is in, and lanes need that; hosts do not tell
-either, where several collections are served from one. The first line names the archives, the
-last one says who is missing.
+Captures are sent as they are merged. The timeline needs the archive of each capture, which a
+TimeMap does not state; the host does not identify it either, as one host may serve several
+collections. The first line names the archives, the last one those without a list.
 """
 
 import json
@@ -27,17 +27,18 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import not_negotiable, unreadable
 from timegate.timemaps import ArchiveLists, Merge, MergeDeadlines
-from timegate.timemaps.body import told
+from timegate.timemaps.body import merge_summary
 from timegate.verdict import header_safe
 
 MOST: Final = 300_000
-"""Captures in a picture: more than pixels, and some 40 MB in a browser."""
-_SLICE: Final = 2_000
+"""Captures of one timeline: more than it has pixels, and about 40 MB in a browser."""
+_CHUNK: Final = 2_000
+"""Captures in one chunk of the response."""
 _HEADERS: Final = {"Content-Type": "application/x-ndjson", "Cache-Control": "no-cache"}
 
 
 class Timeline:
-    """Sends what the picture is drawn from."""
+    """Sends the captures that the timeline is drawn from."""
 
     def __init__(
         self, lists: ArchiveLists, route: Router, registry: Registry, deadlines: Deadlines
@@ -48,7 +49,7 @@ class Timeline:
         self._deadlines = deadlines
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
-        """Begin to send the captures of ``{URL}``, which may be none."""
+        """Stream the captures of ``{URL}``; there may be none."""
         query = _query(request.rest)
         preferences, _ = request.preferences
         archives = self._route(query, preferences, request.context).order
@@ -62,17 +63,17 @@ class Timeline:
     async def _lines(self, merge: Merge) -> AsyncGenerator[bytes, None]:
         names = {archive: name_of(archive, self._registry) for archive in merge.asked}
         yield _line({"archives": names})
-        # Nobody waits for the picture: the slow ones are part of it.
+        # The page is already visible, so slow archives may use all of their time.
         await merge.begin(MergeDeadlines(self._deadlines.hard, self._deadlines.hard))
         left = MOST
         async with aclosing(merge.blocks()) as blocks:
             async for block in blocks:
-                for start in range(0, min(len(block), left), _SLICE):
-                    yield _lines(block[start : start + min(_SLICE, left - start)])
+                for start in range(0, min(len(block), left), _CHUNK):
+                    yield _lines(block[start : start + min(_CHUNK, left - start)])
                 left -= min(len(block), left)
                 if not left:
                     break
-        end = told(merge)
+        end = merge_summary(merge)
         yield _line({**end, "truncated": bool(end["truncated"]) or not left})
 
 

@@ -19,10 +19,9 @@ from tests.timegate.endpoints.served import (
 from timegate.endpoints.memento import ListHandler
 from timegate.endpoints.operations import Operations
 from timegate.endpoints.resolve import BatchResolve
+from timegate.pages.answer_pages import HtmlProblems
 from timegate.pages.archives import ArchivePages
-from timegate.pages.home import Home
-from timegate.pages.html_problems import HtmlProblems
-from timegate.pages.progress import MOST, RunningSearches, SearchEvents
+from timegate.pages.home import MOST_SEARCHES, Home, RunningSearches, SearchEvents
 from timegate.pages.rendering import Pages, static
 from timegate.pages.timeline import Timeline
 from timegate.resolution.coalescing import Coalescer, fixed
@@ -58,7 +57,7 @@ async def site(
     *archives: FakeArchive,
     extra: tuple[ArchiveEntry, ...] = (),
     state: State = unasked,
-    watchers: int = MOST,
+    watchers: int = MOST_SEARCHES,
 ) -> AsyncIterator[Site]:
     """Serve the pages as `timegate.app` wires them."""
     news = SearchEvents()

@@ -41,11 +41,11 @@ async def test_every_archive_is_listed_with_its_state() -> None:
         program = await served.ask("/archives")
 
     html = Html(page.body.decode())
-    assert "answers" in html.text
+    assert "working" in html.text
     assert "0.25 s" in html.text
     assert "The <b>Closed</b> Archive" in html.text
     assert html.all("b") == []
-    assert "last 3 questions: 1 failed, slowest 9.00 s" in str(html.all("svg")[0]["aria-label"])
+    assert "last 3 requests: 1 failed, slowest 9.00 s" in str(html.all("svg")[0]["aria-label"])
     assert [one["id"] for one in json.loads(program.body)] == ["a", "closed"]
     assert page.headers["Vary"] == program.headers["Vary"] == "accept"
 
@@ -65,12 +65,12 @@ async def test_one_archive_has_its_own_page() -> None:
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ({"asked": False}, "not asked"),
-        ({"asked": True, "breaker": "open"}, "resting after failures"),
-        ({"asked": True, "breaker": "half-open"}, "being tried again"),
-        ({"asked": True, "breaker": "closed"}, "not asked so far"),
-        ({"asked": True, "last_success": 1.0, "last_failure": 2.0}, "did not answer last time"),
-        ({"asked": True, "last_success": 2.0, "last_failure": 1.0}, "answers"),
+        ({"asked": False}, "not in use"),
+        ({"asked": True, "breaker": "open"}, "paused after failures"),
+        ({"asked": True, "breaker": "half-open"}, "being retried"),
+        ({"asked": True, "breaker": "closed"}, "no requests yet"),
+        ({"asked": True, "last_success": 1.0, "last_failure": 2.0}, "last request failed"),
+        ({"asked": True, "last_success": 2.0, "last_failure": 1.0}, "working"),
     ],
 )
 def test_a_state_is_told_in_words(state: Mapping[str, object], words: str) -> None:

@@ -1,4 +1,4 @@
-"""What people are told of canaries."""
+"""The results of canaries in words."""
 
 from collections.abc import Mapping
 
@@ -39,10 +39,10 @@ def with_canary(has: str, lacks: str) -> Mapping[str, object]:
 @pytest.mark.parametrize(
     ("has", "lacks", "tone", "words"),
     [
-        ("kept", "kept", "good", "answers"),
-        ("lost", "kept", "poor", "lost a page that it had"),
-        ("kept", "claims", "poor", "claims a page that nobody can have"),
-        ("unknown", "unknown", "good", "answers"),
+        ("kept", "kept", "good", "working"),
+        ("lost", "kept", "poor", "no longer returns a page that it had"),
+        ("kept", "claims", "poor", "returns a copy of a page that never existed"),
+        ("unknown", "unknown", "good", "working"),
     ],
 )
 def test_the_list_of_archives_says_what_is_wrong(
@@ -56,7 +56,7 @@ def test_the_list_of_archives_says_what_is_wrong(
 def test_an_archive_that_rests_is_said_to_rest() -> None:
     resting = {**with_canary("lost", "kept"), "breaker": "open"}
 
-    assert archive_view(entry("a"), resting).state == "resting after failures"
+    assert archive_view(entry("a"), resting).state == "paused after failures"
 
 
 def test_its_page_tells_the_history_newest_first() -> None:
@@ -65,13 +65,13 @@ def test_its_page_tells_the_history_newest_first() -> None:
     assert view is not None
     assert [row.tone for row in view.rows] == ["poor", "good"]
     assert [row.page for row in view.rows] == [
-        "http://example.org/ of 2016",
+        "http://example.org/ from 2016",
         "http://example.org/",
     ]
     assert [past.words for past in view.past] == [
-        "lost a page that it had",
-        "denies the page that nobody can have",
-        "gives the page that it must have",
+        "no longer returns a page that it had",
+        "returns no copy of a page that never existed",
+        "returns a page that it is known to have",
     ]
     assert view.past[0].first == "2016-11-13 01:20 UTC"
 
@@ -85,7 +85,7 @@ def test_who_was_not_asked_is_not_said_to_be_silent() -> None:
     view = canary_view({"canary": {"lacks": {"state": "unknown", "history": []}}})
 
     assert view is not None
-    assert view.rows[0].words == "not asked so far"
+    assert view.rows[0].words == "not tested yet"
     assert view.rows[0].asked == view.rows[0].since == view.rows[0].page == ""
 
 
@@ -94,7 +94,7 @@ async def test_the_page_writes_what_archives_said_as_text() -> None:
         page = await served.ask("/archives/a", BROWSER)
 
     html = Html(page.body.decode())
-    assert "Lost a page that it had." in html.text
+    assert "No longer returns a page that it had." in html.text
     assert "it <b>said</b> so" in html.text
     assert "Did not answer." in html.text
     assert html.all("b") == []

@@ -107,7 +107,7 @@ async def test_the_last_check_is_shown_with_what_is_wrong(tmp_path: Path) -> Non
     assert "1 fail" in text
     assert "Every response of the TimeGate has a Vary that names accept-datetime." in text
     assert "Vary is missing." in text
-    assert "Check it now" not in text
+    assert "Check now" not in text
 
 
 async def test_the_history_says_what_changed(tmp_path: Path) -> None:
@@ -127,20 +127,20 @@ async def test_who_was_never_checked_is_said_to_be_so(tmp_path: Path) -> None:
     async with site(tmp_path / "checks.jsonl") as served:
         page = await served.ask("/archives/a", BROWSER)
 
-    assert "Not checked so far." in Html(page.body.decode()).text
+    assert "Not checked yet." in Html(page.body.decode()).text
 
 
 async def test_a_check_is_begun_from_the_page_and_shown_when_it_is_done(tmp_path: Path) -> None:
     runs = Runs()
     async with site(tmp_path / "checks.jsonl", runs) as served:
         answer = await begun(served)
-        under_way = await until_shown(served, "A check is under way")
+        under_way = await until_shown(served, "A check is running")
         runs.end.set()
-        done = await until_shown(served, "Check it now")
+        done = await until_shown(served, "Check now")
 
     assert answer.status == 303
     assert answer.headers["Location"] == "/archives/a#checks"
-    assert "Check it now" not in under_way
+    assert "Check now" not in under_way
     assert "Last checked" in done
     assert runs.asked == ["a"]
 
@@ -155,7 +155,7 @@ async def test_one_archive_is_checked_at_a_time(tmp_path: Path) -> None:
 
     assert second.status == 303
     assert runs.asked == ["a"]
-    assert "a is being checked; one archive at a time." in other
+    assert "a is being checked. Only one archive can be checked at a time." in other
 
 
 async def test_another_process_has_the_turn(tmp_path: Path) -> None:
@@ -177,10 +177,10 @@ async def test_a_check_that_ends_early_says_why_and_lets_others_go_on(tmp_path: 
     runs.end.set()
     async with site(tmp_path / "checks.jsonl", runs) as served:
         await begun(served)
-        text = await until_shown(served, "ended early")
+        text = await until_shown(served, "The last check failed")
 
     assert "no route" in text
-    assert "Check it now" in text
+    assert "Check now" in text
 
 
 async def test_the_end_of_the_server_ends_a_check(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ async def test_the_field_takes_every_kind_of_reference(text: str) -> None:
     page = Html(seen.body.decode())
     assert seen.status == 200
     assert f"http://a/{EXACT}/{URL}" in page.links
-    assert "Open the copy of 22 January 2016, 11:20:29 UTC" in page.text
+    assert "Open the copy from 22 January 2016, 11:20:29 UTC" in page.text
 
 
 async def test_a_url_is_asked_for_at_the_date_beside_it() -> None:
@@ -71,7 +71,7 @@ async def test_a_reference_in_a_sentence_is_found_and_that_is_said() -> None:
 
     assert f"http://a/20050613120000/{URL}" in Html(dated.body.decode()).links
     assert f"http://a/{EXACT}/{URL}" in Html(cited.body.decode()).links
-    assert f"Taken out of the text: {PWID}" in Html(cited.body.decode()).text
+    assert f"Reference found in your text: {PWID}" in Html(cited.body.decode()).text
 
 
 async def test_a_date_beside_a_dated_reference_is_not_used_and_that_is_said() -> None:
@@ -80,7 +80,7 @@ async def test_a_date_beside_a_dated_reference_is_not_used_and_that_is_said() ->
 
     page = Html(seen.body.decode())
     assert f"http://a/{EXACT}/{URL}" in page.links
-    assert "the date beside it was not used" in page.text
+    assert "the other date was ignored" in page.text
 
 
 async def test_the_verdict_is_told_in_words_and_each_member_is_explained() -> None:
@@ -111,7 +111,7 @@ async def test_everyone_is_asked_even_if_one_has_the_very_copy() -> None:
     page = Html(seen.body.decode())
     assert "Exactly what was asked for" in page.text
     assert f"http://b/{LATER}/{URL}" in page.links
-    assert "2 of 4 did not say: c (it is down), d (no answer in time)." in page.text
+    assert "2 of 4 did not answer: c (it is down), d (no answer in time)." in page.text
 
 
 async def test_repairs_are_told_with_their_place() -> None:
@@ -146,7 +146,7 @@ async def test_a_mistake_is_shown_at_its_character() -> None:
         body = seen.body.decode()
         assert "2016-02-<mark>3</mark>0T11:20:29Z" in body
         assert Html(body).all("textarea")
-    assert "Put it right below" in linked.body.decode()
+    assert "Correct it below" in linked.body.decode()
     assert program.headers["Content-Type"] == "application/problem+json"
     assert "accept" in program.headers["Vary"]
     assert json.loads(program.body)["position"]
@@ -158,8 +158,8 @@ async def test_a_mistake_is_shown_at_its_character() -> None:
         ("duri:2016:mailto:a@b.c", "", 422, "http and https"),
         (URL, "31 June 2005", 400, "The date cannot be read"),
         (URL, "next tuesday or so", 400, "The date cannot be read"),
-        (URL, "9" * 65, 400, "longer than any date"),
-        ("not an identifier", "", 400, "This cannot be read"),
+        (URL, "9" * 65, 400, "too long for a date"),
+        ("not an identifier", "", 400, "The reference cannot be read"),
         ("Thu, 31 May 2007 20:35:00 GMT", "", 422, "of which URL"),
     ],
 )
@@ -239,7 +239,7 @@ async def test_an_address_that_is_none_of_the_web_is_no_link() -> None:
 
     html = Html(seen.body.decode())
     assert not any("javascript" in link for link in html.links)
-    assert "names an address that is none of the web" in html.text
+    assert "gives an address for the copy that is not a web address" in html.text
 
 
 async def test_pages_forbid_what_is_not_their_own() -> None:
@@ -308,7 +308,8 @@ async def test_the_captures_shown_are_those_of_the_spelling_that_archives_hold()
 
 
 def test_a_page_below_a_path_keeps_to_its_path() -> None:
-    page = Html(Pages("https://gate.example/time/").written("archives", asked=[], others=[]))
+    pages = Pages("https://gate.example/time/")
+    page = Html(pages.render("archives", in_use=[], not_in_use=[]))
 
     assert all(link.startswith(("/time/", "#")) for link in page.links)
     assert all(str(one["src"]).startswith("/time/static/") for one in page.all("script"))

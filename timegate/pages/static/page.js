@@ -1,62 +1,64 @@
-// The page works without this. With it, answers are watched while they come, texts are copied
-// at a press, and the captures are drawn.
+// The page works without this script. With it, the progress of a search is shown, buttons copy
+// citations, and the captures are drawn.
 import { drawTimeline } from "./timeline.js";
 
-const part = (id) => document.getElementById(id);
+const element = (id) => document.getElementById(id);
 let timeline = null;
 
-function dress(root) {
+// Shows what needs scripts, and removes what is there for browsers without them.
+function enhance(root) {
   for (const group of root.querySelectorAll(".copies")) group.hidden = false;
   for (const texts of root.querySelectorAll("details.texts")) texts.open = false;
-  for (const instead of root.querySelectorAll(".unscripted")) instead.remove();
+  for (const fallback of root.querySelectorAll(".unscripted")) fallback.remove();
   const figure = root.querySelector("figure.timeline");
   if (figure) timeline = drawTimeline(figure);
 }
 
 async function copy(button) {
-  const source = part(button.dataset.copy);
-  const said = button.closest("section").querySelector(".copied");
+  const source = element(button.dataset.copy);
+  const message = button.closest("section").querySelector(".copied");
   try {
     await navigator.clipboard.writeText(source.textContent);
-    said.textContent = `${button.textContent} copied.`;
+    message.textContent = `${button.textContent} copied.`;
   } catch {
-    // Without https browsers have no clipboard: then the text is shown and selected.
+    // Browsers have no clipboard without https: then the text is shown and selected.
     source.closest("details").open = true;
     getSelection().selectAllChildren(source);
-    said.textContent = `${button.textContent} is selected: copy it with the keyboard.`;
+    message.textContent = `${button.textContent} selected. Press Ctrl+C or Cmd+C to copy it.`;
   }
 }
 
-function watch(form) {
-  const asked = new URLSearchParams(new FormData(form));
-  if (!asked.get("at")) asked.delete("at");
-  const address = `${form.action}?${asked}`;
-  const [outcome, progress] = [part("outcome"), part("progress")];
-  const line = part("progress-line");
+// Searches without a new page: the server sends progress, then the answer.
+function search(form) {
+  const query = new URLSearchParams(new FormData(form));
+  if (!query.get("at")) query.delete("at");
+  const address = `${form.action}?${query}`;
+  const [outcome, progress] = [element("outcome"), element("progress")];
+  const line = element("progress-line");
   history.pushState(null, "", address);
   timeline?.stop();
   timeline = null;
   outcome.replaceChildren();
   progress.hidden = false;
-  line.textContent = "Asking the archives.";
+  line.textContent = "Searching the archives.";
 
-  const events = new EventSource(`${form.action.replace(/\/$/, "")}/events?${asked}`);
+  const events = new EventSource(`${form.action.replace(/\/$/, "")}/events?${query}`);
   events.addEventListener("progress", (event) => {
-    const more = part("progress-more");
-    more.innerHTML = event.data;
-    line.textContent = more.querySelector("[data-line]").textContent;
+    const details = element("progress-more");
+    details.innerHTML = event.data;
+    line.textContent = details.querySelector("[data-line]").textContent;
   });
   events.addEventListener("answer", (event) => {
     events.close();
     progress.hidden = true;
-    part("progress-more").replaceChildren();
+    element("progress-more").replaceChildren();
     outcome.innerHTML = event.data;
     const titled = outcome.querySelector("[data-title]");
     if (titled) document.title = `${titled.dataset.title} · timegate`;
-    dress(outcome);
+    enhance(outcome);
     outcome.querySelector("#verdict")?.focus();
   });
-  // Whatever went wrong: the whole page says it better.
+  // After any error the whole page is loaded, which explains it.
   events.onerror = () => {
     events.close();
     location.assign(address);
@@ -64,19 +66,19 @@ function watch(form) {
   return events;
 }
 
-let watched = null;
+let running = null;
 document.addEventListener("submit", (event) => {
-  if (event.target.id !== "ask" || !part("outcome")) return;
+  if (event.target.id !== "ask" || !element("outcome")) return;
   event.preventDefault();
-  watched?.close();
-  watched = watch(event.target);
+  running?.close();
+  running = search(event.target);
 });
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-copy]");
   if (button) copy(button);
 });
 document.addEventListener("keydown", (event) => {
-  // A reference has no line breaks that mean anything: Enter asks, Shift+Enter breaks.
+  // Line breaks in a reference mean nothing: Enter searches, Shift+Enter breaks the line.
   const plain = event.key === "Enter" && !event.shiftKey && !event.isComposing;
   if (event.target.id === "q" && plain) {
     event.preventDefault();
@@ -91,4 +93,4 @@ if (!CSS.supports("field-sizing", "content")) {
   });
 }
 addEventListener("popstate", () => location.reload());
-dress(document);
+enhance(document);

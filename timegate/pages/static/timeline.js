@@ -1,16 +1,19 @@
-// All captures in one picture: a lane for each archive, time from left to right. Bars
-// count what falls on three pixels by binary search, so a redraw costs the width of the picture,
-// not the number of captures.
+// Draws all captures in one picture: one lane per archive, time from left to right. A bar stands
+// for the captures within three pixels, which are counted by binary search. So the cost of a redraw
+// depends on the width of the picture, not on the number of captures.
 
 const TOP = 20, LANE = 46, AXIS = 24, LABEL = 18, NEAR = 8, BIN = 3;
 const SECOND = 1000, DAY = 86400 * SECOND, YEAR = 365.25 * DAY;
+// The last time that Date can hold, in both directions (ECMA-262, 21.4.1.1).
+const LATEST = 8.64e15;
+const MOST_TICKS = 1000;
 const STEPS = [
   [SECOND, "s"], [15 * SECOND, "s"], [60 * SECOND, "m"], [900 * SECOND, "m"], [3600 * SECOND, "m"],
   [6 * 3600 * SECOND, "m"], [DAY, "d"], [7 * DAY, "d"], [30.44 * DAY, "M"], [91.3 * DAY, "M"],
   [YEAR, "y"], [2 * YEAR, "y"], [5 * YEAR, "y"], [10 * YEAR, "y"], [50 * YEAR, "y"],
 ];
 
-const written = (time) => new Date(time).toISOString().replace("T", " ").replace(".000Z", " UTC");
+const formatted = (time) => new Date(time).toISOString().replace("T", " ").replace(".000Z", " UTC");
 const number = (count) => count.toLocaleString("en");
 
 function timeOf(stamp) {
@@ -18,8 +21,8 @@ function timeOf(stamp) {
   return Date.UTC(at(0, 4), at(4, 6) - 1, at(6, 8), at(8, 10), at(10, 12), at(12, 14));
 }
 
-// The first index whose time is not before `time`.
-function lower(times, time) {
+// Returns the first index whose time is not before `time`.
+function lowerBound(times, time) {
   let from = 0, to = times.length;
   while (from < to) {
     const middle = (from + to) >> 1;
@@ -50,29 +53,30 @@ class Timeline {
   }
 
   async read() {
-    const answer = await fetch(this.figure.dataset.source);
-    if (!answer.ok) throw new Error(`status ${answer.status}`);
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    const response = await fetch(this.figure.dataset.source);
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       const lines = (rest + piece.value).split("\n");
       rest = lines.pop();
-      for (const line of lines) this.take(JSON.parse(line));
-      this.told(null);
+      for (const line of lines) this.add(JSON.parse(line));
+      this.summarize();
       this.redraw();
     }
   }
 
-  take(line) {
+  // Adds one line of the stream: first the names of the archives, then the captures, last the end.
+  add(line) {
     if (!Array.isArray(line)) {
       if (line.archives) this.names = line.archives;
-      else this.told(line);
+      else this.ended = line;
       return;
     }
     const [archive, stamp, uri] = line;
     if (!this.lanes.has(archive)) this.lanes.set(archive, { times: [], uris: [] });
     const lane = this.lanes.get(archive), time = timeOf(stamp);
-    // The merged list comes in the order of time: every lane is sorted as it grows.
+    // The list is merged in order of time, so every lane is sorted as it grows.
     lane.times.push(time);
     lane.uris.push(uri);
     this.count += 1;
@@ -81,23 +85,27 @@ class Timeline {
     if (!this.moved) this.fit();
   }
 
-  told(end) {
-    if (end) this.ended = end;
-    const lanes = this.lanes.size;
+  summarize() {
     if (!this.count && !this.ended) return;
-    let text = this.count === 0 ? "No captures are listed." :
-      `${number(this.count)} ${this.count === 1 ? "capture" : "captures"} in ${lanes} ` +
-      `${lanes === 1 ? "archive" : "archives"}, from ${written(this.first)} to ${written(this.last)}.`;
-    if (!this.ended) text += " Still reading.";
-    if (this.ended?.truncated) text += " There are more than are shown.";
-    const missing = Object.keys(this.ended?.missing ?? {});
-    if (missing.length) text += ` Without ${missing.map((one) => this.names[one] ?? one).join(", ")}.`;
-    this.summary.textContent = text;
+    const missing = Object.keys(this.ended?.missing ?? {}).map((id) => this.names[id] ?? id);
+    const sentences = [this.count ? this.overview() : "No captures found."];
+    if (!this.ended) sentences.push("Still loading.");
+    if (this.ended?.truncated) sentences.push("Not all captures are shown.");
+    if (missing.length) sentences.push(`No list from ${missing.join(", ")}.`);
+    this.summary.textContent = sentences.join(" ");
     this.picture.dataset.marks = this.count;
     this.picture.dataset.state = this.ended ? "whole" : "reading";
   }
 
+  overview() {
+    const plural = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+    return `${plural(this.count, "capture")} in ${plural(this.lanes.size, "archive")}, ` +
+      `from ${formatted(this.first)} to ${formatted(this.last)}.`;
+  }
+
+  // Shows all captures and the requested time.
   fit() {
+    if (!this.count) return;
     let from = this.first, to = this.last;
     if (!Number.isNaN(this.start)) {
       from = Math.min(from, this.start);
@@ -107,7 +115,10 @@ class Timeline {
     [this.from, this.to] = [from - edge, to + edge];
   }
 
+  // Shows the time between `from` and `to`. Without captures these are not numbers, and there is
+  // nothing to show.
   show(from, to) {
+    if (!this.count || !(Math.abs(from) <= LATEST && Math.abs(to) <= LATEST)) return;
     const span = Math.min(Math.max(to - from, 10 * SECOND), 300 * YEAR);
     const middle = (from + to) / 2;
     [this.from, this.to] = [middle - span / 2, middle + span / 2];
@@ -134,15 +145,15 @@ class Timeline {
 
   draw() {
     if (!this.figure.isConnected) return this.stop();
-    const ratio = devicePixelRatio || 1, lanes = [...this.lanes], room = this.picture.clientWidth;
-    // Without width there is nothing to draw; the observer calls again when there is some.
-    if (!(room > 0)) return;
-    this.width = room;
+    const ratio = devicePixelRatio || 1, lanes = [...this.lanes];
+    // A hidden picture has no width: the resize observer draws it when it is visible again.
+    if (!(this.picture.clientWidth > 0)) return;
+    this.width = this.picture.clientWidth;
     this.height = TOP + Math.max(lanes.length, 1) * LANE + AXIS;
     const [width, height] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     if (this.canvas.width !== width || this.canvas.height !== height) {
       [this.canvas.width, this.canvas.height] = [width, height];
-      // Through the object model, which the policy of content allows.
+      // Set through the DOM: the Content-Security-Policy forbids style attributes only in HTML.
       this.canvas.style.height = `${this.height}px`;
     }
     const pen = this.canvas.getContext("2d"), style = getComputedStyle(this.picture);
@@ -152,7 +163,7 @@ class Timeline {
     pen.font = `12px ${colour("sans")}`;
     if (!this.count) return;
     this.drawAxis(pen, colour);
-    this.drawAsked(pen, colour);
+    this.drawRequested(pen, colour);
     lanes.forEach(([archive, lane], row) => this.drawLane(pen, colour, archive, lane, row));
     this.drawCurrent(pen, colour, lanes);
   }
@@ -171,7 +182,7 @@ class Timeline {
     pen.textAlign = "left";
   }
 
-  drawAsked(pen, colour) {
+  drawRequested(pen, colour) {
     if (Number.isNaN(this.start)) return;
     const from = this.x(this.start), to = this.x(Number.isNaN(this.end) ? this.start : this.end);
     pen.fillStyle = colour("fair-wash");
@@ -185,19 +196,19 @@ class Timeline {
     const middle = Math.min(Math.max((from + to) / 2, 40), this.width - 40);
     if (to >= 0 && from <= this.width) {
       pen.textAlign = "center";
-      pen.fillText("asked for", middle, 12);
+      pen.fillText("requested", middle, 12);
       pen.textAlign = "left";
     }
   }
 
-  // Yields the time and the number of captures of every bin that has some. Bins begin at
-  // multiples of their size, so that bars do not flicker while the picture is moved. A bin takes at
-  // least one capture whatever its size is (0, negative, NaN, rounded), so that the loop ends.
+  // Yields the time and the number of captures of every bin that has some. Bins begin at multiples
+  // of their size, so that bars do not flicker while the picture is panned. A bin holds at least one
+  // capture whatever its size is (0, negative, NaN, rounded), so that the loop ends.
   *bins(lane, size) {
     const times = lane.times;
-    for (let from = lower(times, this.from); from < times.length && times[from] <= this.to;) {
+    for (let from = lowerBound(times, this.from); from < times.length && times[from] <= this.to;) {
       const begin = Math.floor(times[from] / size) * size;
-      const end = Math.max(begin + size, times[from] + 1), to = Math.max(lower(times, end), from + 1);
+      const end = Math.max(begin + size, times[from] + 1), to = Math.max(lowerBound(times, end), from + 1);
       yield [to - from === 1 ? times[from] : begin, to - from];
       from = to;
     }
@@ -219,7 +230,7 @@ class Timeline {
     pen.beginPath(); pen.moveTo(0, bottom - 0.5); pen.lineTo(this.width, bottom - 0.5); pen.stroke();
   }
 
-  // The copy that was chosen: a dot on top of its mark.
+  // Draws a dot above the mark of the copy in the answer.
   drawChosen(pen, archive, bottom) {
     if (archive !== this.figure.dataset.archive || Number.isNaN(this.chosen)) return;
     pen.beginPath();
@@ -237,12 +248,12 @@ class Timeline {
     pen.lineWidth = 1;
   }
 
-  // The capture nearest to a point, if it is near enough to be meant.
+  // Returns the capture nearest to a point, or null if none is within a few pixels.
   at(x, y) {
     const lanes = [...this.lanes], row = Math.floor((y - TOP) / LANE);
     if (!lanes[row]) return null;
-    const [archive, lane] = lanes[row], index = lower(lane.times, this.time(x));
-    const near = [index - 1, index].filter((one) => one in lane.times)
+    const [archive, lane] = lanes[row], index = lowerBound(lane.times, this.time(x));
+    const near = [index - 1, index].filter((i) => i in lane.times)
       .sort((a, b) => Math.abs(this.x(lane.times[a]) - x) - Math.abs(this.x(lane.times[b]) - x))[0];
     if (near === undefined || Math.abs(this.x(lane.times[near]) - x) > NEAR) return null;
     return { archive, time: lane.times[near], uri: lane.uris[near] };
@@ -251,22 +262,23 @@ class Timeline {
   point(capture) {
     this.current = capture;
     this.pointed.textContent = capture ?
-      `${this.names[capture.archive] ?? capture.archive}: ${written(capture.time)}` : "\u00a0";
+      `${this.names[capture.archive] ?? capture.archive}: ${formatted(capture.time)}` : "\u00a0";
     this.redraw();
   }
 
+  // Goes to the next capture (`by` is 1) or to the previous one (-1) in any archive.
   step(by) {
-    const all = [];
+    const candidates = [];
     for (const [archive, lane] of this.lanes) {
       const here = this.current?.time ?? (this.start || this.chosen || this.first) - by;
-      let index = lower(lane.times, by > 0 ? here + 1 : here) - (by > 0 ? 0 : 1);
-      if (index in lane.times) all.push({ archive, time: lane.times[index], uri: lane.uris[index] });
+      const index = lowerBound(lane.times, by > 0 ? here + 1 : here) - (by > 0 ? 0 : 1);
+      if (index in lane.times) candidates.push({ archive, time: lane.times[index], uri: lane.uris[index] });
     }
-    all.sort((a, b) => by * (a.time - b.time));
-    if (!all.length) return;
-    const { time } = all[0], span = this.to - this.from;
+    candidates.sort((a, b) => by * (a.time - b.time));
+    if (!candidates.length) return;
+    const { time } = candidates[0], span = this.to - this.from;
     if (time < this.from || time > this.to) this.show(time - span / 2, time + span / 2);
-    this.point(all[0]);
+    this.point(candidates[0]);
   }
 
   open(capture) {
@@ -300,14 +312,14 @@ class Timeline {
       else this.zoom(Math.exp(event.deltaY * 0.002), event.offsetX / this.width);
     }, { passive: false });
     this.listenToPointer();
-    const again = () => this.redraw(), dark = matchMedia("(prefers-color-scheme: dark)");
-    const observer = new ResizeObserver(again);
+    const redraw = () => this.redraw(), dark = matchMedia("(prefers-color-scheme: dark)");
+    const observer = new ResizeObserver(redraw);
     observer.observe(this.picture);
-    dark.addEventListener("change", again);
-    this.unlisten = () => { observer.disconnect(); dark.removeEventListener("change", again); };
+    dark.addEventListener("change", redraw);
+    this.unlisten = () => { observer.disconnect(); dark.removeEventListener("change", redraw); };
   }
 
-  // Ends drawing and observing, for a figure that is removed from the document.
+  // Stops drawing and observing: the figure is no longer in the document.
   stop() {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
@@ -315,26 +327,28 @@ class Timeline {
   }
 
   listenToPointer() {
-    let held = null, far = 0;
-    const place = this.picture;
-    place.addEventListener("pointerdown", (event) => {
-      held = event.offsetX;
-      far = 0;
-      place.setPointerCapture(event.pointerId);
+    // Where the pointer was last while it is pressed, and how far it has moved since.
+    let pressed = null, distance = 0;
+    const { picture } = this;
+    picture.addEventListener("pointerdown", (event) => {
+      pressed = event.offsetX;
+      distance = 0;
+      picture.setPointerCapture(event.pointerId);
     });
-    place.addEventListener("pointermove", (event) => {
-      if (held === null) return this.point(this.at(event.offsetX, event.offsetY));
-      far += Math.abs(event.offsetX - held);
-      if (far > 3) this.pan((held - event.offsetX) / this.width);
-      held = event.offsetX;
+    picture.addEventListener("pointermove", (event) => {
+      if (pressed === null) return this.point(this.at(event.offsetX, event.offsetY));
+      distance += Math.abs(event.offsetX - pressed);
+      if (distance > 3) this.pan((pressed - event.offsetX) / this.width);
+      pressed = event.offsetX;
     });
-    place.addEventListener("pointerup", (event) => {
-      if (held !== null && far <= 3) this.open(this.at(event.offsetX, event.offsetY));
-      held = null;
+    picture.addEventListener("pointerup", (event) => {
+      if (pressed !== null && distance <= 3) this.open(this.at(event.offsetX, event.offsetY));
+      pressed = null;
     });
-    place.addEventListener("pointercancel", () => { held = null; });
+    picture.addEventListener("pointercancel", () => { pressed = null; });
   }
 
+  // Shows the requested time and the copy in the answer.
   around() {
     const end = Number.isNaN(this.end) ? this.start : this.end;
     const span = Math.max((end - this.start) * 3, Math.abs((this.chosen || end) - this.start) * 3, DAY);
@@ -342,19 +356,21 @@ class Timeline {
   }
 }
 
-function* ticks(from, to, step, unit) {
-  if (unit === "y" || unit === "M") {
-    const months = unit === "y" ? Math.round(step / YEAR) * 12 : Math.round(step / (30.44 * DAY));
-    const begin = new Date(from);
-    let month = Math.floor((begin.getUTCFullYear() * 12 + begin.getUTCMonth()) / months) * months;
-    for (;; month += months) {
-      const day = new Date(0);
-      day.setUTCFullYear(Math.floor(month / 12), month % 12, 1);
-      if (day > to) return;
-      if (day >= from) yield day.getTime();
-    }
+// Yields the times of the grid lines. Ends for any input, also if a range is empty, not a number or
+// beyond what Date can hold.
+export function* ticks(from, to, step, unit) {
+  if (!(from >= -LATEST && to <= LATEST)) return;
+  const start = new Date(from);
+  const inMonths = unit === "y" || unit === "M";
+  const size = inMonths ? Math.max(Math.round(step / YEAR * 12), 1) : step;
+  const position = inMonths ? start.getUTCFullYear() * 12 + start.getUTCMonth() : from;
+  const first = Math.floor(position / size) * size;
+  for (let n = 0; n < MOST_TICKS; n += 1) {
+    const place = first + n * size;
+    const time = inMonths ? new Date(0).setUTCFullYear(0, place, 1) : place;
+    if (!(time <= to)) return;
+    if (time >= from) yield time;
   }
-  for (let time = Math.ceil(from / step) * step; time <= to; time += step) yield time;
 }
 
 function label(time, unit) {
@@ -369,7 +385,7 @@ export function drawTimeline(figure) {
   figure.hidden = false;
   const timeline = new Timeline(figure);
   timeline.read().catch((error) => {
-    timeline.summary.textContent = `The captures could not be read (${error.message}).`;
+    timeline.summary.textContent = `The captures could not be loaded (${error.message}).`;
     timeline.picture.dataset.state = "failed";
   });
   return timeline;
