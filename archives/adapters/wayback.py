@@ -1,7 +1,7 @@
 """Archives with replay addresses like the Wayback Machine's, and no other interface.
 
 The replay address for the requested time is requested, and the archive redirects to the nearest
-capture. The capture that it serves counts, not the requested time (R-6).
+capture. The capture that it serves counts, not the requested time (K-6).
 """
 
 from collections.abc import AsyncGenerator, Sequence

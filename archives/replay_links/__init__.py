@@ -1,7 +1,7 @@
 """Reads a link into a web archive: which archive, which time, which original.
 
 The templates of links are data, in `archives/known`; the rules common to all of them are here
-(R-1 to R-7). A link is a claim: the capture that the archive serves for it may be another one.
+(K-1 to K-7). A link is a claim: the capture that the archive serves for it may be another one.
 """
 
 from dataclasses import dataclass

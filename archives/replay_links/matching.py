@@ -118,7 +118,7 @@ def _named(segment: Segment, word: str, found: Match) -> bool:
             found.modifier = word
             return not shape or word == shape
         case "id":
-            # Also a collection: the archive looks for the capture under this id.
+            # Also a collection: the archive looks for the capture under this id (K-7).
             found.id = word
             found.collection.append(word)
             return not shape or _masked(word) == shape

@@ -199,7 +199,7 @@ def archived_headers(headers: Message) -> set[tuple[str, str]]:
     """Return what an answer tells of the archived headers, by their own names.
 
     Differences that are meant: pywb sends what it does not know under its own name, we send
-    nothing under its own name but what describes the bytes (R9); where a redirect led, pywb
+    nothing under its own name but what describes the bytes (R-9); where a redirect led, pywb
     tells as it was written, we lead on to our own copy; we tell nothing of transfer codings.
     """
     told = ((name.lower(), value) for name, value in headers.items())

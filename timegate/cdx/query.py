@@ -241,7 +241,7 @@ def _order(parameters: Parameters) -> tuple[Order, Moment | None]:
 
 
 def moment_of(name: str, digits: str) -> Moment | None:
-    """Read a timestamp of 1 to 14 digits; fewer than 4 ask for the newest (R-2).
+    """Read a timestamp of 1 to 14 digits; fewer than 4 ask for the newest (K-2).
 
     Raises BadPreference.
     """

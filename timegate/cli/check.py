@@ -227,7 +227,7 @@ def given(url: str, also: Sequence[str]) -> ArchiveEntry:
 
 
 def check_contact(entries: Sequence[ArchiveEntry], contact: str | None) -> None:
-    """Public archives are asked only by those who say who they are (R14)."""
+    """Public archives are asked only by those who say who they are (R-14)."""
     if contact is None and any(map(is_foreign, entries)):
         why = "public archives want to know who asks: give --contact mailto:you@example.org"
         raise click.UsageError(why)

@@ -286,7 +286,7 @@ def _time(text: str) -> Moment | None:
 
 
 def _contact(config: Config, entry: ArchiveEntry, contact: str | None) -> str:
-    """Public archives are asked only by those who say who they are (R14)."""
+    """Public archives are asked only by those who say who they are (R-14)."""
     who = contact or config.contact
     if who is None and is_public(entry):
         why = "public archives want to know who asks: give --contact mailto:you@example.org"

@@ -163,7 +163,7 @@ async def _kept(keeper: IndexUpdater) -> AsyncIterator[None]:
 async def _fetchers(
     entries: Sequence[ArchiveEntry], settings: "UpstreamSettings | None"
 ) -> AsyncIterator[Mapping[str, Fetcher]]:
-    """Open what reaches the origins of each collection, and nothing else (R1)."""
+    """Open what reaches the origins of each collection, and nothing else (R-1)."""
     # The command line imports this module for every command; the network is slow to import.
     from timegate.upstream.stack import UpstreamSettings, open_fetchers  # noqa: PLC0415
 
@@ -183,7 +183,7 @@ async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
     """Return *entry* with the endpoints of its files and its index, and no others."""
     for key, address in (("path", entry.path), ("cdx", entry.cdx)):
         if address and "@" in urlsplit(address).netloc:
-            # It would be shown wherever the collection is named (R26), and is not sent.
+            # It would be shown wherever the collection is named (R-26), and is not sent.
             raise BadConfig(f"{entry.origin}: {key}: an address holds no name or password")
     limits = HOME_LIMITS if entry.limits == DEFAULT_LIMITS else entry.limits
     files = str(entry.path)

@@ -103,7 +103,7 @@ _DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _INTERVAL: Final = re.compile(r"([0-9]{1,6})([mhd])")
 _SHORTEST_INTERVAL: Final = 600.0
-"""Seconds. More often, it would be polling (R14)."""
+"""Seconds. More often, it would be polling (R-14)."""
 _LONGEST_INTERVAL: Final = 7 * 86_400.0
 """Seconds. The cache forgets histories of canaries a day later."""
 

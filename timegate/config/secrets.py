@@ -1,4 +1,4 @@
-"""A secret that is never shown: not in logs, not in errors, not in what is printed (R26)."""
+"""A secret that is never shown: not in logs, not in errors, not in what is printed (R-26)."""
 
 import os
 from collections.abc import Mapping

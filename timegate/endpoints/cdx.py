@@ -1,7 +1,7 @@
 """CDX servers over all archives: the Wayback Machine's ``/cdx/search/cdx``, pywb's ``/cdx``.
 
 Who is missing is said in ``Memento-Sources`` as far as it is known before the first byte. Rows
-have no room for it, so a list that breaks off later ends abnormally (R21).
+have no room for it, so a list that breaks off later ends abnormally (R-21).
 """
 
 import asyncio

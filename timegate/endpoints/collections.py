@@ -78,7 +78,7 @@ class Collections:
 NO_SUCH_COLLECTION: Final = problem(
     404, "not-found", "no such collection; /collections lists them"
 )
-"""Word for word the same of one that is not there and of one that is hidden (R27)."""
+"""Word for word the same of one that is not there and of one that is hidden (R-27)."""
 
 
 class CollectionSite:

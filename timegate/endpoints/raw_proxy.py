@@ -2,7 +2,7 @@
 
 An address that does not name the very copy is answered with a redirect to the one that does,
 so what stands behind an address never changes (M-41). Archived bytes are as dangerous as on
-the day they were written: they go out in a sandbox, with few headers of the archive (R5, R9).
+the day they were written: they go out in a sandbox, with few headers of the archive (R-5, R-9).
 """
 
 import re
@@ -241,7 +241,7 @@ def _another_capture(known: str, memento: Memento) -> str:
 async def _pieces(
     exchange: AsyncExitStack, reply: Reply, archive: str, most: int
 ) -> AsyncGenerator[bytes, None]:
-    """Yield nothing once, then the body; raise where it is not whole (R21)."""
+    """Yield nothing once, then the body; raise where it is not whole (R-21)."""
     async with exchange:
         body = reply.chunks()
         piece = await anext(body, None)

@@ -1,8 +1,8 @@
 """Links into archives: the archive, the time and the original URL, even if the link is dead.
 
-The timestamp in a link is only a claim (R-6): archives redirect to the nearest capture, and
+The timestamp in a link is only a claim (K-6): archives redirect to the nearest capture, and
 people write a year where seconds belong. Only a timestamp with seconds can become a PWID, which
-states the granularity that the archive recorded (R-5).
+states the granularity that the archive recorded (K-5).
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The headers of an archived answer, as they may come from us: a fixed set, the rest set aside.
 
-R5 and R9: what describes the bytes comes down as it is, if it is clean; everything else is told
+R-5 and R-9: what describes the bytes comes down as it is, if it is clean; the rest is told
 as ``X-Archive-Orig-*``, which no browser obeys; what concerns one connection is gone with it.
 """
 

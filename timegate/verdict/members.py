@@ -211,7 +211,7 @@ def delivers_raw(query: Query, memento: Memento, entry: ArchiveEntry | None) -> 
 
 
 def header_safe(uri: str) -> str:
-    """Write *uri* so that it can stand in angle brackets and in one line (L-6, R8)."""
+    """Write *uri* so that it can stand in angle brackets and in one line (L-6, R-8)."""
     # Nearly all can stand as they are; quoting takes five times as long as seeing that.
     return uri if _SAFE.fullmatch(uri) else quote(uri, safe=_IN_BRACKETS, errors="replace")
 

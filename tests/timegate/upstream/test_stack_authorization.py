@@ -1,4 +1,4 @@
-"""A secret goes to the one origin it is for, over https, and nowhere else (R26)."""
+"""A secret goes to the one origin it is for, over https, and nowhere else (R-26)."""
 
 import ssl
 from dataclasses import replace
