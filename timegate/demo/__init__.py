@@ -1,4 +1,4 @@
-"""Three small archives of our own making, so that every kind of answer can be seen offline."""
+"""The demo: three small archives made for it, which show every kind of answer offline."""
 
 import asyncio
 import sys
@@ -27,9 +27,9 @@ SLOW: Final = {"lantern": 3.0}
 
 
 def demo_config(folder: Path) -> Config:
-    """Return the configuration of the demo; its indexes are made now, in *folder*.
+    """Return the configuration of the demo; its indexes are created in *folder*.
 
-    The package may lie where nothing can be written.
+    The folder of the package may be read-only.
     """
     config = load_config(Path(__file__).with_name("demo.toml"))
     entries = tuple(_indexed(entry, folder) for entry in config.registry.entries)
@@ -82,7 +82,7 @@ def _hours(date: str, hours: str, url: str = HOURS) -> DemoCapture:
 
 
 def _logo() -> bytes:
-    """Draw a lighthouse of 8 by 8 pixels, in one bit of grey."""
+    """Return a PNG of a lighthouse, 8 by 8 pixels in one bit of grey."""
     rows = (0x18, 0x3C, 0x18, 0x18, 0x3C, 0x3C, 0x3C, 0xFF)
     pixels = zlib.compress(b"".join(bytes((0, row)) for row in rows), 9)
     head = pack(">IIBBBBB", 8, 8, 1, 0, 0, 0, 0)
@@ -100,7 +100,7 @@ HARBOUR: Final = (
     _home("2010-11-05T10:15:00Z", "New: the fog horn, on Sundays at noon."),
     _hours("2010-11-05T10:15:09.250Z", "Daily from 10 to 16. Closed on Mondays."),
     DemoCapture(LOGO, "2010-11-05T10:15:11Z", _logo(), "image/png"),
-    # Nothing for nine years: the archive had no money.
+    # Nothing for nine years, so that some answers are far from the time asked for.
     _home("2019-08-20T07:45:30Z", "We are on the new pier now."),
     _hours("2019-08-20T07:45:41Z", "Daily from 9 to 18.", f"https://www.{HOURS[7:]}"),
     DemoCapture(
@@ -129,7 +129,7 @@ COLLECTIONS: Final = {"harbour": HARBOUR, "lantern": LANTERN, "vault": VAULT}
 
 
 def write(folder: Path) -> None:
-    """Write every collection into a folder of its name."""
+    """Write every collection as a WARC file into a folder of its name."""
     for name, pages in COLLECTIONS.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         with (folder / name / f"{name}.warc.gz").open("wb") as file:
@@ -149,7 +149,7 @@ def _write(writer: WARCWriter, collection: str, page: DemoCapture) -> None:
         warc_headers_dict={"WARC-Date": page.date, "WARC-Record-ID": f"<urn:uuid:{name}>"},
     )
     writer.write_record(record)
-    # warcio 1.8.1 copies the payload into a temporary file for its digest, and leaves it open.
+    # warcio 1.8.1 copies the payload into a temporary file for its digest, and never closes it.
     record.raw_stream.close()
 
 
@@ -166,7 +166,7 @@ if __name__ == "__main__":
 
 
 class DelayedSource:
-    """A `Source` that takes *seconds* longer than it needs; the demo has one."""
+    """A `Source` that answers *seconds* late; the demo has one."""
 
     def __init__(self, source: Source, seconds: float) -> None:
         self._source = source
@@ -178,12 +178,12 @@ class DelayedSource:
         return self._source.entry
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
-        """Wait, then ask."""
+        """Wait, then query the archive."""
         await asyncio.sleep(self._seconds)
         return await self._source.closest(original, at)
 
     async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
-        """Wait, then list."""
+        """Wait, then list the captures."""
         await asyncio.sleep(self._seconds)
         async with aclosing(self._source.mementos(original)) as batches:
             async for batch in batches:

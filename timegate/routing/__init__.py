@@ -1,4 +1,4 @@
-"""Routing: whom to ask first, and whom not at all, so that archives are asked little."""
+"""Routing: which archives are queried for a page, in which order, and which are not."""
 
 from timegate.routing.mementomap import MementoMap, Presence
 from timegate.routing.observations import (

@@ -1,8 +1,8 @@
-"""What an archive declares to hold: a MementoMap, looked up by SURT, most specific line first.
+"""MementoMap: the holdings an archive declares, looked up by SURT, most specific line first.
 
-The octets stay one string with an index of four octets a line; a map of a hundred megabytes
-as a `dict` would take six hundred. A look-up asks for the key and for every wildcard above
-it, each by bisection.
+The file stays one byte string with an index of four bytes a line; a map of a hundred megabytes
+as a `dict` would take six hundred. A lookup searches the key and every wildcard above it, each
+by bisection.
 """
 
 from array import array
@@ -16,18 +16,18 @@ from archives.diagnostics import Malformed
 from archives.formats.ukvs import UkvsFile, read_frequency
 
 MOST_OCTETS: Final = 100_000_000
-_MOST_ALIKE: Final = 1_000
-"""Lines with one key that are looked at; a map by day has 365 a year."""
+_MOST_EQUAL: Final = 1_000
+"""Lines with one key that are read; a map by day has 365 a year."""
 
 
 class Presence(NamedTuple):
-    """Whether an archive says that it holds a page."""
+    """Whether an archive declares that it holds a page."""
 
     state: Literal["present", "absent", "unknown"]
     rank: float = 0.0
-    """From nearly 0 (it holds something under that top-level domain) to 1 (that very page)."""
+    """From nearly 0 (holds something under the top-level domain) to 1 (holds this page)."""
     line: str | None = None
-    """The key of the line that says so."""
+    """The key of the matching line."""
 
 
 UNKNOWN: Final = Presence("unknown")
@@ -53,9 +53,9 @@ class MementoMap:
     def load(cls, source: Path | bytes, *, complete: bool = False) -> "MementoMap":
         """Read a map of at most `MOST_OCTETS`. Raises Malformed and OSError.
 
-        *complete* says that what it does not list is not held; no field of the format can say
-        so but a line ``* 0``. A page that is wrongly taken for absent is never asked for, so
-        this is for maps that an archive makes of its whole index.
+        *complete*: pages that the map does not list are not held. In the format only a line
+        ``* 0`` can state that. An archive is never queried for a page that is wrongly taken for
+        absent, so this is for maps that an archive makes of its whole index.
         """
         if isinstance(source, Path):
             with source.open("rb") as file:
@@ -68,20 +68,20 @@ class MementoMap:
         return len(self._starts)
 
     def holds(self, surt: str) -> Presence:
-        """Return what the most specific line says of *surt*."""
-        for key, rank in self._lines_about(surt):
-            said = self._said(key.encode())
-            if said == "something" and rank > 0:
+        """Return what the most specific line states about *surt*."""
+        for key, rank in self._matching_keys(surt):
+            entry = self._entry(key.encode())
+            if entry == "something" and rank > 0:
                 return Presence("present", rank, key)
-            if said == "nothing":
+            if entry == "nothing":
                 return Presence("absent", line=key)
-            if said is not None:
+            if entry is not None:
                 return UNKNOWN
-        # The tool leaves out keys without a comma: localhost, urn:...
+        # The tool that makes maps leaves out keys without a comma: localhost, urn:...
         return ABSENT if self._complete and "," in surt.partition(")")[0] else UNKNOWN
 
-    def _lines_about(self, surt: str) -> Iterator[tuple[str, float]]:
-        """Yield the keys that speak of *surt*, most specific first, and their ranks."""
+    def _matching_keys(self, surt: str) -> Iterator[tuple[str, float]]:
+        """Yield the keys that match *surt*, most specific first, and their ranks."""
         page = surt.partition("?")[0].rstrip("/")
         host, _, path = page.partition(")")
         labels, segments = host.partition(":")[0].split(","), path.split("/")[1:]
@@ -95,17 +95,17 @@ class MementoMap:
             yield ",".join((*labels[:depth], "*")), depth / steps
         yield "*", 0.0
 
-    def _said(self, key: bytes) -> Literal["something", "nothing", "unclear"] | None:
-        """Return what the lines with exactly this key say together; None if there are none."""
+    def _entry(self, key: bytes) -> Literal["something", "nothing", "unclear"] | None:
+        """Return what all lines with this key state together; None if there are none."""
         first = bisect_left(self._starts, key, key=self._key)
-        run = self._starts[first : first + _MOST_ALIKE]
-        alike = takewhile(lambda start: self._key(start) == key, run)
-        frequencies = [read_frequency(self._frequency(start, len(key))) for start in alike]
+        run = self._starts[first : first + _MOST_EQUAL]
+        equal = takewhile(lambda start: self._key(start) == key, run)
+        frequencies = [read_frequency(self._frequency(start, len(key))) for start in equal]
         if any(frequency.something for frequency in frequencies):
             return "something"
         if not frequencies:
             return None
-        return "nothing" if all(each.nothing for each in frequencies) else "unclear"
+        return "nothing" if all(frequency.nothing for frequency in frequencies) else "unclear"
 
     def _key(self, start: int) -> bytes:
         return bytes(self._octets[start : self._octets.index(b" ", start)])
@@ -115,11 +115,11 @@ class MementoMap:
         return self._octets[begins : self._octets.index(b"\n", begins)].decode()
 
     def _fill(self, file: UkvsFile) -> None:
-        """Keep keys and frequencies alone, and index them, sorted by key."""
+        """Store keys and frequencies, and index them by key."""
         last, in_order = b"", True
         for key, frequency, whole in file.records():
             if not whole and read_frequency(frequency.decode()).nothing:
-                continue  # Nothing in one year is nothing known of the others.
+                continue  # Nothing in one year does not mean nothing in the others.
             in_order = in_order and key >= last
             last = key
             self._starts.append(len(self._octets))

@@ -1,8 +1,8 @@
-"""What archives have shown: how fast they answer, when they last did, which sites they hold.
+"""Observations of archives: latency, last success and failure, and which sites they hold.
 
-Learned from real answers alone, never from the cache. Everything fades: latency with the
-number of answers, holdings with time. Everything is bounded: what was not seen for longest is
-forgotten first. The clock is that of the wall, because a record outlives its process.
+They are learned from real answers, never from the cache. Old observations lose weight: latency
+with the number of answers, holdings with time. All are bounded in number: those not updated for
+longest are dropped first. Times are wall-clock times, because a record outlives its process.
 """
 
 from collections import OrderedDict, deque
@@ -20,25 +20,25 @@ from timegate.routing.mementomap import UNKNOWN, MementoMap, Presence
 Outcome = Literal["found", "absent", "failed"]
 
 UNKNOWN_LATENCY: Final = 0.376
-"""Seconds. Unbound's UNKNOWN_SERVER_NICENESS: who was never asked counts as rather fast, so
-that it is asked."""
+"""Seconds. Unbound's UNKNOWN_SERVER_NICENESS: an archive that was never queried counts as
+rather fast, so that it is queried."""
 BAND: Final = 0.4
-"""Seconds. Unbound's RTT_BAND: differences below it are no reason to prefer anybody."""
+"""Seconds. Unbound's RTT_BAND: a smaller difference is no reason to prefer an archive."""
 
 MOST_ARCHIVES: Final = 1_000
 MOST_TALLIES: Final = 20_000
-"""About 250 octets each."""
+"""About 250 bytes each."""
 HALF_LIFE: Final = 30 * 86_400.0
-"""Broad crawls come a few times a year; after a month a no is half as sure."""
-_HARDLY: Final = 60.0
-"""Seconds in which nothing fades that anybody could see."""
+"""Seconds. Broad crawls happen a few times a year; after a month a count weighs half."""
+_NEGLIGIBLE: Final = 60.0
+"""Seconds in which the loss of weight is negligible."""
 BUCKETS: Final = 64
 """Four to each doubling from 1 ms to 55 s: a percentile is at most 9 % off."""
-_REMEMBERED: Final = 256.0
+_MOST_WEIGHT: Final = 256.0
 """Answers after which the weight of all earlier ones is halved."""
 _LONGEST_HOST: Final = 255
 MOST_RECENT: Final = 40
-"""Answers of an archive that are remembered one by one, for a picture of them."""
+"""Answers of an archive that are remembered one by one, for the chart on its page."""
 
 
 class Latency(NamedTuple):
@@ -50,12 +50,12 @@ class Latency(NamedTuple):
 
     @property
     def band(self) -> int:
-        """0 for those that answer within 400 ms, 1 within 800 ms, and so on."""
+        """0 for a median below 400 ms, 1 below 800 ms, and so on."""
         return int(self.median / BAND)
 
 
 class RecentRequest(NamedTuple):
-    """How asking an archive went, once."""
+    """One request to an archive."""
 
     seconds: float
     answered: bool
@@ -65,7 +65,7 @@ UNOBSERVED: Final = Latency(UNKNOWN_LATENCY, UNKNOWN_LATENCY + BAND, known=False
 
 
 class HoldingCount(NamedTuple):
-    """How often an archive had something and how often it had not, faded up to *at*."""
+    """How often an archive had a page and how often it had not, weighted as of *at*."""
 
     hits: float = 0.0
     misses: float = 0.0
@@ -76,13 +76,13 @@ class HoldingCount(NamedTuple):
         return self.hits + self.misses
 
     def faded(self, now: float) -> "HoldingCount":
-        """Return what is left of it by *now*."""
+        """Return the counts with their weight at *now*."""
         weight: float = 0.5 ** (max(now - self.at, 0.0) / HALF_LIFE)
         return HoldingCount(self.hits * weight, self.misses * weight, now)
 
     def with_one(self, *, hit: bool, now: float) -> "HoldingCount":
-        """Return the tally after one more answer."""
-        if now - self.at < _HARDLY:
+        """Return the counts after one more answer."""
+        if now - self.at < _NEGLIGIBLE:
             return HoldingCount(self.hits + hit, self.misses + (not hit), self.at)
         hits, misses, _ = self.faded(now)
         return HoldingCount(hits + hit, misses + (not hit), now)
@@ -92,7 +92,7 @@ _NEW: Final = HoldingCount()
 
 
 class Experience(NamedTuple):
-    """What one archive answered before: in all, under a top-level domain, about a site."""
+    """Earlier answers of one archive: in all, under a top-level domain, about a site."""
 
     overall: HoldingCount = HoldingCount()
     domain: HoldingCount = HoldingCount()
@@ -100,15 +100,15 @@ class Experience(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Record:
+class _ArchiveRecord:
     buckets: list[float] = field(default_factory=lambda: [0.0] * BUCKETS)
     last_success: float | None = None
     last_failure: float | None = None
     seen: float = 0.0
-    """How many answers there are in all buckets."""
+    """Weight of the answers in all buckets."""
     recent: deque[RecentRequest] = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
     measured: Latency | None = None
-    """Kept until the next answer: it is looked at far more often than it changes."""
+    """Cached until the next answer: it is read far more often than it changes."""
 
     @property
     def latency(self) -> Latency:
@@ -119,7 +119,7 @@ class _Record:
         return self.measured
 
     def add(self, seconds: float) -> None:
-        if self.seen >= _REMEMBERED:
+        if self.seen >= _MOST_WEIGHT:
             self.buckets = [count / 2 for count in self.buckets]
             self.seen /= 2
         self.buckets[_bucket(seconds)] += 1.0
@@ -127,7 +127,7 @@ class _Record:
         self.measured = None
 
     def quantile(self, share: float) -> float:
-        """Return the middle of the bucket below which *share* of all answers lie."""
+        """Return the middle of the bucket that holds the quantile *share*."""
         reached, wanted = 0.0, share * sum(self.buckets)
         for index, count in enumerate(self.buckets):
             reached += count
@@ -137,25 +137,25 @@ class _Record:
 
 
 class Observations:
-    """The memory of all archives."""
+    """The observations of all archives."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """*clock* tells the seconds since 1970."""
+        """*clock* returns the seconds since 1970."""
         self.restored = False
         """Whether the observations of earlier processes were read."""
         self._clock = clock
-        self._records: OrderedDict[str, _Record] = OrderedDict()
+        self._records: OrderedDict[str, _ArchiveRecord] = OrderedDict()
         self._tallies: OrderedDict[tuple[str, str], HoldingCount] = OrderedDict()
 
     def note(self, archive: str, host: str, outcome: Outcome, seconds: float) -> None:
-        """Remember how asking *archive* about a page of *host* went."""
+        """Note the outcome of a question to *archive* about a page of *host*."""
         now, record = self._clock(), self._records.get(archive)
         if record is None:
-            record = self._records[archive] = _Record()
+            record = self._records[archive] = _ArchiveRecord()
         record.recent.append(RecentRequest(seconds, outcome != "failed"))
         if outcome == "failed":
             record.last_failure = now
-            # A fast refusal says nothing of how fast it answers; a slow failure does.
+            # A fast refusal is no measure of latency; a slow failure is.
             if seconds > record.latency.median:
                 record.add(seconds)
         else:
@@ -169,27 +169,27 @@ class Observations:
         self._forget()
 
     def latency(self, archive: str) -> Latency:
-        """Return median and 95th percentile; `UNOBSERVED` for an archive that was never asked."""
+        """Return median and 95th percentile; `UNOBSERVED` for an archive never queried."""
         record = self._records.get(archive)
         return UNOBSERVED if record is None else record.latency
 
     def recent(self, archive: str) -> tuple[RecentRequest, ...]:
-        """Return how the last questions to *archive* went, since the start, oldest first."""
+        """Return the last requests to *archive* since the start, oldest first."""
         record = self._records.get(archive)
         return () if record is None else tuple(record.recent)
 
     def last_success(self, archive: str) -> float | None:
-        """When it last answered, in seconds since 1970; None if never."""
+        """Return the time of the last answer, in seconds since 1970; None if never."""
         record = self._records.get(archive)
         return None if record is None else record.last_success
 
     def last_failure(self, archive: str) -> float | None:
-        """When it last failed, in seconds since 1970; None if never."""
+        """Return the time of the last failure, in seconds since 1970; None if never."""
         record = self._records.get(archive)
         return None if record is None else record.last_failure
 
     def experience(self, archive: str, host: str) -> Experience:
-        """Return what *archive* answered before about pages like those of *host*."""
+        """Return the earlier answers of *archive* about pages like those of *host*."""
         now = self._clock()
         tallies = (
             self._tallies.get((archive, scope), HoldingCount()) for scope in _scopes(host)
@@ -197,7 +197,7 @@ class Observations:
         return Experience(*(tally.faded(now) for tally in tallies))
 
     def export(self) -> dict[str, object]:
-        """Return all of it in types that JSON has."""
+        """Return all observations in types that JSON has."""
         records = {
             name: _SavedRecord(record.buckets, record.last_success, record.last_failure)
             for name, record in self._records.items()
@@ -207,13 +207,13 @@ class Observations:
         return exported
 
     def restore(self, exported: object) -> None:
-        """Take over what `export` returned, in place of everything. Raises ValueError."""
+        """Replace all observations by what `export` returned. Raises ValueError."""
         try:
             saved = msgspec.convert(exported, _Saved)
         except msgspec.ValidationError as error:
-            raise ValueError(f"no record of archives: {error}") from error
+            raise ValueError(f"not observations of archives: {error}") from error
         self._records = OrderedDict(
-            (name, _restored(one)) for name, one in saved.archives.items()
+            (name, _restored(saved_record)) for name, saved_record in saved.archives.items()
         )
         self._tallies = OrderedDict(
             ((archive, scope), HoldingCount(hits, misses, at))
@@ -244,10 +244,10 @@ class _Saved(msgspec.Struct):
 
 
 def site_of(host: str) -> str:
-    """Return about the domain that was registered: ``bbc.co.uk`` for ``news.bbc.co.uk``.
+    """Return roughly the registered domain: ``bbc.co.uk`` for ``news.bbc.co.uk``.
 
     Guessed without the Public Suffix List: three labels where the last two are as short as
-    those of ``co.uk``, else two. A wrong guess only makes the key finer or coarser.
+    those of ``co.uk``, else two. A wrong guess only makes the counts finer or coarser.
     """
     labels = host.lower().rstrip(".").split(".")
     if labels[-1].isdecimal():
@@ -256,14 +256,16 @@ def site_of(host: str) -> str:
     return ".".join(labels[-3:] if short else labels[-2:])
 
 
-def _restored(one: _SavedRecord) -> _Record:
-    buckets = list(one.latency)
-    return _Record(buckets, one.last_success, one.last_failure, sum(buckets))
+def _restored(saved_record: _SavedRecord) -> _ArchiveRecord:
+    buckets = list(saved_record.latency)
+    return _ArchiveRecord(
+        buckets, saved_record.last_success, saved_record.last_failure, sum(buckets)
+    )
 
 
 @lru_cache(maxsize=1024)
 def _scopes(host: str) -> tuple[str, ...]:
-    """Everything, the top-level domain, the site: the keys under which answers are counted."""
+    """Return the keys under which answers are counted: all, top-level domain, site."""
     if not host or len(host) > _LONGEST_HOST:
         return ("",)
     site = site_of(host)
@@ -276,15 +278,15 @@ def _bucket(seconds: float) -> int:
 
 
 Standing = Literal["closed", "open", "half-open"]
-"""That of the breaker: requests pass, none passes, a single one may."""
+"""The state of a breaker: all requests pass, none passes, a single one may."""
 
 
 class Knowledge(Protocol):
-    """The seam: routing asks these questions and no others."""
+    """What routing needs to know about archives."""
 
     @property
     def local(self) -> frozenset[str]:
-        """Ids of collections on this machine."""
+        """Ids of the local collections."""
         ...
 
     @property
@@ -293,11 +295,11 @@ class Knowledge(Protocol):
         ...
 
     def presence(self, archive: str, url: str) -> Presence:
-        """Return what the archive declares to hold."""
+        """Return whether the archive declares that it holds *url*."""
         ...
 
     def experience(self, archive: str, host: str) -> Experience:
-        """Return what it answered before."""
+        """Return its earlier answers about pages like those of *host*."""
         ...
 
     def latency(self, archive: str) -> Latency: ...
@@ -307,7 +309,7 @@ class Knowledge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CombinedKnowledge:
-    """Knowledge put together from maps, observations and breakers."""
+    """Knowledge from MementoMaps, observations and breakers."""
 
     observations: Observations
     health: Callable[[str], Standing]
@@ -316,7 +318,7 @@ class CombinedKnowledge:
     private: frozenset[str] = frozenset()
 
     def presence(self, archive: str, url: str) -> Presence:
-        """Unknown where there is no map."""
+        """Return what its MementoMap states; unknown where there is none."""
         found = self.maps.get(archive)
         return UNKNOWN if found is None else found.holds(surt(url))
 

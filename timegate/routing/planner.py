@@ -43,9 +43,9 @@ class Planner:
         self._entries = entries
         self._known = known
         self._clock = clock
-        self._blocklist = blocklist if blocklist else None
+        self._blocklist = blocklist or None
         self._folding = frozenset(entry.id for entry in entries if entry.folds_spellings)
-        # Maps and patterns with paths look at more than the host.
+        # MementoMaps, and patterns with paths, depend on more than the host.
         paths = any("/" in domain for entry in entries for domain in entry.domains)
         self._by_host_alone = not known.maps and not paths
         self._plans: LRUCache[tuple[object, ...], tuple[float, Plan]] = LRUCache(1024)
@@ -80,21 +80,21 @@ class Planner:
 
     def _planned(self, query: Query, preferences: Preferences) -> Plan:
         routed = order(query, preferences, self._entries, self._known)
-        ours = self._known.local | self._known.private
+        all_own = self._known.local | self._known.private
         names = [step.archive for step in (*routed.first, *routed.then)]
         named = [name for name in names if name == query.archive]
-        own = [name for name in names if name in ours and name not in named]
-        others = [name for name in names if name not in ours and name not in named]
-        groups = (named, own, others) if query.archive in ours else (own, named, others)
+        own = [name for name in names if name in all_own and name not in named]
+        others = [name for name in names if name not in all_own and name not in named]
+        groups = (named, own, others) if query.archive in all_own else (own, named, others)
         return Plan(tuple(tuple(group) for group in groups if group), self._folding)
 
     def note(self, attempt: Attempt) -> None:
-        """Learn from what an archive answered."""
+        """Learn from an answer of an archive."""
         host = host_of(attempt.original)
         self._known.observations.note(attempt.archive, host, _outcome(attempt), attempt.seconds)
 
     def state(self, archive: str) -> Mapping[str, object]:
-        """Return what is known of an archive's health."""
+        """Return the observed state of an archive, for /archives."""
         if archive not in {entry.id for entry in self._entries}:
             return {"asked": False}
         observed = self._known.observations
@@ -107,8 +107,8 @@ class Planner:
             "last_success": observed.last_success(archive),
             "last_failure": observed.last_failure(archive),
             "recent": [
-                {"seconds": round(one.seconds, 3), "answered": one.answered}
-                for one in observed.recent(archive)
+                {"seconds": round(recent.seconds, 3), "answered": recent.answered}
+                for recent in observed.recent(archive)
             ],
         }
 
@@ -119,26 +119,26 @@ def _outcome(attempt: Attempt) -> Outcome:
     return "found" if isinstance(attempt.outcome, Closest) else "absent"
 
 
-def by_group(group: int) -> Iterator[str]:
+def _group_reasons(group: int) -> Iterator[str]:
     if group < 3:
         yield ("on this machine", "the operator's own", "named by the reference")[group]
 
 
-def by_registry(entry: ArchiveEntry, pattern: str | None) -> Iterator[str]:
+def _registry_reasons(entry: ArchiveEntry, pattern: str | None) -> Iterator[str]:
     if pattern is not None:
         yield f"collects {pattern}"
     elif entry.domains:
         yield f"collects {', '.join(entry.domains)} above all"
 
 
-def by_map(presence: Presence) -> Iterator[str]:
+def _map_reasons(presence: Presence) -> Iterator[str]:
     if presence.state == "present":
         yield f"its MementoMap lists {presence.line}"
     elif presence.state == "absent":
         yield "its MementoMap says that it holds no such page"
 
 
-def by_experience(experience: Experience, host: str) -> Iterator[str]:
+def _experience_reasons(experience: Experience, host: str) -> Iterator[str]:
     site = site_of(host)
     for tally, what in ((experience.site, site), (experience.overall, "any site")):
         if tally.total >= 0.5:
@@ -146,11 +146,11 @@ def by_experience(experience: Experience, host: str) -> Iterator[str]:
             return
 
 
-def by_latency(latency: Latency) -> str:
+def _latency_reason(latency: Latency) -> str:
     return f"answers in {latency.median:.2g} s" if latency.known else "not asked so far"
 
 
-def by_standing(standing: Standing) -> Iterator[str]:
+def _standing_reasons(standing: Standing) -> Iterator[str]:
     if standing != "closed":
         yield f"its breaker is {standing}"
 
@@ -166,34 +166,34 @@ Cause = Literal[
     "budget",
 ]
 
-# How likely an archive holds a page of which nothing else is known. The distances matter, not
-# the values: a page of one's own country first, one from abroad hardly later than others
-# (national archives hold foreign pages too).
+# How likely an archive holds a page of which nothing else is known. Only the differences
+# matter: for a page of its own country a national archive comes first, for a page from abroad
+# hardly later than others (national archives hold foreign pages too).
 _HOME: Final = 0.8
 _ANYWHERE: Final = 0.5
 _ABROAD: Final = 0.4
 
-# How many answers weigh as much as what was believed before them.
+# How many answers weigh as much as the estimate before them.
 _OVERALL_WEIGHT: Final = 20.0
 _DOMAIN_WEIGHT: Final = 5.0
 _SITE_WEIGHT: Final = 2.0
 
 
 class Step(NamedTuple):
-    """One archive that is to be asked."""
+    """One archive that is queried."""
 
     archive: str
     expected: float
-    """Seconds in which half of its answers come."""
+    """Its median latency in seconds."""
     slow: float
-    """Seconds after which it is slower than usual."""
+    """Its 95th percentile of latency in seconds."""
     chance: float
-    """How likely it holds the page, as far as known."""
+    """The estimated probability that it holds the page."""
     reason: str
 
 
 class Skip(NamedTuple):
-    """One archive that is not asked."""
+    """One archive that is not queried."""
 
     archive: str
     cause: Cause
@@ -201,12 +201,12 @@ class Skip(NamedTuple):
 
 
 class RankedArchives(NamedTuple):
-    """Whom to ask, in which order, and why."""
+    """The archives to query, in order, and those that are not queried."""
 
     first: tuple[Step, ...]
-    """Each asked alone: local collections, private archives, the archive that is named."""
+    """Local collections, the operator's own archives and the named archive."""
     then: tuple[Step, ...]
-    """The others, most promising first; those whose breaker is open stand last."""
+    """The others, most promising first; those whose breaker is open come last."""
     skipped: tuple[Skip, ...]
 
 
@@ -220,7 +220,7 @@ class _Target(NamedTuple):
 class _Candidate(NamedTuple):
     step: Step
     group: int
-    """0 local, 1 private, 2 named, 3 the rest (R25)."""
+    """0 local, 1 the operator's own, 2 named, 3 the rest (R-25)."""
     resting: bool
     worth: float
 
@@ -235,9 +235,10 @@ def order(
 ) -> RankedArchives:
     """Return the plan for *query*; ties keep the order of *archives*.
 
-    *most* bounds how many are asked in all, at the cost of the least promising; who is asked
-    alone is always asked. So is the archive a reference names, even where its own map says
-    that it has nothing: the reference is evidence to the contrary.
+    *most* limits the number of archives that are queried; the least promising are left out,
+    never those in `RankedArchives.first`. The archive that a reference names is queried even
+    where its own MementoMap says that it has nothing: the reference is evidence to the
+    contrary.
     """
     target = _target(query)
     skipped: list[Skip] = []
@@ -254,7 +255,7 @@ def order(
     then = [candidate for candidate in candidates if candidate.group == 3]
     then.sort(key=lambda candidate: (candidate.resting, -candidate.worth))
     left = len(then) if most is None else max(most - len(first), 0)
-    skipped += _beyond(then[left:], most)
+    skipped += _over_budget(then[left:], most)
     return RankedArchives(_steps(first), _steps(then[:left]), tuple(skipped))
 
 
@@ -271,9 +272,9 @@ def _steps(candidates: Iterable[_Candidate]) -> tuple[Step, ...]:
     return tuple(candidate.step for candidate in candidates)
 
 
-def _beyond(cut: Iterable[_Candidate], most: int | None) -> Iterator[Skip]:
+def _over_budget(cut: Iterable[_Candidate], most: int | None) -> Iterator[Skip]:
     for candidate in cut:
-        reason = f"less promising than the {most} archives that are asked"
+        reason = f"less promising than the {most} archives that are queried"
         yield Skip(candidate.step.archive, "budget", reason)
 
 
@@ -320,17 +321,17 @@ def _candidate(
     pattern = next((p for p in entry.domains if _collects(p, target)), None)
     chance = _chance(entry, experience, presence, home=pattern is not None)
     group = _group(entry.id, target, knowledge)
-    told = (
-        *by_group(group),
-        *by_registry(entry, pattern),
-        *by_map(presence),
-        *by_experience(experience, target.host),
-        by_latency(latency),
-        *by_standing(standing),
+    reasons = (
+        *_group_reasons(group),
+        *_registry_reasons(entry, pattern),
+        *_map_reasons(presence),
+        *_experience_reasons(experience, target.host),
+        _latency_reason(latency),
+        *_standing_reasons(standing),
     )
-    step = Step(entry.id, latency.median, latency.p95, chance, "; ".join(told))
+    step = Step(entry.id, latency.median, latency.p95, chance, "; ".join(reasons))
     worth = chance / (1 + latency.band) / (2 if standing == "half-open" else 1)
-    # Fading makes equal records differ by the milliseconds between them.
+    # The loss of weight over time makes equal records differ by milliseconds.
     worth = round(worth, 3)
     return _Candidate(step, group, standing == "open", worth)
 
@@ -353,9 +354,9 @@ def _collects(pattern: str, target: _Target) -> bool:
 def _chance(
     entry: ArchiveEntry, experience: Experience, presence: Presence, *, home: bool
 ) -> float:
-    """Refine what the registry says by ever closer experience, then by the archive's map."""
+    """Refine the estimate of the registry by ever closer experience, then by the MementoMap."""
     if home:
-        chance = _HOME  # What it answered about pages from abroad says nothing of these.
+        chance = _HOME  # Answers about pages from abroad say nothing about these.
     else:
         chance = _ABROAD if entry.domains else _ANYWHERE
         chance = _refined(chance, experience.overall, _OVERALL_WEIGHT)

@@ -1,6 +1,6 @@
-"""TimeMaps: the lists of many archives, merged in order of time and written while they come."""
+"""TimeMaps: the lists of many archives, merged in order of time and streamed."""
 
-from timegate.timemaps.body import told, written
+from timegate.timemaps.body import merge_summary, written
 from timegate.timemaps.formats import (
     FORMATS,
     LINK,
@@ -25,7 +25,7 @@ __all__ = [
     "MergeDeadlines",
     "TimeMapLinks",
     "TimeMapWriter",
+    "merge_summary",
     "merged",
-    "told",
     "written",
 ]

@@ -1,7 +1,7 @@
-"""The body of a TimeMap, made while it is merged.
+"""The body of a TimeMap, written while the lists are merged.
 
-A list that turns out not to be whole after the beginning was sent must not look whole: either
-the end says so, where the format has room for it, or there is no end (R21).
+A TimeMap that turns out to be incomplete after its beginning was sent must not look complete:
+either its end says so, where the format has room for it, or the end is missing (R-21).
 """
 
 import asyncio
@@ -16,24 +16,24 @@ from timegate.timemaps.formats import Ends, TimeMapWriter
 from timegate.timemaps.merge import MOST_ITEMS, Merge
 
 _SLICE: Final = 2_000
-"""Captures written at once: some 4 ms, in which nobody else is served."""
+"""Captures written at once: some 4 ms, in which no other request is served."""
 
 
 async def written(
     writer: TimeMapWriter, merge: Merge, ends: Ends
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the TimeMap. Raises ArchiveError where it is not whole and nothing says so."""
+    """Yield the TimeMap. Raises ArchiveError where it is incomplete and cannot say so."""
     body = _merged(writer, merge, ends)
     if merge.is_whole:
-        # Nothing more will come, so all is written at once: the captures, which take three
-        # times as much memory as their text, need not wait for who reads slowly.
-        pieces = deque([piece async for piece in body])
+        # All captures are here, so all is written at once: captures take three times as much
+        # memory as their text, and need not wait for a client that reads slowly.
+        pieces = deque([part async for part in body])
         while pieces:
             yield pieces.popleft()
         return
     async with aclosing(body):
-        async for piece in body:
-            yield piece
+        async for part in body:
+            yield part
 
 
 async def _merged(
@@ -41,22 +41,22 @@ async def _merged(
 ) -> AsyncGenerator[bytes, None]:
     announced = frozenset(merge.failures)
     yield writer.head(ends).encode()
-    line = _Line(writer)
+    pending = _OneBehind(writer)
     async with aclosing(merge.blocks()) as blocks:
         async for block in blocks:
-            for piece in _pieces(block):
-                text = line.advance(piece)
+            for part in _slices(block):
+                text = pending.advance(part)
                 if text:
                     yield text.encode()
                 await asyncio.sleep(0)
             _check(writer, merge, announced)
     _check(writer, merge, announced)
-    whole, text = line.end()
-    yield (text + writer.tail(whole, told(merge))).encode()
+    whole, text = pending.end()
+    yield (text + writer.tail(whole, merge_summary(merge))).encode()
 
 
-class _Line:
-    """Captures in single file: whether one is the last is known only when another comes."""
+class _OneBehind:
+    """Holds back one capture: whether it is the last is known only when another comes."""
 
     def __init__(self, writer: TimeMapWriter) -> None:
         self._writer = writer
@@ -83,8 +83,8 @@ class _Line:
         return Ends(self._first, last), self._writer.marked(last, "last")
 
 
-def told(merge: Merge) -> Mapping[str, object]:
-    """Return what is to be said of a merge when it is over."""
+def merge_summary(merge: Merge) -> Mapping[str, object]:
+    """Return the summary of a merge that has ended, in types that JSON has."""
     missing = {archive: why.why[:300] for archive, why in sorted(merge.failures.items())}
     return {
         "sources": "partial" if missing or merge.cut_short else "complete",
@@ -95,7 +95,7 @@ def told(merge: Merge) -> Mapping[str, object]:
     }
 
 
-def _pieces(block: list[Memento]) -> Iterator[list[Memento]]:
+def _slices(block: list[Memento]) -> Iterator[list[Memento]]:
     for start in range(0, len(block), _SLICE):
         yield block[start : start + _SLICE]
 

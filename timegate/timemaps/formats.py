@@ -1,8 +1,8 @@
-"""TimeMaps as text, piece by piece: link-format, MemGator's JSON and CDXJ, and linkset.
+"""Formats of TimeMaps, written piece by piece: link-format, MemGator's JSON and CDXJ, linkset.
 
-The shapes are those that MemGator's clients read (A-6), so that they need nothing but another
-host name; what is ours is under the one key ``timegate``. URIs are written anew where they
-would break out of their brackets or quotes (L-6): nothing of an archive's is trusted.
+They are those that MemGator's clients read (A-6), so that these need nothing but another host
+name; additions of ours are under the one key ``timegate``. URIs are percent-encoded where they
+would break out of their brackets or quotes (L-6): nothing that an archive sent is trusted.
 """
 
 import json
@@ -26,7 +26,7 @@ _LEAP: Final = "60"
 
 
 class TimeMapLinks(NamedTuple):
-    """What a TimeMap is about, and where it and its likes are."""
+    """The original of a TimeMap, and the URLs of its TimeGate and TimeMaps."""
 
     original: str
     timegate: str
@@ -35,28 +35,28 @@ class TimeMapLinks(NamedTuple):
 
     @classmethod
     def of(cls, original: str, base_url: str) -> "TimeMapLinks":
-        """Return the names under which *base_url* answers for *original*."""
+        """Return the URLs for *original* at *base_url*."""
         target, base = header_safe(original), base_url.rstrip("/")
         timemaps = {name: f"{base}/timemap/{name}/{target}" for name in _TYPES}
         return cls(target, f"{base}/timegate/{target}", timemaps)
 
 
 class Ends(NamedTuple):
-    """The oldest capture and the newest; None as long as it is not known."""
+    """The oldest capture and the newest; None as long as the newest is not known."""
 
     first: Memento
     last: Memento | None
 
 
 class TimeMapWriter(Protocol):
-    """Writes one TimeMap: the head, the first capture, many others, the last, and the tail.
+    """Writes one TimeMap: the head, the first capture, the others, the last, and the tail.
 
-    Where there is one capture only, it is the first and the last at once.
+    A single capture is the first and the last at once.
     """
 
     type: str
     tells_failures: bool
-    """Whether its tail can say what is missing."""
+    """Whether its tail can state what is missing."""
 
     def head(self, ends: Ends) -> str: ...
 
@@ -64,7 +64,7 @@ class TimeMapWriter(Protocol):
 
     def plain(self, captures: Sequence[Memento]) -> str: ...
 
-    def tail(self, ends: Ends, told: Mapping[str, object]) -> str: ...
+    def tail(self, ends: Ends, summary: Mapping[str, object]) -> str: ...
 
 
 class LinkWriter:
@@ -98,7 +98,7 @@ class LinkWriter:
             ]
         )
 
-    def tail(self, ends: Ends, told: Mapping[str, object]) -> str:  # noqa: ARG002
+    def tail(self, ends: Ends, summary: Mapping[str, object]) -> str:  # noqa: ARG002
         timemaps = (
             f'<{uri}>; rel="timemap"; type="{_TYPES[name]}",\n'
             for name, uri in self._names.timemaps.items()
@@ -134,14 +134,14 @@ class JsonWriter:
             ]
         )
 
-    def tail(self, ends: Ends, told: Mapping[str, object]) -> str:
+    def tail(self, ends: Ends, summary: Mapping[str, object]) -> str:
         last = ends.last or ends.first
         timemaps = {f"{name}_format": uri for name, uri in self._names.timemaps.items()}
         return (
             f'\n    ],\n    "first": {self._one(ends.first)},\n    "last": {self._one(last)}\n'
             f'  }},\n  "timemap_uri": {json.dumps(timemaps)},\n'
             f'  "timegate_uri": "{self._names.timegate}",\n'
-            f'  "timegate": {json.dumps(told)}\n}}\n'
+            f'  "timegate": {json.dumps(summary)}\n}}\n'
         )
 
     def _one(self, capture: Memento) -> str:
@@ -151,7 +151,7 @@ class JsonWriter:
 
 
 class CdxjWriter:
-    """MemGator's CDXJ: lines on the TimeMap behind ``!``, then one for each capture (A-4)."""
+    """MemGator's CDXJ: metadata lines beginning with ``!``, then one for each capture (A-4)."""
 
     type = CDXJ
     tells_failures = False
@@ -186,14 +186,14 @@ class CdxjWriter:
             ]
         )
 
-    def tail(self, ends: Ends, told: Mapping[str, object]) -> str:  # noqa: ARG002
+    def tail(self, ends: Ends, summary: Mapping[str, object]) -> str:  # noqa: ARG002
         return ""
 
 
 class LinksetWriter:
     """``application/linkset+json`` (RFC 9264 4.2): a context, its relations, their targets.
 
-    It has no room for members of our own, and its ``datetime`` is an array (L-5).
+    It has no room for additional members, and its ``datetime`` is an array (L-5).
     """
 
     type = LINKSET
@@ -230,7 +230,7 @@ class LinksetWriter:
             ]
         )
 
-    def tail(self, ends: Ends, told: Mapping[str, object]) -> str:  # noqa: ARG002
+    def tail(self, ends: Ends, summary: Mapping[str, object]) -> str:  # noqa: ARG002
         last = ends.last or ends.first
         return (
             f'\n],\n"first": [{self._one(ends.first)}],\n"last": [{self._one(last)}]}}\n]}}\n'
@@ -249,17 +249,17 @@ FORMATS: Final[Mapping[str, type[LinkWriter | JsonWriter | CdxjWriter]]] = {
 
 
 def _uris(captures: Sequence[Memento]) -> list[str]:
-    """Return the addresses, fit for brackets, quotes and one line."""
+    """Return the URIs, safe within brackets, quotes and one line."""
     uris = [capture[1] for capture in captures]
     text = "".join(uris)
-    # Nearly all are; looking at a thousand at once takes a tenth of the time.
+    # Nearly all are safe as they are; checking a thousand at once takes a tenth of the time.
     if text.isascii() and len(text.encode().translate(None, _UNSAFE)) == len(text):
         return uris
     return [header_safe(uri) for uri in uris]
 
 
 def _stamps(captures: Sequence[Memento]) -> list[str]:
-    """Return the stamps; a leap second is the one before it, since HTTP has none."""
+    """Return the stamps; a leap second becomes the second before it, since HTTP has none."""
     stamps = [capture[0] for capture in captures]
     if _LEAP in {stamp[12:14] for stamp in stamps}:
         return [f"{s[:12]}59" if s[12:14] == _LEAP else s for s in stamps]
@@ -268,5 +268,5 @@ def _stamps(captures: Sequence[Memento]) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def _day(digits: str) -> str:
-    """Write the day of eight digits as HTTP does; the web has had some 13,000 of them."""
+    """Return the day of eight digits as in an HTTP date; the web has had some 13,000 days."""
     return http_date(f"{digits}000000")[:16]

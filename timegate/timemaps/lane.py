@@ -1,7 +1,7 @@
-"""One archive's list on its way into a merge: filled by a task, emptied by the merge.
+"""Lane: the list of one archive in a merge, filled by a task and emptied by the merge.
 
 A lane holds about `FULL` captures (256 kB) and one batch more. Then its task stops reading, and
-the archive stops sending: however slowly a client reads, nothing piles up here.
+the archive stops sending: the buffer stays bounded, however slowly a client reads.
 """
 
 import asyncio
@@ -15,44 +15,44 @@ from archives.errors import ArchiveError, Misbehaved
 from archives.model import Memento
 
 FULL: Final = 800
-"""Captures; at 320 octets each these are the 256 kB of the table of limits."""
+"""Captures; at 320 bytes each these are 256 kB."""
 PIECE: Final = 1_000
-"""Captures that go into one block of the merge; a sorted list may come in one batch."""
+"""The most captures of one block of the merge; a whole list may come in one batch."""
 MOST_LISTED: Final = 2_000_000
 MOST_IN_A_SECOND: Final = 10_000
-"""Nobody captures a page so often: such a list would have to be held to be sorted."""
+"""No page is captured so often; captures of one second must be held in memory to be sorted."""
 
 _stamp: Final = itemgetter(0)
 
 
 def second(capture: Memento) -> str:
-    """Return the second of a capture, without the fraction that some archives prove."""
+    """Return the second of a capture, without the fraction that some archives give."""
     return capture[0][:14]
 
 
 class Lane:
-    """The captures of one archive that have come and not left yet, oldest first."""
+    """The captures of one archive that have arrived and are not merged yet, oldest first."""
 
     def __init__(
         self,
         archive: str,
         batches: AsyncGenerator[Sequence[Memento], None],
-        news: asyncio.Event,
+        changed: asyncio.Event,
     ) -> None:
         self.archive = archive
         self.captures: list[Memento] = []
         self.error: ArchiveError | None = None
-        """Why the list is not whole."""
+        """Why the list is incomplete."""
         self.listed = 0
-        self._news = news
+        self._changed = changed
         self._room = asyncio.Event()
         loop = asyncio.get_running_loop()
         self._task = loop.create_task(self._fill(batches), name=f"timemap of {archive}")
-        self._task.add_done_callback(lambda _: news.set())
+        self._task.add_done_callback(lambda _: changed.set())
 
     @property
     def ended(self) -> bool:
-        """Whether no more will come. Raises what was our own mistake."""
+        """Whether no more captures will come. Raises internal errors of the task."""
         if not self._task.done():
             return False
         if not self._task.cancelled():
@@ -61,23 +61,23 @@ class Lane:
 
     @property
     def begun(self) -> bool:
-        """Whether it is known what the archive says first."""
+        """Whether the first captures, or the end of the list, have arrived."""
         return bool(self.captures) or self.ended
 
     @property
     def settled(self) -> bool:
-        """Whether nothing can be learnt by waiting, before captures are taken."""
+        """Whether the lane cannot change before captures are taken."""
         return len(self.captures) >= FULL or self.ended
 
     @property
     def ready(self) -> bool:
-        """Whether at least one whole second is there."""
+        """Whether at least one complete second has arrived."""
         return self.ended or self._is_past_a_second()
 
     def horizon(self) -> str | None:
-        """Return the second before which all that will come is here; None if all is here.
+        """Return the second before which all captures have arrived; None if all have.
 
-        Not all that is here, if that is more than a piece.
+        It leaves at most about `PIECE` captures before it.
         """
         captures = self.captures
         if len(captures) <= PIECE and self.ended:
@@ -85,7 +85,7 @@ class Lane:
         last = second(captures[min(len(captures), PIECE) - 1])
         if last > second(captures[0]):
             return last
-        # A colon sorts behind every digit, so behind every fraction of this second.
+        # A colon sorts after every digit, so after every fraction of this second.
         behind = bisect_left(captures, last + ":", key=_stamp)
         return second(captures[behind]) if behind < len(captures) else None
 
@@ -100,13 +100,13 @@ class Lane:
         return taken
 
     def stop(self, why: ArchiveError | None = None) -> None:
-        """Read no more of it."""
+        """Stop reading the list."""
         if not self._task.done():
             self._task.cancel()
             self.error = self.error or why
 
     async def stopped(self) -> None:
-        """Wait until the connection to the archive has been given back."""
+        """Wait until the connection to the archive has been released."""
         self.stop()
         await asyncio.wait([self._task])
 
@@ -114,7 +114,8 @@ class Lane:
         try:
             async with aclosing(batches):
                 async for batch in batches:
-                    # Only now: that a list has ended is seen when more of it is wanted.
+                    # Wait for room after a batch was read, not before: the end of a list is
+                    # only seen by reading on.
                     await self._has_room()
                     if batch:
                         self._add(batch)
@@ -133,7 +134,7 @@ class Lane:
                 f"lists more than {MOST_IN_A_SECOND} captures in the second {second(batch[0])}"
             )
             raise Misbehaved(self.archive, batch[0].uri, why)
-        self._news.set()
+        self._changed.set()
 
     async def _has_room(self) -> None:
         while len(self.captures) >= FULL and self._is_past_a_second():

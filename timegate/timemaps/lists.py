@@ -1,7 +1,7 @@
 """Lists of captures: from the cache while they are fresh, else from the archives.
 
 A list that was read to its end is cached, if it is not too long, and then answers TimeGate
-questions as well. One that broke off is not cached.
+questions as well. An incomplete list is not cached.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
@@ -16,10 +16,10 @@ from timegate.resolution.context import MOST_REQUESTS, Budget, RequestContext, T
 from timegate.resolution.model import Preferences
 from timegate.timemaps.merge import Merge, merged
 
-MOST_REMEMBERED: Final = 5_000
-"""Captures of one archive, 1.6 MB while they are read; that times ten archives still fits."""
+MOST_CACHED: Final = 5_000
+"""Captures of one archive: 1.6 MB while they are read, which is acceptable for ten archives."""
 MOST_OCTETS: Final = 1024**3
-"""Of all archives together. Five million captures are 700 MB."""
+"""Bytes of all archives together. Five million captures are 700 MB."""
 
 
 class ListCache(Protocol):
@@ -44,14 +44,14 @@ class ArchiveLists:
     def __init__(
         self,
         source_for: SourceFor,
-        memory: ListCache,
+        cache: ListCache,
         containment: Containment | None = None,
         *,
         public: frozenset[str] = frozenset(),
     ) -> None:
-        """Lists of the archives in *public* are charged to the quota of the client."""
+        """Charge lists of the archives in *public* to the quota of the client."""
         self._source_for = source_for
-        self._memory = memory
+        self._cache = cache
         self._containment = containment or Containment()
         self._public = public
 
@@ -85,7 +85,7 @@ class ArchiveLists:
         if charge is not None and not charge.granted:
             only_if_cached = True
         if only_if_cached or not preferences.no_cache:
-            known = await self._memory.recall_timemap(archive, original, context.redis_time)
+            known = await self._cache.recall_timemap(archive, original, context.redis_time)
             if known is not None:
                 yield known[0]
                 return
@@ -94,12 +94,12 @@ class ArchiveLists:
         if charge is not None:
             charge.use()
         with self._containment.around(archive, original):
-            async with aclosing(self._asked(archive, original, context)) as batches:
+            async with aclosing(self._queried(archive, original, context)) as batches:
                 async for batch in batches:
                     yield batch
         self._containment.worked(archive)
 
-    async def _asked(
+    async def _queried(
         self, archive: str, original: str, context: RequestContext
     ) -> AsyncGenerator[Sequence[Memento], None]:
         captures: list[Memento] | None = []
@@ -108,7 +108,7 @@ class ArchiveLists:
             async for batch in batches:
                 if captures is not None:
                     captures += batch
-                    captures = captures if len(captures) <= MOST_REMEMBERED else None
+                    captures = captures if len(captures) <= MOST_CACHED else None
                 yield batch
         if captures is not None:
-            await self._memory.remember_timemap(archive, original, captures, context.redis_time)
+            await self._cache.remember_timemap(archive, original, captures, context.redis_time)

@@ -1,10 +1,11 @@
 """Merges the lists of many archives into one, oldest first, each capture once.
 
-Captures leave in blocks of whole seconds: all that every archive lists before a second up to
-which all of them have come. Sorting such a block is merging, since it consists of sorted runs,
-and costs a fraction of a heap with one turn for each capture.
+Captures are passed on in blocks of complete seconds: all captures before a second that the
+lists of all archives have reached. Such a block consists of sorted runs, so sorting it merges
+them, at a fraction of the cost of a heap with one step for each capture.
 
-Whoever stops reading leaves `merged`, which ends the tasks; generators own none (PEP 789).
+The tasks belong to the context manager `merged`, which ends them; generators own none (PEP
+789).
 """
 
 import asyncio
@@ -20,47 +21,47 @@ from timegate.timemaps.lane import Lane, second
 
 MOST_ITEMS: Final = 5_000_000
 _COUNTABLE: Final = 50_000
-"""More captures than these are not counted ahead: that takes 15 ms, and so does writing."""
+"""The most captures that are counted in advance, which takes 15 ms."""
 _order: Final = itemgetter(0, 1)
 _uri: Final = itemgetter(1)
 
 
 @dataclass(frozen=True, slots=True)
 class MergeDeadlines:
-    """How many seconds archives have."""
+    """Seconds that archives have."""
 
     soft: float = 2.0
-    """To begin, if another one has."""
+    """To begin their list, if another archive has begun."""
     hard: float = 5.0
-    """To begin."""
+    """To begin their list."""
     grace: float = 0.05
-    """To end, before the first byte: short lists are then known to be whole, and counted."""
+    """To end, before the first byte is sent: short lists are then complete, and counted."""
     stall: float = 30.0
     """From one part to the next."""
     total: float = 60.0
-    """Altogether; the time that the client takes does not count."""
+    """In all, without the time that the client takes to read."""
 
 
 class Merge:
     """One merge. First `begin`, then `blocks`; *failures* grows until the last block."""
 
-    def __init__(self, lanes: Sequence[Lane], news: asyncio.Event, original: str) -> None:
+    def __init__(self, lanes: Sequence[Lane], changed: asyncio.Event, original: str) -> None:
         self._lanes = lanes
-        self._news = news
+        self._changed = changed
         self._original = original
         self._live: list[Lane] = []
         self._late: list[Lane] = []
-        self._pace = MergeDeadlines()
+        self._deadlines = MergeDeadlines()
         self._waited = 0.0
         self.failures: dict[str, ArchiveError] = {}
-        """Archives of which captures may be missing, and why."""
+        """Archives whose lists may be incomplete, and why."""
         self.sent = 0
         self.cut_short = False
-        """Whether there are more captures than anybody is sent."""
+        """Whether there are more than `MOST_ITEMS` captures."""
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """All archives."""
+        """All archives of the merge."""
         return tuple(lane.archive for lane in self._lanes)
 
     @property
@@ -71,7 +72,7 @@ class Merge:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that will come has come."""
+        """Whether all lists have ended."""
         return all(lane.ended for lane in self._lanes)
 
     @property
@@ -83,23 +84,23 @@ class Merge:
         return max(tails, key=_order, default=None)
 
     def count(self) -> int | None:
-        """Return how many captures there are, where that is known before the first leaves."""
+        """Return the number of captures, where it is known before the first block."""
         if not self.is_whole or sum(len(lane.captures) for lane in self._lanes) > _COUNTABLE:
             return None
         return len({(second(c), c[1]) for lane in self._lanes for c in lane.captures})
 
-    async def begin(self, pace: MergeDeadlines) -> None:
-        """Wait until the archives have begun; those that have not are late from then on."""
-        self._pace = pace
+    async def begin(self, deadlines: MergeDeadlines) -> None:
+        """Wait until the archives have begun; those that have not by then are late."""
+        self._deadlines = deadlines
         lanes = self._lanes
         began = asyncio.get_running_loop().time()
-        await self._until(lambda: all(lane.begun for lane in lanes), began + pace.soft)
-        await self._until(self._has_some_or_all_ended, began + pace.hard)
+        await self._until(lambda: all(lane.begun for lane in lanes), began + deadlines.soft)
+        await self._until(self._has_some_or_all_ended, began + deadlines.hard)
         begun = [lane for lane in lanes if lane.begun]
-        grace = asyncio.get_running_loop().time() + pace.grace
+        grace = asyncio.get_running_loop().time() + deadlines.grace
         await self._until(lambda: all(lane.settled for lane in begun), grace)
         for lane in lanes:
-            admitted = self._join if lane.begun else self._be_late
+            admitted = self._join if lane.begun else self._mark_late
             admitted(lane)
 
     async def blocks(self) -> AsyncGenerator[list[Memento], None]:
@@ -139,13 +140,13 @@ class Merge:
         if lane.error is not None:
             self.failures[lane.archive] = lane.error
 
-    def _be_late(self, lane: Lane) -> None:
+    def _mark_late(self, lane: Lane) -> None:
         self._late.append(lane)
         why = "no answer in time"
         self.failures[lane.archive] = Unreachable(lane.archive, self._original, why)
 
     def _admit(self, sent: str) -> None:
-        """Let in who was late and lists nothing older than what has left already."""
+        """Admit late archives whose lists begin after the second *sent*; stop the others."""
         for lane in [lane for lane in self._late if lane.begun]:
             self._late.remove(lane)
             if lane.captures and second(lane.captures[0]) <= sent:
@@ -155,14 +156,14 @@ class Merge:
                 self._join(lane)
 
     async def _until_ready(self) -> None:
-        """Wait for those without a whole second; who stays silent is left behind."""
-        live, pace = self._live, self._pace
+        """Wait for lanes without a complete second; those that stall are stopped."""
+        live, deadlines = self._live, self._deadlines
         if all(lane.ready for lane in live):
             return
         clock = asyncio.get_running_loop().time
         began = clock()
-        patience = min(pace.stall, max(pace.total - self._waited, 0.0))
-        await self._until(lambda: all(lane.ready for lane in live), began + patience)
+        timeout = min(deadlines.stall, max(deadlines.total - self._waited, 0.0))
+        await self._until(lambda: all(lane.ready for lane in live), began + timeout)
         self._waited += clock() - began
         for lane in [lane for lane in live if not lane.ready]:
             why = "fell silent before its list was over"
@@ -178,17 +179,17 @@ class Merge:
         try:
             async with asyncio.timeout_at(deadline):
                 while not met():
-                    self._news.clear()
-                    await self._news.wait()
+                    self._changed.clear()
+                    await self._changed.wait()
         except TimeoutError:
             return
 
 
 def _each_once(block: list[Memento]) -> list[Memento]:
-    """Return *block* without captures of one second that are at the same address.
+    """Return *block* without duplicates: captures of one second at the same address.
 
-    Archives list one another's captures. An address holds its stamp as a rule, so the same one
-    comes with the same second; looking further would mean remembering all of them.
+    Archives list captures of one another. An address usually contains its stamp, so duplicates
+    have the same second; comparing further would mean remembering all captures.
     """
     if len(set(map(_uri, block))) == len(block):
         return block
@@ -203,10 +204,10 @@ async def merged(
     lists: Mapping[str, AsyncGenerator[Sequence[Memento], None]], original: str
 ) -> AsyncIterator[Merge]:
     """Merge *lists*, by archive, each oldest first."""
-    news = asyncio.Event()
-    lanes = [Lane(archive, batches, news) for archive, batches in lists.items()]
+    changed = asyncio.Event()
+    lanes = [Lane(archive, batches, changed) for archive, batches in lists.items()]
     try:
-        yield Merge(lanes, news, original)
+        yield Merge(lanes, changed, original)
     finally:
         for lane in lanes:
             lane.stop()

@@ -207,7 +207,7 @@ def test_a_bad_export_is_rejected_and_changes_nothing(exported: object) -> None:
     seen.note("ann", "example.org", "found", 0.1)
     before = seen.export()
 
-    with pytest.raises(ValueError, match="no record of archives"):
+    with pytest.raises(ValueError, match="not observations of archives"):
         seen.restore(exported)
 
     assert seen.export() == before

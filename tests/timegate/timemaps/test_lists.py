@@ -10,7 +10,7 @@ from tests.timegate.timemaps.capture_lists import ORIGINAL, FakeListCache, Listi
 from timegate.resolution.coalescing import fixed
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences
-from timegate.timemaps.lists import MOST_REMEMBERED, ArchiveLists
+from timegate.timemaps.lists import MOST_CACHED, ArchiveLists
 
 
 class Archive:
@@ -78,9 +78,9 @@ async def test_a_list_that_was_not_read_to_its_end_is_not_cached() -> None:
 async def test_a_long_list_is_passed_on_and_not_cached() -> None:
     cache = FakeListCache()
 
-    received = await read(Listing(captures("a", range(MOST_REMEMBERED + 1))), cache)
+    received = await read(Listing(captures("a", range(MOST_CACHED + 1))), cache)
 
-    assert len(received[0]) == MOST_REMEMBERED + 1
+    assert len(received[0]) == MOST_CACHED + 1
     assert cache.kept == {}
 
 
