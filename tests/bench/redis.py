@@ -1,6 +1,6 @@
 """What sharing costs: CPU of our process for one operation, and what trouble adds to a request.
 
-``python -m tests.bench.sharing`` starts a Redis server of its own on loopback.
+``python -m tests.bench.redis`` starts a Redis server of its own on loopback.
 """
 
 import asyncio
