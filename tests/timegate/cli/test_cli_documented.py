@@ -1,4 +1,4 @@
-"""docs/commands.md has every command, every choice and every member of the JSON."""
+"""docs/commands.md has every command and option, and with docs/http.md every JSON member."""
 
 import json
 import re
@@ -10,17 +10,24 @@ from click.testing import CliRunner
 
 from timegate.cli import COMMANDS, main
 
-DOCUMENT = (Path(__file__).parents[3] / "docs/commands.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+DOCUMENT = (DOCS / "commands.md").read_text()
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
-FIRST_CELLS = set(re.findall(r"^\| `(\w+)` \|", SECTIONS["resolve"], re.MULTILINE))
+VERDICT = (
+    (DOCS / "http.md")
+    .read_text()
+    .partition("\n## Memento-Precision\n")[2]
+    .partition("\n## ")[0]
+)
+FIRST_CELLS = set(re.findall(r"^\| `(\w+)` \|", SECTIONS["resolve"] + VERDICT, re.MULTILINE))
 
 LINK = "https://web.archive.org/web/20160122112029/http://www.dr.dk"
 
 
 def printed(*words: str) -> dict[str, object]:
-    told = json.loads(CliRunner().invoke(main, words).stdout.splitlines()[0])
-    assert isinstance(told, dict)
-    return told
+    printed_object = json.loads(CliRunner().invoke(main, words).stdout.splitlines()[0])
+    assert isinstance(printed_object, dict)
+    return printed_object
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -50,7 +57,7 @@ def test_every_member_of_other_json_is_named(section: str, words: list[str]) -> 
     assert printed(*words).keys() <= named
 
 
-def test_every_choice_of_resolve_is_in_the_table() -> None:
+def test_every_option_of_resolve_is_in_the_table() -> None:
     command = main.get_command(click.Context(main), "resolve")
     assert command is not None
     options = [option for option in command.params if isinstance(option, click.Option)]
