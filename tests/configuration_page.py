@@ -1,4 +1,4 @@
-"""Writes docs/configuration.md out of the sections themselves: keys, types, defaults, meanings.
+"""Writes docs/configuration.md from the schema: keys, types, defaults, meanings.
 
 python -m tests.configuration_page > docs/configuration.md
 """
@@ -20,38 +20,72 @@ from timegate.config.schema import File, sections
 
 HEAD = """# Configuration
 
-`timegate serve --config timegate.toml` reads this file. Each value of a section can also
-come from the environment, which goes before the file: `TIMEGATE_CONTACT`,
-`TIMEGATE_LISTEN_PORT`, `TIMEGATE_LIMITS_EXEMPT=10.0.0.0/8,::1`. Unknown keys, wrong types
-and senseless values stop the start, and say where. `SIGHUP` reads it again while requests
-are answered; a wrong one changes nothing, which is said in the log and at `/readyz`. Only
-`[listen]` needs a restart: with workers, `SIGUSR2` replaces them one by one.
+`timegate serve --config timegate.toml` reads this file, and so do the commands that query
+archives. Every value can also be set in the environment, which takes precedence:
+`TIMEGATE_CONTACT`, `TIMEGATE_LISTEN_PORT`, `TIMEGATE_LIMITS_EXEMPT=10.0.0.0/8,::1`.
 
-This page is written from the code (`python -m tests.configuration_page`), and a test
-compares them.
+With an unknown key, a wrong type or an invalid value, the server does not start; the message
+names the file, the key and the allowed values, and the exit code is 2.
+
+`SIGHUP` (`systemctl reload timegate`) reads the file again without dropping requests. If the
+new file is wrong, the old configuration stays in use, and the log and `/readyz` say so. Changes
+in `[listen]` need a restart; with several workers, `SIGUSR2` replaces them one by one.
+
+```toml
+contact = "mailto:web@example.org"         # sent to archives in the User-Agent
+base_url = "https://timegate.example.org"  # the public address of this server
+
+[listen]
+port = 1208
+workers = 4
+
+[cache]
+url = "sqlite:/var/lib/timegate/cache.sqlite"
+
+[archives]
+use = ["internet-archive", "arquivo-pt"]   # ids of `timegate archives`
+
+[[archive]]                                # an archive of your own
+id = "intranet"
+kind = "memento"                           # memento, wayback, cdx or warc
+timegate = "http://wayback.local/all/"
+timemap = "http://wayback.local/all/timemap/link/"
+pwid = ["archive.example.org"]             # its archive-ids in PWIDs
+```
+
+The server connects to private addresses only if they are in this file.
+[deploy/timegate.toml](../deploy/timegate.toml) is a template with every key. MemGator's
+`archives.json` can be used as it is: `--archives FILE`.
+
+This page is generated from the code (`python -m tests.configuration_page`), and a test compares
+them.
 """
 BEHIND_A_PROXY = """
-Behind a reverse proxy every request comes from its address. Name it in
-`limits.trusted_proxies`, or all the world counts as one client: from another machine it has 32
-connections and 30 cold questions a minute together, from this one no limit of its own.
+Behind a reverse proxy, all requests come from the address of the proxy. Add that address to
+`limits.trusted_proxies`; otherwise all users together count as one client, with 32 connections
+and 30 cold queries a minute. If the proxy runs on the same machine, its address is exempt, and
+no client would be limited.
+"""
+OWN_ARCHIVES = """
+## `[[archive]]`
+
+An archive of your own. Required are `id`, `kind` and an endpoint (`timegate`, `timemaps`, `cdx`
+or `path`). `timemap` is short for `timemaps.link`. With `restricted_to`, a list of networks
+(CIDR), only clients in these networks see what the archive holds: for all others it is not
+queried, not read from the cache, and not served.
+
 """
 
 
 def page() -> str:
     """Return the whole page."""
-    parts = [HEAD, "\n## At the top\n\n", _table(File, skip=[*sections(), "archive"])]
+    parts = [HEAD, "\n## Top level\n\n", _table(File, skip=[*sections(), "archive"])]
     for name, struct in sections().items():
         parts.append(f"\n## `[{name}]`\n\n{inspect.cleandoc(struct.__doc__ or '')}\n\n")
         parts.append(_table(struct))
         if name == "limits":
             parts.append(BEHIND_A_PROXY)
-    parts.append(
-        "\n## `[[archive]]`\n\nAn archive of your own; `id`, `kind` and an endpoint do. "
-        "`timemap` is short for `timemaps.link`.\n"
-        "With `restricted_to`, a list of networks (CIDR), only clients from there learn what\n"
-        "it holds: for all others it is not asked, not remembered, and not served.\n\n"
-    )
-    return "".join([*parts, _entry_table()])
+    return "".join([*parts, OWN_ARCHIVES, _entry_table()])
 
 
 def _table(struct: type[msgspec.Struct], skip: typing.Collection[str] = ()) -> str:
@@ -75,13 +109,13 @@ def _entry_table() -> str:
 
 
 def _meanings(struct: type) -> dict[str, str]:
-    """Return what stands below each field."""
+    """Return the docstring below each field."""
     body = ast.parse(inspect.getsource(struct)).body[0]
     assert isinstance(body, ast.ClassDef)
-    return dict(_told(body.body))
+    return dict(_docstrings(body.body))
 
 
-def _told(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+def _docstrings(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
     for statement, following in pairwise(body):
         if isinstance(statement, ast.AnnAssign) and isinstance(following, ast.Expr):
             text = ast.literal_eval(following.value)
@@ -94,7 +128,7 @@ def _type(kind: object) -> str:
     if get_origin(kind) is Literal:
         return " or ".join(f'`"{value}"`' for value in get_args(kind))
     if isinstance(kind, types.UnionType) or get_origin(kind) is typing.Union:
-        return " or ".join(_type(one) for one in get_args(kind) if one is not type(None))
+        return " or ".join(_type(part) for part in get_args(kind) if part is not type(None))
     if get_origin(kind) is list:
         return f"list of {_type(get_args(kind)[0])}"
     if get_origin(kind) is dict:
