@@ -1,7 +1,7 @@
-"""How an answer differs from what was asked: the precision report, X-1 to X-9.
+"""Verdict: how an answer differs from the question, as in ``Memento-Precision`` (X-1 to X-9).
 
-Every member is decided on its own, each from as little as it needs; `match` is the worst of
-them. What is not known is called unknown, never exact.
+Every member is decided by itself; `match` is the worst of them. What is not known is reported
+as unknown, never as exact.
 """
 
 from functools import lru_cache
@@ -57,9 +57,9 @@ _LONGEST_DOUBT: Final = 300
 
 
 def location(resolution: Resolution, registry: Registry) -> str | None:
-    """Return where a client is led: to the raw bytes for a part (V-1), otherwise to replay.
+    """Return the target of the redirect: the raw bytes for a part (V-1), otherwise replay.
 
-    The verdict is one on what is there. Fit for ``Location``: ASCII without blanks and
+    The verdict is about that address. It is safe in ``Location``: ASCII without blanks and
     controls. None where nothing was found.
     """
     memento = resolution.memento
@@ -86,7 +86,7 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     match = matched(archive, time, grain, extent, uri)
     doubts = "; ".join(best.outcome.doubts)
     if doubts:
-        # What is in doubt proves nothing (X-6): never exact.
+        # A doubtful time proves nothing (X-6): never exact.
         match = plain("approximate") if match.value in ("exact", "within") else match
         time = Member(time.value, {**time.params, "doubt": doubts[:_LONGEST_DOUBT]})
     return Verdict(

@@ -1,6 +1,6 @@
-"""``Memento-Precision``: the members of a verdict, their match, and the header (X-1 to X-4).
+"""``Memento-Precision``: types of a verdict, the member ``match``, and the header (X-1 to X-4).
 
-A verdict is written as a Dictionary of RFC 9651.
+The header is a Dictionary of RFC 9651.
 """
 
 import re
@@ -22,31 +22,31 @@ _ALL_OF_IT: Final = ("as-requested", "upgraded")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One way in which an answer can differ: the value, and what was asked and found."""
+    """One aspect of an answer: a value, with what was asked and found as parameters."""
 
     value: str
     params: Mapping[str, Parameter] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Leave out what is not known: an empty text says nothing."""
+        """Drop empty parameters, which are those that are not known."""
         if "" in self.params.values():
-            kept = {name: value for name, value in self.params.items() if value != ""}
-            object.__setattr__(self, "params", kept)
+            known = {name: value for name, value in self.params.items() if value != ""}
+            object.__setattr__(self, "params", known)
 
     def __getitem__(self, name: str) -> Parameter | None:
-        """Return a parameter; None where it is not given."""
+        """Return a parameter; None where there is none of this name."""
         return self.params.get(name)
 
 
 @lru_cache(maxsize=256)
 def plain(value: str) -> Member:
-    """Return the member that has nothing to add to *value*."""
+    """Return the member *value* without parameters."""
     return Member(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Every member of X-3, in its order. Where nothing was found, most have nothing to say."""
+    """Every member of X-3, in its order. Where nothing was found, most are None."""
 
     match: Member
     archive: Member | None = None
@@ -71,10 +71,10 @@ _VALUES: Final = attrgetter(*_NAMES)
 def matched(
     archive: Member, time: Member, granularity: Member, coverage: Member, uri: Member
 ) -> Member:
-    """Return the worst of what the members allow (X-4).
+    """Return ``match``, the best value that all members allow (X-4).
 
-    An archive-id that no registry knows makes every answer a substitute: it comes from an
-    archive of which nobody said that it is the one named (P-40).
+    An archive-id that is not in the registry makes every answer a substitute: nothing shows
+    that it comes from the archive that was named (P-40).
     """
     if archive.value not in _SAME_ARCHIVE:
         return plain("substitute")
@@ -83,13 +83,13 @@ def matched(
     if time.value == "exact" and granularity.value == "same":
         return plain("exact")
     if time.value == "within":
-        # An interval as fine as what the archive proves leaves no room for another capture.
+        # An interval as fine as the archive's own dates leaves no room for another capture.
         return plain("exact" if granularity.value == "same" else "within")
     return plain("within" if time.value in ("exact", "latest") else "approximate")
 
 
 def satisfies(resolution: Resolution, verdict: Verdict) -> bool:
-    """Whether the answer is as precise as the client wants, and on the wanted side."""
+    """Whether the answer meets the preferences for precision, tolerance and direction."""
     preferences = resolution.preferences
     archive, time = verdict.archive, verdict.time
     if archive is None or time is None:
@@ -112,33 +112,33 @@ def _is_within(time: Member, seconds: float) -> bool:
 
 
 def _is_on_side(time: Member, direction: Direction) -> bool:
-    """Whether the capture lies in the interval, or on the side of it that is wanted."""
+    """Whether the capture lies in the interval, or on the preferred side of it."""
     if direction == "closest":
         return True
     return time.value in ("exact", "within", "latest", direction)
 
 
 LONGEST_TEXT: Final = 2000
-_WORDS: Final = {
+_TOKEN_PARAMETERS: Final = {
     "time": ("basis", "live"),
     "granularity": ("req", "got"),
     "coverage": ("req", "got"),
     "uri": ("rule",),
 }
-"""Parameters out of a closed vocabulary: Tokens, all others are Strings or Integers."""
+"""Parameters with a closed vocabulary are Tokens; all others are Strings or Integers."""
 _TOKEN: Final = re.compile(r"[A-Za-z*][A-Za-z0-9:/!#$%&'*+.^_`|~-]{0,63}")
-_VISIBLE: Final = "".join(map(chr, range(0x20, 0x7F)))
+_PRINTABLE: Final = "".join(map(chr, range(0x20, 0x7F)))
 
 
 def header(verdict: Verdict) -> str:
     """Return the value of ``Memento-Precision``, ASCII throughout."""
-    # A Dictionary is its members with commas between (RFC 9651 4.1.2), and most of them are
-    # the same in every answer.
+    # A Dictionary is a comma-separated list of its members (RFC 9651 4.1.2), most of which are
+    # the same in every answer and come from a cache.
     return ", ".join(_members(verdict))
 
 
 def around_time(verdict: Verdict) -> tuple[str, str]:
-    """Return what stands before the member ``time``, and what stands behind it."""
+    """Return the parts of the header before and after the member ``time``."""
     members = _members(verdict)
     here = next(n for n, text in enumerate(members) if text.startswith("time="))
     before, behind = members[:here], members[here + 1 :]
@@ -146,7 +146,7 @@ def around_time(verdict: Verdict) -> tuple[str, str]:
 
 
 def written(name: str, member: Member) -> str:
-    """Return one member."""
+    """Return one member of the header."""
     return _member(name, member.value, tuple(member.params.items()))
 
 
@@ -156,24 +156,24 @@ def _members(verdict: Verdict) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _member(name: str, value: str, params: tuple[tuple[str, Parameter], ...]) -> str:
-    # Written here and not by http_sf, which takes 25 microseconds for the one member that
-    # differs in every answer; the tests hold both side by side.
-    told = [
+    # Not written by http_sf, which takes 25 microseconds for the one member that differs in
+    # every answer; the tests compare both.
+    parameters = [
         f";{key}={item}"
         for key, parameter in params
         if (item := _item(parameter, name, key)) is not None
     ]
-    return f"{name}={value}{''.join(told)}"
+    return f"{name}={value}{''.join(parameters)}"
 
 
 def _item(value: Parameter, member: str, name: str) -> str | None:
-    """Write an Integer, a Token or a String; None for what is too long to be told."""
+    """Write an Integer, a Token or a String; None for a text that is too long."""
     if isinstance(value, int):
         return str(value)
-    if name in _WORDS.get(member, ()) and _TOKEN.fullmatch(value):
+    if name in _TOKEN_PARAMETERS.get(member, ()) and _TOKEN.fullmatch(value):
         return value
     plain = value.isascii() and value.isprintable()
-    text = value if plain else quote(value, safe=_VISIBLE, errors="replace")
+    text = value if plain else quote(value, safe=_PRINTABLE, errors="replace")
     if len(text) > LONGEST_TEXT:
         return None
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

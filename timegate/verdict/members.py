@@ -1,4 +1,4 @@
-"""The members of a verdict: time, archive, content, coverage and URI (X-3 to X-9).
+"""The members of a verdict: time, archive, sources, content, coverage and URI (X-3 to X-9).
 
 Each compares what was asked for with what was found, and claims no more than is known.
 """
@@ -24,15 +24,15 @@ _DAY: Final = 8
 
 
 def asked_time(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Member:
-    """Return where the capture lies: in the interval asked for, before or after it."""
+    """Return whether the capture lies in the interval asked for, before or after it."""
     at, stamp = query.at, memento.stamp
     got = str(memento.captured)
     basis = "minted" if query.minted else ""
     if at is None:
-        live = "not-tried" if _means_now(query) else ""
+        live = "not-tried" if _is_undated(query) else ""
         return Member("latest", {"got": got, "basis": basis, "live": live})
     params: dict[str, Parameter] = {
-        # Both as stated: .5 and .500 are different statements (T-2), which an instant hides.
+        # As stated: .5 and .500 are different statements (T-2), but the same instant.
         "req": at.start if len(at.digits) < _SECOND else str(at),
         "until": "" if len(at.digits) == _SECOND else at.end,
         "got": got,
@@ -45,7 +45,7 @@ def asked_time(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Me
     return Member(side, params)
 
 
-def _means_now(query: Query) -> bool:
+def _is_undated(query: Query) -> bool:
     """Whether it is a dated URI with an empty date, which means now (D-7)."""
     return query.identifier is not None and query.identifier.startswith(("duri::", "tdb::"))
 
@@ -54,7 +54,7 @@ def _side(at: Moment, stamp: str) -> str:
     """Return ``within``, ``before`` or ``after``."""
     common = min(len(at.digits), len(stamp))
     asked, found = at.digits[:common], stamp[:common]
-    # 23:59:60 is asked for as the second before it, and can only be answered with that.
+    # 23:59:60 is sent to archives as the second before it, the only possible answer.
     clamped = _is_leap(at) and at.distance(second_of(stamp)).total_seconds() == 0
     if asked == found or clamped:
         return "within"
@@ -62,7 +62,7 @@ def _side(at: Moment, stamp: str) -> str:
 
 
 def granularity(at: Moment | None, stamp: str, entry: ArchiveEntry | None) -> Member:
-    """Return how finely the capture is dated, beside how finely it was asked for."""
+    """Return how finely the capture is dated, compared with the time asked for."""
     asked = 0 if at is None else len(at.digits)
     clamped = at is not None and _is_leap(at) and at.digits[:_SECOND] != stamp[:_SECOND]
     return _granularity(asked, proven(stamp, entry), clamped=clamped)
@@ -70,7 +70,7 @@ def granularity(at: Moment | None, stamp: str, entry: ArchiveEntry | None) -> Me
 
 @lru_cache(maxsize=256)
 def _granularity(asked: int, digits: int, *, clamped: bool) -> Member:
-    """Return the member for so many digits *asked* for, 0 for none, and so many proven."""
+    """Return the member for *asked* digits asked for, 0 for none, and *digits* proven ones."""
     params = {"req": _name(asked) if asked else "", "got": _name(digits)}
     if digits < _SECOND:
         return Member("padded", params)
@@ -86,8 +86,8 @@ def _granularity(asked: int, digits: int, *, clamped: bool) -> Member:
 def proven(stamp: str, entry: ArchiveEntry | None) -> int:
     """Return how many digits of *stamp* the archive proves.
 
-    Some fill up with zeros what they never measured (T-9): then the last zeros prove nothing,
-    down to the day.
+    Some archives pad the digits that they do not know with zeros (T-9): there the zeros at the
+    end prove nothing, down to the day.
     """
     digits = len(stamp)
     if entry is None or not entry.padded or digits != _SECOND:
@@ -106,10 +106,10 @@ def _is_leap(at: Moment) -> bool:
 
 
 def archive_member(query: Query, memento: Memento, registry: Registry) -> Member:
-    """Return whether the archive that was named answered.
+    """Return whether the copy comes from the archive that was named.
 
-    ``alias``: it did, under another of its names than the one that we write. ``unknown``: no
-    registry knows the name, so nobody can say who was meant.
+    ``alias``: it does, but was named by another id than the one that we write. ``unknown``: the
+    id is not in the registry.
     """
     entry = registry.by_id(memento.archive)
     written = entry.pwid[0] if entry and entry.pwid else memento.archive
@@ -130,9 +130,9 @@ def _named(archive_id: str, registry: Registry) -> str | None:
 
 
 def sources(resolution: Resolution) -> Member:
-    """Return whether all who were asked answered: closest is only closest among them.
+    """Return whether all queried archives answered: the copy is the closest among them.
 
-    Where nobody was asked, nothing is complete.
+    Where no archive was queried, the sources are partial.
     """
     asked = {*(attempt.archive for attempt in resolution.attempts), *resolution.unanswered}
     if asked and resolution.complete:
@@ -146,56 +146,58 @@ def _sources(value: str, asked: int, failed: int, unasked: int) -> Member:
 
 
 def negotiation(query: Query, found: Closest) -> Member:
-    """Return how the copy was found; a time in the reference overrides all others (D-10)."""
+    """Return how the copy was found; ``identifier`` where its time was used (D-10)."""
     is_reference = query.identifier is not None or query.archive_id is not None
     return plain("identifier" if query.at and is_reference else found.via)
 
 
-# The modifier id_ behind a stamp means unaltered bytes wherever it is known (F-2).
+# The modifier id_ after a stamp means unaltered bytes wherever it is supported (F-2).
 _RAW_ADDRESS: Final = re.compile(r"/[0-9]{4,17}id_/")
-# Percent signs stay: triplets are not encoded twice.
-_IN_BRACKETS: Final = "".join(c for c in map(chr, range(0x21, 0x7F)) if c not in '<>"\\^`{|}')
+# Percent signs are not quoted: triplets must not be encoded twice.
+_SAFE_IN_BRACKETS: Final = "".join(
+    c for c in map(chr, range(0x21, 0x7F)) if c not in '<>"\\^`{|}'
+)
 _SAFE: Final = re.compile(r"[!#-;=?-\[\]_a-z~]*+")
 _PAGES: Final = ("page", "webpage")
-"""The prose of draft-08 calls a page ``webpage`` (V-7)."""
+"""The text of draft-08 calls a page ``webpage`` (V-7)."""
 _MORE_THAN_A_PAGE: Final = ("subsite", "site", "collection", "snapshot", "recording")
 
 
 class View(NamedTuple):
-    """What a client is led to."""
+    """The address that a client is redirected to."""
 
     uri: str
     raw: str | None
-    """Where the unaltered bytes are; None where the archive has no such view."""
+    """The address of the unaltered bytes; None where the archive has no such view."""
     is_ours: bool
-    """Whether it is shown by ourselves, who rewrite nothing."""
+    """Whether this server replays it, without rewriting."""
 
     @property
     def is_raw(self) -> bool:
-        """Whether a client is led to the unaltered bytes."""
+        """Whether it is the address of the unaltered bytes."""
         return self.uri == self.raw
 
 
 def view(query: Query, memento: Memento, entry: ArchiveEntry | None) -> View:
-    """Return where a client is led: to the raw bytes for a part, otherwise to replay."""
+    """Return the address for a client: the raw bytes for a part, otherwise replay."""
     template = None if entry is None else entry.raw
     is_local = entry is not None and entry.kind.is_local
     return _view(memento, template, is_local=is_local, part=query.precision == "part")
 
 
-# Each member of a verdict asks for it, and pages are asked for again.
+# Several members of a verdict need it, and the same pages are asked for again.
 @lru_cache(maxsize=256)
 def _view(memento: Memento, template: str | None, *, is_local: bool, part: bool) -> View:
     raw = _raw_address(memento, template)
     uri = raw if part and raw is not None else memento.uri
-    # An operator may name another replay for a local collection: that one rewrites.
+    # An operator may configure another replay for a local collection, which rewrites.
     replays = is_local and template is not None
     is_ours = replays and memento.uri.startswith(str(template).partition("{time14}")[0])
     return View(uri, raw, is_ours)
 
 
 def raw_address(memento: Memento, entry: ArchiveEntry | None) -> str | None:
-    """Return where the unaltered bytes are; None where the archive has no such view."""
+    """Return the address of the unaltered bytes; None where the archive has no such view."""
     return _raw_address(memento, None if entry is None else entry.raw)
 
 
@@ -206,21 +208,21 @@ def _raw_address(memento: Memento, template: str | None) -> str | None:
 
 
 def delivers_raw(query: Query, memento: Memento, entry: ArchiveEntry | None) -> bool:
-    """Whether a client is led to the unaltered bytes."""
+    """Whether a client is redirected to the unaltered bytes."""
     return view(query, memento, entry).is_raw
 
 
 def header_safe(uri: str) -> str:
-    """Write *uri* so that it can stand in angle brackets and in one line (L-6, R-8)."""
-    # Nearly all can stand as they are; quoting takes five times as long as seeing that.
-    return uri if _SAFE.fullmatch(uri) else quote(uri, safe=_IN_BRACKETS, errors="replace")
+    """Return *uri*, quoted so that it is safe in angle brackets and in one line (L-6, R-8)."""
+    # Nearly all are safe as they are; quoting takes five times as long as checking that.
+    return uri if _SAFE.fullmatch(uri) else quote(uri, safe=_SAFE_IN_BRACKETS, errors="replace")
 
 
 def content(shown: View, status: int | None) -> Member:
     """Return whether the bytes are unaltered, and the archived *status* if it is not 200.
 
-    Seeing no rewriting proves nothing (F-4). An archive that keeps a view of the raw bytes
-    apart rewrites in the other one.
+    An archive with a separate view of the raw bytes rewrites in the other view. Elsewhere it is
+    unknown: the absence of visible rewriting proves nothing (F-4).
     """
     value = "rewritten" if shown.raw else "unknown"
     if shown.is_raw or shown.is_ours:
@@ -231,7 +233,7 @@ def content(shown: View, status: int | None) -> Member:
 
 
 def coverage(asked: str | None, shown: View, archive: Member) -> Member:
-    """Return how much of the *asked* extent the answer is."""
+    """Return how much of the *asked* extent the answer covers."""
     return _coverage(asked, "part" if shown.is_raw else "page", archive.value)
 
 
@@ -245,8 +247,8 @@ def _extent(asked: str | None, got: str, archive: str) -> str:
         return "as-requested"
     if asked == "part" or asked in _PAGES:
         return "degraded"
-    # The page is where the site begins that was meant, if it is that archive's page (V-3). In
-    # another archive it belongs to another harvest, and the extent says nothing (X-9).
+    # The page is the entry to the site that was meant, if it comes from that archive (V-3). In
+    # another archive it belongs to another crawl, and the extent means nothing (X-9).
     is_its_own = archive in ("same", "alias", "any")
     return "degraded" if asked in _MORE_THAN_A_PAGE and is_its_own else "ignored"
 
@@ -275,7 +277,7 @@ class _Parts(NamedTuple):
 
 
 def uri_member(query: Query, attempt: Attempt, memento: Memento) -> Member:
-    """Return whether the copy is one of the URL that was asked for; if not, what differs."""
+    """Return whether the copy is of the URL that was asked for, and if not, what differs."""
     asked, got = query.original, memento.original.partition("#")[0]
     if not got:
         return Member("unknown")
@@ -294,10 +296,10 @@ def uri_member(query: Query, attempt: Attempt, memento: Memento) -> Member:
 
 
 def _rules(asked: str, got: str, attempt: Attempt) -> Sequence[str] | None:
-    """Return by which rules the URLs differ; None where they are of different pages.
+    """Return the rules by which the URLs differ; None where they are different pages.
 
-    A variant that we asked for ourselves explains what the rules alone do not: the literal
-    reading of an item (P-21) looks like another page.
+    A variant that this server asked for itself explains what the rules alone do not: the
+    literal reading of an item (P-21) looks like another page.
     """
     rules = _differences(_parts(asked), _parts(got))
     if rules is not None:
@@ -310,9 +312,9 @@ def _rules(asked: str, got: str, attempt: Attempt) -> Sequence[str] | None:
 
 
 def _filed_as_one(asked: str, got: str) -> bool:
-    """Whether indexes have one key for both: then it took no redirect to get there.
+    """Whether both have the same key in an index: then no redirect was needed.
 
-    The key holds no scheme, so that of what is no page of the web says nothing.
+    The key holds no scheme, so it is only meaningful for http and https.
     """
     return got.lower().startswith(("http:", "https:")) and surt(asked) == surt(got)
 
@@ -336,7 +338,7 @@ def _differences(one: _Parts, other: _Parts) -> list[str] | None:
 
 
 def _needed(one: str, other: str, folds: Sequence[tuple[str, Fold]]) -> Iterator[str | None]:
-    """Yield the folds without which the texts differ; None where they differ even so."""
+    """Yield the names of the folds that make the texts equal; None where all do not."""
     if one == other:
         return
     if _folded(one, folds) != _folded(other, folds):
@@ -345,7 +347,7 @@ def _needed(one: str, other: str, folds: Sequence[tuple[str, Fold]]) -> Iterator
     needed = [
         name for name, fold in folds if _folded(one, folds, fold) != _folded(other, folds, fold)
     ]
-    # Two folds may do the same for a text; then neither is needed, and the last is blamed.
+    # Two folds may have the same effect on a text; then the last one is named.
     yield from needed or [folds[-1][0]]
 
 
@@ -373,9 +375,9 @@ _QUERY_FOLDS: Final[tuple[tuple[str, Fold], ...]] = (
 
 
 def _parts(url: str) -> _Parts:
-    """Take *url* apart; what RFC 3986 calls equivalent comes out equal (6.2.2.1, 6.2.3)."""
+    """Split *url*; URLs that RFC 3986 calls equivalent get equal parts (6.2.2.1, 6.2.3)."""
     scheme, separator, rest = url.partition("://")
-    if not separator or not scheme.isalpha():  # some archives leave the scheme out
+    if not separator or not scheme.isalpha():  # Some archives omit the scheme.
         scheme, rest = "", url
     before, mark, query = rest.partition("?")
     authority, _, path = before.partition("/")
@@ -399,7 +401,7 @@ def _hex(text: str) -> str:
 
 
 def _triviality(asked: str, got: str) -> str:
-    """Return which of the differences that make none it is."""
+    """Return the rule of a difference that RFC 3986 calls equivalent."""
     if asked.lower() == got.lower():
         return "case"
     ports = (f":{port}" for port in _DEFAULT_PORTS.values())

@@ -1,4 +1,4 @@
-"""A verdict in one sentence for people."""
+"""A verdict in words for people: as one sentence, and as one point for each member."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
@@ -6,25 +6,25 @@ from typing import Final, Literal, NamedTuple
 from timegate.verdict.header import Member, Verdict
 
 _UNITS: Final = (("year", 31_556_952), ("day", 86_400), ("hour", 3_600), ("minute", 60))
-_TIMES: Final = {
+_TIME_PHRASES: Final = {
     "exact": "exactly the time asked for",
     "within": "inside the time asked for",
     "latest": "the newest copy",
-    "unknown": "captured nobody knows when",
+    "unknown": "captured at an unknown time",
 }
-_ARCHIVES: Final = {
+_ARCHIVE_PHRASES: Final = {
     "same": "in the archive named",
     "alias": "in the archive named, under another of its names",
     "other": "in another archive",
-    "unknown": "in another archive: nobody knows the one named",
+    "unknown": "in another archive: the one named is unknown",
 }
-_URLS: Final = {
+_URL_PHRASES: Final = {
     "same": "same URL",
     "normalized": "same URL",
     "redirected": "redirected to another URL",
-    "unknown": "of a URL that the archive does not tell",
+    "unknown": "of a URL that the archive does not state",
 }
-_RULES: Final = {
+_RULE_PHRASES: Final = {
     "scheme": "http instead of https or the reverse",
     "www": "with or without www",
     "slash": "with or without the last slash",
@@ -32,18 +32,18 @@ _RULES: Final = {
     "case": "capitals instead of small letters or the reverse",
     "query-order": "its query in another order",
     "fragment": "without its fragment",
-    "userinfo": "without the name of a user",
+    "userinfo": "without the user name",
     "fuzzy": "with another query, or written otherwise",
 }
-_GRAINS: Final = {
+_GRAIN_PHRASES: Final = {
     "truncated": "dated to the second only",
     "coarser": "dated less finely than asked",
-    "padded": "the end of its date may be made of zeros that nobody measured",
+    "padded": "the last digits of its date may be padding zeros",
 }
 
 
 def in_words(verdict: Verdict) -> str:
-    """Return what differs: "3 days later, in another archive, same URL; ..."."""
+    """Return one sentence: "3 days later, in another archive, same URL; ..."."""
     facts = ", ".join(filter(None, _facts(verdict))) or "no copy found"
     return "; ".join(filter(None, (facts, *_remarks(verdict))))
 
@@ -60,26 +60,26 @@ def _facts(verdict: Verdict) -> Iterator[str]:
     if verdict.time:
         yield _time(verdict.time)
     if verdict.archive:
-        yield _ARCHIVES.get(verdict.archive.value, "")
+        yield _ARCHIVE_PHRASES.get(verdict.archive.value, "")
     if verdict.uri:
-        yield _URLS.get(verdict.uri.value) or _variant(verdict.uri)
+        yield _URL_PHRASES.get(verdict.uri.value) or _variant(verdict.uri)
 
 
 def _time(time: Member) -> str:
-    if time.value in _TIMES:
-        return _TIMES[time.value]
+    if time.value in _TIME_PHRASES:
+        return _TIME_PHRASES[time.value]
     side = "earlier" if time.value == "before" else "later"
     distance = abs(int(time["delta"] or 0))
     return f"{duration(distance) if distance else 'less than a second'} {side}"
 
 
 def _variant(uri: Member) -> str:
-    return f"a variant of the URL: {_RULES.get(str(uri['rule']), 'differs')}"
+    return f"a variant of the URL: {_RULE_PHRASES.get(str(uri['rule']), 'differs')}"
 
 
 def _remarks(verdict: Verdict) -> Iterator[str]:
     if verdict.granularity:
-        yield _GRAINS.get(verdict.granularity.value, "")
+        yield _GRAIN_PHRASES.get(verdict.granularity.value, "")
     if verdict.time:
         yield from _remarks_on_time(verdict.time)
     if verdict.coverage and verdict.coverage.value in ("degraded", "ignored"):
@@ -130,23 +130,23 @@ _HEADLINES: Final[Mapping[str, tuple[Tone, str]]] = {
 
 
 def headline(verdict: Verdict) -> tuple[Tone, str]:
-    """Return how good the answer is, in a few words."""
+    """Return the quality of the answer, as a tone and in a few words."""
     return _HEADLINES.get(verdict.match.value, ("poor", verdict.match.value))
 
 
 def explained(verdict: Verdict) -> Iterator[Point]:
-    """Yield what there is to say of each member, the weightiest first."""
+    """Yield a point for each member that has something to say, the most important first."""
     for name, (topic, explain) in _EXPLANATIONS.items():
         member: Member | None = getattr(verdict, name)
-        told = None if member is None else explain(member)
-        if told is not None:
-            yield Point(topic, *told)
+        explanation = None if member is None else explain(member)
+        if explanation is not None:
+            yield Point(topic, *explanation)
 
 
-_Told = tuple[Tone, str] | None
+_Explanation = tuple[Tone, str] | None
 
 
-def _explanation_time(time: Member) -> _Told:
+def _explain_time(time: Member) -> _Explanation:
     got = f"The copy was captured {time['got']}"
     doubt = f" There is a doubt: {time['doubt']}." if time["doubt"] else ""
     good: Tone = "fair" if doubt else "good"
@@ -164,19 +164,19 @@ def _explanation_time(time: Member) -> _Told:
     return "fair", f"Asked for {asked}. {got}, {away} {side}.{doubt}"
 
 
-def _archive(archive: Member) -> _Told:
+def _explain_archive(archive: Member) -> _Explanation:
     asked, got = archive["req"], archive["got"]
-    told: Mapping[str, _Told] = {
+    sentences: Mapping[str, _Explanation] = {
         "any": ("good", f"Any archive would do. Found in {got}."),
         "same": ("good", f"Asked for {asked}, and found there."),
         "alias": ("good", f"Asked for {asked}, which is {got}, and found there."),
         "other": ("fair", f"Asked for {asked}. Found in {got} instead."),
-        "unknown": ("fair", f"Nobody here knows the archive {asked}. Found in {got}."),
+        "unknown": ("fair", f"The archive {asked} is not known here. Found in {got}."),
     }
-    return told.get(archive.value)
+    return sentences.get(archive.value)
 
 
-_EXPLANATION_RULES: Final = {
+_RULE_SENTENCES: Final = {
     "scheme": "http and https differ",
     "www": "www. differs",
     "slash": "the last slash differs",
@@ -184,80 +184,80 @@ _EXPLANATION_RULES: Final = {
     "case": "capital and small letters differ",
     "query-order": "its query is in another order",
     "fragment": "archives do not know fragments",
-    "userinfo": "archives are not told of users and passwords",
+    "userinfo": "user names and passwords are not sent to archives",
     "fuzzy": "its query differs, or it is written in another way",
     "port": "the usual port is written or not",
 }
 
 
-def _uri(uri: Member) -> _Told:
-    rule = _EXPLANATION_RULES.get(str(uri["rule"]), "")
+def _explain_uri(uri: Member) -> _Explanation:
+    rule = _RULE_SENTENCES.get(str(uri["rule"]), "")
     got = f" The copy is of {uri['got']}." if uri["got"] else ""
-    told: Mapping[str, _Told] = {
+    sentences: Mapping[str, _Explanation] = {
         "same": ("good", "The URL is the one asked for."),
         "normalized": ("good", f"The URL is the one asked for in another spelling: {rule}."),
         "variant": ("fair", f"The URL is a variant of the one asked for: {rule}.{got}"),
         "redirected": ("fair", f"The archive leads to another URL.{got}"),
         "unknown": ("poor", "The archive does not say of which URL the copy is."),
     }
-    return told.get(uri.value)
+    return sentences.get(uri.value)
 
 
-def _granularity(grain: Member) -> _Told:
+def _explain_granularity(grain: Member) -> _Explanation:
     asked, got = grain["req"], grain["got"]
-    told: Mapping[str, _Told] = {
+    sentences: Mapping[str, _Explanation] = {
         "truncated": ("fair", f"Asked for to the {asked}, dated to the {got} only."),
         "coarser": ("fair", f"Asked for to the {asked}, dated to the {got} only."),
-        "padded": ("fair", f"Dated to the {got}; the zeros behind were measured by nobody."),
+        "padded": ("fair", f"Dated to the {got}; the zeros after it may be padding."),
     }
-    return told.get(grain.value)
+    return sentences.get(grain.value)
 
 
-def _coverage(coverage: Member) -> _Told:
+def _explain_coverage(coverage: Member) -> _Explanation:
     if coverage.value not in ("degraded", "ignored"):
         return None
     return "fair", f"A {coverage['req']} was meant. This is a {coverage['got']}."
 
 
-def _content(content: Member) -> _Told:
+def _explain_content(content: Member) -> _Explanation:
     if content["status"]:
         return "fair", f"The copy is one of an answer with status {content['status']}."
-    told: Mapping[str, _Told] = {
+    sentences: Mapping[str, _Explanation] = {
         "raw": ("good", "The bytes are as they were harvested."),
         "rewritten": ("good", "The page is as the archive replays it, its links rewritten."),
     }
-    return told.get(content.value)
+    return sentences.get(content.value)
 
 
-def _sources(sources: Member) -> _Told:
+def _explain_sources(sources: Member) -> _Explanation:
     asked, failed = sources["asked"], int(sources["failed"] or 0)
     if not asked:
         return "poor", "No archive was asked."
     if failed:
-        told = f"{failed} of {asked} archives did not answer: a better copy may exist."
+        sentence = f"{failed} of {asked} archives did not answer: a better copy may exist."
     else:
-        told = f"All archives that were asked have answered ({asked})."
+        sentence = f"All archives that were asked have answered ({asked})."
     if sources["unasked"]:
-        told += " Not every one was asked for other spellings of the URL."
-    return ("fair" if failed or sources["unasked"] else "good"), told
+        sentence += " Not every one was asked for other spellings of the URL."
+    return ("fair" if failed or sources["unasked"] else "good"), sentence
 
 
-def _syntax(syntax: Member) -> _Told:
+def _explain_syntax(syntax: Member) -> _Explanation:
     if syntax.value == "strict":
         return None
-    told = f" ({syntax['diag']})" if syntax["diag"] else ""
+    diagnostics = f" ({syntax['diag']})" if syntax["diag"] else ""
     if syntax.value == "legacy":
-        return "good", f"The reference is in an old notation{told}."
-    return "fair", f"The reference was not well written and was repaired{told}."
+        return "good", f"The reference is in an old notation{diagnostics}."
+    return "fair", f"The reference was not well written and was repaired{diagnostics}."
 
 
-_EXPLANATIONS: Final[Mapping[str, tuple[str, Callable[[Member], _Told]]]] = {
-    "time": ("Time", _explanation_time),
-    "archive": ("Archive", _archive),
-    "uri": ("URL", _uri),
-    "granularity": ("Date", _granularity),
-    "coverage": ("Extent", _coverage),
-    "content": ("Content", _content),
-    "sources": ("Sources", _sources),
-    "syntax": ("Reference", _syntax),
+_EXPLANATIONS: Final[Mapping[str, tuple[str, Callable[[Member], _Explanation]]]] = {
+    "time": ("Time", _explain_time),
+    "archive": ("Archive", _explain_archive),
+    "uri": ("URL", _explain_uri),
+    "granularity": ("Date", _explain_granularity),
+    "coverage": ("Extent", _explain_coverage),
+    "content": ("Content", _explain_content),
+    "sources": ("Sources", _explain_sources),
+    "syntax": ("Reference", _explain_syntax),
 }
