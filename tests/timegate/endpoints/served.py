@@ -1,4 +1,4 @@
-"""Our server over fake archives, and a client that sends targets octet by octet."""
+"""The server over fake archives, and a client that sends request targets byte by byte."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -31,7 +31,7 @@ QUICK = Deadlines(0.2, 0.5)
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: CIMultiDict[str]
@@ -107,7 +107,7 @@ def _probe(archive: FakeArchive) -> MementoProbe:
 
 
 class NoLists:
-    """Remembers no list."""
+    """A cache of lists that stays empty."""
 
     async def recall_timemap(
         self, _archive: str, _original: str, _budget: TimeBudget | None = None
@@ -150,7 +150,7 @@ async def serving(
     extra: tuple[ArchiveEntry, ...] = (),
     resolving: type[Resolve] = Resolve,
 ) -> AsyncIterator[Site]:
-    """Serve a small world of archives."""
+    """Serve *archives*."""
     world = World(*archives, deadlines=QUICK)
     registry = entries(world, *extra)
     probes = {name: _probe(archive) for name, archive in world.archives.items()}

@@ -50,7 +50,7 @@ def two() -> Sequence[Lister]:
     return lister("a", captures("a", [1, 3])), lister("b", [page])
 
 
-async def test_lines_tell_what_all_archives_hold() -> None:
+async def test_lines_list_the_captures_of_all_archives() -> None:
     async with serving(*two()) as site:
         seen = await asked(site, IA)
 
@@ -64,7 +64,7 @@ async def test_lines_tell_what_all_archives_hold() -> None:
     ]
 
 
-async def test_an_array_tells_the_same() -> None:
+async def test_json_has_the_same_rows_as_lines() -> None:
     async with serving(*two()) as site:
         lines = text(await asked(site, IA))
         seen = await asked(site, IA, ("output", "json"))
@@ -77,7 +77,7 @@ async def test_an_array_tells_the_same() -> None:
     assert rows == [line.split(" ") for line in lines.splitlines()]
 
 
-async def test_long_lists_are_the_same_in_both_forms() -> None:
+async def test_long_lists_are_the_same_as_lines_and_as_json() -> None:
     def long() -> Lister:
         return lister("a", *(captures("a", range(i, i + 700)) for i in range(0, 7000, 700)))
 
@@ -89,7 +89,7 @@ async def test_long_lists_are_the_same_in_both_forms() -> None:
     assert rows[1:] == [line.split(" ") for line in lines]
 
 
-async def test_nothing_is_nothing_if_everybody_says_so() -> None:
+async def test_no_captures_is_empty_for_wayback_and_404_for_pywb() -> None:
     async with serving(lister("a"), lister("b")) as site:
         lines = await asked(site, IA)
         array = await asked(site, IA, ("output", "json"))
@@ -101,7 +101,7 @@ async def test_nothing_is_nothing_if_everybody_says_so() -> None:
     assert json.loads(pywb.body)["message"] == f"No captures found for: {ORIGINAL}"
 
 
-async def test_nothing_of_that_kind_is_nothing_too() -> None:
+async def test_no_captures_after_filtering_is_an_empty_response() -> None:
     async with serving(*two()) as site:
         seen = await asked(site, IA, ("filter", "statuscode:500"), ("output", "json"))
 
@@ -113,7 +113,7 @@ async def test_nothing_of_that_kind_is_nothing_too() -> None:
     ("trouble", "status"),
     [(Unreachable("b", "", "it is down"), 504), (Refused("b", "", 403, None), 502)],
 )
-async def test_nothing_is_not_the_answer_while_somebody_did_not_say(
+async def test_no_captures_is_an_error_while_an_archive_has_not_answered(
     path: str, trouble: Exception, status: int
 ) -> None:
     async with serving(lister("a"), lister("b", trouble)) as site:
@@ -124,7 +124,7 @@ async def test_nothing_is_not_the_answer_while_somebody_did_not_say(
     assert "b did not say" in json.loads(seen.body)["detail"]
 
 
-async def test_who_is_missing_is_said_beside_the_rows() -> None:
+async def test_missing_archives_are_named_in_memento_sources() -> None:
     async with serving(*two(), lister("c", Unreachable("c", "", "it is down"))) as site:
         seen = await asked(site, IA)
 
@@ -133,7 +133,7 @@ async def test_who_is_missing_is_said_beside_the_rows() -> None:
     assert seen.headers["Cache-Control"] == "no-cache"
 
 
-async def test_rows_that_break_off_end_abnormally() -> None:
+async def test_rows_are_aborted_if_a_list_breaks_off() -> None:
     broken = (captures("a", range(3_000)), captures("a", [3_001]), Unreachable("a", "", "cut"))
 
     async with serving(lister("a", *broken)) as site:
@@ -156,7 +156,7 @@ async def test_the_last_rows_of_a_list_that_broke_off_are_called_partial() -> No
     assert at(3_001) in text(seen)
 
 
-async def test_a_limit_lets_go_of_the_archives() -> None:
+async def test_a_limit_closes_the_lists_of_the_archives() -> None:
     long = lister("a", *(captures("a", range(i, i + 500)) for i in range(0, 10**5, 500)))
 
     async with serving(long) as site:
@@ -167,7 +167,7 @@ async def test_a_limit_lets_go_of_the_archives() -> None:
         assert long.listing.pulled < 5
 
 
-async def test_head_lets_go_of_the_archives() -> None:
+async def test_head_closes_the_lists_of_the_archives() -> None:
     long = lister("a", *(captures("a", range(i, i + 500)) for i in range(0, 10**5, 500)))
 
     async with serving(long) as site:
@@ -178,7 +178,7 @@ async def test_head_lets_go_of_the_archives() -> None:
         assert long.listing.pulled < 5
 
 
-async def test_resume_keys_lead_through_the_list() -> None:
+async def test_resume_keys_page_through_the_whole_list() -> None:
     rows: list[str] = []
     key = ""
 
@@ -205,7 +205,7 @@ async def test_a_resume_key_in_json_follows_an_empty_row() -> None:
     assert text(again).split() == [at(2), at(3)]
 
 
-async def test_pages_end() -> None:
+async def test_all_captures_are_on_the_first_page() -> None:
     async with serving(*two()) as site:
         count = await asked(site, IA, ("showNumPages", "true"))
         first = await asked(site, IA, ("page", "0"), ("output", "json"))
@@ -224,7 +224,7 @@ async def test_pages_end() -> None:
     ("output", "content_type"),
     [("json", "text/x-ndjson"), ("cdxj", "text/x-cdxj"), ("", "text/x-cdxj")],
 )
-async def test_pywb_is_spoken(output: str, content_type: str) -> None:
+async def test_pywb_output_formats_are_written(output: str, content_type: str) -> None:
     async with serving(*two()) as site:
         seen = await asked(site, "/cdx", ("output", output), ("filter", "=status:200"))
 
@@ -237,7 +237,7 @@ async def test_pywb_is_spoken(output: str, content_type: str) -> None:
     assert told["memento"] == capture("b", 2).uri
 
 
-async def test_pywb_asks_for_the_closest_this_way() -> None:
+async def test_pywb_finds_the_closest_with_closest_and_sort() -> None:
     async with serving(*two()) as site:
         near = await asked(
             site, "/cdx", ("closest", at(3)), ("sort", "closest"), ("limit", "100")
@@ -261,7 +261,7 @@ async def test_pywb_asks_for_the_closest_this_way() -> None:
         ("?url=http://x/&filter=~original:(a", 400),
     ],
 )
-async def test_what_cannot_be_obeyed_is_a_problem(path: str, target: str, status: int) -> None:
+async def test_unusable_parameters_are_rejected(path: str, target: str, status: int) -> None:
     async with serving(*two()) as site:
         seen = await site.ask(path + target)
 
@@ -269,7 +269,7 @@ async def test_what_cannot_be_obeyed_is_a_problem(path: str, target: str, status
     assert seen.headers["Content-Type"] == "application/problem+json"
 
 
-async def test_a_url_without_its_scheme_is_understood() -> None:
+async def test_a_url_without_a_scheme_is_accepted() -> None:
     archive = lister("a", captures("a", [1]))
 
     async with serving(archive) as site:
@@ -278,7 +278,7 @@ async def test_a_url_without_its_scheme_is_understood() -> None:
     assert archive.originals == ["http://example.org/a?b=c&d+e"]
 
 
-async def test_only_if_cached_asks_nobody() -> None:
+async def test_only_if_cached_queries_no_archive() -> None:
     async with serving(*two()) as site:
         seen = await site.ask(f"{IA}?url={ORIGINAL}", ("Cache-Control", "only-if-cached"))
 

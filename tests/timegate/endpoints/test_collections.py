@@ -45,7 +45,7 @@ async def rows(shelf: FakeShelf, **pairs: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in body(seen.body).splitlines()]
 
 
-async def test_collections_are_told(shelf: FakeShelf) -> None:
+async def test_the_overview_lists_the_collections(shelf: FakeShelf) -> None:
     seen = await asked(shelf, "/collections")
 
     (told,) = json.loads(seen.body)["collections"]
@@ -54,7 +54,7 @@ async def test_collections_are_told(shelf: FakeShelf) -> None:
 
 
 @pytest.mark.parametrize("target", ["mine", "mine/", "mine?x=1"])
-async def test_a_collection_tells_where_everything_is(shelf: FakeShelf, target: str) -> None:
+async def test_a_collection_lists_its_endpoints(shelf: FakeShelf, target: str) -> None:
     seen = await asked(shelf, f"/collections/{target}")
 
     assert json.loads(seen.body)["cdx"] == f"{OURS}/cdx?url={{url}}"
@@ -70,7 +70,7 @@ async def test_an_unknown_collection_is_not_found(shelf: FakeShelf) -> None:
 @pytest.mark.parametrize(
     "rest", ["", "/", f"/{URL}", f"/timemap/link/{URL}", f"/cdx?url={URL}", f"/20180101/{URL}"]
 )
-async def test_a_collection_that_is_read_on_site_says_so_and_nothing_more(
+async def test_an_onsite_collection_gives_the_same_answer_at_every_address(
     shelf: FakeShelf, rest: str
 ) -> None:
     vault = an_entry(
@@ -94,7 +94,9 @@ async def test_a_collection_that_is_read_on_site_says_so_and_nothing_more(
 
 
 @pytest.mark.parametrize("prefix", ["timegate/", ""])
-async def test_the_timegate_leads_into_the_collection(shelf: FakeShelf, prefix: str) -> None:
+async def test_the_timegate_redirects_into_the_collection(
+    shelf: FakeShelf, prefix: str
+) -> None:
     seen = await asked(shelf, f"/collections/mine/{prefix}{URL}", AT)
 
     assert seen.status == 302
@@ -105,26 +107,28 @@ async def test_the_timegate_leads_into_the_collection(shelf: FakeShelf, prefix: 
     assert shelf.lists == 0
 
 
-async def test_the_timegate_gives_the_newest_where_no_time_is_asked(shelf: FakeShelf) -> None:
+async def test_the_timegate_gives_the_newest_capture_without_accept_datetime(
+    shelf: FakeShelf,
+) -> None:
     seen = await asked(shelf, f"/collections/mine/timegate/{URL}")
 
     assert seen.headers["Location"] == f"{OURS}/{STAMPS[2]}/{URL}"
 
 
-async def test_the_timegate_tells_which_spelling_it_found(shelf: FakeShelf) -> None:
+async def test_the_timegate_states_the_url_variant_that_it_found(shelf: FakeShelf) -> None:
     seen = await asked(shelf, "/collections/mine/timegate/https://www.example.com/", AT)
 
     assert seen.headers["Location"] == f"{OURS}/{STAMPS[1]}/{URL}"
     assert "uri=variant" in seen.headers["Memento-Precision"]
 
 
-async def test_the_timegate_knows_what_is_not_there(shelf: FakeShelf) -> None:
+async def test_the_timegate_answers_404_for_a_url_that_is_not_held(shelf: FakeShelf) -> None:
     seen = await asked(shelf, "/collections/mine/timegate/http://other.example/", AT)
 
     assert seen.status == 404
 
 
-async def test_an_index_that_cannot_tell_is_no_absence() -> None:
+async def test_an_unreadable_index_is_not_reported_as_not_found() -> None:
     shelf = FakeShelf([], trouble=Unreachable("mine", URL, "not indexed yet"))
 
     answers = [
@@ -147,7 +151,7 @@ async def test_the_timemap_lists_addresses_in_the_collection(
     assert f"{OURS}/timegate/{URL}" in text
 
 
-async def test_cdx_tells_where_records_lie(shelf: FakeShelf) -> None:
+async def test_cdx_rows_name_file_offset_and_length(shelf: FakeShelf) -> None:
     found = await rows(shelf, limit="1")
 
     row = shelf.rows[0]
@@ -166,7 +170,7 @@ async def test_cdx_tells_where_records_lie(shelf: FakeShelf) -> None:
     ]
 
 
-async def test_cdx_comes_as_lines_of_pywb(shelf: FakeShelf) -> None:
+async def test_cdx_has_the_line_format_of_pywb(shelf: FakeShelf) -> None:
     seen = await listed(shelf)
 
     assert seen.headers["Content-Type"] == "text/x-cdxj"
@@ -185,7 +189,7 @@ async def test_cdx_comes_as_lines_of_pywb(shelf: FakeShelf) -> None:
         ({"filter": "=timestamp:" + STAMPS[2]}, STAMPS[2:]),
     ],
 )
-async def test_cdx_selects(
+async def test_cdx_filters_sorts_and_limits(
     shelf: FakeShelf, pairs: dict[str, str], stamps: tuple[str, ...]
 ) -> None:
     found = await rows(shelf, **pairs)
@@ -204,7 +208,7 @@ async def test_cdx_selects(
         ("*.example.com", "", [*[URL] * 3, *OTHERS]),
     ],
 )
-async def test_cdx_knows_ranges_of_urls(
+async def test_cdx_matches_ranges_of_urls(
     shelf: FakeShelf, url: str, match: str, urls: list[str]
 ) -> None:
     found = await rows(shelf, url=url, matchType=match)
@@ -224,7 +228,7 @@ async def test_a_range_of_urls_is_not_cut_off_at_the_first_late_capture(
     assert [row["url"] for row in found] == [OTHERS[0]]
 
 
-async def test_cdx_of_nothing_is_404_with_a_message(shelf: FakeShelf) -> None:
+async def test_cdx_without_captures_is_404_with_a_message(shelf: FakeShelf) -> None:
     seen = await listed(shelf, url="http://other.example/")
 
     assert seen.status == 404
@@ -234,7 +238,7 @@ async def test_cdx_of_nothing_is_404_with_a_message(shelf: FakeShelf) -> None:
 @pytest.mark.parametrize(
     "pairs", [{"matchType": "regex"}, {"page": "1"}, {"url": ""}, {"from": "soon"}]
 )
-async def test_cdx_refuses_what_it_cannot_obey(shelf: FakeShelf, pairs: dict[str, str]) -> None:
+async def test_cdx_rejects_unusable_parameters(shelf: FakeShelf, pairs: dict[str, str]) -> None:
     seen = await listed(shelf, **pairs)
 
     assert seen.status == 400
@@ -250,7 +254,9 @@ async def test_cdx_refuses_what_it_cannot_obey(shelf: FakeShelf, pairs: dict[str
         ("example.com", "domain", "http://example.com/", "http://example-a.com/"),
     ],
 )
-def test_a_range_holds_what_it_should(url: str, match: str, inside: str, outside: str) -> None:
+def test_a_range_of_urls_has_the_right_bounds(
+    url: str, match: str, inside: str, outside: str
+) -> None:
     lower, upper = key_range(url, match)
 
     assert lower <= surt(inside) < upper

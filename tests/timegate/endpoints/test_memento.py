@@ -86,7 +86,7 @@ async def test_a_modifier_of_the_wayback_machine_behind_the_stamp_is_understood(
 
 
 @pytest.mark.parametrize("stamp", ["201im_", "20140610IM_", "20140610im", "im_", "20140231id_"])
-async def test_what_only_looks_like_a_modifier_is_refused(stamp: str) -> None:
+async def test_a_malformed_modifier_is_rejected(stamp: str) -> None:
     async with serving(FakeArchive("a", 0.0, FIVE)) as site:
         seen = await site.ask(f"/memento/{stamp}/{URL}")
 
@@ -94,7 +94,7 @@ async def test_what_only_looks_like_a_modifier_is_refused(stamp: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["memento", "memento/json", "api/json", "list"])
-async def test_none_of_them_is_a_timegate(path: str) -> None:
+async def test_the_endpoints_are_not_timegates(path: str) -> None:
     later = ("Accept-Datetime", "Fri, 01 Jan 2016 00:00:00 GMT")
     async with serving(FakeArchive("a", 0.0, FIVE)) as site:
         plain = await site.ask(f"/{path}/20140601/{URL}")
@@ -109,7 +109,7 @@ async def test_none_of_them_is_a_timegate(path: str) -> None:
 @pytest.mark.parametrize("name", ["link", "cdxj"])
 @pytest.mark.parametrize("path", ["memento", "api"])
 @pytest.mark.parametrize(("golden", "stamps"), [("memento", FIVE), ("two", (FIVE[0], CLOSEST))])
-async def test_a_description_is_memgators_to_the_letter(
+async def test_a_description_is_byte_for_byte_that_of_memgator(
     path: str, name: str, golden: str, stamps: tuple[str, ...]
 ) -> None:
     async with serving(FakeArchive("a", 0.0, stamps)) as site:
@@ -145,7 +145,7 @@ async def test_the_json_of_time_travel_lists_all_copies_of_a_second() -> None:
     assert ours["match"] == {"value": "approximate"}
 
 
-async def test_what_is_not_known_to_be_the_first_is_not_called_so() -> None:
+async def test_the_relation_first_is_omitted_where_it_is_not_known() -> None:
     async with serving(FakeArchive("a", 0.0, FIVE), listed=False) as site:
         seen = await site.ask(f"/api/json/20140601/{URL}")
 
@@ -208,9 +208,7 @@ async def test_a_stamp_is_an_interval(stamp: str, captured: str) -> None:
         ("memento/json/2014/http:///", 15),
     ],
 )
-async def test_what_cannot_be_read_is_refused_with_its_position(
-    rest: str, position: int
-) -> None:
+async def test_unreadable_input_is_rejected_with_its_position(rest: str, position: int) -> None:
     async with serving(FakeArchive("a", 0.0, FIVE)) as site:
         seen = await site.ask(f"/{rest}")
         asked = site.world.requests()
@@ -225,7 +223,7 @@ async def test_what_cannot_be_read_is_refused_with_its_position(
 @pytest.mark.parametrize(
     "rest", ["api/", "api/xml/2014/http://example.org/", "api/2014/http://x/"]
 )
-async def test_another_format_is_not_found(rest: str) -> None:
+async def test_an_unknown_format_is_404(rest: str) -> None:
     async with serving(FakeArchive("a", 0.0, FIVE)) as site:
         seen = await site.ask(f"/{rest}")
 
@@ -234,7 +232,7 @@ async def test_another_format_is_not_found(rest: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["memento", "memento/link", "memento/json", "api/json"])
-async def test_nothing_anywhere_is_404_in_json(path: str) -> None:
+async def test_no_memento_is_404_in_json(path: str) -> None:
     async with serving(FakeArchive("a", 0.0)) as site:
         seen = await site.ask(f"/{path}/2014/{URL}")
 
@@ -245,7 +243,7 @@ async def test_nothing_anywhere_is_404_in_json(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["memento", "memento/json", "api/json", "list"])
-async def test_nothing_found_is_no_404_while_an_archive_is_silent(path: str) -> None:
+async def test_no_memento_is_not_404_while_an_archive_has_not_answered(path: str) -> None:
     archives = FakeArchive("a", 0.0), FakeArchive("b", 0.0, error=True)
     async with serving(*archives, old_redirects=True) as site:
         seen = await site.ask(f"/{path}/2014/{URL}")
@@ -255,7 +253,7 @@ async def test_nothing_found_is_no_404_while_an_archive_is_silent(path: str) -> 
 
 
 @pytest.mark.parametrize("path", ["memento", "api/json"])
-async def test_nothing_found_can_lead_to_a_page_as_it_did(path: str) -> None:
+async def test_old_redirects_lead_to_the_list_where_no_memento_is_found(path: str) -> None:
     async with serving(FakeArchive("a", 0.0), old_redirects=True) as site:
         seen = await site.ask(f"/{path}/2014/{URL}?q=a%2Fb")
 
@@ -264,7 +262,7 @@ async def test_nothing_found_can_lead_to_a_page_as_it_did(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["memento/link", "memento/json", "api/cdxj"])
-async def test_memgators_formats_never_lead_to_a_page(path: str) -> None:
+async def test_old_redirects_do_not_change_the_formats_of_memgator(path: str) -> None:
     async with serving(FakeArchive("a", 0.0), old_redirects=True) as site:
         seen = await site.ask(f"/{path}/2014/{URL}")
 
@@ -280,7 +278,7 @@ async def test_memgators_formats_never_lead_to_a_page(path: str) -> None:
         "http://example.org/?",
     ],
 )
-async def test_the_url_reaches_archives_octet_by_octet(path: str, original: str) -> None:
+async def test_the_url_reaches_archives_byte_for_byte(path: str, original: str) -> None:
     archive = FakeArchive("a", 0.0, FIVE, holds=original)
     async with serving(archive) as site:
         seen = await site.ask(f"/{path}/2014/{original}")
@@ -329,7 +327,7 @@ async def test_a_list_has_the_closest_of_every_archive_nearest_first() -> None:
     assert [archive.asked.count((URL, Moment(CLOSEST))) for archive in archives] == [1] * 4
 
 
-async def test_a_list_says_who_did_not_answer() -> None:
+async def test_a_list_names_archives_that_did_not_answer() -> None:
     async with serving(FakeArchive("a", 0.0, FIVE), FakeArchive("b", NEVER, FIVE)) as site:
         seen = await site.ask(f"/list/2014/{URL}")
         page = await site.ask(f"/list/2014/{URL}", ("Accept", "text/html"))
@@ -340,7 +338,7 @@ async def test_a_list_says_who_did_not_answer() -> None:
     assert b"1 of 2 did not say: b (no answer in time)" in page.body
 
 
-async def test_a_list_asks_nobody_twice_even_without_a_cache() -> None:
+async def test_a_list_queries_no_archive_twice_even_without_a_cache() -> None:
     archives = [FakeArchive(name, number / 50, FIVE) for number, name in enumerate("abcd")]
     async with serving(*archives) as site:
         seen = await site.ask(f"/list/2014/{URL}", ("Cache-Control", "no-cache"))
@@ -349,7 +347,7 @@ async def test_a_list_asks_nobody_twice_even_without_a_cache() -> None:
     assert site.world.requests() == 4
 
 
-async def test_a_list_of_nothing_is_404() -> None:
+async def test_a_list_without_mementos_is_404() -> None:
     async with serving(FakeArchive("a", 0.0), FakeArchive("b", 0.0)) as site:
         seen = await site.ask(f"/list/2014/{URL}")
 
@@ -357,7 +355,7 @@ async def test_a_list_of_nothing_is_404() -> None:
     assert json.loads(seen.body)["type"].endswith("/no-memento")
 
 
-async def test_a_list_from_the_cache_asks_nobody() -> None:
+async def test_a_list_from_the_cache_queries_no_archive() -> None:
     async with serving(FakeArchive("a", 0.0, FIVE), FakeArchive("b", 0.0, FIVE)) as site:
         await site.ask(f"/list/2014/{URL}")
         before = site.world.requests()
@@ -377,7 +375,7 @@ async def test_a_browser_gets_a_page() -> None:
     assert f'href="http://a/20140701000000/{URL}"'.encode() in seen.body
 
 
-def test_a_copy_nobody_can_be_led_to_is_not_described() -> None:
+def test_a_memento_without_a_web_address_is_not_described() -> None:
     chosen = Memento(CLOSEST, "http://a/1", URL, "a")
     first = Memento(FIVE[0], "javascript:x", URL, "a")
 
@@ -386,7 +384,7 @@ def test_a_copy_nobody_can_be_led_to_is_not_described() -> None:
     assert list(described.roles) == ["closest"]
 
 
-def test_one_address_with_two_dates_has_the_one_of_the_copy() -> None:
+def test_an_address_with_two_dates_gets_that_of_the_memento() -> None:
     chosen = Memento(CLOSEST, "http://a/1", URL, "a")
     first = chosen._replace(stamp=FIVE[0])
 
@@ -399,7 +397,9 @@ def test_one_address_with_two_dates_has_the_one_of_the_copy() -> None:
     ("stamp", "written"),
     [("20161231235960", "2016-12-31T23:59:59Z"), ("20140610101112999", "2014-06-10T10:11:12Z")],
 )
-def test_leap_seconds_and_fractions_are_whole_seconds(stamp: str, written: str) -> None:
+def test_leap_seconds_and_fractions_are_written_as_whole_seconds(
+    stamp: str, written: str
+) -> None:
     described = Described.of(
         TimeMapLinks.of(URL, "http://g"), Memento(stamp, "http://a/1", URL, "a"), {}
     )
@@ -415,7 +415,7 @@ def test_leap_seconds_and_fractions_are_whole_seconds(stamp: str, written: str) 
     uri=st.text(min_size=1).map("http://a/{}".format),
     original=st.text().map("http://example.org/{}".format),
 )
-def test_no_address_breaks_out_of_its_format(uri: str, original: str) -> None:
+def test_no_address_breaks_the_syntax_of_a_format(uri: str, original: str) -> None:
     names = TimeMapLinks.of(original, "https://gate.example")
     described = Described.of(names, Memento(CLOSEST, uri, original, "a"), {})
     written = {name: write(described) for name, write in MEMGATOR.items()}
@@ -427,7 +427,7 @@ def test_no_address_breaks_out_of_its_format(uri: str, original: str) -> None:
 
 
 @given(st.text(max_size=20) | st.text("0123456789", max_size=20))
-def test_a_stamp_is_read_or_refused_at_a_place_in_it(text: str) -> None:
+def test_a_stamp_is_read_or_rejected_with_a_position_inside_it(text: str) -> None:
     try:
         moment = read_stamp(text)
     except Malformed as complaint:

@@ -1,4 +1,4 @@
-"""The description of the interface: true to OpenAPI's rules, and to what is served."""
+"""The OpenAPI description: valid, and served with its media type."""
 
 import json
 import re
@@ -12,7 +12,7 @@ DESCRIBED = json.loads(json.dumps(description("https://timegate.example.org")))
 
 
 @pytest.mark.parametrize("path", DESCRIBED["paths"])
-def test_every_part_of_a_path_is_a_parameter(path: str) -> None:
+def test_every_variable_of_a_path_is_a_parameter(path: str) -> None:
     operation = DESCRIBED["paths"][path]["get"]
 
     named = {one["name"] for one in operation["parameters"] if one["in"] == "path"}
@@ -23,7 +23,7 @@ def test_every_part_of_a_path_is_a_parameter(path: str) -> None:
     assert operation["responses"]
 
 
-async def test_it_is_answered_as_what_it_is() -> None:
+async def test_the_description_is_served_as_openapi_json() -> None:
     answer = await OpenApi("https://timegate.example.org")(ClientRequest("GET", "", {}))
 
     assert answer.status == 200

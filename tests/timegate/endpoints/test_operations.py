@@ -1,4 +1,4 @@
-"""Whether to send requests here, told honestly."""
+"""Readiness: when a load balancer should send requests here."""
 
 import json
 
@@ -33,21 +33,23 @@ async def readiness(condition: Condition, trouble: str | None = None) -> Respons
         (Condition(reload="not taken over: /etc/t.toml: listen.prot: unknown"), 200),
     ],
 )
-async def test_it_is_ready_unless_full_or_leaving(condition: Condition, status: int) -> None:
+async def test_the_server_is_ready_unless_overloaded_or_draining(
+    condition: Condition, status: int
+) -> None:
     answer = await readiness(condition)
 
     assert answer.status == status
     assert json.loads(answer.body)["ready"] is (status == 200)
 
 
-async def test_that_lists_are_refused_is_said_and_no_reason_to_be_down() -> None:
+async def test_rejected_lists_are_reported_but_the_server_stays_ready() -> None:
     full, fine = await readiness(Condition(lists_full=True)), await readiness(Condition())
 
     assert (full.status, json.loads(full.body)["lists"]) == (200, "full")
     assert json.loads(fine.body)["lists"] == "ok"
 
 
-async def test_archives_and_cache_in_trouble_are_said_and_no_reason_to_be_down() -> None:
+async def test_failing_archives_and_cache_are_reported_but_the_server_stays_ready() -> None:
     answer = await readiness(Condition(), "reading: no space left")
 
     told = json.loads(answer.body)
@@ -56,7 +58,7 @@ async def test_archives_and_cache_in_trouble_are_said_and_no_reason_to_be_down()
     assert told["cache"] == "in trouble, see the log"
 
 
-async def test_names_of_files_and_hosts_are_not_for_everybody() -> None:
+async def test_readiness_shows_no_names_of_files_or_hosts() -> None:
     wrong = Condition(reload="not taken over: /etc/t.toml: listen.prot: unknown")
 
     answer = await readiness(wrong, "redis.inside:6379: connection refused")

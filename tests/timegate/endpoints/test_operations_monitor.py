@@ -1,4 +1,4 @@
-"""`/monitor`: who watches sees what archives answer, and nothing else."""
+"""`/monitor`: events for every answer of an archive, without URLs."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ async def watching(monitor: Monitor) -> StreamingResponse:
     return stream
 
 
-async def test_what_archives_answer_is_told_without_urls() -> None:
+async def test_events_name_archive_and_outcome_but_no_url() -> None:
     monitor = Monitor()
     stream = await watching(monitor)
 
@@ -36,14 +36,14 @@ async def test_what_archives_answer_is_told_without_urls() -> None:
     assert b"secret" not in b"".join(events)
 
 
-async def test_silence_is_filled_so_that_proxies_keep_the_connection() -> None:
+async def test_a_heartbeat_keeps_the_connection_open() -> None:
     stream = await watching(Monitor(heartbeat=0.01))
 
     assert await anext(stream.chunks) == b": nothing happens\n\n"
     await stream.chunks.aclose()
 
 
-async def test_who_is_slow_misses_some_and_holds_up_nobody() -> None:
+async def test_a_slow_watcher_loses_events_and_delays_nothing() -> None:
     monitor = Monitor()
     stream = await watching(monitor)
     reading = asyncio.ensure_future(anext(stream.chunks))  # noqa: TID251 -- the test is the client
@@ -56,7 +56,7 @@ async def test_who_is_slow_misses_some_and_holds_up_nobody() -> None:
     await stream.chunks.aclose()
 
 
-async def test_only_so_many_may_watch() -> None:
+async def test_the_number_of_watchers_is_limited() -> None:
     monitor = Monitor()
     streams = [await watching(monitor) for _ in range(16)]
 

@@ -1,4 +1,4 @@
-"""`/memento/proxy/{stamp}/{URL}`: the bytes of the very copy, in a sandbox."""
+"""`/memento/proxy/{stamp}/{URL}`: the bytes of exactly that memento, in a sandbox."""
 
 import asyncio
 import json
@@ -30,15 +30,15 @@ IMAGE = {"Content-Type": "image/png", "Memento-Datetime": DATE}
 PAGE = {"Content-Type": "text/html; charset=x", "Memento-Datetime": DATE}
 
 
-class Unasked(FakeFetcher):
-    """Where nothing should be asked for."""
+class UnaskedVariant(FakeFetcher):
+    """A fetcher that must not be used."""
 
     def __init__(self) -> None:
         super().__init__({}, ())
 
 
 class Counting(FakeFetcher):
-    """Knows how many exchanges are open."""
+    """Counts the open exchanges."""
 
     open = 0
 
@@ -91,8 +91,8 @@ async def seen_of(
 
 
 @pytest.mark.parametrize("stamp", ["2016", "201601", "20160122", "20160122112030", LATER])
-async def test_an_inexact_stamp_leads_to_the_exact_one(stamp: str) -> None:
-    upstream = Unasked()
+async def test_an_inexact_stamp_redirects_to_the_exact_one(stamp: str) -> None:
+    upstream = UnaskedVariant()
     async with proxying(upstream) as site:
         seen = await site.ask(f"/memento/proxy/{stamp}/{URL}")
 
@@ -104,15 +104,15 @@ async def test_an_inexact_stamp_leads_to_the_exact_one(stamp: str) -> None:
     assert upstream.journal == []
 
 
-async def test_another_spelling_of_the_url_leads_to_the_one_that_is_held() -> None:
-    async with proxying(Unasked()) as site:
+async def test_a_variant_of_the_url_redirects_to_the_one_that_is_held() -> None:
+    async with proxying(UnaskedVariant()) as site:
         seen = await site.ask(f"/memento/proxy/{STAMP}/http://www.example.org/")
 
     assert seen.status == 302
     assert seen.headers["Location"] == f"{OURS}/{STAMP}/{URL}"
 
 
-async def test_the_bytes_come_as_they_were_harvested() -> None:
+async def test_the_bytes_are_sent_as_they_were_captured() -> None:
     upstream = fetcher(Canned(200, {**IMAGE, "Content-Length": "6"}, [b"abc", b"", b"def"]))
     async with proxying(upstream) as site:
         seen = await site.ask(ADDRESS)
@@ -138,7 +138,7 @@ async def test_a_url_keeps_its_query() -> None:
     assert seen.status == 200
 
 
-async def test_without_a_raw_view_the_copy_is_sent_and_called_degraded() -> None:
+async def test_without_a_raw_address_the_replayed_memento_is_sent_as_degraded() -> None:
     shown = f"http://a/{STAMP}/{URL}"
     async with proxying(fetcher(Canned(200, IMAGE, b"x"), shown), raw=False) as site:
         seen = await site.ask(ADDRESS)
@@ -149,7 +149,7 @@ async def test_without_a_raw_view_the_copy_is_sent_and_called_degraded() -> None
     assert seen.headers["Cache-Control"] == "no-cache"
 
 
-async def test_every_body_is_in_a_sandbox() -> None:
+async def test_every_response_has_a_sandbox_policy() -> None:
     seen = await seen_of(Canned(200, PAGE, b"<script>"))
 
     assert seen.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
@@ -183,7 +183,9 @@ async def test_every_body_is_in_a_sandbox() -> None:
         ("image/p\xefng", "application/octet-stream", True),
     ],
 )
-async def test_what_could_act_is_a_download(stated: str, sent: str, *, download: bool) -> None:
+async def test_active_content_is_sent_as_a_download(
+    stated: str, sent: str, *, download: bool
+) -> None:
     seen = await seen_of(Canned(200, {**PAGE, "Content-Type": stated}, b"x"))
 
     assert seen.headers["Content-Type"] == sent
@@ -200,20 +202,20 @@ async def test_what_could_act_is_a_download(stated: str, sent: str, *, download:
         *("Content-Encoding", "X-Archive-Orig-Set-Cookie", "SourceMap", "Location"),
     ],
 )
-async def test_no_other_header_of_the_archive_comes_through(name: str) -> None:
+async def test_other_headers_of_the_archive_are_dropped(name: str) -> None:
     seen = await seen_of(Canned(200, {**IMAGE, name: "identity"}, b"x"))
 
     assert seen.status == 200
     assert name not in seen.headers
 
 
-async def test_links_of_the_archive_stay_there() -> None:
+async def test_the_link_header_of_the_archive_is_dropped() -> None:
     seen = await seen_of(Canned(200, {**IMAGE, "Link": "</evil.js>; rel=preload"}, b"x"))
 
     assert "preload" not in seen.headers["Link"]
 
 
-async def test_headers_that_the_archive_put_aside_are_told() -> None:
+async def test_archived_headers_are_sent_with_their_prefix() -> None:
     aside = {"X-Archive-Orig-Server": "Apache", "X-Archive-Orig-Bad": "caf\xe9"}
 
     seen = await seen_of(Canned(200, {**IMAGE, **aside}, b"x"))
@@ -222,7 +224,7 @@ async def test_headers_that_the_archive_put_aside_are_told() -> None:
     assert "X-Archive-Orig-Bad" not in seen.headers
 
 
-async def test_the_length_is_not_that_of_encoded_bytes() -> None:
+async def test_the_length_of_encoded_bytes_is_not_sent() -> None:
     coded = {**IMAGE, "Content-Length": "3", "Content-Encoding": "gzip"}
 
     seen = await seen_of(Canned(200, coded, b"abcdef"))
@@ -246,7 +248,7 @@ async def test_a_range_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize("moment", [{}, {"Memento-Datetime": DATE}])
-async def test_a_range_that_cannot_be_had_is_told(moment: dict[str, str]) -> None:
+async def test_an_unsatisfiable_range_is_416(moment: dict[str, str]) -> None:
     refusal = Canned(416, {**moment, "Content-Range": "bytes */9"}, b"no")
 
     seen = await seen_of(refusal, ("Range", "bytes=20-"))
@@ -274,7 +276,7 @@ async def test_other_ranges_are_ignored(headers: list[tuple[str, str]]) -> None:
     assert seen.status == 200
 
 
-async def test_nothing_of_a_client_reaches_the_archive() -> None:
+async def test_no_header_of_the_client_reaches_the_archive() -> None:
     upstream = fetcher(Canned(200, IMAGE, b"x"))
     async with proxying(upstream) as site:
         await site.ask(ADDRESS, ("Cookie", "a=b"), ("Authorization", "x"), ("Referer", "y"))
@@ -282,7 +284,7 @@ async def test_nothing_of_a_client_reaches_the_archive() -> None:
     assert upstream.journal == [Request("GET", RAW, "memento", {})]
 
 
-async def test_head_gives_the_headers_alone() -> None:
+async def test_head_sends_only_headers() -> None:
     upstream = fetcher(Canned(200, {**IMAGE, "Content-Length": "6"}, b"abcdef"))
     async with proxying(upstream) as site:
         seen = await site.ask(ADDRESS, ("Range", "bytes=0-1"), method="HEAD")
@@ -294,7 +296,7 @@ async def test_head_gives_the_headers_alone() -> None:
     assert seen.body == b""
 
 
-async def test_an_archived_error_is_a_copy() -> None:
+async def test_an_archived_error_is_a_memento() -> None:
     seen = await seen_of(Canned(404, PAGE, b"gone"))
 
     assert seen.status == 404
@@ -309,7 +311,7 @@ async def test_an_archived_error_is_a_copy() -> None:
         "/20160122112031/http://example.org/new?x=1",
     ],
 )
-async def test_a_redirect_among_copies_stays_with_us(location: str) -> None:
+async def test_a_redirect_to_another_memento_leads_to_this_server(location: str) -> None:
     moved = Canned(301, {**PAGE, "Location": location}, b"")
     upstream = fetcher(moved)
     async with proxying(upstream) as site:
@@ -333,7 +335,7 @@ async def test_a_redirect_among_copies_stays_with_us(location: str) -> None:
         'http://x/"<>',
     ],
 )
-async def test_any_other_redirect_is_told_but_leads_nowhere(location: str) -> None:
+async def test_any_other_redirect_is_described_without_location(location: str) -> None:
     moved = Canned(302, {**PAGE, "Location": location}, b"")
     other = FakeArchive("b", 0.0)
     async with proxying(fetcher(moved), FakeArchive("a", 0.0, (STAMP,)), other) as site:
@@ -363,7 +365,9 @@ async def test_any_other_redirect_is_told_but_leads_nowhere(location: str) -> No
         Misbehaved("a", RAW, "leads elsewhere"),
     ],
 )
-async def test_what_is_not_the_copy_is_not_sent(answer: Canned | ArchiveError) -> None:
+async def test_a_response_that_is_not_the_memento_is_not_sent(
+    answer: Canned | ArchiveError,
+) -> None:
     seen = await seen_of(answer)
 
     assert seen.status == 502
@@ -372,7 +376,7 @@ async def test_what_is_not_the_copy_is_not_sent(answer: Canned | ArchiveError) -
     assert "Retry-After" in seen.headers
 
 
-async def test_a_part_of_something_encoded_is_refused() -> None:
+async def test_a_range_of_encoded_bytes_is_rejected() -> None:
     part = Canned(206, {**IMAGE, "Content-Encoding": "gzip"}, b"x")
 
     seen = await seen_of(part, ("Range", "bytes=0-1"))
@@ -380,20 +384,20 @@ async def test_a_part_of_something_encoded_is_refused() -> None:
     assert seen.status == 502
 
 
-async def test_a_file_without_its_time_is_taken_for_the_copy() -> None:
+async def test_a_file_without_memento_datetime_counts_as_the_memento() -> None:
     seen = await seen_of(Canned(200, {"Content-Type": "image/png"}, b"x"))
 
     assert seen.status == 200
     assert seen.headers["Memento-Datetime"] == DATE
 
 
-async def test_silence_is_a_timeout_of_ours() -> None:
+async def test_an_unreachable_archive_is_504() -> None:
     seen = await seen_of(Unreachable("a", RAW, "silent"))
 
     assert seen.status == 504
 
 
-async def test_a_body_that_is_wrong_from_the_start_is_an_error() -> None:
+async def test_a_body_that_fails_at_its_start_is_an_error_response() -> None:
     broken = Canned(200, IMAGE, (), breaks=Misbehaved("a", RAW, "is no gzip"))
 
     seen = await seen_of(broken)
@@ -402,7 +406,7 @@ async def test_a_body_that_is_wrong_from_the_start_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("most", [1024**3, 4])
-async def test_a_body_that_is_not_whole_ends_abnormally(most: int) -> None:
+async def test_an_incomplete_body_is_aborted(most: int) -> None:
     breaks = Misbehaved("a", RAW, "breaks off") if most > 4 else None
     upstream = fetcher(Canned(200, IMAGE, [b"abcd", b"ef"], breaks=breaks))
     async with proxying(upstream, most=most) as site:
@@ -423,7 +427,7 @@ async def test_a_body_that_is_not_whole_ends_abnormally(most: int) -> None:
         Canned(200, IMAGE, (), breaks=Misbehaved("a", RAW, "is no gzip")),
     ],
 )
-async def test_every_exchange_comes_to_its_end(method: str, answer: Canned) -> None:
+async def test_every_exchange_is_closed(method: str, answer: Canned) -> None:
     upstream = Counting({RAW: answer}, ("a.host",))
     async with proxying(upstream) as site:
         await site.ask(ADDRESS, method=method)
@@ -432,7 +436,7 @@ async def test_every_exchange_comes_to_its_end(method: str, answer: Canned) -> N
     assert upstream.open == 0
 
 
-async def test_bytes_are_in_no_cache() -> None:
+async def test_responses_are_not_kept_in_the_response_cache() -> None:
     async with proxying(fetcher(Canned(200, IMAGE, b"x"))) as site:
         await site.ask(f"/memento/proxy/2016/{URL}")
         await site.ask(ADDRESS)
@@ -442,10 +446,10 @@ async def test_bytes_are_in_no_cache() -> None:
     assert json.loads(seen.body)["type"].endswith("not-cached")
 
 
-async def test_no_copy_is_404_and_a_silent_archive_is_not() -> None:
-    async with proxying(Unasked(), FakeArchive("a", 0.0)) as site:
+async def test_no_memento_is_404_but_not_while_an_archive_is_silent() -> None:
+    async with proxying(UnaskedVariant(), FakeArchive("a", 0.0)) as site:
         nothing = await site.ask(ADDRESS)
-    async with proxying(Unasked(), FakeArchive("a", 0.0, error=True)) as site:
+    async with proxying(UnaskedVariant(), FakeArchive("a", 0.0, error=True)) as site:
         silent = await site.ask(ADDRESS)
 
     assert nothing.status == 404
@@ -466,8 +470,8 @@ async def test_no_copy_is_404_and_a_silent_archive_is_not() -> None:
         f"{STAMP}/file:///etc/passwd",
     ],
 )
-async def test_an_address_that_makes_no_sense_is_refused(rest: str) -> None:
-    async with proxying(Unasked()) as site:
+async def test_a_malformed_address_is_rejected(rest: str) -> None:
+    async with proxying(UnaskedVariant()) as site:
         seen = await site.ask(f"/memento/proxy/{rest}")
 
     assert seen.status in (400, 422)

@@ -30,7 +30,7 @@ PWID = f"urn:pwid:a.example:2016-01-22T11:20:29Z:page:{URL}"
         PWID.replace(":", "%3A").replace("/", "%2F"),
     ],
 )
-async def test_every_notation_leads_to_the_copy(identifier: str) -> None:
+async def test_every_notation_redirects_to_the_memento(identifier: str) -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
         below = await site.ask(f"/resolve/{identifier}")
         at_root = await site.ask(f"/{identifier}")
@@ -41,7 +41,7 @@ async def test_every_notation_leads_to_the_copy(identifier: str) -> None:
     assert "Memento-Datetime" not in below.headers
 
 
-async def test_the_named_archive_is_asked_alone() -> None:
+async def test_only_the_named_archive_is_queried() -> None:
     other = FakeArchive("b", 0.0, (EXACT,))
     async with serving(FakeArchive("a", 0.0, (EXACT,)), other) as site:
         await site.ask(f"/resolve/{PWID}")
@@ -50,7 +50,9 @@ async def test_the_named_archive_is_asked_alone() -> None:
 
 
 @pytest.mark.parametrize("how", [("?as=json", ()), ("", (("Accept", "application/json"),))])
-async def test_the_report_says_it_all(how: tuple[str, tuple[tuple[str, str], ...]]) -> None:
+async def test_the_report_describes_the_resolution(
+    how: tuple[str, tuple[tuple[str, str], ...]],
+) -> None:
     parameters, headers = how
     async with serving(FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", error=True)) as site:
         seen = await site.ask(f"/resolve/{PWID}{parameters}", *headers)
@@ -68,7 +70,7 @@ async def test_the_report_says_it_all(how: tuple[str, tuple[tuple[str, str], ...
     }
 
 
-async def test_a_browser_is_told_first_what_differs() -> None:
+async def test_a_browser_gets_a_page_where_the_memento_differs() -> None:
     browser = ("Accept", "text/html,application/xhtml+xml")
     async with serving(FakeArchive("a", 0.0, (EXACT, LATER))) as site:
         good = await site.ask(f"/resolve/{PWID}", browser)
@@ -116,7 +118,7 @@ async def test_a_thing_is_answered_with_303_to_its_document() -> None:
         ("/nothing-here", 400, "bad-identifier"),
     ],
 )
-async def test_what_is_wrong_has_its_status_and_kind(
+async def test_each_error_has_its_status_and_problem_type(
     target: str, status: int, kind: str
 ) -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
@@ -127,7 +129,7 @@ async def test_what_is_wrong_has_its_status_and_kind(
     assert problem["detail"]
 
 
-async def test_strict_handling_refuses_what_would_be_repaired() -> None:
+async def test_strict_handling_rejects_what_is_otherwise_repaired() -> None:
     repaired = PWID.replace("Z:page", ":page")
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
         lenient = await site.ask(f"/resolve/{repaired}")
@@ -138,7 +140,7 @@ async def test_strict_handling_refuses_what_would_be_repaired() -> None:
     assert strict.status == 400
 
 
-async def test_an_unknown_archive_is_answered_by_others_or_refused_if_only_it_will_do() -> None:
+async def test_an_unknown_archive_is_replaced_by_others_unless_only_it_is_acceptable() -> None:
     stranger = PWID.replace("a.example", "nowhere.example")
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
         other = await site.ask(f"/resolve/{stranger}")
@@ -148,7 +150,7 @@ async def test_an_unknown_archive_is_answered_by_others_or_refused_if_only_it_wi
     assert refused.status == 404
 
 
-async def test_a_restricted_archive_is_named_with_whom_to_ask() -> None:
+async def test_a_problem_names_the_restricted_archive_and_its_contact() -> None:
     closed = ArchiveEntry(
         id="closed",
         name="The Closed Archive",
@@ -172,7 +174,7 @@ async def test_a_restricted_archive_is_named_with_whom_to_ask() -> None:
     assert '<https://closed.host/>; rel="help"' in seen.headers["Link"]
 
 
-async def test_nothing_is_said_of_archives_that_were_not_asked() -> None:
+async def test_a_404_says_that_no_other_archive_was_queried() -> None:
     closed = ArchiveEntry(
         id="closed",
         name="The Closed Archive",
@@ -192,7 +194,7 @@ async def test_nothing_is_said_of_archives_that_were_not_asked() -> None:
     assert "sources=partial;asked=0" in seen.headers["Memento-Precision"]
 
 
-async def test_a_404_tells_that_the_archive_which_is_named_was_not_among_those_asked() -> None:
+async def test_a_404_says_that_the_named_archive_was_not_queried() -> None:
     async with serving(FakeArchive("a", 0.0), FakeArchive("b", 0.0)) as site:
         spared = await site.ask(f"/resolve/{PWID}?exclude=a")
         unknown = await site.ask(f"/resolve/{PWID.replace('a.example', 'gone.example')}")
@@ -220,7 +222,7 @@ async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:
 
 
 class Failing(Resolve):
-    """A `Resolve` that fails at some identifiers, unforeseen."""
+    """A `Resolve` that raises an unforeseen exception for some identifiers."""
 
     async def line(self, text: str, preferences: Preferences, context: RequestContext) -> bytes:
         if "broken" in text:
@@ -228,7 +230,7 @@ class Failing(Resolve):
         return await super().line(text, preferences, context)
 
 
-async def test_a_line_that_raises_costs_its_row_and_no_other() -> None:
+async def test_an_exception_in_a_line_affects_only_its_row() -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,)), resolving=Failing) as site:
         body = f"http://broken.example/\n{URL}\n".encode()
         seen = await site.ask("/resolve", method="POST", body=body)
@@ -244,7 +246,7 @@ async def test_a_line_that_raises_costs_its_row_and_no_other() -> None:
     assert seen.body.endswith(b"0\r\n\r\n")
 
 
-async def test_too_many_at_once_are_refused() -> None:
+async def test_too_many_identifiers_at_once_are_rejected() -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
         lines = await site.ask("/resolve", method="POST", body=b"x\n" * 1001)
         wrong = await site.ask("/resolve?wait=0", method="POST", body=b"x\n")
@@ -253,7 +255,7 @@ async def test_too_many_at_once_are_refused() -> None:
     assert wrong.status == 400
 
 
-async def test_a_lost_copy_is_not_recommended_if_the_client_wants_it_checked() -> None:
+async def test_a_lost_memento_is_not_recommended_with_verify_head() -> None:
     lost = FakeArchive("a", 0.0, (EXACT,), lost=True)
     async with serving(lost, FakeArchive("b", 0.0, (LATER,))) as site:
         believed = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}")
@@ -268,14 +270,14 @@ async def test_a_lost_copy_is_not_recommended_if_the_client_wants_it_checked() -
     assert "sources=partial" in checked.headers["Memento-Precision"]
 
 
-async def test_a_query_of_the_urls_own_stays_with_it_before_ours() -> None:
+async def test_the_query_of_the_url_stays_part_of_it() -> None:
     async with serving(FakeArchive("a")) as site:
         seen = await site.ask(f"/resolve/{URL}?as=xml?as=redirect")
 
     assert seen.headers["Link"].startswith(f'<{URL}?as=xml>; rel="original"')
 
 
-async def test_a_better_copy_may_exist_while_an_archive_is_silent() -> None:
+async def test_an_unmet_precision_is_504_while_an_archive_has_not_answered() -> None:
     archives = FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.0, error=True)
     async with serving(*archives) as site:
         seen = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}?precision=exact")
@@ -290,7 +292,7 @@ async def test_a_better_copy_may_exist_while_an_archive_is_silent() -> None:
     assert seen.headers["Retry-After"]
 
 
-async def test_nobody_is_asked_for_the_copy_of_an_archive_that_nobody_knows() -> None:
+async def test_an_unknown_archive_with_precision_archive_is_404_without_queries() -> None:
     archive = FakeArchive("a", 0.0, (EXACT,))
     unknown = PWID.replace("a.example", "nowhere.example")
     async with serving(archive) as site:
@@ -301,7 +303,7 @@ async def test_nobody_is_asked_for_the_copy_of_an_archive_that_nobody_knows() ->
     assert archive.asked == []
 
 
-async def test_a_list_may_be_given_in_several_parameters() -> None:
+async def test_a_list_may_be_spread_over_several_parameters() -> None:
     asked = f"/resolve/duri:2016:{URL}?exclude=a&exclude=b"
     archives = FakeArchive("a", 0.0, (EXACT,)), FakeArchive("b", 0.0, (EXACT,))
     async with serving(*archives, FakeArchive("c", 0.0, (LATER,))) as site:
@@ -310,7 +312,7 @@ async def test_a_list_may_be_given_in_several_parameters() -> None:
     assert seen.headers["Location"].startswith("http://c/")
 
 
-async def test_a_copy_on_the_other_side_is_not_denied() -> None:
+async def test_a_404_says_that_the_archive_has_none_before_the_time() -> None:
     async with serving(FakeArchive("a", 0.0, (LATER,))) as site:
         seen = await site.ask(f"/resolve/duri:2016-01-22:{URL}?direction=before")
 

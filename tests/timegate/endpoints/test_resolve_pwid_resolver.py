@@ -64,7 +64,7 @@ async def test_the_query_of_the_archived_url_is_kept(name: str, value: str) -> N
         f"?pwid={RAW}?as=json",
     ],
 )
-async def test_our_own_parameters_may_stand_around_it(query: str) -> None:
+async def test_our_parameters_may_precede_or_follow_the_pwid(query: str) -> None:
     answer = await ask(query)
 
     report = json.loads(answer.body)
@@ -78,40 +78,40 @@ async def test_a_parameter_that_is_not_ours_belongs_to_the_archived_url() -> Non
     assert answer.headers["Location"] == f"http://a/{STAMP}/{URL}&lang=de"
 
 
-async def test_what_people_get_wrong_is_repaired_and_said() -> None:
+async def test_common_mistakes_are_repaired_and_reported() -> None:
     answer = await ask(f"?pwid={RAW.replace('29Z', '29')}")
 
     assert answer.status == 302
     assert "missing-zone" in answer.headers["Memento-Precision"]
 
 
-async def test_a_copy_that_is_not_there_is_not_promised() -> None:
+async def test_no_memento_is_404() -> None:
     answer = await ask(f"?pwid={RAW}", holds="http://example.org/other")
 
     assert answer.status == 404
 
 
-async def test_a_parameter_of_ours_that_makes_no_sense_is_refused() -> None:
+async def test_an_invalid_value_of_our_parameters_is_rejected() -> None:
     answer = await ask(f"?pwid={RAW}&wait=soon")
 
     assert answer.status == 400
 
 
 @pytest.mark.parametrize("query", ["", "?", "?pwid", "?pwid=", "?pwid=%20", "?wid=x", "?a&b"])
-async def test_a_missing_pwid_is_told_how_to_write_it(query: str) -> None:
+async def test_a_missing_pwid_is_rejected_with_an_example(query: str) -> None:
     answer = await ask(query)
 
     assert answer.status == 400
     assert "/pwid?archiveString=urn:pwid:" in json.loads(answer.body)["detail"]
 
 
-async def test_no_number_of_parameters_makes_it_search_forever() -> None:
+async def test_the_number_of_parameters_is_bounded() -> None:
     answer = await ask("?" + "a=b&" * 5000 + f"pwid={RAW}")
 
     assert answer.status == 400
 
 
-async def test_what_is_no_pwid_is_refused_at_its_character() -> None:
+async def test_a_malformed_pwid_is_rejected_with_its_position() -> None:
     answer = await ask("?pwid=urn:pwid:archive.org:2016-13-22Z:page:http://example.org/")
 
     assert answer.status == 400

@@ -1,4 +1,4 @@
-"""Browsers, crawlers and scanners ask for files; no archive hears of it."""
+"""Files that browsers, crawlers and scanners request: no archive is queried for them."""
 
 import json
 
@@ -13,7 +13,7 @@ def call(rest: str) -> ClientRequest:
 
 
 class Resolver:
-    """Notes what would be asked for in archives."""
+    """Records the identifiers that would be resolved."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -23,7 +23,7 @@ class Resolver:
         return Response(302)
 
 
-async def test_crawlers_may_read_the_front_page_only() -> None:
+async def test_robots_txt_allows_the_front_page_only() -> None:
     answer = await robots(call(""))
 
     assert answer.headers["Content-Type"].startswith("text/plain")
@@ -34,7 +34,7 @@ async def test_crawlers_may_read_the_front_page_only() -> None:
 @pytest.mark.parametrize(
     "rest", ["favicon.ico", "apple-touch-icon.PNG", "wp-login.php", "index.php?s=a.example/x"]
 )
-async def test_a_file_that_stands_alone_is_asked_of_nobody(rest: str) -> None:
+async def test_a_bare_file_name_is_404_without_queries(rest: str) -> None:
     resolver = Resolver()
 
     answer = await unbidden(resolver)(call(rest))
@@ -54,7 +54,7 @@ async def test_a_file_that_stands_alone_is_asked_of_nobody(rest: str) -> None:
         "duri:2001:http://a.js",
     ],
 )
-async def test_what_may_be_a_page_is_looked_for(rest: str) -> None:
+async def test_anything_that_may_be_a_page_is_resolved(rest: str) -> None:
     resolver = Resolver()
 
     await unbidden(resolver)(call(rest))

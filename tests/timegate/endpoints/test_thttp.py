@@ -63,7 +63,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("identifier", KINDS)
-async def test_every_kind_leads_to_its_copy(identifier: str) -> None:
+async def test_every_kind_of_identifier_redirects_to_its_memento(identifier: str) -> None:
     if identifier == "example.org":
         identifier += "/"
 
@@ -97,14 +97,14 @@ async def test_a_list_holds_the_closest_of_each_archive() -> None:
     assert answer.body.startswith(f"# duri:2016-01-24:{URL}\r\n".encode())
 
 
-async def test_no_copy_anywhere_is_an_empty_list() -> None:
+async def test_no_memento_is_an_empty_list() -> None:
     answer = await ask(f"I2Ls?{PWID}", FakeArchive("a", 0.0))
 
     assert answer.status == 200
     assert lines(answer) == []
 
 
-async def test_a_list_is_not_called_empty_while_an_archive_is_silent() -> None:
+async def test_an_empty_list_is_an_error_while_an_archive_has_not_answered() -> None:
     answer = await ask(f"N2Ls?{PWID}", FakeArchive("a", 0.0), FakeArchive("b", 0.0, error=True))
 
     assert answer.status in (502, 504)
@@ -120,7 +120,7 @@ async def test_a_browser_gets_a_page(accept: str) -> None:
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "text/*", "text/uri-list", "text/html;q=0, */*"])
-async def test_others_get_a_list(accept: str) -> None:
+async def test_other_clients_get_a_list(accept: str) -> None:
     answer = await ask(f"N2Ls?{PWID}", accept=accept)
 
     assert lines(answer) == [COPY]
@@ -136,7 +136,7 @@ async def test_others_get_a_list(accept: str) -> None:
         ("N2Ls", "text/html;q=much"),
     ],
 )
-async def test_only_the_type_at_fault_is_406(operation: str, accept: str) -> None:
+async def test_an_unacceptable_media_type_is_406(operation: str, accept: str) -> None:
     answer = await ask(f"{operation}?{PWID}", accept=accept)
 
     assert answer.status == 406
@@ -170,9 +170,7 @@ async def test_the_description_is_the_report(operation: str) -> None:
         (f"{PWID}%3Fa=%255B", [f"{PWID}%3Fa=%255B", f"{PWID_URI}?a=%5B"]),
     ],
 )
-async def test_names_are_those_that_read_back_as_the_same(
-    identifier: str, names: list[str]
-) -> None:
+async def test_names_parse_to_the_same_reference(identifier: str, names: list[str]) -> None:
     several = await ask(f"N2Ns?{identifier}")
     one = await ask(f"I2N?{identifier}")
 
@@ -180,7 +178,7 @@ async def test_names_are_those_that_read_back_as_the_same(
     assert lines(one) == names[:1]
 
 
-async def test_nobody_is_asked_for_names() -> None:
+async def test_names_need_no_query() -> None:
     archive = FakeArchive("a", 0.0, (STAMP,))
 
     await ask(f"N2Ns?{PWID}", archive)
@@ -317,7 +315,7 @@ async def test_errors_are_problems_with_their_own_status(rest: str, status: int)
     assert json.loads(answer.body)["status"] == status
 
 
-async def test_an_order_that_is_not_met_is_404() -> None:
+async def test_an_unmet_preference_is_404() -> None:
     late = FakeArchive("a", 0.0, (LATER,))
 
     answer = await ask(f"N2Ls?{PWID}", late, prefer="precision=exact")
@@ -325,7 +323,7 @@ async def test_an_order_that_is_not_met_is_404() -> None:
     assert answer.status == 404
 
 
-async def test_no_line_becomes_two() -> None:
+async def test_no_identifier_breaks_a_line_of_the_list() -> None:
     answer = await ask("N2Ls?duri%3A2016%3Ahttp%3A%2F%2Fexample.org%2F%0D%0Ahttp://evil/")
 
     assert answer.status == 400

@@ -1,4 +1,4 @@
-"""`/timegate/`: RFC 7089 to the letter, and a verdict on every answer."""
+"""`/timegate/`: RFC 7089 to the letter, and a verdict on every response."""
 
 import json
 
@@ -15,7 +15,7 @@ LATER = "20160125112029"
 URL = "http://example.org/"
 
 
-async def test_a_timegate_redirects_with_all_that_the_rfc_wants() -> None:
+async def test_a_timegate_redirects_with_every_header_of_the_rfc() -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
         seen = await site.ask(f"/timegate/{URL}", AT)
 
@@ -85,7 +85,7 @@ async def test_a_bad_time_is_400_with_the_headers_of_a_timegate(
     assert asked == 0
 
 
-async def test_nothing_anywhere_is_404_only_if_everyone_said_so() -> None:
+async def test_no_memento_is_404_only_if_every_archive_has_answered() -> None:
     async with serving(FakeArchive("a", 0.0)) as site:
         absent = await site.ask(f"/timegate/{URL}", AT)
     async with serving(FakeArchive("a", 0.0), FakeArchive("b", error=True)) as site:
@@ -112,7 +112,7 @@ async def test_nothing_anywhere_is_404_only_if_everyone_said_so() -> None:
         "http://example.org/%25C3",
     ],
 )
-async def test_the_url_reaches_archives_octet_by_octet(original: str) -> None:
+async def test_the_url_reaches_archives_byte_for_byte(original: str) -> None:
     archive = FakeArchive("a", 0.0, (EXACT,), holds=original)
     async with serving(archive) as site:
         seen = await site.ask(f"/timegate/{original}", AT)
@@ -129,7 +129,7 @@ async def test_a_url_that_was_encoded_as_a_whole_is_decoded_once() -> None:
     assert archive.asked[0][0] == "http://example.org/a%20b"
 
 
-async def test_a_repeated_question_is_answered_from_memory() -> None:
+async def test_a_repeated_request_is_answered_from_the_cache() -> None:
     archive = FakeArchive("a", 0.0, (EXACT,))
     async with serving(archive) as site:
         for _ in range(3):
@@ -142,7 +142,7 @@ async def test_a_repeated_question_is_answered_from_memory() -> None:
     assert json.loads(missing.body)["type"].endswith("/not-cached")
 
 
-async def test_a_preference_is_applied_and_said() -> None:
+async def test_an_applied_preference_is_stated() -> None:
     async with serving(
         FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.0, (EXACT,))
     ) as site:
@@ -169,7 +169,7 @@ async def test_a_preference_is_applied_and_said() -> None:
         ("/timegate/http://example.org/" + "a" * 9000, 414),
     ],
 )
-async def test_what_cannot_be_asked_is_a_problem_with_its_status(
+async def test_unusable_urls_have_their_status_and_problem_type(
     target: str, status: int
 ) -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
@@ -180,7 +180,7 @@ async def test_what_cannot_be_asked_is_a_problem_with_its_status(
     assert site.world.requests() == 0
 
 
-async def test_a_repaired_url_is_said_to_be_one() -> None:
+async def test_a_repaired_url_is_reported() -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
         seen = await site.ask("/timegate/example.org/", AT)
 
@@ -198,7 +198,7 @@ async def test_an_archive_that_contradicts_itself_is_never_called_exact() -> Non
 
 
 @pytest.mark.parametrize("wish", ["exclude=a", "archives=nowhere"])
-async def test_who_leaves_nobody_to_ask_is_told_so_and_not_that_there_is_no_copy(
+async def test_a_choice_that_leaves_no_archive_is_not_reported_as_no_memento(
     wish: str,
 ) -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
@@ -209,7 +209,7 @@ async def test_who_leaves_nobody_to_ask_is_told_so_and_not_that_there_is_no_copy
     assert "accept-datetime" in seen.headers["Vary"]
 
 
-async def test_where_there_is_nobody_to_ask_that_is_said() -> None:
+async def test_no_archive_in_use_is_reported_as_such() -> None:
     async with serving() as site:
         seen = await site.ask(f"/timegate/{URL}", AT)
 
@@ -220,7 +220,7 @@ async def test_where_there_is_nobody_to_ask_that_is_said() -> None:
 @pytest.mark.parametrize(
     "identifier", [f"urn:pwid:a.example:2016-01-22Z:page:{URL}", f"DURI:2016:{URL}"]
 )
-async def test_an_identifier_with_a_time_of_its_own_is_shown_where_it_belongs(
+async def test_an_identifier_with_a_time_is_referred_to_resolve(
     identifier: str,
 ) -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:

@@ -1,4 +1,4 @@
-"""Requests with absolute URLs: to ourselves, and to a proxy."""
+"""Requests with absolute URLs: to the server's own address, and as to a forward proxy."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -29,14 +29,14 @@ async def proxy(*, enabled: bool) -> AsyncIterator[Site]:
 @pytest.mark.parametrize(
     "url", ["http://example.org/a?b=http://c//d", "https://example.org/", "http://example.org"]
 )
-async def test_a_url_is_a_question_to_a_timegate(url: str) -> None:
+async def test_an_absolute_url_is_answered_by_the_timegate(url: str) -> None:
     async with proxy(enabled=True) as site:
         seen = await site.ask(url)
 
     assert (seen.status, seen.body) == (200, url.encode())
 
 
-async def test_it_is_no_proxy_unless_it_is_told_to_be() -> None:
+async def test_an_absolute_url_is_400_if_the_forward_proxy_is_off() -> None:
     async with proxy(enabled=False) as site:
         seen = await site.ask("http://example.org/")
 
@@ -59,7 +59,7 @@ async def test_nothing_is_sent_or_tunnelled(method: str, target: str, *, enabled
     assert seen.status == 405
 
 
-async def test_our_own_address_in_full_is_our_own() -> None:
+async def test_the_own_address_before_a_target_is_removed() -> None:
     async with proxy(enabled=True) as site:
         seen = await site.ask("http://gate.example/timegate/http://example.org/")
 

@@ -27,7 +27,7 @@ from timegate.timemaps import ArchiveLists
 
 @dataclass
 class Lister(FakeArchive):
-    """An archive that lists what its script says."""
+    """An archive whose list follows a script."""
 
     listing: Listing = field(default_factory=Listing)
     originals: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ async def serving(*archives: Lister, shelf: FakeListCache | None = None) -> Asyn
 
 
 def body(octets: bytes) -> str:
-    """Return the content of a body in chunks; raises ValueError where it has no end."""
+    """Decode a chunked body; raise ValueError if it is incomplete."""
     text = b""
     while True:
         size, _, octets = octets.partition(b"\r\n")
@@ -76,7 +76,9 @@ B = lister("b", captures("b", [2]))
         ("cdxj", "application/cdxj+ors"),
     ],
 )
-async def test_a_timemap_lists_what_all_archives_hold(name: str, content_type: str) -> None:
+async def test_a_timemap_lists_the_captures_of_all_archives(
+    name: str, content_type: str
+) -> None:
     async with serving(A, B) as site:
         seen = await site.ask(f"/timemap/{name}/{ORIGINAL}")
 
@@ -92,14 +94,14 @@ async def test_a_timemap_lists_what_all_archives_hold(name: str, content_type: s
     assert places == sorted(places)
 
 
-async def test_links_lead_to_ourselves_wherever_the_client_believes_us_to_be() -> None:
+async def test_links_use_the_base_url_and_not_what_the_client_sent() -> None:
     async with serving(A) as site:
         seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("X-Forwarded-Host", "evil.example"))
 
     assert "<https://gate.example/timegate/http://example.org/>" in body(seen.body)
 
 
-async def test_head_gives_the_headers_and_lets_go_of_the_archives() -> None:
+async def test_head_sends_the_headers_and_closes_the_lists() -> None:
     long = lister("a", *(captures("a", range(i, i + 500)) for i in range(0, 10**5, 500)))
 
     async with serving(long) as site:
@@ -112,7 +114,7 @@ async def test_head_gives_the_headers_and_lets_go_of_the_archives() -> None:
         assert long.listing.pulled < 5
 
 
-async def test_head_gives_the_count_where_it_is_known() -> None:
+async def test_head_sends_the_count_where_it_is_known() -> None:
     async with serving(A, B) as site:
         seen = await site.ask(f"/timemap/json/{ORIGINAL}", method="HEAD")
 
@@ -168,7 +170,9 @@ async def test_accept_datetime_is_ignored() -> None:
         ("", "application/link-format"),
     ],
 )
-async def test_a_linkset_is_sent_to_who_prefers_it(accept: str, content_type: str) -> None:
+async def test_a_linkset_is_sent_to_clients_that_prefer_it(
+    accept: str, content_type: str
+) -> None:
     async with serving(A) as site:
         seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("Accept", accept))
 
@@ -176,7 +180,7 @@ async def test_a_linkset_is_sent_to_who_prefers_it(accept: str, content_type: st
 
 
 @pytest.mark.parametrize("target", ["/timemap/xml/http://x/", "/timemap/link/", "/timemap/"])
-async def test_another_format_is_answered_with_those_that_there_are(target: str) -> None:
+async def test_an_unknown_format_is_404_with_the_known_ones(target: str) -> None:
     async with serving(A) as site:
         seen = await site.ask(target)
 
@@ -187,7 +191,7 @@ async def test_another_format_is_answered_with_those_that_there_are(target: str)
 @pytest.mark.parametrize(
     ("target", "status"), [("urn:pwid:a:2016-99:page:http://x/", 400), ("ftp://x/", 422)]
 )
-async def test_what_cannot_be_read_is_refused(target: str, status: int) -> None:
+async def test_unreadable_identifiers_are_rejected(target: str, status: int) -> None:
     async with serving(A) as site:
         seen = await site.ask(f"/timemap/link/{target}")
 
@@ -198,7 +202,7 @@ async def test_what_cannot_be_read_is_refused(target: str, status: int) -> None:
 # Nothing, or not all
 
 
-async def test_where_all_archives_have_nothing_it_is_not_found() -> None:
+async def test_no_captures_in_any_archive_is_404() -> None:
     async with serving(lister("a"), lister("b")) as site:
         seen = await site.ask(f"/timemap/link/{ORIGINAL}")
 
@@ -215,7 +219,7 @@ async def test_where_all_archives_have_nothing_it_is_not_found() -> None:
         (60.0, 504),
     ],
 )
-async def test_where_somebody_did_not_say_nothing_is_not_the_answer(
+async def test_no_captures_is_an_error_while_an_archive_has_not_answered(
     trouble: Exception | float, status: int
 ) -> None:
     async with serving(lister("a"), lister("b", trouble)) as site:
@@ -227,7 +231,7 @@ async def test_where_somebody_did_not_say_nothing_is_not_the_answer(
     assert "b did not say" in json.loads(seen.body)["detail"]
 
 
-async def test_who_is_missing_at_the_first_byte_is_said_in_the_header() -> None:
+async def test_archives_missing_at_the_first_byte_are_named_in_the_header() -> None:
     down = lister("b", Unreachable("b", "", "it is down"))
 
     async with serving(A, down, lister("c", 60.0)) as site:
@@ -242,7 +246,7 @@ async def test_who_is_missing_at_the_first_byte_is_said_in_the_header() -> None:
 BREAKS = (captures("a", range(3_000)), captures("a", [3_001]), Unreachable("a", "", "cut"))
 
 
-async def test_a_list_that_breaks_off_after_the_first_byte_ends_abnormally() -> None:
+async def test_a_list_that_breaks_off_after_the_first_byte_is_aborted() -> None:
     async with serving(lister("a", *BREAKS)) as site:
         try:
             seen = await site.ask(f"/timemap/link/{ORIGINAL}")
@@ -253,7 +257,7 @@ async def test_a_list_that_breaks_off_after_the_first_byte_ends_abnormally() -> 
         body(seen.body)
 
 
-async def test_json_that_is_not_whole_says_so_at_its_end() -> None:
+async def test_incomplete_json_says_so_at_its_end() -> None:
     shelf = FakeListCache()
 
     async with serving(lister("a", *BREAKS), B, shelf=shelf) as site:
@@ -268,7 +272,7 @@ async def test_json_that_is_not_whole_says_so_at_its_end() -> None:
 # What the client wishes
 
 
-async def test_what_is_remembered_is_sent_without_asking() -> None:
+async def test_a_cached_list_is_sent_without_queries() -> None:
     archive = lister("a", captures("a", [9]))
 
     async with serving(archive, shelf=FakeListCache(a=captures("a", [1]))) as site:
@@ -294,7 +298,7 @@ async def test_a_client_may_choose_archives() -> None:
     assert seen.headers["Memento-Sources"] == "complete;asked=1;failed=0"
 
 
-async def test_a_client_that_reads_slowly_holds_the_archives_back() -> None:
+async def test_a_slow_client_slows_the_reading_of_the_lists_down() -> None:
     batches = 400
     long = lister(
         "a", *(captures("a", range(i, i + 500)) for i in range(0, batches * 500, 500))

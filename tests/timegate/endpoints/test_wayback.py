@@ -80,7 +80,9 @@ SILENT = FakeArchive("c", 0.0, error=True)
         ("example.org/", "http://a/20160122112029/http://example.org/"),
     ],
 )
-async def test_a_stamp_leads_to_the_best_copy_of_all(target: str, location: str) -> None:
+async def test_a_stamp_redirects_to_the_best_memento_of_all_archives(
+    target: str, location: str
+) -> None:
     async with serving(*archives()) as site:
         seen = await site.ask(f"/web/{target}")
 
@@ -102,7 +104,7 @@ async def test_a_stamp_leads_to_the_best_copy_of_all(target: str, location: str)
         ("timemap/cdx?url=example.org", "/cdx/search/cdx?url=example.org"),
     ],
 )
-async def test_lists_are_elsewhere(target: str, location: str) -> None:
+async def test_lists_redirect_to_timemaps_and_cdx(target: str, location: str) -> None:
     async with serving(*archives()) as site:
         seen = await site.ask(f"/web/{target}")
 
@@ -146,7 +148,7 @@ async def test_the_query_of_a_url_is_its_own() -> None:
         ("timemap/", 404),
     ],
 )
-async def test_what_leads_nowhere_is_a_problem(target: str, status: int) -> None:
+async def test_unusable_addresses_are_rejected(target: str, status: int) -> None:
     async with serving(*archives()) as site:
         seen = await site.ask(f"/web/{target}")
 
@@ -154,7 +156,7 @@ async def test_what_leads_nowhere_is_a_problem(target: str, status: int) -> None
     assert seen.headers["Content-Type"] == "application/problem+json"
 
 
-async def test_silence_is_not_absence() -> None:
+async def test_an_archive_without_an_answer_is_not_reported_as_not_found() -> None:
     async with serving(SILENT) as site:
         web = await site.ask(f"/web/2010/{URL}")
         available = await site.ask(f"/wayback/available?url={URL}")
@@ -198,14 +200,14 @@ async def test_the_closest_copy_is_available(
     }
 
 
-async def test_a_status_that_nobody_told_is_not_200() -> None:
+async def test_an_unknown_status_is_not_written_as_200() -> None:
     async with serving(FakeArchive("a", 0.0, ("20100101000000",), status=None)) as site:
         seen = await site.ask(f"/wayback/available?url={URL}")
 
     assert json.loads(seen.body)["archived_snapshots"]["closest"]["status"] == "-"
 
 
-async def test_nothing_is_available_if_everybody_says_so() -> None:
+async def test_no_memento_is_an_empty_result() -> None:
     async with serving(*archives()) as site:
         seen = await site.ask("/wayback/available?url=http://other.example/&callback=f")
 
@@ -213,7 +215,7 @@ async def test_nothing_is_available_if_everybody_says_so() -> None:
     assert seen.body == b'/**/f({"archived_snapshots":{}});'
 
 
-async def test_what_is_only_available_on_the_other_side_is_not_sent() -> None:
+async def test_a_memento_on_the_other_side_of_the_time_is_not_sent() -> None:
     async with serving(FakeArchive("a", 0.0, ("20100101000000",))) as site:
         before = await site.ask(f"/wayback/available?url={URL}&timestamp=2015&closest=before")
         after = await site.ask(f"/wayback/available?url={URL}&timestamp=2015&closest=after")
@@ -223,7 +225,7 @@ async def test_what_is_only_available_on_the_other_side_is_not_sent() -> None:
 
 
 @pytest.mark.parametrize("name", ["f", "jQuery_1.call$", "a.b.c.d"])
-async def test_a_callback_is_called(name: str) -> None:
+async def test_a_callback_wraps_the_json(name: str) -> None:
     async with serving(*archives()) as site:
         seen = await site.ask(f"/wayback/available?url={URL}&callback={name}")
 
@@ -249,7 +251,7 @@ async def test_a_callback_is_called(name: str) -> None:
         f"?url={URL}&callback=f%0A",
     ],
 )
-async def test_what_cannot_be_obeyed_is_refused(query: str) -> None:
+async def test_unusable_parameters_are_rejected(query: str) -> None:
     async with serving(*archives()) as site:
         seen = await site.ask(f"/wayback/available{query}")
 

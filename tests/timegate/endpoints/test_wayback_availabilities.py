@@ -1,4 +1,4 @@
-"""What is available of many URLs at once, over HTTP."""
+"""`POST /wayback/available`: the availability of many URLs at once."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -98,7 +98,7 @@ async def test_each_line_gets_its_result_under_its_tag() -> None:
     }
 
 
-async def test_a_result_is_silent_where_an_archive_was() -> None:
+async def test_a_result_states_nothing_where_an_archive_did_not_answer() -> None:
     async with serving(SILENT) as client:
         results = await client.results(f"url={URL}&tag=1")
 
@@ -108,7 +108,7 @@ async def test_a_result_is_silent_where_an_archive_was() -> None:
 @pytest.mark.parametrize(
     ("side", "stamp"), [("before", "20100101000000"), ("after", "20160122112029")]
 )
-async def test_the_side_of_a_time_is_kept_to(side: str, stamp: str) -> None:
+async def test_closest_before_and_after_are_respected(side: str, stamp: str) -> None:
     async with serving(FakeArchive("a", 0.0, ("20100101000000", "20160122112029"))) as client:
         [result] = await client.results(f"url={URL}&timestamp=2012&closest={side}&tag=1")
 
@@ -116,25 +116,21 @@ async def test_the_side_of_a_time_is_kept_to(side: str, stamp: str) -> None:
 
 
 @pytest.mark.parametrize(("codes", "stamp"), [("", "20130601000000"), (GOOD, "20160122112029")])
-async def test_a_copy_of_another_status_gives_way_to_one_that_is_wanted(
-    codes: str, stamp: str
-) -> None:
+async def test_a_memento_with_a_wanted_status_is_preferred(codes: str, stamp: str) -> None:
     async with serving(*archives()) as client:
         [result] = await client.results(f"url={URL}&timestamp=20140101{codes}&tag=1")
 
     assert stamp in str(closest(result))
 
 
-async def test_copies_of_another_status_alone_leave_it_open_whether_there_is_a_good_one() -> (
-    None
-):
+async def test_mementos_of_other_statuses_alone_give_no_result() -> None:
     async with serving(FakeArchive("b", 0.0, ("20130601000000",), status=404)) as client:
         results = await client.results(f"url={URL}{GOOD}&tag=1")
 
     assert results == [{"url": URL, "tag": "1"}]
 
 
-async def test_a_copy_of_unknown_status_does_not_stand_in_for_a_bad_one() -> None:
+async def test_a_memento_of_unknown_status_does_not_replace_one_of_another_status() -> None:
     bad = FakeArchive("b", 0.0, ("20130601000000",), status=404)
     unsure = FakeArchive("a", 0.0, ("20150601000000",), status=None)
 
@@ -144,14 +140,14 @@ async def test_a_copy_of_unknown_status_does_not_stand_in_for_a_bad_one() -> Non
     assert "archived_snapshots" not in result
 
 
-async def test_a_status_that_nobody_told_may_be_a_good_one() -> None:
+async def test_a_memento_of_unknown_status_is_accepted() -> None:
     async with serving(FakeArchive("a", 0.0, ("20130601000000",), status=None)) as client:
         [result] = await client.results(f"url={URL}{GOOD}&tag=1")
 
     assert "20130601000000" in str(closest(result))
 
 
-async def test_a_choice_in_the_address_holds_for_all_lines() -> None:
+async def test_parameters_of_the_address_apply_to_all_lines() -> None:
     async with serving(*archives()) as client:
         [result] = await client.results(f"url={URL}&timestamp=2013&tag=1", "?archives=a")
 
@@ -159,14 +155,14 @@ async def test_a_choice_in_the_address_holds_for_all_lines() -> None:
 
 
 @pytest.mark.parametrize("query", ["?archives=nobody", "?wait=never"])
-async def test_a_choice_that_cannot_be_obeyed_is_refused(query: str) -> None:
+async def test_unusable_parameters_of_the_address_are_rejected(query: str) -> None:
     async with serving(*archives()) as client:
         status, _ = await client.post(f"url={URL}&tag=1", query)
 
     assert status == 400
 
 
-async def test_a_line_that_says_nothing_spoils_no_other() -> None:
+async def test_a_bad_line_affects_no_other_line() -> None:
     body = f"tag=1\n\nurl=%FF%zz&tag=2\nurl={URL}&closest=sideways&tag=3\nurl={URL}&tag=4\r\n"
 
     async with serving(*archives()) as client:
@@ -177,21 +173,21 @@ async def test_a_line_that_says_nothing_spoils_no_other() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"\n\n", b"\xff\xfe\n"])
-async def test_a_body_without_lines_has_no_result_that_tells_anything(body: bytes) -> None:
+async def test_a_body_without_lines_gives_no_availability(body: bytes) -> None:
     async with serving(*archives()) as client:
         results = await client.results(body)
 
     assert not any("archived_snapshots" in one for one in results)
 
 
-async def test_too_many_lines_are_refused() -> None:
+async def test_too_many_lines_are_rejected() -> None:
     async with serving(*archives()) as client:
         status, _ = await client.post("url=x\n" * 1001)
 
     assert status == 413
 
 
-async def test_what_is_not_known_in_time_is_left_open() -> None:
+async def test_results_that_miss_the_deadline_state_nothing() -> None:
     async with (
         asyncio.timeout(20),
         serving(FakeArchive("slow", 3600.0, ("2010",)), deadline=0.01) as client,
