@@ -101,11 +101,12 @@ class Statement:
     """A link to a memento that was dropped because it is not at a host of the archive."""
 
     @classmethod
-    def of(cls, reply: Reply) -> "Statement":
-        """Read the headers of *reply*."""
+    def of(cls, reply: Reply, links: Sequence[Link] | None = None) -> "Statement":
+        """Read the headers of *reply*; *links* is its Link header, if already parsed."""
         headers = reply.headers
         vary = {token.strip().lower() for token in headers.get("vary", "").split(",")}
-        links = parse_header(headers.get("link", ""))
+        if links is None:
+            links = links_of(reply)
         originals = _originals(links, reply.url)
         return cls(
             reply.url,
@@ -195,6 +196,53 @@ class Statement:
         return found
 
 
+class ProvedRedirect(NamedTuple):
+    """The memento that a redirect leads to, with the neighbours that it links."""
+
+    memento: Memento
+    neighbours: dict[Relation, Memento]
+
+
+def common_redirect(
+    reply: Reply, links: Sequence[Link], requested: str, archive: str, now: str
+) -> ProvedRedirect | None:
+    """Read the redirect that most TimeGates send; None for any other reply.
+
+    Its Location ends with a stamp and the *requested* URL, which is the only linked original.
+    All linked mementos have addresses of the same form, and plausible dates that agree with
+    their digits. Such a reply cannot contradict itself: the result is that of `Statement` and
+    `weigh`, in less than half of the time (decision 12).
+    """
+    location = reply.headers.get("location", "")
+    address = address_of(location)
+    if address is None or address.original != requested:
+        return None
+    if _originals(links, reply.url) != (requested,):
+        return None
+    prefix = location.removesuffix(f"{address.stamp}/{requested}")
+    mementos = _uniform_mementos(links, prefix, requested, archive, now)
+    chosen = next((memento for memento, _ in mementos if memento.uri == location), None)
+    if chosen is None:
+        return None
+    near = {relation: memento for memento, relations in mementos for relation in relations}
+    return ProvedRedirect(chosen, near)
+
+
+def _uniform_mementos(
+    links: Sequence[Link], prefix: str, original: str, archive: str, now: str
+) -> list[tuple[Memento, tuple[Relation, ...]]]:
+    """Return the linked mementos; none if one is not at *prefix*, its stamp and *original*."""
+    mementos: list[tuple[Memento, tuple[Relation, ...]]] = []
+    for target, rels, params in links:
+        if "memento" not in rels:
+            continue
+        stamp = plausible_stamp(params.get("datetime", ""), now)
+        if stamp is None or target != f"{prefix}{stamp}/{original}" or "anchor" in params:
+            return []
+        mementos.append((Memento(stamp, target, original, archive), _relations(rels)))
+    return mementos
+
+
 class DatedLink(NamedTuple):
     """A link to a memento, with its date as written."""
 
@@ -208,6 +256,11 @@ def _is_neighbour(uri: str, stamp: str, chosen: Memento) -> bool:
     if address is None:
         return uri != chosen.uri or stamp == chosen.stamp[:14]
     return address.stamp[:14] == stamp and same_page(address.original, chosen.original)
+
+
+def links_of(reply: Reply) -> list[Link]:
+    """Return the links in the Link header of *reply*."""
+    return parse_header(reply.headers.get("link", ""))
 
 
 def _originals(links: Sequence[Link], url: str) -> tuple[str, ...]:

@@ -5,18 +5,28 @@ memento itself. At most `MOST_HOPS` redirects are followed, one request each, an
 checks each address. No body is read.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from archives.errors import Misbehaved, Refused
-from archives.evidence import WEB, Statement, address_of, same_key, same_page, weigh
+from archives.evidence import (
+    WEB,
+    Statement,
+    address_of,
+    common_redirect,
+    links_of,
+    same_key,
+    same_page,
+    weigh,
+)
+from archives.formats.linkformat import Link
 from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Selection
 from archives.moment import Moment
 from archives.nearest import nearest, second_of
-from archives.source import Fetcher, Request
+from archives.source import Fetcher, Reply, Request
 from archives.uri import DEFAULT_PORTS, plain_host, plain_origin
 
 MOST_HOPS: Final = 5
@@ -85,10 +95,12 @@ class Negotiator:
         url = question.url
         seen = {url}
         for hop in range(MOST_HOPS + 1):
-            statement = await self._request(fetch, url, question, redirected=hop > 0)
-            following = self._next_hop(statement, question)
+            answer = await self._request(fetch, url, question, redirected=hop > 0)
+            if isinstance(answer, Closest):
+                return answer
+            following = self._next_hop(answer, question)
             if following is None:
-                return self._conclude(statement, question)
+                return self._conclude(answer, question)
             if isinstance(following, Closest):
                 return following
             if following in seen:
@@ -99,7 +111,7 @@ class Negotiator:
 
     async def _request(
         self, fetch: Fetcher, url: str, question: Question, *, redirected: bool
-    ) -> Statement:
+    ) -> Statement | Closest:
         """Send HEAD, then GET if the answer to HEAD cannot be the one to GET.
 
         A server without HEAD answers 405, or anything else. A 404 to HEAD is accepted, because
@@ -109,26 +121,51 @@ class Negotiator:
         if not self._supports_head:
             return await self._send(fetch, "GET", url, question)
         try:
-            statement = await self._send(fetch, "HEAD", url, question)
+            answer = await self._send(fetch, "HEAD", url, question)
         except Misbehaved:
             # Some servers send a body in answer to HEAD, which violates HTTP.
             if not self._may_misread_head:
                 raise
         else:
-            if not self._is_suspect(statement, redirected=redirected):
-                return statement
-            self._supports_head = statement.status not in _NO_HEAD
+            if isinstance(answer, Closest) or not self._is_suspect(
+                answer, redirected=redirected
+            ):
+                return answer
+            self._supports_head = answer.status not in _NO_HEAD
         self._may_misread_head = False
-        statement = await self._send(fetch, "GET", url, question)
-        self._supports_head = self._supports_head and not _is_answer(statement)
-        return statement
+        answer = await self._send(fetch, "GET", url, question)
+        is_usable = isinstance(answer, Closest) or _is_answer(answer)
+        self._supports_head = self._supports_head and not is_usable
+        return answer
 
     async def _send(
         self, fetch: Fetcher, method: _Method, url: str, question: Question
-    ) -> Statement:
+    ) -> Statement | Closest:
+        """Return what the reply states, or at once the answer if it is the common redirect."""
         request = Request(method, url, "memento", question.headers)
         async with fetch(request) as reply:
-            return Statement.of(reply).without_foreign_links(self._is_own)
+            links = links_of(reply)
+            common = self._common_redirect(reply, links, question)
+            return common or Statement.of(reply, links).without_foreign_links(self._is_own)
+
+    def _common_redirect(
+        self, reply: Reply, links: Sequence[Link], question: Question
+    ) -> Closest | None:
+        """Return the answer if the reply is the redirect that most TimeGates send."""
+        if reply.status not in REDIRECTS or "memento-datetime" in reply.headers:
+            return None
+        location = reply.headers.get("location", "")
+        if not location.startswith(self._prefixes) or downgrades(reply.url, location):
+            return None
+        now = latest_stamp(self._clock)
+        found = common_redirect(reply, links, question.original, self._entry.id, now)
+        if found is None:
+            return None
+        # If the archive did not choose the nearest, `_best` decides and states doubts.
+        best = nearest((found.memento, *found.neighbours.values()), question.at)
+        if best is None or best.stamp != found.memento.stamp:
+            return None
+        return Closest(found.memento, question.via, (), found.neighbours)
 
     def _is_suspect(self, statement: Statement, *, redirected: bool) -> bool:
         if _is_answer(statement):
@@ -345,8 +382,8 @@ def _origin(url: str) -> str | None:
 
 
 def downgrades(url: str, following: str) -> bool:
-    """Whether a redirect goes from https to http (R3)."""
-    return url.lower().startswith("https:") and following.lower().startswith("http:")
+    """Whether a redirect goes from https to http (R-3)."""
+    return url[:6].lower() == "https:" and following[:5].lower() == "http:"
 
 
 def _is_answer(statement: Statement) -> bool:

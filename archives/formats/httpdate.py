@@ -53,7 +53,11 @@ _DAY_AT: Final = 5
 _YEAR_AT: Final = 12
 
 
-@lru_cache(maxsize=4096)
+# Thirty years of captures; the grammar allows 3.6 million days, so memos must be bounded.
+MOST_DAYS: Final = 11_000
+
+
+@lru_cache(maxsize=MOST_DAYS)
 def day_digits(day: str) -> str | None:
     """Return the digits ``20070531`` of ``31 May 2007``; None if the day does not exist."""
     digits = day[7:] + MONTHS[day[3:6]] + day[:2]

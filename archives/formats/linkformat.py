@@ -46,6 +46,10 @@ _NAMED_VALUE: Final = compiled(
     rf"{_GAP};{_GAP}(?:({_NAME})(?:{_GAP}={_GAP}"
     rf"(?:\"([^\"\\\r\n]*+(?:\\[^\r\n]?+[^\"\\\r\n]*+)*+)\"|'([^'\r\n]*+)'|({_BARE})))?)?"
 )
+# A link as most software writes it: every value in double quotes and without escapes, no
+# characters outside ASCII, "; " between parameters and ", " between links.
+_PLAIN_LINK: Final = compiled(r"<([!#-;=?-~]++)>((?:; [a-z]++=\"[ !#-\[\]-~]*+\")++)(?:, |\Z)")
+_PLAIN_PARAMETER: Final = compiled(r"; ([a-z]++)=\"([^\"]*+)\"")
 _ESCAPE: Final = compiled(r"\\(.?)")
 _SCHEME: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:")
 _ORIGIN: Final = compiled(r"([A-Za-z][A-Za-z0-9+.-]*+:)//[^/?#]*+")
@@ -156,6 +160,27 @@ class LinkReader:
 
 def parse_header(value: str) -> list[Link]:
     """Read the value of ``Link``; several field lines are joined by commas."""
+    return _plain_links(value) or _all_links(value)
+
+
+def _plain_links(value: str) -> list[Link]:
+    """Return the links of *value* if all of them match `_PLAIN_LINK`; otherwise nothing.
+
+    They are the links that `_all_links` returns, in less than half of its time.
+    """
+    links: list[Link] = []
+    at = 0
+    while match := _PLAIN_LINK.match(value, at, at + LONGEST_ITEM):
+        pairs = _PLAIN_PARAMETER.findall(match[2])
+        params = dict(pairs)
+        if len(params) != len(pairs):
+            return []
+        links.append(Link(match[1], relations(params.get("rel", "")), params))
+        at = match.end()
+    return links if at == len(value) else []
+
+
+def _all_links(value: str) -> list[Link]:
     try:
         wire = value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from archives.diagnostics import Malformed
-from archives.formats.httpdate import MONTHS, WEEKDAYS, day_digits
+from archives.formats.httpdate import MONTHS, MOST_DAYS, WEEKDAYS, day_digits
 from archives.moment import Moment
 from archives.regex_compat import compiled
 
@@ -51,7 +51,7 @@ class _Days(dict[str, str]):
         digits = day_digits(day[5:]) if _DAY.fullmatch(day) else None
         if digits is None:
             raise UnreadableItem(day)
-        if len(self) >= _MOST_DAYS:
+        if len(self) >= MOST_DAYS:
             self.clear()
         self[day] = digits
         return digits
@@ -60,8 +60,6 @@ class _Days(dict[str, str]):
 _DAY: Final = compiled(
     rf"(?:{'|'.join(WEEKDAYS)}), [0-9]{{2}} (?:{'|'.join(MONTHS)}) [0-9]{{4}}"
 )
-# Thirty years of captures; the grammar allows 3.6 million days, so the memo must be bounded.
-_MOST_DAYS: Final = 11_000
 DAYS: Final = _Days()
 
 _STAMP: Final = compiled(r"[0-9]{8}(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9]|60)[0-9]{0,9}")
@@ -118,7 +116,7 @@ def _stated(text: str | None) -> str | None:
     return text if text and text != "-" else None
 
 
-@lru_cache(maxsize=_MOST_DAYS)
+@lru_cache(maxsize=MOST_DAYS)
 def _on_calendar(day: str) -> bool:
     try:
         Moment(day)

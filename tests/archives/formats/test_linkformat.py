@@ -175,3 +175,39 @@ def test_text_with_lone_surrogates_is_read() -> None:
 def test_any_text_is_a_list_of_links(text: str) -> None:
     for link in parse_header(text):
         assert not set("<>\r\n") & set(link.target)
+
+
+plain_parameters = st.lists(
+    st.tuples(
+        st.sampled_from(["rel", "datetime", "anchor", "title"]),
+        st.sampled_from(
+            ["memento", "Prev memento", DATE, "", "a, <b>; c='d'", "\u00fc", '\\"']
+        ),
+    ),
+    max_size=4,
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["http://a/?b,c;d='e'", "x", ""]), plain_parameters)),
+    st.sampled_from([", ", ", ", ",", " ", ",\n"]),
+    st.integers(0, 5),
+)
+def test_a_header_is_read_like_a_body(
+    links: list[tuple[str, list[tuple[str, str]]]], separator: str, cut: int
+) -> None:
+    written = separator.join(
+        f"<{target}>" + "".join(f'; {name}="{value}"' for name, value in parameters)
+        for target, parameters in links
+    )
+    header = written[: len(written) - cut]
+
+    assert parse_header(header) == read(header.encode())[0]
+
+
+@pytest.mark.parametrize("length", [LONGEST_ITEM - 1, LONGEST_ITEM, LONGEST_ITEM + 1])
+def test_a_plain_header_has_the_limits_of_a_body(length: int) -> None:
+    start = '<http://a.example/>; rel="original"; title="'
+    header = f'{start}{"x" * (length - len(start) - 2)}", <b>; rel="memento"'
+
+    assert parse_header(header) == read(header.encode())[0]
