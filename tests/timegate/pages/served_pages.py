@@ -1,4 +1,4 @@
-"""The pages over fake archives, and what their HTML says."""
+"""A server of pages over fake archives, and a reader of their HTML."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -39,12 +39,12 @@ State = Callable[[str], Mapping[str, object]]
 
 
 def unasked(_: str) -> Mapping[str, object]:
-    """Know nothing of any archive."""
+    """Return the state of an archive that was not queried."""
     return {"asked": True, "breaker": "closed"}
 
 
 class Watched(World):
-    """A world whose news are told."""
+    """A world whose attempts are passed on to *news*."""
 
     def __init__(self, news: SearchEvents, *archives: FakeArchive) -> None:
         super().__init__(*archives, deadlines=QUICK)

@@ -73,11 +73,11 @@ async def test_one_archive_has_its_own_page() -> None:
         ({"asked": True, "last_success": 2.0, "last_failure": 1.0}, "working"),
     ],
 )
-def test_a_state_is_told_in_words(state: Mapping[str, object], words: str) -> None:
+def test_a_state_is_described_in_words(state: Mapping[str, object], words: str) -> None:
     assert archive_view(entry("a"), state).state == words
 
 
-def test_the_picture_stays_in_its_frame() -> None:
+def test_the_sparkline_stays_in_its_frame() -> None:
     spark = archive_view(entry("a"), HEALTHY).spark
 
     assert spark is not None

@@ -53,13 +53,13 @@ def test_the_list_of_archives_says_what_is_wrong(
     assert (view.tone, view.state) == (tone, words)
 
 
-def test_an_archive_that_rests_is_said_to_rest() -> None:
+def test_an_open_breaker_is_shown_as_paused() -> None:
     resting = {**with_canary("lost", "kept"), "breaker": "open"}
 
     assert archive_view(entry("a"), resting).state == "paused after failures"
 
 
-def test_its_page_tells_the_history_newest_first() -> None:
+def test_the_page_of_an_archive_shows_the_history_newest_first() -> None:
     view = canary_view(with_canary("lost", "kept"))
 
     assert view is not None
@@ -76,12 +76,12 @@ def test_its_page_tells_the_history_newest_first() -> None:
     assert view.past[0].first == "2016-11-13 01:20 UTC"
 
 
-def test_where_there_are_none_nothing_is_said() -> None:
+def test_without_canaries_nothing_is_shown() -> None:
     assert canary_view({"asked": True}) is None
     assert alarm({"asked": True}) is None
 
 
-def test_who_was_not_asked_is_not_said_to_be_silent() -> None:
+def test_an_archive_that_was_not_queried_is_not_called_silent() -> None:
     view = canary_view({"canary": {"lacks": {"state": "unknown", "history": []}}})
 
     assert view is not None
@@ -89,7 +89,7 @@ def test_who_was_not_asked_is_not_said_to_be_silent() -> None:
     assert view.rows[0].asked == view.rows[0].since == view.rows[0].page == ""
 
 
-async def test_the_page_writes_what_archives_said_as_text() -> None:
+async def test_text_from_archives_is_escaped() -> None:
     async with site(FakeArchive("a"), state=lambda _: with_canary("lost", "unknown")) as served:
         page = await served.ask("/archives/a", BROWSER)
 

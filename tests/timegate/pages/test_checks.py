@@ -50,7 +50,7 @@ async def site(file: Path, run: Run | None = None) -> AsyncIterator[Site]:
 
 
 class Runs:
-    """Runs that end when they are told to."""
+    """Checks that end when `end` is set."""
 
     def __init__(self, *, fails: bool = False) -> None:
         self.asked: list[str] = []
@@ -123,14 +123,16 @@ async def test_the_history_says_what_changed(tmp_path: Path) -> None:
     assert "new: refusals-are-a-timegates, new: vary-names-accept-datetime" in text
 
 
-async def test_who_was_never_checked_is_said_to_be_so(tmp_path: Path) -> None:
+async def test_an_archive_without_checks_is_shown_as_such(tmp_path: Path) -> None:
     async with site(tmp_path / "checks.jsonl") as served:
         page = await served.ask("/archives/a", BROWSER)
 
     assert "Not checked yet." in Html(page.body.decode()).text
 
 
-async def test_a_check_is_begun_from_the_page_and_shown_when_it_is_done(tmp_path: Path) -> None:
+async def test_a_check_is_started_from_the_page_and_shown_when_it_is_done(
+    tmp_path: Path,
+) -> None:
     runs = Runs()
     async with site(tmp_path / "checks.jsonl", runs) as served:
         answer = await begun(served)
@@ -158,7 +160,7 @@ async def test_one_archive_is_checked_at_a_time(tmp_path: Path) -> None:
     assert "a is being checked. Only one archive can be checked at a time." in other
 
 
-async def test_another_process_has_the_turn(tmp_path: Path) -> None:
+async def test_a_check_in_another_process_blocks_a_second_one(tmp_path: Path) -> None:
     runs, file = Runs(), tmp_path / "checks.jsonl"
     async with site(file, runs) as served:
         page = await served.ask("/archives/a", BROWSER)
@@ -172,7 +174,7 @@ async def test_another_process_has_the_turn(tmp_path: Path) -> None:
     assert "z is being checked" in text
 
 
-async def test_a_check_that_ends_early_says_why_and_lets_others_go_on(tmp_path: Path) -> None:
+async def test_a_failed_check_shows_the_reason_and_allows_the_next(tmp_path: Path) -> None:
     runs = Runs(fails=True)
     runs.end.set()
     async with site(tmp_path / "checks.jsonl", runs) as served:
@@ -183,7 +185,7 @@ async def test_a_check_that_ends_early_says_why_and_lets_others_go_on(tmp_path: 
     assert "Check now" in text
 
 
-async def test_the_end_of_the_server_ends_a_check(tmp_path: Path) -> None:
+async def test_a_check_ends_with_the_server(tmp_path: Path) -> None:
     runs, file = Runs(), tmp_path / "checks.jsonl"
     async with site(file, runs) as served:
         await begun(served)
@@ -194,7 +196,7 @@ async def test_the_end_of_the_server_ends_a_check(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("origin", [None, "null", "https://evil.example"])
-async def test_no_other_site_begins_a_check(origin: str | None, tmp_path: Path) -> None:
+async def test_another_origin_cannot_start_a_check(origin: str | None, tmp_path: Path) -> None:
     runs = Runs()
     async with site(tmp_path / "checks.jsonl", runs) as served:
         page = await served.ask("/archives/a", BROWSER)
@@ -218,7 +220,7 @@ async def test_no_other_site_begins_a_check(origin: str | None, tmp_path: Path) 
         ({"archive": "a" * 5000}, 413),
     ],
 )
-async def test_what_is_no_form_of_ours_is_refused(
+async def test_a_form_that_is_not_ours_is_rejected(
     form: dict[str, str], status: int, tmp_path: Path
 ) -> None:
     runs = Runs()
@@ -238,7 +240,7 @@ async def test_the_token_of_one_archive_is_not_that_of_another(tmp_path: Path) -
     assert answer.status == 403
 
 
-async def test_who_may_not_run_checks_has_no_form_and_no_answer(tmp_path: Path) -> None:
+async def test_without_permission_there_is_no_form_and_post_is_rejected(tmp_path: Path) -> None:
     async with site(tmp_path / "checks.jsonl") as served:
         page = await served.ask("/archives/a", BROWSER)
         answer = await post(served, archive="a", token="x")  # noqa: S106 -- none
@@ -248,7 +250,7 @@ async def test_who_may_not_run_checks_has_no_form_and_no_answer(tmp_path: Path) 
     assert page.headers["Access-Control-Allow-Origin"] == "*"
 
 
-async def test_a_history_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+async def test_an_unreadable_history_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "checks.jsonl"
     file.write_text("nonsense\n")
 

@@ -1,4 +1,4 @@
-"""What people paste into the field: a reference among other words."""
+"""The form field: references that are pasted among other words."""
 
 import pytest
 from hypothesis import given
@@ -40,7 +40,7 @@ def test_the_one_reference_in_a_sentence_is_taken(text: str, identifier: str) ->
         "",
     ],
 )
-def test_nothing_is_guessed(text: str) -> None:
+def test_text_without_exactly_one_reference_has_none(text: str) -> None:
     assert reference_in(text) is None
 
 
@@ -63,5 +63,5 @@ def test_the_rest_is_the_date_if_it_is_one_as_a_whole(text: str, at: str | None)
 
 
 @given(st.text())
-def test_any_text_is_read_or_not(text: str) -> None:
+def test_any_text_is_read_without_an_exception(text: str) -> None:
     reference_in(text)

@@ -1,4 +1,4 @@
-"""The page for people: whole without scripts, honest, and deaf to hostile text."""
+"""The front page: complete without scripts, and safe with hostile text."""
 
 import json
 from importlib.resources import files
@@ -55,7 +55,7 @@ async def test_the_field_takes_every_kind_of_reference(text: str) -> None:
     assert "Open the copy from 22 January 2016, 11:20:29 UTC" in page.text
 
 
-async def test_a_url_is_asked_for_at_the_date_beside_it() -> None:
+async def test_a_url_is_resolved_at_the_date_beside_it() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT, "20050613120000"))) as served:
         seen = await served.ask(asking(URL, "June 2005"), BROWSER)
 
@@ -64,7 +64,7 @@ async def test_a_url_is_asked_for_at_the_date_beside_it() -> None:
     assert "As asked for Inside the time asked for, same URL." in page.text
 
 
-async def test_a_reference_in_a_sentence_is_found_and_that_is_said() -> None:
+async def test_a_reference_in_a_sentence_is_found_and_shown() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT, "20050613120000"))) as served:
         dated = await served.ask(asking(f"{URL} June 2005"), BROWSER)
         cited = await served.ask(asking(f"Smith, J.: Title. {PWID}. (Online.)"), BROWSER)
@@ -74,7 +74,7 @@ async def test_a_reference_in_a_sentence_is_found_and_that_is_said() -> None:
     assert f"Reference found in your text: {PWID}" in Html(cited.body.decode()).text
 
 
-async def test_a_date_beside_a_dated_reference_is_not_used_and_that_is_said() -> None:
+async def test_a_date_beside_a_dated_reference_is_ignored_with_a_note() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT, "20050613120000"))) as served:
         seen = await served.ask(asking(PWID, "2005"), BROWSER)
 
@@ -83,7 +83,7 @@ async def test_a_date_beside_a_dated_reference_is_not_used_and_that_is_said() ->
     assert "the other date was ignored" in page.text
 
 
-async def test_the_verdict_is_told_in_words_and_each_member_is_explained() -> None:
+async def test_the_verdict_is_shown_in_words_with_each_member_explained() -> None:
     archives = (FakeArchive("a", 0.0), FakeArchive("b", 0.0, (LATER,)))
     async with site(*archives) as served:
         seen = await served.ask(asking(PWID), BROWSER)
@@ -98,7 +98,7 @@ async def test_the_verdict_is_told_in_words_and_each_member_is_explained() -> No
     assert "Asked for a.example. Found in b.example instead." in page.text
 
 
-async def test_everyone_is_asked_even_if_one_has_the_very_copy() -> None:
+async def test_all_archives_are_queried_even_if_one_has_an_exact_memento() -> None:
     archives = (
         FakeArchive("a", 0.0, (EXACT,)),
         FakeArchive("b", 0.02, (LATER,)),
@@ -114,7 +114,7 @@ async def test_everyone_is_asked_even_if_one_has_the_very_copy() -> None:
     assert "2 of 4 did not answer: c (it is down), d (no answer in time)." in page.text
 
 
-async def test_repairs_are_told_with_their_place() -> None:
+async def test_repairs_are_shown_with_their_position() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
         seen = await served.ask(asking(PWID.replace("29Z", "29")), BROWSER)
 
@@ -123,7 +123,7 @@ async def test_repairs_are_told_with_their_place() -> None:
     assert "missing-zone" in page.text
 
 
-async def test_every_text_to_copy_has_its_button_and_stands_in_the_page() -> None:
+async def test_every_text_to_copy_has_a_button() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
         seen = await served.ask(asking(PWID), BROWSER)
 
@@ -134,7 +134,7 @@ async def test_every_text_to_copy_has_its_button_and_stands_in_the_page() -> Non
     assert PWID in page.text
 
 
-async def test_a_mistake_is_shown_at_its_character() -> None:
+async def test_a_mistake_is_marked_at_its_character() -> None:
     wrong = PWID.replace("01-22", "02-30")
     async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
         typed = await served.ask(asking(wrong), BROWSER)
@@ -163,9 +163,7 @@ async def test_a_mistake_is_shown_at_its_character() -> None:
         ("Thu, 31 May 2007 20:35:00 GMT", "", 422, "of which URL"),
     ],
 )
-async def test_what_cannot_be_asked_is_explained(
-    q: str, at: str, status: int, told: str
-) -> None:
+async def test_unusable_input_is_explained(q: str, at: str, status: int, told: str) -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
         seen = await served.ask(asking(q, at), BROWSER)
 
@@ -173,7 +171,7 @@ async def test_what_cannot_be_asked_is_explained(
     assert told in Html(seen.body.decode()).text
 
 
-async def test_nothing_found_says_whether_everybody_answered() -> None:
+async def test_without_a_memento_the_page_says_whether_all_archives_answered() -> None:
     async with site(FakeArchive("a", 0.0), FakeArchive("b", 0.0)) as served:
         absent = await served.ask(asking(PWID), BROWSER)
     async with site(FakeArchive("a", 0.0), FakeArchive("b", 0.0, error=True)) as served:
@@ -190,7 +188,7 @@ HOSTILE = "http://example.org/<script>alert(1)</script>'\"><img src=x onerror=y>
 
 
 @pytest.mark.parametrize("page", ["/", "/resolve/", "/list/2016/"])
-async def test_hostile_text_stays_text(page: str) -> None:
+async def test_hostile_text_from_archives_is_escaped(page: str) -> None:
     hostile = "http://example.org/%3Cscript%3E'onload=x&b=%22"
     nasty = FakeArchive('<b onclick="x">', 0.0, (LATER,), holds=hostile)
     worse = FakeArchive(
@@ -209,7 +207,7 @@ async def test_hostile_text_stays_text(page: str) -> None:
     assert all(link.startswith(("http://", "https://", "/", "#")) for link in html.links)
 
 
-async def test_hostile_input_comes_back_as_text() -> None:
+async def test_hostile_input_is_escaped() -> None:
     async with site(FakeArchive("a", 0.0)) as served:
         seen = await served.ask(asking(HOSTILE, "<script>"), BROWSER)
         address = await served.ask("/resolve/" + quote(HOSTILE), BROWSER)
@@ -227,7 +225,7 @@ def _version(html: Html) -> str:
     return str(html.all("script")[0]["src"]).split("/")[2]
 
 
-async def test_an_address_that_is_none_of_the_web_is_no_link() -> None:
+async def test_an_address_without_http_is_no_link() -> None:
     class Lying(FakeArchive):
         def captures(self, original: str):  # type: ignore[no-untyped-def]
             return [
@@ -242,7 +240,7 @@ async def test_an_address_that_is_none_of_the_web_is_no_link() -> None:
     assert "gives an address for the copy that is not a web address" in html.text
 
 
-async def test_pages_forbid_what_is_not_their_own() -> None:
+async def test_the_content_security_policy_forbids_other_sources() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
         pages = [
             await served.ask(target, BROWSER)
@@ -268,7 +266,7 @@ async def test_pages_forbid_what_is_not_their_own() -> None:
         assert all(str(source).startswith("/static/") for source in sources)
 
 
-async def test_static_files_are_kept_for_a_year_under_their_version() -> None:
+async def test_static_files_with_a_version_are_cached_for_a_year() -> None:
     async with site(FakeArchive("a", 0.0)) as served:
         front = Html((await served.ask("/", BROWSER)).body.decode())
         style = str(next(one for one in front.all("link"))["href"])
@@ -284,7 +282,7 @@ async def test_static_files_are_kept_for_a_year_under_their_version() -> None:
     assert missing.status == 404
 
 
-async def test_a_list_is_a_page_in_the_same_dress_and_json_for_programs() -> None:
+async def test_a_list_is_a_page_for_browsers_and_json_for_programs() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,)), FakeArchive("b", 0.0, (LATER,))) as served:
         page = await served.ask(f"/list/{EXACT}/{URL}", BROWSER)
         program = await served.ask(f"/list/{EXACT}/{URL}")
@@ -298,7 +296,7 @@ async def test_a_list_is_a_page_in_the_same_dress_and_json_for_programs() -> Non
     assert json.loads(program.body)["archives"]
 
 
-async def test_the_captures_shown_are_those_of_the_spelling_that_archives_hold() -> None:
+async def test_the_timeline_is_that_of_the_url_variant_that_archives_hold() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,), holds="http://www.example.org/")) as served:
         seen = await served.ask(asking(f"duri:2016:{URL}"), BROWSER)
 
@@ -307,7 +305,7 @@ async def test_the_captures_shown_are_those_of_the_spelling_that_archives_hold()
     assert html.all("figure")[0]["data-source"] == "/timeline/http://www.example.org/"
 
 
-def test_a_page_below_a_path_keeps_to_its_path() -> None:
+def test_links_keep_the_path_of_the_base_url() -> None:
     pages = Pages("https://gate.example/time/")
     page = Html(pages.render("archives", in_use=[], not_in_use=[]))
 
@@ -315,7 +313,7 @@ def test_a_page_below_a_path_keeps_to_its_path() -> None:
     assert all(str(one["src"]).startswith("/time/static/") for one in page.all("script"))
 
 
-def test_every_template_compiles_and_none_goes_past_the_escaping() -> None:
+def test_every_template_compiles_and_none_disables_escaping() -> None:
     prepare()
     templates = files("timegate.pages").joinpath("templates")
     for template in templates.iterdir():

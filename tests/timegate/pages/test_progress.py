@@ -1,4 +1,4 @@
-"""The answer while it comes about: events in order and bounded; the data of the picture."""
+"""Events while a search is in progress, and the data of the timeline."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ def _dechunked(body: bytes) -> bytes:
     return whole
 
 
-async def test_progress_is_told_archive_by_archive_and_then_the_answer() -> None:
+async def test_progress_events_come_for_each_archive_and_then_the_answer() -> None:
     archives = (FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.05), FakeArchive("c", 0.1))
     async with site(*archives) as served:
         seen = await served.ask(WATCH)
@@ -50,7 +50,7 @@ async def test_progress_is_told_archive_by_archive_and_then_the_answer() -> None
     assert f"http://a/{LATER}/{URL}" in Html(told[-1][1]).links
 
 
-async def test_who_never_answers_holds_nobody_up() -> None:
+async def test_a_silent_archive_does_not_delay_the_answer() -> None:
     async with site(FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", NEVER)) as served:
         told = events(await served.ask(WATCH))
 
@@ -58,7 +58,7 @@ async def test_who_never_answers_holds_nobody_up() -> None:
     assert "b (no answer in time)" in Html(told[-1][1]).text
 
 
-async def test_what_is_remembered_is_answered_at_once() -> None:
+async def test_a_cached_answer_is_sent_at_once() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,)), FakeArchive("b", 0.0)) as served:
         await served.ask(WATCH)
         asked = served.world.requests()
@@ -68,7 +68,7 @@ async def test_what_is_remembered_is_answered_at_once() -> None:
     assert served.world.requests() == asked
 
 
-async def test_who_leaves_early_has_still_filled_the_cache() -> None:
+async def test_a_search_goes_on_after_the_client_has_disconnected() -> None:
     async with site(FakeArchive("a", 0.05, (LATER,))) as served:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         writer.write(f"GET {WATCH} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
@@ -80,7 +80,7 @@ async def test_who_leaves_early_has_still_filled_the_cache() -> None:
     assert served.world.requests() == 1
 
 
-async def test_a_mistake_is_an_answer_too() -> None:
+async def test_a_mistake_in_the_form_is_sent_as_an_answer() -> None:
     async with site(FakeArchive("a", 0.0)) as served:
         seen = await served.ask("/events?q=duri:2016-13:http://example.org/")
 
@@ -88,14 +88,14 @@ async def test_a_mistake_is_an_answer_too() -> None:
     assert b"<mark>1</mark>3" in seen.body
 
 
-async def test_only_so_many_watch_at_once() -> None:
+async def test_the_number_of_watched_searches_is_limited() -> None:
     async with site(FakeArchive("a", 0.2, (LATER,)), watchers=1) as served:
         first, second = await asyncio.gather(served.ask(WATCH), served.ask(WATCH))
 
     assert sorted((first.status, second.status)) == [200, 503]
 
 
-async def test_an_event_carries_no_line_that_is_not_data() -> None:
+async def test_every_line_of_an_event_is_a_data_line() -> None:
     hostile = "http://example.org/%0Aevent:x"
     async with site(FakeArchive("a", 0.0, (LATER,), holds=hostile)) as served:
         seen = await served.ask(f"/events?q={quote(f'duri:2010:{hostile}', safe='')}")
@@ -108,7 +108,7 @@ async def test_an_event_carries_no_line_that_is_not_data() -> None:
     }
 
 
-async def test_the_picture_is_drawn_from_every_capture_with_its_archive() -> None:
+async def test_the_timeline_has_every_capture_with_its_archive() -> None:
     archives = (
         FakeArchive("a", 0.0, (EXACT, LATER)),
         FakeArchive("b", 0.0, ("20150101000000",)),
@@ -126,7 +126,7 @@ async def test_the_picture_is_drawn_from_every_capture_with_its_archive() -> Non
     assert (last["count"], last["missing"], last["truncated"]) == (3, {}, False)
 
 
-async def test_a_picture_of_nothing_has_no_captures() -> None:
+async def test_the_timeline_of_an_unknown_url_is_empty() -> None:
     async with site(FakeArchive("a", 0.0)) as served:
         seen = await served.ask(f"/timeline/{URL}")
         wrong = await served.ask("/timeline/mailto:x@y.org", BROWSER)

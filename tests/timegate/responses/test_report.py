@@ -19,9 +19,8 @@ from tests.timegate.resolution.resolutions import (
     memento,
     resolved,
 )
-from timegate.resolution.model import Resolution, Unasked
-from timegate.responses.links import LONGEST_LINKS, links, neighbours
-from timegate.responses.report import Json, report
+from timegate.resolution.model import Resolution, UnaskedVariant
+from timegate.responses.report import LONGEST_LINKS, Json, links, neighbours, report
 from timegate.verdict import verdict
 
 BASE = "https://timegate.example"
@@ -33,7 +32,7 @@ def reported(resolution: Resolution) -> Json:
     return report(resolution, verdict(resolution, REGISTRY), REGISTRY, BASE)
 
 
-def test_a_report_holds_the_verdict_the_copy_and_the_trail() -> None:
+def test_a_report_has_the_verdict_the_memento_and_the_attempts() -> None:
     chosen = found(memento(SECOND)._replace(status=200))
     other = replace(found(memento("20160123112029", "arquivo-pt")), age=60.5)
     query = asking(SECOND, identifier=IDENTIFIER)
@@ -103,7 +102,7 @@ def test_a_report_holds_the_verdict_the_copy_and_the_trail() -> None:
     assert json.loads(json.dumps(found_report)) == found_report
 
 
-def test_a_report_of_nothing_says_null() -> None:
+def test_a_report_without_a_memento_has_null() -> None:
     nothing = reported(resolved(asking(SECOND), None, absent("loc")))
 
     assert nothing["match"] == {"value": "none"}
@@ -113,8 +112,8 @@ def test_a_report_of_nothing_says_null() -> None:
     assert nothing["alternatives"] == []
 
 
-def test_a_report_of_nothing_says_which_spellings_were_not_asked() -> None:
-    spared = Unasked("scheme", "https://www.dr.dk/", ("loc", "ukwa"))
+def test_a_report_without_a_memento_names_variants_that_were_not_queried() -> None:
+    spared = UnaskedVariant("scheme", "https://www.dr.dk/", ("loc", "ukwa"))
     resolution = replace(resolved(asking(SECOND), None, absent("loc")), unasked=(spared,))
 
     nothing = reported(resolution)
@@ -147,7 +146,7 @@ def test_raw_bytes_are_cited_as_a_part() -> None:
 
 
 @pytest.mark.parametrize("archive", ["internet-archive", "nameless"])
-def test_what_is_no_url_is_not_cited(archive: str) -> None:
+def test_an_original_that_is_no_url_is_not_cited(archive: str) -> None:
     copy = memento(SECOND, archive, original="not a url\n")
 
     result = reported(resolved(asking(SECOND), found(copy)))
@@ -155,7 +154,7 @@ def test_what_is_no_url_is_not_cited(archive: str) -> None:
     assert result["cite"] == {"pwid": None, "duri": None}
 
 
-def test_a_reason_holds_no_controls_and_is_not_long() -> None:
+def test_a_reason_has_no_control_characters_and_is_short() -> None:
     error = Misbehaved("loc", PAGE, "said \x1b[2J\r\n" + "x" * 1000)
 
     result = reported(resolved(asking(SECOND), None, failed("loc", error)))
@@ -166,7 +165,7 @@ def test_a_reason_holds_no_controls_and_is_not_long() -> None:
     assert len(attempts[0]["reason"]) == 300
 
 
-def test_the_links_lead_to_the_original_the_copy_and_ourselves() -> None:
+def test_links_name_the_original_the_memento_and_our_resources() -> None:
     chosen = found(
         memento(SECOND),
         neighbours={
@@ -197,13 +196,13 @@ def test_the_links_lead_to_the_original_the_copy_and_ourselves() -> None:
     )
 
 
-def test_without_a_registry_nothing_is_cited() -> None:
+def test_without_a_registry_there_is_no_cite_as() -> None:
     field = links(resolved(asking(SECOND), found(memento(SECOND))), BASE)
 
     assert "cite-as" not in field
 
 
-def test_nothing_found_links_what_there_is() -> None:
+def test_without_a_memento_the_other_links_remain() -> None:
     field = links(resolved(asking(SECOND), None, absent("loc")), BASE, REGISTRY)
 
     assert [link.rels for link in parse_header(field)] == [
@@ -232,7 +231,7 @@ def test_a_nearer_neighbour_in_another_archive_is_the_neighbour() -> None:
     assert parse_header(field)[2].target.startswith("https://arquivo-pt/20160101000000/")
 
 
-def test_no_neighbour_is_claimed_while_others_were_not_heard() -> None:
+def test_no_neighbour_is_linked_where_archives_were_skipped() -> None:
     copy = memento(SECOND)
     chosen = found(copy, neighbours={"prev": memento("20150101000000"), "last": copy})
     ended = replace(resolved(asking(SECOND), chosen), skipped=("arquivo-pt",))
@@ -243,7 +242,7 @@ def test_no_neighbour_is_claimed_while_others_were_not_heard() -> None:
     assert [link.rels for link in parse_header(field)[:2]] == [("original",), ("memento",)]
 
 
-def test_no_neighbour_is_claimed_where_the_archive_states_none() -> None:
+def test_no_neighbour_is_linked_where_the_archive_states_none() -> None:
     other = found(memento("20150101000000", "arquivo-pt"))
 
     field = links(resolved(asking(SECOND), found(memento(SECOND)), other), BASE)
@@ -260,7 +259,7 @@ def test_a_target_has_one_date() -> None:
     assert parse_header(field)[1].rels == ("memento",)
 
 
-def test_a_copy_that_is_not_on_the_web_is_not_linked() -> None:
+def test_a_memento_without_a_web_address_is_not_linked() -> None:
     copy = memento(SECOND, uri="javascript:alert(1)")
 
     field = links(resolved(asking(SECOND), found(copy)), BASE)

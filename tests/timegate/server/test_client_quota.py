@@ -45,7 +45,7 @@ def a_quota(quotas: ClientQuotas, *, patient: bool = False) -> ClientQuota:
     return ClientQuota(CLIENT, quotas, patient=patient)
 
 
-def test_tokens_drip_in_up_to_the_burst() -> None:
+def test_tokens_are_refilled_up_to_the_burst() -> None:
     clock = Clock()
     quotas = ClientQuotas(30, 2, clock)
 
@@ -60,13 +60,13 @@ def test_tokens_drip_in_up_to_the_burst() -> None:
     assert much_later == [0, 0, 2.0]
 
 
-def test_each_client_has_its_own() -> None:
+def test_each_client_has_its_own_quota() -> None:
     quotas = ClientQuotas(30, 1, Clock())
 
     assert [quotas.take("a"), quotas.take("b"), quotas.take("a")] == [0, 0, 2.0]
 
 
-async def test_a_question_that_archives_are_asked_for_costs_one() -> None:
+async def test_a_query_of_public_archives_costs_one_token() -> None:
     quotas, place = ClientQuotas(30, 1, Clock()), Place()
 
     found = await place.ask(a_quota(quotas))
@@ -75,7 +75,7 @@ async def test_a_question_that_archives_are_asked_for_costs_one() -> None:
     assert quotas.take(CLIENT) > 0
 
 
-async def test_what_is_remembered_is_free() -> None:
+async def test_cached_answers_are_free() -> None:
     quotas, place = ClientQuotas(30, 1, Clock()), Place()
     await place.ask(None)
 
@@ -85,7 +85,7 @@ async def test_what_is_remembered_is_free() -> None:
     assert quotas.take(CLIENT) == 0
 
 
-async def test_who_cannot_pay_still_gets_what_is_remembered() -> None:
+async def test_without_quota_cached_answers_are_still_given() -> None:
     quotas, place = ClientQuotas(30, 1, Clock()), Place()
     await place.ask(None)
     quotas.take(CLIENT)
@@ -99,9 +99,7 @@ async def test_who_cannot_pay_still_gets_what_is_remembered() -> None:
     assert len(place.public.asked) == 1
 
 
-async def test_who_cannot_pay_gets_what_our_own_archives_have_and_is_told_who_is_missing() -> (
-    None
-):
+async def test_without_quota_own_archives_answer_and_the_missing_ones_are_named() -> None:
     quotas, place = ClientQuotas(30, 1, Clock()), Place(own=("20150101000000",))
     quotas.take(CLIENT)
 
@@ -114,7 +112,7 @@ async def test_who_cannot_pay_gets_what_our_own_archives_have_and_is_told_who_is
     assert place.public.asked == []
 
 
-async def test_a_hundred_questions_at_once_cost_a_hundred() -> None:
+async def test_a_hundred_concurrent_queries_cost_a_hundred_tokens() -> None:
     quotas, place = ClientQuotas(30, 10, Clock()), Place()
     place.public.delay = 0.01
     urls = [f"{PAGE}{number}" for number in range(100)]
@@ -128,7 +126,7 @@ async def test_a_hundred_questions_at_once_cost_a_hundred() -> None:
     assert len({url for url, _ in place.public.asked if url in urls}) == 10
 
 
-async def test_a_visit_pays_for_a_page_once() -> None:
+async def test_a_request_is_charged_once_for_a_url() -> None:
     quotas, place = ClientQuotas(30, 2, Clock()), Place(stamps=())
     quota = a_quota(quotas)
 
@@ -139,7 +137,7 @@ async def test_a_visit_pays_for_a_page_once() -> None:
     assert quotas.take(CLIENT) == 0
 
 
-def test_who_has_many_questions_waits_for_its_turn() -> None:
+def test_a_patient_quota_waits_for_tokens() -> None:
     async def story() -> tuple[float, int]:
         now = asyncio.get_running_loop().time
         quotas, place = ClientQuotas(60, 1, now), Place()
@@ -168,7 +166,7 @@ async def listed(
         return sorted(merge.failures)
 
 
-async def test_a_list_costs_one_and_a_remembered_one_nothing() -> None:
+async def test_a_list_costs_one_token_and_a_cached_list_none() -> None:
     quotas = ClientQuotas(30, 1, Clock())
     memory = AnswerCache(MemoryStore(), Clock(), "v")
 

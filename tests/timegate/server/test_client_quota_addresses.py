@@ -1,4 +1,4 @@
-"""Who asks."""
+"""The address of a client behind proxies."""
 
 import pytest
 from multidict import CIMultiDict
@@ -28,7 +28,7 @@ STRANGER = ("192.0.2.9", 4711)
         ("", "203.0.113.5", UNKNOWN),
     ],
 )
-def test_only_what_our_own_proxies_wrote_is_believed(
+def test_only_addresses_from_trusted_proxies_are_used(
     peer: object, written: str, client: str
 ) -> None:
     clients = ClientAddresses(Networks(["10.0.0.0/8"]))
@@ -38,7 +38,7 @@ def test_only_what_our_own_proxies_wrote_is_believed(
     assert address == client
 
 
-def test_fields_that_came_twice_are_one_list() -> None:
+def test_repeated_header_fields_are_one_list() -> None:
     fields = CIMultiDict([("X-Forwarded-For", "127.0.0.1"), ("X-Forwarded-For", "192.0.2.1")])
 
     assert ClientAddresses(Networks(["10.0.0.0/8"])).address(PROXY, fields) == "192.0.2.1"
@@ -54,7 +54,7 @@ def test_fields_that_came_twice_are_one_list() -> None:
         ("by=192.0.2.43", "10.0.0.1"),
     ],
 )
-def test_the_standard_header_is_read_where_it_is_chosen(written: str, client: str) -> None:
+def test_the_forwarded_header_is_read_if_configured(written: str, client: str) -> None:
     clients = ClientAddresses(Networks(["10.0.0.0/8"]), "Forwarded")
     fields = CIMultiDict({"Forwarded": written, "X-Forwarded-For": "127.0.0.1"})
 

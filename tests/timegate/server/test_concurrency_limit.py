@@ -1,4 +1,4 @@
-"""Who is let in, who waits, who is refused."""
+"""The concurrency limit: which requests enter, wait, or are rejected."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ async def waiting(
     return task
 
 
-async def test_what_is_more_than_fits_is_refused_at_once() -> None:
+async def test_requests_beyond_limit_and_queue_are_rejected_at_once() -> None:
     admission = ConcurrencyLimit(NO_QUEUE)
 
     answers = await entered(admission, "a", "b", "c", "d", "e")
@@ -33,7 +33,7 @@ async def test_what_is_more_than_fits_is_refused_at_once() -> None:
     assert admission.in_flight == 4
 
 
-async def test_a_place_that_is_given_back_can_be_taken_again() -> None:
+async def test_a_released_place_can_be_taken_again() -> None:
     admission = ConcurrencyLimit(NO_QUEUE)
     await entered(admission, "a", "b", "c", "d")
 
@@ -42,7 +42,7 @@ async def test_a_place_that_is_given_back_can_be_taken_again() -> None:
     assert await admission.enter("e") is None
 
 
-async def test_one_client_alone_leaves_a_quarter_to_others() -> None:
+async def test_a_single_client_gets_three_quarters_of_the_places() -> None:
     admission = ConcurrencyLimit(NO_QUEUE)
 
     answers = await entered(admission, "greedy", "greedy", "greedy", "greedy", "other")
@@ -50,7 +50,7 @@ async def test_one_client_alone_leaves_a_quarter_to_others() -> None:
     assert answers == [None, None, None, Rejection("full"), None]
 
 
-async def test_who_has_its_share_is_told_so_where_others_are_about() -> None:
+async def test_a_client_beyond_its_share_is_rejected_for_that_reason() -> None:
     admission = ConcurrencyLimit(NO_QUEUE)
     await entered(admission, "other", "greedy", "greedy", "greedy")
 
@@ -58,7 +58,7 @@ async def test_who_has_its_share_is_told_so_where_others_are_about() -> None:
     assert await admission.enter("newcomer") == Rejection("full")
 
 
-async def test_the_exempt_may_have_it_all() -> None:
+async def test_an_exempt_client_may_take_all_places() -> None:
     admission = ConcurrencyLimit(NO_QUEUE)
 
     answers = await entered(admission, *([EXEMPT] * 5))
@@ -66,7 +66,7 @@ async def test_the_exempt_may_have_it_all() -> None:
     assert answers == [None, None, None, None, Rejection("full")]
 
 
-async def test_who_waits_gets_the_next_place() -> None:
+async def test_a_queued_request_gets_the_next_place() -> None:
     admission = ConcurrencyLimit(PATIENT)
     await entered(admission, "a", "b", "c", "d")
 
@@ -78,7 +78,7 @@ async def test_who_waits_gets_the_next_place() -> None:
     assert (admission.in_flight, admission.queued) == (4, 0)
 
 
-async def test_who_waits_too_long_is_refused() -> None:
+async def test_a_queued_request_is_rejected_after_the_longest_wait() -> None:
     admission = ConcurrencyLimit(NOBODY_WAITS_LONG)
     await entered(admission, "a", "b", "c", "d")
 
@@ -86,7 +86,7 @@ async def test_who_waits_too_long_is_refused() -> None:
     assert admission.queued == 0
 
 
-async def test_who_has_fewest_under_way_is_next() -> None:
+async def test_the_client_with_the_fewest_requests_is_next() -> None:
     admission = ConcurrencyLimit(PATIENT)
     await entered(admission, "greedy", "greedy", "a", "b")
 
@@ -101,7 +101,7 @@ async def test_who_has_fewest_under_way_is_next() -> None:
         admission.leave("b")
 
 
-async def test_who_fills_the_queue_is_pushed_out_by_who_has_less() -> None:
+async def test_a_client_that_fills_the_queue_yields_to_one_with_fewer_requests() -> None:
     admission = ConcurrencyLimit(PATIENT)
     await entered(admission, "greedy", "greedy", "greedy", "a")
 
@@ -119,7 +119,7 @@ async def test_who_fills_the_queue_is_pushed_out_by_who_has_less() -> None:
     assert other.result() is None
 
 
-async def test_who_leaves_while_waiting_leaves_no_trace() -> None:
+async def test_a_request_cancelled_in_the_queue_is_removed() -> None:
     admission = ConcurrencyLimit(PATIENT)
     await entered(admission, "a", "b", "c", "d")
 
@@ -134,7 +134,7 @@ async def test_who_leaves_while_waiting_leaves_no_trace() -> None:
     assert (admission.in_flight, admission.queued) == (4, 0)
 
 
-async def test_who_leaves_with_a_place_in_hand_gives_it_back() -> None:
+async def test_a_request_cancelled_with_a_granted_place_releases_it() -> None:
     admission = ConcurrencyLimit(PATIENT)
     await entered(admission, "a", "b", "c", "d")
 
@@ -172,11 +172,11 @@ async def test_twenty_small_clients_get_through_beside_a_large_one() -> None:
 
 
 @pytest.mark.parametrize(("in_flight", "share"), [(1, 1), (2, 1), (4, 3), (256, 192)])
-def test_a_share_is_three_quarters_and_never_nothing(in_flight: int, share: int) -> None:
+def test_a_share_is_three_quarters_and_at_least_one(in_flight: int, share: int) -> None:
     assert Capacity(in_flight=in_flight).share == share
 
 
-def test_places_that_are_held_are_overload_although_nobody_waits() -> None:
+def test_occupied_places_are_overload_even_without_a_queue() -> None:
     async def story() -> list[bool]:
         admission = ConcurrencyLimit(Capacity(in_flight=4, queue=64, wait=0.5))
         await entered(admission, "a", "b", "c")
@@ -192,7 +192,7 @@ def test_places_that_are_held_are_overload_although_nobody_waits() -> None:
     assert in_virtual_time(story()) == [False, False, True, False]
 
 
-def test_who_waited_in_vain_tells_of_overload_although_places_change_hands() -> None:
+def test_rejections_from_the_queue_are_overload_even_while_places_change() -> None:
     async def story() -> list[bool]:
         admission = ConcurrencyLimit(Capacity(in_flight=4, queue=64, wait=0.5))
         await entered(admission, "a", "b", "c", "d")

@@ -1,4 +1,4 @@
-"""The server itself: methods, CORS, operations, slow and hostile clients."""
+"""The server: methods, CORS, operations, slow and hostile clients."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ async def test_other_methods_are_405(method: str) -> None:
     assert seen.headers["Allow"] == "GET, HEAD, OPTIONS"
 
 
-async def test_every_answer_can_be_read_by_scripts() -> None:
+async def test_every_response_can_be_read_by_scripts_of_other_origins() -> None:
     async with serving(A) as site:
         for target in ("/timegate/http://example.org/", "/nonsense", "/healthz"):
             seen = await site.ask(target)
@@ -46,7 +46,7 @@ async def test_every_answer_can_be_read_by_scripts() -> None:
             assert seen.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_operators_see_what_they_need() -> None:
+async def test_pages_for_operators_are_served() -> None:
     async with serving(A) as site:
         seen = {
             path: await site.ask(path)
@@ -73,14 +73,14 @@ async def test_operators_see_what_they_need() -> None:
     "target",
     ["/timegate/http://x.org/%0d%0aSet-Cookie:x", "/resolve/duri:2016:http://x.org/%00"],
 )
-async def test_no_header_can_be_smuggled_in(target: str) -> None:
+async def test_a_target_cannot_add_a_header(target: str) -> None:
     async with serving(A) as site:
         seen = await site.ask(target)
 
     assert "Set-Cookie" not in seen.headers
 
 
-async def test_requests_under_way_are_finished_when_the_server_ends() -> None:
+async def test_requests_in_progress_are_finished_when_the_server_ends() -> None:
     slow = FakeArchive("slow", 0.15, ("20160122112029",))
 
     async def later(url: str) -> int:
@@ -93,7 +93,7 @@ async def test_requests_under_way_are_finished_when_the_server_ends() -> None:
     assert waiting.result() == 302
 
 
-async def test_a_thousand_identical_cold_requests_ask_each_archive_once() -> None:
+async def test_a_thousand_identical_cold_requests_query_each_archive_once() -> None:
     archives = [FakeArchive(f"a{n}", 0.05, ("20160125000000",)) for n in range(3)]
     at = ("Accept-Datetime", "Fri, 22 Jan 2016 11:20:29 GMT")
 
@@ -113,7 +113,7 @@ async def test_a_thousand_identical_cold_requests_ask_each_archive_once() -> Non
 @pytest.mark.parametrize(
     "sent", [b"", b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: "]
 )
-async def test_who_does_not_finish_a_request_is_hung_up_on(sent: bytes) -> None:
+async def test_an_unfinished_request_is_disconnected_after_the_deadline(sent: bytes) -> None:
     dispatch = Dispatch(Routes({}, {}, _never))
 
     async with listening(dispatch, "127.0.0.1", 0, head_deadline=0.2) as port:
@@ -124,7 +124,7 @@ async def test_who_does_not_finish_a_request_is_hung_up_on(sent: bytes) -> None:
         writer.close()
 
 
-async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+async def test_a_body_that_does_not_arrive_in_time_is_408() -> None:
     async with serving(A) as site:
         head = b"POST /resolve HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"
         reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
@@ -139,7 +139,7 @@ async def _never(call: ClientRequest) -> Response:
     raise AssertionError(call)
 
 
-async def test_what_is_kept_whole_is_not_given_to_who_wants_a_part() -> None:
+async def test_a_cached_whole_response_is_not_used_for_a_range() -> None:
     async def handler(call: ClientRequest) -> Response:
         if call.header("Range"):
             return Response(206, {}, b"o")
@@ -169,7 +169,7 @@ async def test_what_is_kept_whole_is_not_given_to_who_wants_a_part() -> None:
         b"\x16\x03\x01\x00\xa5\x01\x00secret",
     ],
 )
-async def test_what_is_no_request_is_refused_without_being_quoted(
+async def test_a_malformed_request_is_rejected_without_quoting_it(
     sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serving(A) as site:
@@ -187,7 +187,7 @@ async def test_what_is_no_request_is_refused_without_being_quoted(
     assert not caplog.records
 
 
-async def test_who_writes_other_alphabets_as_they_are_is_told_how_to_write_them() -> None:
+async def test_a_target_with_raw_non_ascii_is_rejected_with_the_encoded_form() -> None:
     async with serving(A) as site:
         reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
         writer.write(

@@ -47,7 +47,7 @@ async def answered(replay_url: str | None, target: str, host: str) -> Seen | Non
         ("bytes.example", "/healthz", None),
     ],
 )
-async def test_each_origin_answers_for_itself(
+async def test_archived_bytes_and_everything_else_have_separate_origins(
     host: str, target: str, status: int | None
 ) -> None:
     answer = await answered(REPLAY, target, host)
@@ -57,7 +57,7 @@ async def test_each_origin_answers_for_itself(
         assert answer.headers["Location"] == f"{REPLAY}{target}"
 
 
-async def test_with_one_origin_everything_is_answered_there() -> None:
+async def test_without_a_replay_url_everything_is_served_at_one_origin() -> None:
     assert await answered(None, "/collections/x/", "any.example") is None
 
 
@@ -70,7 +70,7 @@ async def test_with_one_origin_everything_is_answered_there() -> None:
         'base_url = "https://t.example"\n[replay]\nbase_url = "bytes.example"',
     ],
 )
-def test_what_is_no_other_origin_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_replay_url_that_is_no_other_origin_is_rejected(tmp_path: Path, text: str) -> None:
     path = tmp_path / "timegate.toml"
     path.write_text(text)
 
@@ -78,7 +78,7 @@ def test_what_is_no_other_origin_is_refused(tmp_path: Path, text: str) -> None:
         load_config(path)
 
 
-async def test_copies_of_local_collections_are_at_the_other_origin(tmp_path: Path) -> None:
+async def test_local_collections_are_replayed_at_the_second_origin(tmp_path: Path) -> None:
     config = demo_config(tmp_path)
     config = type(config)(config.registry, base_url=GATE, replay_url=REPLAY)
     async with configured(config, GATE) as (site, _):

@@ -1,4 +1,4 @@
-"""What answers is changed while it answers."""
+"""Reload: the handler is replaced while requests are being answered."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,7 +12,7 @@ Answer = Callable[[str], Awaitable[str]]
 
 
 class House:
-    """Opens what answers with its name, and remembers what is open."""
+    """Opens handlers that answer with their name, and records which are open."""
 
     def __init__(self) -> None:
         self.open: list[str] = []
@@ -37,7 +37,7 @@ class House:
             self.closed.set()
 
 
-async def test_requests_go_to_the_newest() -> None:
+async def test_requests_go_to_the_newest_handler() -> None:
     house = House()
 
     async with Reloading(house.opening) as answering:
@@ -50,7 +50,7 @@ async def test_requests_go_to_the_newest() -> None:
     assert house.open == []
 
 
-async def test_the_old_stays_open_until_its_last_request_is_answered() -> None:
+async def test_the_old_handler_stays_open_until_its_last_request_is_answered() -> None:
     house = House()
 
     async with Reloading(house.opening) as answering, asyncio.TaskGroup() as group:
@@ -65,7 +65,7 @@ async def test_the_old_stays_open_until_its_last_request_is_answered() -> None:
     assert slow.result() == "slow by old, open: True"
 
 
-async def test_an_old_one_that_never_ends_is_closed_all_the_same() -> None:
+async def test_an_old_handler_with_an_endless_request_is_closed_after_the_grace_time() -> None:
     house = House()
 
     async with (
@@ -82,7 +82,7 @@ async def test_an_old_one_that_never_ends_is_closed_all_the_same() -> None:
     assert slow.result() == "slow by old, open: False"
 
 
-async def test_what_cannot_be_opened_changes_nothing() -> None:
+async def test_a_handler_that_cannot_be_opened_changes_nothing() -> None:
     house = House()
 
     async with Reloading(house.opening) as answering:
@@ -94,13 +94,13 @@ async def test_what_cannot_be_opened_changes_nothing() -> None:
     assert answer == "one by old, open: True"
 
 
-async def test_the_first_that_cannot_be_opened_is_told_as_it_is() -> None:
+async def test_the_error_of_the_first_handler_is_raised_unchanged() -> None:
     with pytest.raises(ValueError, match="cannot be opened"):
         async with Reloading(House().opening) as answering:
             await answering.open("wrong")
 
 
-async def test_what_ends_by_itself_is_told_and_ends_the_block() -> None:
+async def test_a_handler_that_fails_ends_the_block() -> None:
     told = asyncio.Event()
     breaking = asyncio.Event()
 
@@ -129,7 +129,7 @@ async def test_what_ends_by_itself_is_told_and_ends_the_block() -> None:
     assert caught.group_contains(OSError, match="only")
 
 
-async def test_nobody_answers_before_anything_is_open() -> None:
+async def test_requests_are_rejected_before_the_first_handler_is_open() -> None:
     async with Reloading(House().opening) as answering:
         with pytest.raises(RuntimeError):
             await answering("one")

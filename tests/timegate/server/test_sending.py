@@ -1,4 +1,4 @@
-"""How long a client may keep us waiting."""
+"""The deadline for clients that read a response slowly."""
 
 import asyncio
 
@@ -27,12 +27,12 @@ def test_a_kilobyte_a_second_is_enough(octets: int, seconds: float, times: int) 
     ("octets", "seconds", "times"),
     [(64 * 1024, 90.0, 1), (1024, 22.0, 1), (1024, 2.0, 25), (1, 1.0, 25)],
 )
-def test_who_is_slower_is_cut_off(octets: int, seconds: float, times: int) -> None:
+def test_a_slower_client_is_disconnected(octets: int, seconds: float, times: int) -> None:
     with pytest.raises(TimeoutError):
         in_virtual_time(_reads(octets, seconds, times))
 
 
-def test_what_is_saved_up_can_be_bounded() -> None:
+def test_the_time_that_a_fast_client_saves_up_can_be_bounded() -> None:
     async def story(most: float) -> None:
         patience = ClientDeadline(most=most)
         async with patience.of(1024 * 1024):

@@ -60,7 +60,7 @@ async def _free(concurrency: ConcurrencyLimit) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_a_batch_that_is_not_read_gives_its_place_back() -> None:
+async def test_an_unread_batch_releases_its_place() -> None:
     world = World()
     registry = entries(world)
     answers = Answers(world.resolver, registry, "https://gate.example")
@@ -104,12 +104,12 @@ class LongResponses:
         yield bytes(60_000)
 
 
-async def test_an_answer_whose_end_is_not_read_gives_its_place_back_too(
+async def test_a_response_whose_end_is_not_read_releases_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A write of up to 64 kB waits for nobody; then the end of the body does.
+    """A write of up to 64 kB does not wait for the client; the end of the body does.
 
-    How much the kernel takes is not known, so answers of many lengths are sent.
+    How much the kernel buffers is not known, so responses of many lengths are sent.
     """
     # No extra time for the octets of the response: a second for each kilobyte is too long here.
     impatient = partial(ClientDeadline, slowest=1e9)
@@ -124,7 +124,7 @@ async def test_an_answer_whose_end_is_not_read_gives_its_place_back_too(
                 await _free(concurrency)
 
 
-async def test_readyz_and_the_metrics_tell_of_places_that_batches_hold(tmp_path: Path) -> None:
+async def test_readyz_and_metrics_count_the_places_of_unread_batches(tmp_path: Path) -> None:
     demo = demo_config(tmp_path)
     limits = LimitsSection(in_flight=4, exempt=["127.0.0.0/8"])
     config = Config(demo.registry, limits=limits, queue_wait=0.1)
