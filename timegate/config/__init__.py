@@ -1,4 +1,4 @@
-"""``timegate.toml``: what an operator decides. Every complaint names the file and the key."""
+"""Configuration: ``timegate.toml`` and the environment. Errors name the file and the key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,44 +32,45 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What is known before the first request."""
+    """The configuration of a server or a command."""
 
     registry: Registry
     contact: str | None = None
-    """In the User-Agent; needed before public archives are asked."""
+    """URL or address in the User-Agent; required where public archives are queried."""
     base_url: str | None = None
-    """What links in answers are built from; None for where the server listens."""
+    """Base of the links in responses; None for the address of the server."""
     listen: Listen = field(default_factory=Listen)
     soft: float = 2.0
     hard: float = 5.0
     cache: str = "memory:"
     cache_limit: int | None = None
-    """Octets; None for what the kind of cache has by default."""
+    """Bytes; None for the default of the kind of cache."""
     replicas: int | None = None
-    """How many servers share the cache and the manners towards archives, where it is known."""
+    """Number of servers that share the cache and the rate limits; None to count them."""
     mementomaps: Mapping[str, str] = field(default_factory=dict)
     private: frozenset[str] = frozenset()
     """Ids of the operator's own archives: only these may be at private addresses."""
     delays: Mapping[str, float] = field(default_factory=dict)
-    """Seconds by which an archive of the demo answers late; no file can set it."""
+    """Seconds by which an archive of the demo answers late; not settable in a file."""
     old_redirects: bool = False
-    """Whether to lead to a page where there is no copy, as Time Travel did."""
+    """Whether to redirect to the list page where there is no copy, as Time Travel did."""
     limits: LimitsSection = field(default_factory=LimitsSection)
     queue_wait: float = 0.5
     log: LogSection = field(default_factory=LogSection)
     checks: ChecksSection = field(default_factory=ChecksSection)
     canaries_every: float | None = None
-    """Seconds between two canaries of a kind; None for none. Which pages, the entries say."""
+    """Seconds between two questions of a canary; None for none. The pages are in the
+    entries."""
     deny: Deny = field(default_factory=Deny)
     forward_proxy: bool = False
     telemetry: str | None = None
-    """Where spans are sent; None for nowhere."""
+    """URL to which OpenTelemetry spans are sent; None for none."""
     replay_url: str | None = None
-    """The origin of archived bytes; None where there is but one."""
+    """The origin of archived bytes; None where it is that of the server."""
     restricted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The networks from which an archive's holdings may be seen, by its id."""
+    """The networks whose clients may see an archive's holdings, by its id."""
     authorizations: Mapping[str, Secret] = field(default_factory=dict)
-    """What is sent as Authorization to an archive, by its id."""
+    """The Authorization field that is sent to an archive, by its id."""
 
     @property
     def askable(self) -> list[ArchiveEntry]:
@@ -87,13 +88,13 @@ def check_contact(config: Config) -> None:
     public = [entry.id for entry in config.askable if is_public(entry)]
     if public and config.contact is None:
         raise BadConfig(
-            f"{len(public)} public archives would be queried and want to know by whom: "
+            f"{len(public)} public archives would be queried, which requires a contact: "
             "set contact in the configuration or TIMEGATE_CONTACT, or choose with archives.use"
         )
 
 
 def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
-    """Read *path* and *memgator_list*, where they are given; then the environment.
+    """Return the configuration in *path*, *memgator_list* and the environment.
 
     Raises BadConfig.
     """
@@ -106,7 +107,7 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
     )
     known = archives.used(file, where)
     if memgator_list is not None and file.archives.use is None:
-        # As with MemGator, the list is the list.
+        # As with MemGator, only the archives of the list are queried.
         known = tuple(archives.switched(entry, on=False) for entry in known)
     return Config(
         archives.with_canaries(archives.joined(known, own), file, where),

@@ -1,4 +1,4 @@
-"""Which archives are asked, and the operator's own among them."""
+"""The archives of a configuration: which known ones are queried, and the operator's own."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -26,17 +26,17 @@ from timegate.text import similar
 HOME_LIMITS: Final = Limits(
     Rate(2000, 1, 2000), Rate(500, 1, 500), 64, "an archive at a private address is our own"
 )
-_OURS: Final = ("authorization", "restricted_to")
-"""Keys of an archive that say what we do with it."""
+_OPERATOR_KEYS: Final = ("authorization", "restricted_to")
+"""Keys of ``[[archive]]`` that configure this server and do not describe the archive."""
 
 
 def used(file: File, where: str) -> tuple[ArchiveEntry, ...]:
-    """Return the known archives; ``archives.use`` says which are asked."""
+    """Return the known archives; ``archives.use`` selects those that are queried."""
     known = load_known()
     use = file.archives.use
     if use is None:
         return known.entries
-    own = {str(one.get("id")) for one in file.archive}
+    own = {str(table.get("id")) for table in file.archive}
     for name in use:
         if known.by_id(name) is None and name not in own:
             ids = [*own, *(entry.id for entry in known.entries)]
@@ -55,19 +55,19 @@ def switched(entry: ArchiveEntry, *, on: bool) -> ArchiveEntry:
 def own_archives(file: File, where: str, folder: Path) -> tuple[ArchiveEntry, ...]:
     try:
         entries = tuple(
-            _at_home(entry_from(_without_keys(one), f"{where}: archive[{number}]"))
-            for number, one in enumerate(file.archive, start=1)
+            _with_home_limits(entry_from(_without_keys(table), f"{where}: archive[{number}]"))
+            for number, table in enumerate(file.archive, start=1)
         )
     except BadEntry as error:
         raise BadConfig(str(error)) from error
-    return tuple(_located(entry, folder) for entry in entries)
+    return tuple(_with_paths(entry, folder) for entry in entries)
 
 
 def memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
     if path is None:
         return ()
     try:
-        return tuple(map(_at_home, from_memgator(path.read_text(), str(path))))
+        return tuple(map(_with_home_limits, from_memgator(path.read_text(), str(path))))
     except OSError as error:
         raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -75,17 +75,17 @@ def memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
 
 
 def joined(known: tuple[ArchiveEntry, ...], own: tuple[ArchiveEntry, ...]) -> Registry:
-    ours = {entry.id for entry in own}
+    own_ids = {entry.id for entry in own}
     names = {name for entry in own for name in entry.pwid}
     try:
-        kept = (_without(entry, names) for entry in known if entry.id not in ours)
-        return Registry((*kept, *own), shared_hosts=True)
+        others = (_without(entry, names) for entry in known if entry.id not in own_ids)
+        return Registry((*others, *own), shared_hosts=True)
     except BadEntry as error:
         raise BadConfig(str(error)) from error
 
 
 def with_canaries(registry: Registry, file: File, where: str) -> Registry:
-    """Return *registry* with the pages that the operator names in place of others."""
+    """Return *registry* with the canary pages of ``[canaries.pages.ID]``."""
     pages = file.canaries.pages
     if not pages:
         return registry
@@ -103,7 +103,7 @@ def with_canaries(registry: Registry, file: File, where: str) -> Registry:
 
 
 def restricted(file: File, where: str) -> dict[str, tuple[str, ...]]:
-    """Return who may see which archive. No network at all would hide it from everybody."""
+    """Return the networks of each restricted archive. An empty list of networks is an error."""
     restricted = {}
     for number, table in enumerate(file.archive, start=1):
         if "restricted_to" in table:
@@ -122,7 +122,7 @@ def restricted(file: File, where: str) -> dict[str, tuple[str, ...]]:
 def authorizations(
     file: File, where: str, own: Iterable[ArchiveEntry], folder: Path
 ) -> dict[str, Secret]:
-    """Return the secrets for archives: sent over https, and what they unlock not to all."""
+    """Return the secrets for archives, which must use https and be restricted."""
     entries = {entry.id: entry for entry in own}
     secrets = {}
     for number, table in enumerate(file.archive, start=1):
@@ -142,31 +142,31 @@ def authorizations(
 
 
 def is_local(entry: ArchiveEntry) -> bool:
-    """Whether *entry* is a collection of this server that may be read from here."""
+    """Whether *entry* is a local collection that is in use."""
     return entry.kind.is_local and entry.use and entry.access != "onsite-only"
 
 
 def is_public(entry: ArchiveEntry) -> bool:
-    """Whether somebody else runs *entry*, as far as its hosts tell."""
+    """Whether *entry* is a public archive: one of its hosts is neither private nor internal."""
     return not entry.kind.is_local and not all(
         _is_private(host) or _is_internal(host) for host in entry.hosts
     )
 
 
 def _without(entry: ArchiveEntry, names: set[str]) -> ArchiveEntry:
-    """Return *entry* without the archive-ids that an archive of the operator's answers to."""
+    """Return *entry* without the archive-ids *names*, which are those of own archives."""
     if names.isdisjoint(entry.pwid):
         return entry
     return replace(entry, pwid=tuple(name for name in entry.pwid if name not in names))
 
 
 def _without_keys(table: Mapping[str, object]) -> dict[str, object]:
-    """Return what describes the archive, without what we do with it."""
-    return {key: value for key, value in table.items() if key not in _OURS}
+    """Return *table* without the keys that configure this server."""
+    return {key: value for key, value in table.items() if key not in _OPERATOR_KEYS}
 
 
-def _located(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
-    """Return a local collection with the paths that are meant: beside the configuration."""
+def _with_paths(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
+    """Return a local collection with absolute paths, relative to the configuration file."""
     if not entry.kind.is_local or entry.path is None:
         return entry
     index = entry.index and str(folder / Path(entry.index).expanduser())
@@ -180,8 +180,8 @@ def _located(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
     return replace(entry, path=str(path), index=index)
 
 
-def _at_home(entry: ArchiveEntry) -> ArchiveEntry:
-    """Return *entry* without the manners of a guest where its hosts are our own."""
+def _with_home_limits(entry: ArchiveEntry) -> ArchiveEntry:
+    """Return *entry* with higher rate limits where all its hosts have private addresses."""
     if entry.limits != DEFAULT_LIMITS or not all(map(_is_private, entry.hosts)):
         return entry
     return replace(entry, limits=HOME_LIMITS)
@@ -195,5 +195,5 @@ def _is_private(host: str) -> bool:
 
 
 def _is_internal(host: str) -> bool:
-    """Whether a name cannot be one of the public DNS: RFC 6762, RFC 9476 and old habits."""
+    """Whether a name cannot be in the public DNS: RFC 6762, RFC 9476 and old practice."""
     return "." not in host or host.endswith((".local", ".internal", ".lan", ".home.arpa"))

@@ -1,4 +1,4 @@
-"""From a file and the environment to the types of `timegate.settings`.
+"""Reads the configuration file and the environment, and checks the values.
 
 Each value can also come from the environment: ``TIMEGATE_CONTACT``, ``TIMEGATE_LISTEN_PORT``.
 """
@@ -28,7 +28,7 @@ _PATH: Final = re.compile(r"`\$\.?([^`]*+)`")
 
 
 def read_file(path: Path | None, where: str) -> File:
-    """Read *path*, with the environment over it. Raises BadConfig."""
+    """Read *path*; the environment takes precedence. Raises BadConfig."""
     return _converted(_overlaid({} if path is None else _table(path)), where)
 
 
@@ -42,7 +42,7 @@ def _table(path: Path) -> dict[str, object]:
 
 
 def _overlaid(table: dict[str, object]) -> dict[str, object]:
-    """Put the environment over the file: TIMEGATE_LISTEN_PORT is listen.port."""
+    """Return *table* with values of the environment: TIMEGATE_LISTEN_PORT is listen.port."""
     for name in ("contact", "base_url"):
         if value := os.environ.get(f"TIMEGATE_{name.upper()}"):
             table[name] = value
@@ -56,13 +56,13 @@ def _overlaid(table: dict[str, object]) -> dict[str, object]:
 
 
 def _from_environment(value: str, kind: object) -> object:
-    """Return what a variable means where *kind* is wanted; what is wrong is found later."""
-    wanted = {get_origin(one) or one for one in (kind, *get_args(kind))}
-    if list in wanted:
+    """Convert the value of a variable to *kind*; wrong values are reported later."""
+    types = {get_origin(each) or each for each in (kind, *get_args(kind))}
+    if list in types:
         return [part.strip() for part in value.split(",") if part.strip()]
-    if bool in wanted and value.lower() in ("true", "false"):
+    if bool in types and value.lower() in ("true", "false"):
         return value.lower() == "true"
-    return int(value) if value.isdecimal() and str not in wanted else value
+    return int(value) if value.isdecimal() and str not in types else value
 
 
 def _converted(table: dict[str, object], where: str) -> File:
@@ -73,7 +73,7 @@ def _converted(table: dict[str, object], where: str) -> File:
 
 
 def _key_and_reason(message: str) -> tuple[str, str]:
-    """Take ``Expected `int`, got `str` - at `$.listen.port``` apart."""
+    """Split a message of msgspec: ``Expected `int`, got `str` - at `$.listen.port```."""
     reason, _, place = message.partition(" - at ")
     path = _PATH.search(place)
     key = path[1] if path else ""
@@ -85,7 +85,7 @@ def _key_and_reason(message: str) -> tuple[str, str]:
 
 
 def _hint(key: str, reason: str) -> str:
-    """Return what to write instead, where the reason does not say it."""
+    """Return the allowed values, where the reason does not name them."""
     section, _, name = key.rpartition(".")
     if reason.startswith("Invalid enum value"):
         kind = get_type_hints(sections()[section])[name]
@@ -103,9 +103,9 @@ _DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _INTERVAL: Final = re.compile(r"([0-9]{1,6})([mhd])")
 _SHORTEST_INTERVAL: Final = 600.0
-"""Seconds. More often, it would be polling (R-14)."""
+"""Seconds. Shorter intervals would be polling (R-14)."""
 _LONGEST_INTERVAL: Final = 7 * 86_400.0
-"""Seconds. The cache forgets histories of canaries a day later."""
+"""Seconds. The cache drops histories of canaries a day later."""
 
 
 def contact(file: File, where: str) -> str | None:
@@ -194,7 +194,7 @@ def deny(file: File, where: str) -> Deny:
 
 
 def checks(file: File, where: str, folder: Path) -> ChecksSection:
-    """Read the section; a path counts from the folder of the file."""
+    """Check the section; a path is relative to the folder of the file."""
     section = file.checks
     if section.history is None:
         if section.run:
@@ -205,7 +205,7 @@ def checks(file: File, where: str, folder: Path) -> ChecksSection:
 
 def _address(text: str, where: str, key: str) -> str:
     parts = urlsplit(text)
-    sound = parts.scheme in ("http", "https") and parts.hostname and text.isascii()
-    if not sound or parts.query or parts.fragment or not text.isprintable():
+    is_web = parts.scheme in ("http", "https") and parts.hostname and text.isascii()
+    if not is_web or parts.query or parts.fragment or not text.isprintable():
         raise bad(where, key, "must be an http(s) URL without query, such as https://t.org")
     return text.rstrip("/")

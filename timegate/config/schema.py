@@ -1,7 +1,7 @@
-"""What ``timegate.toml`` may hold: each section as it is written, with its defaults.
+"""The schema of ``timegate.toml``: each section with its keys and defaults.
 
-`timegate.config` reads it, looks for nonsense, and says so. docs/configuration.md is made of
-what stands here; a test compares them.
+`timegate.config.loading` reads and checks it. docs/configuration.md is generated from the
+docstrings here; a test compares them.
 """
 
 import os
@@ -16,169 +16,174 @@ class Listen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the server listens."""
 
     host: str = "127.0.0.1"
-    """Address; `0.0.0.0` or `::` for all of this machine."""
+    """Address; `0.0.0.0` or `::` for all addresses of this machine."""
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 1208
-    """MemGator's port, so that we can take its place. 0 picks a free one."""
+    """Port; the default is that of MemGator, so that it can be replaced. 0 picks a free one."""
     workers: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
-    """Processes that share the port."""
+    """Number of processes that share the port."""
 
 
 class Deadline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When an answer is given with what there is, and when in any case."""
+    """How long a search for a copy may take."""
 
     soft: str = "2s"
-    """When the best so far is the answer: `500ms`, `2s` or `1m`."""
+    """After this time the best copy so far is the answer: `500ms`, `2s` or `1m`."""
     hard: str = "5s"
-    """When there is an answer in any case."""
+    """After this time the search ends in any case."""
 
 
 class CacheSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where answers are remembered: ``memory:``, ``sqlite:PATH``, or shared in Redis."""
+    """Where answers of archives are cached: in memory, in a file, or in Redis."""
 
     url: str = "memory:"
-    """`memory:`, `sqlite:PATH`, `redis://HOST`, `rediss://` or a cluster of them."""
+    """`memory:`, `sqlite:PATH`, `redis://HOST`, `rediss://HOST`, Sentinels or a Cluster."""
     megabytes: Count | None = None
-    """How large it may become; None for 64 in memory and 1024 in a file. For each worker in
-    memory, for all of them in a file. Redis has its own `maxmemory`."""
+    """Size limit; by default 64 in memory and 1024 in a file. The limit in memory is for each
+    worker, that of a file for all of them. Redis has its own `maxmemory`."""
     replicas: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
-    """How many servers share it; None to count those that are seen there."""
+    """Number of servers that share a Redis; by default they are counted."""
 
 
 class ArchivesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which of the known archives are asked."""
+    """Which of the known archives are queried."""
 
     use: list[str] | None = None
-    """Ids of known archives; None for those that answer programs."""
+    """Ids of known archives; by default all that programs may query."""
     mementomaps: dict[str, str] = {}
-    """Files that say what an archive holds, by archive id."""
+    """MementoMap files, which list the holdings of an archive, by archive id."""
 
 
 class Compatibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Habits of those whose place we take, where ours are better."""
+    """Behaviour of older services, for clients that depend on it."""
 
     redirect_if_none: bool = False
-    """Lead from /memento/ and /api/json/ to the page of copies where there is none, as Time
-    Travel did, instead of saying 404."""
+    """Where there is no copy, redirect from /memento/ and /api/json/ to the list page, as Time
+    Travel did, instead of 404."""
 
 
 class LimitsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much the server takes on, from everybody and from one client.
+    """Limits for requests and connections, in all and for each client.
 
     A client is an IPv4 address or an IPv6 network of 64 bits.
     """
 
     in_flight: Count = 256
-    """Requests that are worked on at once; no client alone gets more than three quarters."""
+    """Requests that are processed at once; one client gets at most three quarters."""
     queue: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 64
-    """Requests that wait for a place; those of who has fewest under way come first."""
+    """Requests that wait in the queue; clients with the fewest requests under way come
+    first."""
     queue_wait: str = "500ms"
-    """How long they wait before they are refused: with 503, or 429 who has too much."""
+    """How long a request waits before it is refused: with 503, or with 429 where the client has
+    too many requests."""
     connections: Count = 10_000
-    """Connections in all; fewer where the limit of open files demands it."""
+    """Connections in all; fewer where the limit of open files is lower."""
     connections_per_client: Count = 32
     """Connections of one client; those of trusted proxies are not counted."""
     cold_per_minute: Count = 30
-    """Questions of one client that public archives must be asked for. Remembered answers and
-    those of your own archives are free; beyond it only these are given, or 429. The lines of a
-    POST wait their turn instead."""
+    """Questions of one client for which public archives must be queried. Answers from the cache
+    and from your own archives do not count; beyond the limit only these are given, or 429. The
+    lines of a POST wait instead."""
     cold_burst: Count = 10
-    """How many of them at once."""
+    """How many such questions may come at once."""
     trusted_proxies: list[str] = []
-    """Networks (CIDR) of reverse proxies that say who the client is."""
+    """Networks (CIDR) of reverse proxies that state the address of the client."""
     client_header: Literal["X-Forwarded-For", "Forwarded"] = "X-Forwarded-For"
-    """Where they say it. Only there: the other header may have come from the client itself."""
+    """The header in which they state it. The other one is ignored: clients can send it."""
     exempt: list[str] = msgspec.field(default_factory=lambda: ["127.0.0.1", "::1"])
-    """Networks (CIDR) of clients that have no share of their own to keep to: this machine."""
+    """Networks (CIDR) of clients without limits of their own; by default this machine."""
 
 
 class LogSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is written to standard error."""
+    """The log on standard error."""
 
     format: Literal["text", "json"] = "text"
-    """Lines for people, or one JSON object a line."""
+    """Lines of text, or one JSON object a line."""
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least that is written."""
+    """The lowest level that is written."""
     access: bool = False
     """Write a line for each request, with a hash in place of the URL and the client's network
     in place of its address (/24 or /48)."""
     lines_per_second: Count = 100
-    """What is more is counted, and the count is written."""
+    """Lines beyond this number are dropped and counted; the count is written."""
 
 
 class Deny(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Addresses that the server leads nobody to.
+    """The blocklist: pages whose copies the server neither finds nor serves.
 
-    They are compared as archives file them: without scheme, `www`, default port and case.
+    URLs are compared as in the index of an archive: without scheme, `www`, default port and
+    case.
     """
 
     urls: list[str] = []
-    """Pages with all below them; with `*` at the end, whatever begins so."""
+    """Pages with all pages below them; with `*` at the end, all URLs with this beginning."""
     hosts: list[str] = []
-    """Host names with all below them."""
+    """Host names with all their subdomains."""
     status: Literal[451, 404] = 451
-    """What is answered: unavailable for legal reasons (RFC 7725), or not found."""
+    """The status of the response: unavailable for legal reasons (RFC 7725), or not found."""
 
 
 class ReplaySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where archived bytes are served."""
+    """The origin of archived bytes."""
 
     base_url: str | None = None
-    """Another origin that leads to this server, best of another domain. Local collections and
-    /memento/proxy/ are then served there only; without it, beside all else, in a sandbox."""
+    """Another origin of this server, preferably of another domain. Local collections and
+    /memento/proxy/ are then served at this origin only; without it at the same origin as
+    everything else, in a sandbox."""
 
 
 class ForwardProxy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """For Memento clients that are set up with a proxy.
+    """Forward proxy for Memento clients that are configured with a proxy.
 
     A GET or HEAD with an absolute URL is answered as by a TimeGate: with a redirect to the copy
-    nearest to `Accept-Datetime`, or to the newest where there is none. The live web is never
-    fetched, and nothing is tunnelled: CONNECT and all else get 405.
+    nearest to `Accept-Datetime`, or to the newest copy without that header. The live web is
+    never fetched, and nothing is tunnelled: CONNECT and all other methods get 405.
     """
 
     enabled: bool = False
-    """Whether to answer; otherwise such a request gets 400."""
+    """Whether such requests are answered; otherwise they get 400."""
 
 
 class ChecksSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Checks of archives against RFC 7089, on their pages."""
 
     history: str | None = None
-    """The file that `timegate check --history` writes; None: the pages say nothing of it."""
+    """The file that `timegate check --history` writes; without it the pages show no checks."""
     run: bool = False
-    """Whether visitors may check an archive from its page."""
+    """Whether visitors may start a check of an archive on its page."""
 
 
 class CanariesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Questions whose answers are known, so that an archive that broke silently is noticed.
+    """Questions with known answers, which show that an archive broke silently.
 
-    Off unless `every` is given. Each archive that is asked at all is then asked for a page that
-    nobody can have, and where one is known, for a page that it must have.
+    Off unless `every` is given. Each archive in use is then asked for a page that cannot exist,
+    and, where one is known, for a page that it must have.
     """
 
     every: str | None = None
-    """How long between two questions of a kind: `10m` to `7d`, such as `6h`; None for never."""
+    """The interval between two such questions: `10m` to `7d`, such as `6h`; by default
+    never."""
     pages: dict[str, dict[str, object]] = {}
-    """`[canaries.pages.ID]` with `has`, `at` and `lacks`, for an archive whose entry has no
-    `canary` or another one."""
+    """`[canaries.pages.ID]` with `has`, `at` and `lacks` replaces the `canary` of an archive's
+    entry."""
 
 
 class Telemetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """OpenTelemetry, from the extra `otel`: a span for each request and question to an archive.
 
-    No URL and no client is in them.
+    Spans contain no URL and no client.
     """
 
     endpoint: str | None = None
-    """Where spans go, OTLP over HTTP: `http://127.0.0.1:4318/v1/traces`."""
+    """URL to which spans are sent, OTLP over HTTP: `http://127.0.0.1:4318/v1/traces`."""
 
 
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file as it is written."""
+    """The configuration file."""
 
     contact: str | None = None
-    """URL or address in the User-Agent; needed before public archives are asked."""
+    """URL or address in the User-Agent; required where public archives are queried."""
     base_url: str | None = None
-    """What links in answers are built from; None for where the server listens."""
+    """The base of links in responses; by default the address of the server."""
     listen: Listen = Listen()
     deadline: Deadline = Deadline()
     cache: CacheSection = CacheSection()
@@ -207,7 +212,7 @@ def sections() -> dict[str, type[msgspec.Struct]]:
 
 
 class BadConfig(ValueError):
-    """A configuration that cannot be used; says which file, which key, and what is allowed."""
+    """An invalid configuration; the message names the file, the key and the allowed values."""
 
 
 def bad(where: str, key: str, why: str) -> BadConfig:

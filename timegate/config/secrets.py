@@ -1,4 +1,4 @@
-"""A secret that is never shown: not in logs, not in errors, not in what is printed (R-26)."""
+"""Secrets, which are never shown: not in logs, not in errors, not in printed values (R-26)."""
 
 import os
 from collections.abc import Mapping
@@ -9,31 +9,31 @@ _LONGEST: Final = 8192
 
 
 class Secret:
-    """Text that only `reveal` gives out."""
+    """A secret text; only `reveal` returns it."""
 
     __slots__ = ("_text",)
 
     def __init__(self, text: str) -> None:
-        """Raise ValueError for what cannot stand in a header."""
+        """Raise ValueError for a text that is not allowed in a header."""
         if not (text and text.isascii() and text.isprintable() and len(text) <= _LONGEST):
             raise ValueError("it must be one line of printable ASCII")
         self._text = text
 
     def reveal(self) -> str:
-        """Return it, for where it is sent."""
+        """Return the secret, to be sent."""
         return self._text
 
     def __repr__(self) -> str:
         return "***"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a secret is not written down")
+        raise TypeError("a secret is never serialized")
 
 
 def read_secret(source: object, folder: Path) -> Secret:
-    """Read it from ``{file = "..."}`` or ``{env = "..."}``, never out of the configuration.
+    """Read a secret from ``{file = "..."}`` or ``{env = "..."}``, never from the configuration.
 
-    Raises ValueError, which says where it was looked for and never what was found.
+    Raises ValueError, whose message names the file or variable and never its content.
     """
     if (
         not isinstance(source, Mapping)

@@ -118,7 +118,7 @@ def test_a_title_that_cannot_be_had_is_told_and_the_copy_is_cited(link: str, why
         (["cite", "--format", "csl", "--title", "x", LINK, LINK], "for one copy"),
         (["cite", "--format", "csl", "--title", "x", "-"], "for one copy"),
         (["resolve", "--demo", "--title", "x", "http://museum.example/"], "go with --format"),
-        (["cite", "--format", "csl", "--fetch-title", LINK], "want to know by whom"),
+        (["cite", "--format", "csl", "--fetch-title", LINK], "which requires a contact"),
     ],
 )
 def test_titles_that_make_no_sense_are_refused(words: list[str], why: str) -> None:
