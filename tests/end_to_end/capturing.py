@@ -1,4 +1,4 @@
-"""A real pywb over captures that a test chooses."""
+"""A real pywb over the captures of a test."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

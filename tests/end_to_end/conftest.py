@@ -1,4 +1,4 @@
-"""One real pywb for each of its three modes, started once in a run and only if asked for."""
+"""One real pywb for each of its three modes, started once in a run and only if needed."""
 
 from collections.abc import Iterator
 

@@ -92,7 +92,7 @@ class RedisServer:
         return int(told.partition(f"{name}:")[2].split()[0])
 
     def pause(self) -> None:
-        """Let it accept connections and say nothing."""
+        """Stop it: it accepts connections and sends nothing."""
         self._signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
@@ -117,7 +117,7 @@ def _command(*words: str) -> bytes:
 
 
 def free_port() -> int:
-    """Return a port that nobody uses, nor the one of its Cluster bus, 10,000 above."""
+    """Return a free port whose Cluster bus port, 10,000 above, is free as well."""
     while True:
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))

@@ -29,7 +29,7 @@ _RANGE: Final = re.compile(r"bytes=([0-9]+)-([0-9]+)")
 
 
 class FileServer(ThreadingHTTPServer):
-    """Serves *folder* below ``/files/``; *fault* is what it does wrong."""
+    """Serves *folder* below ``/files/``, with *fault*."""
 
     daemon_threads = True
 
@@ -105,7 +105,7 @@ def file_server(folder: Path) -> Iterator[FileServer]:
 
 
 class Store:
-    """A bucket in a running moto, filled by who may: moto refuses to delete unsigned."""
+    """A bucket in a running moto; signed requests, because moto refuses to delete unsigned."""
 
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
@@ -156,7 +156,7 @@ def _answering(url: str, process: "subprocess.Popen[bytes]") -> str:
 
 @contextmanager
 def credentials(endpoint: str) -> Iterator[None]:
-    """Put into the environment what an operator would."""
+    """Set the credentials in the environment, as an operator does."""
     told = {
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": SECRET,

@@ -9,7 +9,7 @@ PATIENCE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back."""
+    """The response."""
 
     status: int
     headers: Message

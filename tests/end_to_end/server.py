@@ -1,4 +1,4 @@
-"""Our own server as a process, over archives that run elsewhere."""
+"""Our own server as a process, over other archives."""
 
 import signal
 import subprocess

@@ -48,7 +48,7 @@ SILENT: Final = ("hang", "drip-head", "drip-body", "tls-hung")
 
 
 class Outcome(Enum):
-    """What comes of asking."""
+    """The outcome of a question."""
 
     FINE = auto()
     """The right answer, without doubts; the whole list."""
@@ -79,7 +79,7 @@ Outcomes = Outcome | tuple[Outcome, Outcome, Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What comes of one fault, by what is asked; fine unless said otherwise."""
+    """The outcome of one fault, for each question; fine unless stated otherwise."""
 
     redirecting: Outcomes = FINE
     """A TimeGate of the 302 style."""
@@ -212,7 +212,7 @@ EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
 }
 
 
-def test_every_fault_is_expected() -> None:
+def test_every_fault_is_in_the_table() -> None:
     assert set(EXPECTED) == set(FAULTS)
 
 
@@ -220,7 +220,7 @@ def test_every_fault_is_expected() -> None:
 
 
 class Witness:
-    """Sees where this process connects to, by Python's own audit."""
+    """Records where this process connects to, by Python's audit hook."""
 
     def __init__(self) -> None:
         self.connections: list[object] | None = None
@@ -243,7 +243,7 @@ def connections() -> Iterator[list[object]]:
 
 
 class NoNames(AbstractResolver):
-    """Knows no name; nobody should ask."""
+    """A resolver without names, which must not be used."""
 
     async def resolve(
         self, host: str, port: int = 0, family: AddressFamily = AddressFamily.AF_INET
@@ -280,7 +280,7 @@ def entry_for(archive: Archive, kind: Kind) -> ArchiveEntry:
 
 @asynccontextmanager
 async def asking(archive: Archive, kind: Kind) -> AsyncGenerator[Source]:
-    """Open an adapter with a memory of nothing."""
+    """Open an adapter without any cache."""
     entry = entry_for(archive, kind)
     timeouts = HASTY if archive.faults[0].name in SILENT else PATIENT
     tls = archive.client_tls() if archive.url.startswith("https:") else None
@@ -334,7 +334,7 @@ def list_expected(fault: str, kind: Kind) -> Outcome:
 
 
 def check_requests(archive: Archive, connections: list[object], most: int) -> None:
-    """See that the archive was asked little, told nothing but the time, and alone."""
+    """Check that requests were few, sent only the time, and went to the archive alone."""
     requests = archive.journal.requests
     assert len(requests) <= most
     allowed = {"host", "user-agent", "accept", "accept-encoding", "accept-datetime"}
@@ -400,9 +400,7 @@ async def read(source: Source) -> tuple[list[str], ArchiveError | None]:
 
 
 @pytest.mark.parametrize(("fault", "kept"), [("endless-link", 5), ("huge-attribute", 4)])
-async def test_what_was_sound_is_kept_of_a_list_that_is_not_whole(
-    fault: str, kept: int
-) -> None:
+async def test_of_an_incomplete_list_the_valid_part_is_kept(fault: str, kept: int) -> None:
     async with archive_with(fault, "302") as archive, asking(archive, "302") as source:
         stamps, _ = await read(source)
 
@@ -410,7 +408,7 @@ async def test_what_was_sound_is_kept_of_a_list_that_is_not_whole(
 
 
 @pytest.mark.parametrize("fault", ["too-many-seconds", "too-many-date", "unavailable"])
-async def test_a_refusal_says_for_how_long(fault: str) -> None:
+async def test_a_refusal_has_its_retry_time(fault: str) -> None:
     async with archive_with(fault, "302") as archive, asking(archive, "302") as source:
         with pytest.raises(Refused) as refusal:
             await source.closest(PAGE, None)
@@ -447,7 +445,7 @@ async def test_no_cookie_is_sent_back(kind: Kind) -> None:
     assert all(request.values("Cookie") == [] for request in requests)
 
 
-async def test_wrong_dates_are_explained() -> None:
+async def test_wrong_dates_are_explained_in_doubts() -> None:
     async with (
         archive_with("datetime-future", "200") as archive,
         asking(archive, "200") as source,

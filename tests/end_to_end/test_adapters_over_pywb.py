@@ -39,7 +39,7 @@ STAMPS: Final[dict[str, list[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An adapter over a running pywb, and what it sent."""
+    """An adapter over a running pywb, and the requests it sent."""
 
     pywb: Pywb
     source: Source
@@ -102,7 +102,7 @@ async def asked(request: pytest.FixtureRequest, pywb: Pywb) -> AsyncGenerator[As
 
 
 def page_address(asked: Asked, stamp: str, page: str) -> str:
-    """Return where people look at a capture; a framed TimeGate leads inside the frame."""
+    """Return the replay address of a capture; a framed TimeGate redirects inside the frame."""
     framed = asked.pywb.mode == "framed" and asked.source.entry.kind.name == "memento"
     return f"{asked.pywb.url}{stamp}{'mp_' if framed else ''}/{page}"
 
@@ -165,7 +165,7 @@ async def test_an_unknown_page_is_a_clear_no(asked: Asked) -> None:
 @pytest.mark.parametrize(
     ("page", "status"), [(held.MOVED, 301), (held.GONE, 404), (held.REFUSED, 429)]
 )
-async def test_an_archived_status_is_told_where_pywb_tells_it(
+async def test_an_archived_status_is_reported_if_pywb_sends_it(
     asked: Asked, page: str, status: int
 ) -> None:
     found = await asked.memento(page, None)
@@ -177,14 +177,14 @@ async def test_an_archived_status_is_told_where_pywb_tells_it(
 
 
 @pytest.mark.parametrize("page", [held.QUERY, held.SLASHES])
-async def test_a_page_reaches_pywb_octet_by_octet(asked: Asked, page: str) -> None:
+async def test_a_url_reaches_pywb_unchanged(asked: Asked, page: str) -> None:
     found = await asked.memento(f"{page}#fragment", None)
 
     assert found.original == page
     assert found.uri == page_address(asked, STAMPS[page][0], page)
 
 
-async def test_another_spelling_of_a_page_is_named(asked: Asked) -> None:
+async def test_the_captured_spelling_of_a_url_is_reported(asked: Asked) -> None:
     found = await asked.memento(held.VARIANTS[1], "20110101000000")
 
     # The frame repeats what was asked; everything else says what was captured.
@@ -216,7 +216,7 @@ async def test_an_unknown_page_has_no_captures(asked: Asked) -> None:
     assert await asked.mementos(held.UNKNOWN) == []
 
 
-async def test_what_is_listed_can_be_found(asked: Asked) -> None:
+async def test_every_listed_capture_can_be_found(asked: Asked) -> None:
     for memento in await asked.mementos(held.OFTEN):
         found = await asked.memento(held.OFTEN, memento.stamp)
 

@@ -1,4 +1,4 @@
-"""Lists against archives that run: limits are kept, nothing is repeated, pages rewritten."""
+"""Batches against running archives: rate limits, resuming, and rewritten pages."""
 
 import asyncio
 import csv
@@ -84,7 +84,9 @@ def asked_pages(archive: Archive) -> Counter[str]:
     return Counter(target.removeprefix("/timegate/") for target in targets)
 
 
-async def test_every_archive_is_asked_for_each_and_none_too_fast(tmp_path: Path) -> None:
+async def test_every_archive_is_asked_for_each_item_within_its_rate_limit(
+    tmp_path: Path,
+) -> None:
     given = tmp_path / "list.txt"
     given.write_text("".join(f"{page(n)} 2012-01-01\n" for n in range(ITEMS)))
     out = tmp_path / "out.csv"
@@ -109,7 +111,7 @@ async def test_every_archive_is_asked_for_each_and_none_too_fast(tmp_path: Path)
     assert {row["archive"] for row in rows if row["outcome"] == "within"} == {"attic"}
 
 
-async def test_a_killed_run_goes_on_without_repeating_itself(tmp_path: Path) -> None:
+async def test_a_killed_run_resumes_without_repeating_questions(tmp_path: Path) -> None:
     given = tmp_path / "list.jsonl"
     lines = ({"url": page(n), "dates": ["2012", "2015"]} for n in range(ITEMS))
     given.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
@@ -174,7 +176,7 @@ async def test_a_row_is_printed_while_the_list_is_still_being_written(tmp_path: 
     assert rest == b""
 
 
-async def test_who_reads_the_rows_slowly_makes_no_archive_wait(tmp_path: Path) -> None:
+async def test_a_slow_reader_of_the_rows_does_not_delay_the_archives(tmp_path: Path) -> None:
     given = tmp_path / "list.txt"
     given.write_text("".join(f"{page(n)} 2012\n" for n in range(ITEMS)))
     async with two_archives() as (shelf, attic):
@@ -194,7 +196,7 @@ async def test_who_reads_the_rows_slowly_makes_no_archive_wait(tmp_path: Path) -
     assert "unknown" not in {row["outcome"] for row in rows}
 
 
-async def test_what_nobody_told_is_asked_again_only_if_that_is_wanted(tmp_path: Path) -> None:
+async def test_items_with_failures_are_asked_again_only_on_request(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     given = tmp_path / "list.txt"
     given.write_text(f"{page(0)} 2012\n{page(1)} 2012\nnonsense\n")
@@ -220,7 +222,7 @@ async def test_what_nobody_told_is_asked_again_only_if_that_is_wanted(tmp_path: 
     assert "goes with --resume" in why
 
 
-async def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
+async def test_an_interrupted_run_says_how_to_resume(tmp_path: Path) -> None:
     given = tmp_path / "list.txt"
     given.write_text("".join(f"{page(n)} 2012\n" for n in range(ITEMS)))
     out = tmp_path / "out.csv"
@@ -236,7 +238,7 @@ async def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-async def test_a_page_is_rewritten_and_the_rest_is_left_octet_for_octet(tmp_path: Path) -> None:
+async def test_links_in_a_page_are_rewritten_and_the_rest_is_unchanged(tmp_path: Path) -> None:
     today = "https://archive.today/20120101120000/"
     text = (
         "A\u00a0fact.<ref>{{{{cite web |url={0} |archive-url={1} |archive-date=2 January 2012"

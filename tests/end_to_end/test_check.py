@@ -1,4 +1,4 @@
-"""`timegate check` on real software, and on ourselves: what is known of it is found."""
+"""`timegate check` on pywb and on our own server: known violations are found."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ def found(url: str, *samples: str) -> tuple[int, set[str]]:
         ("framed_pywb", {"timegate-leads-to-a-memento", "a-made-up-time-is-not-confirmed"}),
     ],
 )
-def test_what_is_known_of_pywb_is_found(
+def test_known_violations_of_pywb_are_found(
     mode: str, besides: set[str], request: pytest.FixtureRequest
 ) -> None:
     pywb: Pywb = request.getfixturevalue(mode)
@@ -62,7 +62,7 @@ def test_pywb_keeps_archived_errors_apart(plain_pywb: Pywb) -> None:
     assert wrong <= KNOWN_OF_PYWB
 
 
-def test_our_own_server_breaks_nothing(plain_pywb: Pywb, tmp_path: Path) -> None:
+def test_our_own_server_has_no_violations(plain_pywb: Pywb, tmp_path: Path) -> None:
     with running_timegate(tmp_path, {"mine": plain_pywb.url}) as server:
         code, wrong = found(f"{server.url}/timegate/", held.OFTEN, held.ONCE)
 
@@ -70,7 +70,7 @@ def test_our_own_server_breaks_nothing(plain_pywb: Pywb, tmp_path: Path) -> None
     assert code == 0
 
 
-def test_a_run_that_is_killed_has_lost_nothing_it_recorded(tmp_path: Path) -> None:
+def test_a_killed_run_loses_no_recorded_exchange(tmp_path: Path) -> None:
     folder = tmp_path / "recording"
     program = "from timegate.cli.check import check_command; check_command()"
     slow = ArchiveOptions(delay=0.2)

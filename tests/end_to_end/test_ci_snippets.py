@@ -1,4 +1,4 @@
-"""The snippets for build servers do what they say: the shell one on a real pywb."""
+"""The snippets for CI do what they promise, the shell script on a real pywb."""
 
 import os
 import subprocess
@@ -56,7 +56,7 @@ def test_pywb_is_checked_and_every_report_kept(plain_pywb: Pywb, tmp_path: Path)
         ("forbidden", "silence", 4),
     ],
 )
-def test_what_breaks_a_build_can_be_chosen(
+def test_what_fails_a_build_can_be_chosen(
     fault: str, fail_on: str, code: int, tmp_path: Path
 ) -> None:
     with running(fault) as archive:
@@ -65,7 +65,7 @@ def test_what_breaks_a_build_can_be_chosen(
     assert done.returncode == code
 
 
-def test_who_does_not_even_listen_is_waited_for_and_told(tmp_path: Path) -> None:
+def test_a_server_that_does_not_listen_is_waited_for_and_reported(tmp_path: Path) -> None:
     done = run(tmp_path, "http://127.0.0.1:9/", PAGE, WAIT="1")
 
     assert done.returncode == 4
@@ -88,7 +88,7 @@ def step_of_the_action() -> str:
         ("forbidden", "false", 0, "4"),
     ],
 )
-def test_the_action_ends_and_tells_as_it_says(
+def test_the_action_has_the_documented_exit_code_and_output(
     fault: str, strict: str, ended: int, code: str, tmp_path: Path
 ) -> None:
     output, summary = tmp_path / "output", tmp_path / "summary"

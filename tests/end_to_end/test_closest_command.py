@@ -1,4 +1,4 @@
-"""`timegate closest` against real archives: what a person and a program see."""
+"""`timegate closest` against real archives: text and JSON output."""
 
 import json
 import socket
@@ -19,7 +19,7 @@ def asked(folder: Path, timegate: str, *arguments: str) -> Result:
 
 
 @pytest.mark.parametrize("mode", ["plain_pywb", "exact_pywb", "framed_pywb"])
-def test_the_copy_and_every_hop_are_shown(
+def test_the_memento_and_every_redirect_are_shown(
     mode: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     pywb: Pywb = request.getfixturevalue(mode)
@@ -31,7 +31,7 @@ def test_the_copy_and_every_hop_are_shown(
     assert "captured 2015-06-30T23:59:58Z, inside the time asked for" in result.output
 
 
-def test_json_tells_how_far_off_it_is(plain_pywb: Pywb, tmp_path: Path) -> None:
+def test_json_has_the_distance_in_time(plain_pywb: Pywb, tmp_path: Path) -> None:
     result = asked(tmp_path, plain_pywb.url, held.ONCE, "20130303030300", "--json")
 
     report = json.loads(result.output)
@@ -49,7 +49,7 @@ def test_a_clear_no_exits_with_3(plain_pywb: Pywb, tmp_path: Path) -> None:
     assert "absent: the archive says that it has no copy" in result.output
 
 
-def test_silence_exits_with_4_and_is_not_called_absent(tmp_path: Path) -> None:
+def test_no_answer_exits_with_4_and_is_not_reported_as_absent(tmp_path: Path) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
@@ -72,7 +72,7 @@ def test_silence_exits_with_4_and_is_not_called_absent(tmp_path: Path) -> None:
         (["internet-archive", "http://x.org/", "01/02/2016"], "ambiguous"),
     ],
 )
-def test_bad_usage_says_what_to_do(arguments: list[str], why: str) -> None:
+def test_bad_usage_is_explained(arguments: list[str], why: str) -> None:
     result = CliRunner().invoke(main, ["closest", *arguments])
 
     assert result.exit_code == 2

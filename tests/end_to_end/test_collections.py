@@ -1,4 +1,4 @@
-"""The same WARCs in a real pywb and in a collection of ours: both must tell the same.
+"""The same WARCs in a real pywb and in our own collection: both must answer the same.
 
 What differs on purpose stands at `archived_headers`. A second pywb has no index of its own: it
 reads ours over HTTP, and our files.
@@ -85,7 +85,7 @@ def write_all(folder: Path) -> None:
 
 
 class Both(NamedTuple):
-    """A pywb and us, over the same files."""
+    """A pywb and our server, over the same files."""
 
     theirs: str
     ours: str
@@ -169,7 +169,7 @@ PAGES: Final = (
 
 
 def raw(base: str, stamp: str, url: str) -> tuple[int, http.client.HTTPMessage, bytes]:
-    """Ask for the bytes as they were archived, in whatever coding."""
+    """Request the bytes as they were archived, in any content coding."""
     split = urlsplit(base)
     connection = http.client.HTTPConnection(split.netloc, timeout=20)
     target = f"{split.path}{stamp}id_/{url}"
@@ -216,7 +216,7 @@ def test_both_replay_the_same(both: Both, stamp: str, url: str) -> None:
     assert archived_headers(ours) == archived_headers(theirs)
 
 
-def test_an_archived_redirect_leads_to_our_own_copy(both: Both) -> None:
+def test_an_archived_redirect_leads_to_our_own_memento(both: Both) -> None:
     _, headers, _ = raw(both.ours, "20130303030300", held.MOVED)
     assert headers["Location"] == f"{both.ours}20130303030300id_/{held.ONCE}"
 
@@ -261,7 +261,7 @@ def test_a_pywb_replays_from_our_index_and_our_files(both: Both, tmp_path: Path)
     ]
 
 
-async def test_our_memento_adapter_asks_a_collection(both: Both) -> None:
+async def test_our_memento_adapter_works_with_a_collection(both: Both) -> None:
     entry = an_entry(
         "memento",
         timegate=f"{both.ours}timegate/",
@@ -278,7 +278,7 @@ async def test_our_memento_adapter_asks_a_collection(both: Both) -> None:
     assert [capture.stamp for capture in captures] == [*held.FIFTY_STAMPS]
 
 
-def test_memento_client_asks_a_collection(tmp_path: Path) -> None:
+def test_memento_client_works_with_a_collection(tmp_path: Path) -> None:
     with an_original() as original:
         dates = ("2010-01-01T00:00:00Z", "2011-01-01T00:00:00Z", "2012-01-01T00:00:00Z")
         records = [warcs.response(original, date) for date in dates]

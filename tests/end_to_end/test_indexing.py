@@ -1,4 +1,4 @@
-"""Indexing that is killed: what was visible stays so, and the next run does the rest."""
+"""Killed indexing: visible captures stay visible, and the next run does the rest."""
 
 import asyncio
 import signal
@@ -54,7 +54,7 @@ async def old_page(folder: Path, index: Path) -> str | None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_killed_at_any_moment_it_loses_nothing_and_goes_on(
+def test_indexing_that_is_killed_at_any_moment_loses_nothing_and_resumes(
     tmp_path: Path, workers: int
 ) -> None:
     folder, index, whole = tmp_path / "warcs", tmp_path / "i.sqlite", tmp_path / "whole.sqlite"

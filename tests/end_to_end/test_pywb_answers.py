@@ -1,4 +1,4 @@
-"""What pywb 2.10 really answers, in its three modes: documentation for who writes adapters.
+"""The actual responses of pywb 2.10 in its three modes: documentation for adapters.
 
 Seen with plain aiohttp, redirects not followed. ``{base}`` is the address of the collection.
 """
@@ -113,7 +113,7 @@ async def test_a_framed_timegate_names_the_memento_in_its_links_alone(
 
 
 async def test_a_framed_pywb_is_a_200_style_timegate_below_mp_(framed_pywb: Pywb) -> None:
-    """So {base}mp_/URI-R is the TimeGate to ask where the frame is in the way."""
+    """So {base}mp_/URI-R is the TimeGate to use with a framed pywb."""
     answer = await ask(f"{framed_pywb.url}mp_/{held.OFTEN}", NEAR_THE_PAIR)
 
     assert answer.status == 200
@@ -213,7 +213,7 @@ async def test_a_plain_timegate_redirects_to_the_asked_time_for_an_archived_301(
 
 
 @pytest.mark.parametrize("original", [held.MOVED, held.GONE, held.REFUSED])
-async def test_an_exact_timegate_does_not_tell_the_archived_status(
+async def test_an_exact_timegate_does_not_send_the_archived_status(
     exact_pywb: Pywb, original: str
 ) -> None:
     answer = await ask(exact_pywb.url + original, NEAR_THE_PAIR)
@@ -295,7 +295,7 @@ async def test_a_framed_pywb_claims_any_page_at_any_time(
     assert answer.memento_datetime == claimed
 
 
-async def test_a_framed_pywb_tells_the_truth_below_id_(framed_pywb: Pywb) -> None:
+async def test_a_framed_pywb_is_correct_below_id_(framed_pywb: Pywb) -> None:
     near = await ask(f"{framed_pywb.url}2016id_/{held.OFTEN}")
     unknown = await ask(f"{framed_pywb.url}2016id_/{held.UNKNOWN}")
 
@@ -322,7 +322,7 @@ async def test_query_double_slash_and_encoded_slash_survive(
     assert base_links(any_pywb, original) in answer.link
 
 
-async def test_variants_fall_together_and_the_original_link_says_which_was_captured(
+async def test_variants_are_one_and_the_original_link_names_the_captured_one(
     plain_pywb: Pywb,
 ) -> None:
     """Asked for https, it answers with the http capture, and says so."""
@@ -334,7 +334,7 @@ async def test_variants_fall_together_and_the_original_link_says_which_was_captu
     )
 
 
-async def test_a_framed_timegate_does_not_say_which_variant_was_captured(
+async def test_a_framed_timegate_does_not_name_the_captured_variant(
     framed_pywb: Pywb,
 ) -> None:
     answer = await ask(framed_pywb.url + held.VARIANTS[1], "Sat, 01 Jan 2011 00:00:00 GMT")
@@ -469,7 +469,7 @@ async def test_cdx_bounds_are_included_and_may_be_years(any_pywb: Pywb) -> None:
 
 
 async def test_cdx_ignores_pages_of_a_small_index(any_pywb: Pywb) -> None:
-    """Who pages until nothing comes never ends: page 1 is page 0 again."""
+    """A client that requests pages until one is empty never ends: page 1 is page 0 again."""
     first = await ask_cdx(any_pywb, held.OFTEN, "output=json&page=0")
     second = await ask_cdx(any_pywb, held.OFTEN, "output=json&page=1")
 
@@ -482,7 +482,7 @@ async def test_an_unknown_page_is_an_empty_200_at_the_cdx_server(any_pywb: Pywb)
     assert (answer.status, answer.body) == (200, "")
 
 
-async def test_cdx_tells_a_bad_query_in_json_with_400(any_pywb: Pywb) -> None:
+async def test_cdx_answers_a_bad_query_with_400_and_json(any_pywb: Pywb) -> None:
     answer = await ask_cdx(any_pywb, held.OFTEN, "output=nope")
 
     assert answer.status == 400

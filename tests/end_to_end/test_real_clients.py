@@ -1,4 +1,4 @@
-"""Clients that people use, pointed at us instead of the Wayback Machine."""
+"""Real clients that use our server instead of the Wayback Machine."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def test_waybackpy_lists_and_finds_the_nearest(server: Running) -> None:
     assert near.timestamp == "20120120120000"
 
 
-def test_waybackpy_asks_what_is_available(server: Running) -> None:
+def test_waybackpy_uses_the_availability_api(server: Running) -> None:
     available = WaybackMachineAvailabilityAPI(held.ONCE, AGENT)
     available.endpoint = f"{server.url}/wayback/available"
 
@@ -83,7 +83,7 @@ def test_edgis_client_pages_by_resume_keys(
 
 @pytest.fixture
 def edgi_pointed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Return what points EDGI's client at an address of ours; it knows one archive only."""
+    """Return a patch that points EDGI's client at our server; it knows one archive only."""
 
     def point(template: str) -> None:
         monkeypatch.setattr(edgi_urls, "MEMENTO_URL_TEMPLATE", template)
@@ -105,7 +105,7 @@ NOON = datetime(2012, 1, 20, 12, tzinfo=UTC)
         (held.GONE, datetime(2014, 4, 4, 4, 4, 4, tzinfo=UTC), 404),
     ],
 )
-def test_edgis_client_gets_exactly_the_copy_it_wants(
+def test_edgis_client_gets_exactly_the_memento_it_requests(
     server: Running,
     edgi_pointed: Callable[[str], None],
     url: str,
@@ -137,7 +137,7 @@ def test_edgis_client_follows_an_archived_redirect_through_us(
     assert memento.memento_url.startswith(running.url)
 
 
-def test_edgis_client_is_told_that_the_copy_is_another_one(
+def test_edgis_client_notices_that_the_memento_is_another_one(
     server: Running, edgi_pointed: Callable[[str], None]
 ) -> None:
     edgi_pointed(server.url + PROXY)
@@ -153,7 +153,7 @@ def test_edgis_client_is_told_that_the_copy_is_another_one(
     assert near.timestamp == NOON
 
 
-def test_edgis_client_is_led_to_the_archive_itself_if_it_need_not_be_exact(
+def test_edgis_client_is_redirected_to_the_archive_unless_it_wants_an_exact_memento(
     server: Running, edgi_pointed: Callable[[str], None]
 ) -> None:
     edgi_pointed(server.url + "/web/{timestamp}{mode}/{url}")
@@ -195,7 +195,7 @@ def test_pywikibot_finds_a_copy(tmp_path: Path) -> None:
 
 @contextmanager
 def pywb_over_us(folder: Path, us: Running) -> Iterator[str]:
-    """Run a pywb that has no captures of its own and asks us for everything."""
+    """Run a pywb without captures of its own that queries our server for everything."""
     folder.mkdir()
     (folder / "config.yaml").write_text(
         "framed_replay: false\ncollections:\n"
@@ -231,7 +231,7 @@ def test_the_addresses_of_memgator_and_time_travel_answer(server: Running) -> No
     assert "20120120120000" in json.loads(travel[2])["mementos"]["closest"]["uri"][0]
 
 
-def test_a_wayback_address_leads_to_the_best_copy(server: Running) -> None:
+def test_a_wayback_address_redirects_to_the_best_memento(server: Running) -> None:
     status, headers, _ = ask(f"{server.url}/web/20120120/{held.FIFTY}")
 
     assert status == 302

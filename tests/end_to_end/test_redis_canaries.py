@@ -1,4 +1,4 @@
-"""Canaries of three replicas over a real Redis: one asks, all tell."""
+"""Canaries of three replicas over a real Redis: one sends them, all show the results."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -22,7 +22,9 @@ async def always(_: str) -> bool:
     return True
 
 
-async def test_of_three_replicas_one_asks_and_all_tell(tmp_path: Path) -> None:
+async def test_of_three_replicas_one_sends_canaries_and_all_show_the_results(
+    tmp_path: Path,
+) -> None:
     archives = {name: FakeArchive(name, delay=0.2) for name in ARCHIVES}
     questions = [CanaryQuestion(name, "lacks", NEVER_ARCHIVED) for name in ARCHIVES]
     boards = []

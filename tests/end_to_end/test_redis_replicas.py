@@ -1,4 +1,4 @@
-"""Two replicas over real Redis servers, which are stopped, killed, filled and lied to."""
+"""Two replicas over real Redis servers, which are stopped, killed, filled and locked."""
 
 import asyncio
 import logging
@@ -48,7 +48,7 @@ NAMES = ("a", "b", "c")
 
 @dataclass
 class Archives:
-    """Archives that both replicas ask; each holds the page."""
+    """Archives that both replicas query; each holds the page."""
 
     delay: float = 0.2
     sources: dict[str, FakeArchive] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Archives:
 
 @dataclass
 class Replica:
-    """One of our processes, as far as it shares."""
+    """One replica: its shared state and its resolver."""
 
     shared: SharedState
     resolver: Resolver
@@ -126,7 +126,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 async def test_a_thousand_identical_cold_questions_are_asked_once(url: str) -> None:
     archives = Archives()
-    # A machine that has much else to do is no reason to ask twice here: nobody is timed.
+    # Long bounds: on a busy machine no question may be asked twice for lack of time.
     async with replica(url, archives, 10.0) as one, replica(url, archives, 10.0) as other:
         answers = await asyncio.gather(
             *(replica.resolve(patience=10.0) for _ in range(500) for replica in (one, other))
@@ -136,7 +136,7 @@ async def test_a_thousand_identical_cold_questions_are_asked_once(url: str) -> N
     assert all(answer.best is not None for answer in answers)
 
 
-async def test_what_one_replica_was_told_the_other_knows(url: str) -> None:
+async def test_an_answer_that_one_replica_got_is_known_to_the_other(url: str) -> None:
     archives = Archives(0.0)
     async with replica(url, archives) as one, replica(url, archives) as other:
         await one.resolve()
@@ -148,7 +148,7 @@ async def test_what_one_replica_was_told_the_other_knows(url: str) -> None:
     assert removed == 3
 
 
-async def test_who_waits_for_a_replica_that_dies_asks_for_itself(server: RedisServer) -> None:
+async def test_a_replica_that_waits_for_a_dead_one_asks_for_itself(server: RedisServer) -> None:
     archives = Archives(5.0)
     async with replica(server.url, archives) as other:
         async with AsyncExitStack() as stack:
@@ -170,7 +170,7 @@ RATE = Rate(24, 1.5, 5)
 
 
 class Upstream:
-    """An archive that notes when it is asked."""
+    """An archive that records the times of requests."""
 
     def __init__(self) -> None:
         self.sent: list[float] = []
@@ -188,7 +188,7 @@ class Upstream:
 
 
 async def hurry(shared: SharedState, upstream: Upstream, until: float) -> None:
-    """Ask as fast as the door lets one, with more who wait than can be served."""
+    """Send requests as fast as the rate limit allows, with more waiting than can be served."""
     host = replace(entry("a"), limits=Limits(RATE, RATE, 50, "a test"))
     fetch = rate_limited(upstream, "a", RequestQueue(shared.rate_limiter(host), 50), 2.0)
 
@@ -215,8 +215,10 @@ async def test_an_archive_sees_no_more_than_it_allows_from_both_replicas(url: st
     assert len(upstream.sent) > RATE.requests
 
 
-async def test_the_limit_is_kept_while_the_server_comes_and_goes(server: RedisServer) -> None:
-    """Both have sent before, so that each knows of its part what it has used."""
+async def test_the_limit_holds_while_redis_goes_away_and_comes_back(
+    server: RedisServer,
+) -> None:
+    """Both replicas have sent before, so that each knows what it has used of its share."""
     upstream = Upstream()
     async with open_shared(server.url, 2) as one, open_shared(server.url, 2) as other:
         until = time.monotonic() + 5
@@ -296,7 +298,7 @@ async def test_whatever_becomes_of_redis_every_question_is_answered(
     assert kept >= 3
 
 
-async def test_a_stopped_server_is_asked_once_and_not_by_every_look_up(
+async def test_a_stopped_redis_is_tried_once_and_not_by_every_lookup(
     server: RedisServer,
 ) -> None:
     archives = Archives(0.0)
@@ -316,7 +318,7 @@ async def test_a_stopped_server_is_asked_once_and_not_by_every_look_up(
     assert tried < 15
 
 
-async def test_what_one_replica_finds_dead_the_other_leaves_alone(url: str) -> None:
+async def test_an_archive_that_one_replica_finds_dead_rests_for_the_other(url: str) -> None:
     one, other = (Breakers(NAMES, time.monotonic, lambda: 0.0) for _ in range(2))
     async with open_shared(url) as here, open_shared(url) as there:
         here.watch(one)
@@ -333,7 +335,7 @@ async def test_what_one_replica_finds_dead_the_other_leaves_alone(url: str) -> N
 
 @asynccontextmanager
 async def delayed(server: RedisServer, seconds: float) -> AsyncGenerator[str]:
-    """Give a URL at which each answer of *server* comes later."""
+    """Yield a URL at which each reply of *server* is delayed."""
 
     async def pump(
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pause: float
@@ -358,7 +360,7 @@ async def delayed(server: RedisServer, seconds: float) -> AsyncGenerator[str]:
         yield f"redis://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
 
 
-async def test_many_slow_operations_do_not_sum_up(server: RedisServer) -> None:
+async def test_the_waits_for_many_slow_commands_do_not_add_up(server: RedisServer) -> None:
     async with delayed(server, 0.015) as url, open_shared(url) as shared:
         before = server.commands()
         budget = TimeBudget()
@@ -371,7 +373,7 @@ async def test_many_slow_operations_do_not_sum_up(server: RedisServer) -> None:
     assert asked < 10
 
 
-async def test_a_server_that_is_not_there_at_the_start_is_used_later(tmp_path: Path) -> None:
+async def test_a_redis_that_is_missing_at_the_start_is_used_later(tmp_path: Path) -> None:
     server = RedisServer(tmp_path / "redis", free_port())
     archives = Archives(0.0)
     async with replica(server.url, archives) as one:
@@ -391,7 +393,7 @@ async def test_a_server_that_is_not_there_at_the_start_is_used_later(tmp_path: P
     assert kept >= 3
 
 
-async def test_a_wrong_password_is_trouble_and_is_not_told(
+async def test_a_wrong_password_is_reported_without_the_password(
     server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     locked(server)
@@ -405,7 +407,7 @@ async def test_a_wrong_password_is_trouble_and_is_not_told(
     assert "hunter2" not in trouble + caplog.text
 
 
-async def test_the_right_password_opens(server: RedisServer) -> None:
+async def test_the_right_password_is_accepted(server: RedisServer) -> None:
     locked(server)
     url = server.url.replace("redis://", "redis://:secret@")
     async with replica(url, Archives(0.0)) as one:
@@ -414,7 +416,7 @@ async def test_the_right_password_opens(server: RedisServer) -> None:
         assert one.trouble is None
 
 
-async def test_tls_is_spoken_and_the_certificate_is_checked(
+async def test_tls_is_used_and_the_certificate_is_verified(
     server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     authority = trustme.CA()
@@ -447,7 +449,7 @@ async def test_tls_is_spoken_and_the_certificate_is_checked(
 @pytest.mark.parametrize(
     "said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"$-7\r\n", b"*3\r\n", b"\x00" * 999]
 )
-async def test_what_is_no_redis_at_all_is_trouble(said: bytes) -> None:
+async def test_a_server_that_is_not_redis_is_reported(said: bytes) -> None:
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(said)
         await writer.drain()
@@ -463,7 +465,7 @@ async def test_what_is_no_redis_at_all_is_trouble(said: bytes) -> None:
     assert trouble is not None
 
 
-async def test_a_cluster_that_loses_a_master_under_load_fails_nobody(tmp_path: Path) -> None:
+async def test_the_loss_of_a_cluster_master_under_load_fails_no_request(tmp_path: Path) -> None:
     archives = Archives(0.0)
     with redis_cluster(tmp_path, "--cluster-require-full-coverage", "no") as nodes:
         async with replica(cluster_url(nodes), archives) as one:
@@ -510,7 +512,7 @@ async def test_after_a_failover_the_new_master_is_used(tmp_path: Path) -> None:
     assert kept >= 3
 
 
-def test_without_the_extra_a_shared_cache_is_refused_with_what_to_install() -> None:
+def test_without_the_extra_the_error_says_what_to_install() -> None:
     program = (
         "import sys; sys.modules['redis'] = None\n"
         "import timegate.app\n"

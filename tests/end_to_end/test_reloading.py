@@ -1,4 +1,4 @@
-"""Signals to real processes under load: SIGHUP, SIGUSR2 and SIGTERM cost nobody an answer."""
+"""Signals to real processes under load: SIGHUP, SIGUSR2 and SIGTERM fail no request."""
 
 import http.client
 import json
@@ -42,7 +42,7 @@ def asked(port: int) -> list[int]:
 
 
 def configured(path: Path, port: int, *numbers: int, more: str = "") -> Path:
-    """Write a configuration with these of the archives, all at once as an editor does."""
+    """Write a configuration with some of the archives, atomically as an editor does."""
     text = "[archives]\nuse = []\n" + more
     for number in numbers:
         base = f"http://127.0.0.1:{port}/a{number}"
@@ -57,7 +57,7 @@ def configured(path: Path, port: int, *numbers: int, more: str = "") -> Path:
 
 
 class Load:
-    """Clients that ask for a new page each time, and note what went wrong."""
+    """Clients that request a new page each time, and record failures."""
 
     def __init__(self, url: str) -> None:
         self.answers = 0
@@ -125,7 +125,7 @@ def readiness(running: Running) -> dict[str, object]:
 
 
 def test_twenty_reloads_under_load_fail_no_request(archives: int, tmp_path: Path) -> None:
-    """FA-17: an archive comes and goes; when it is gone, nobody asks it."""
+    """FA-17: an archive is added and removed; once removed, it is not queried."""
     config = configured(tmp_path / "timegate.toml", archives, 0, 1)
     with serving("--config", str(config)) as running:
         load = Load(running.url)
@@ -150,7 +150,7 @@ def test_twenty_reloads_under_load_fail_no_request(archives: int, tmp_path: Path
     assert after[1] == before[1]
 
 
-def test_a_wrong_configuration_changes_nothing_and_is_said(
+def test_a_bad_configuration_changes_nothing_and_is_reported(
     archives: int, tmp_path: Path
 ) -> None:
     config = configured(tmp_path / "timegate.toml", archives, 0)
@@ -171,7 +171,7 @@ def test_a_wrong_configuration_changes_nothing_and_is_said(
     assert then == ["a0", "a1"]
 
 
-def test_workers_take_a_change_over_and_are_replaced_one_by_one(
+def test_workers_apply_a_change_and_are_replaced_one_by_one(
     archives: int, tmp_path: Path
 ) -> None:
     config = configured(tmp_path / "timegate.toml", archives, 0)
@@ -223,8 +223,8 @@ def slow_archive() -> Iterator[int]:
             process.terminate()
 
 
-def test_a_stop_lets_requests_under_way_finish(tmp_path: Path) -> None:
-    """FA-18: two hundred under way when SIGTERM comes, and each is answered."""
+def test_requests_in_progress_finish_before_a_stop(tmp_path: Path) -> None:
+    """FA-18: two hundred requests are in progress at SIGTERM, and each is answered."""
     statuses: list[int | str] = []
     exempt = '[limits]\nexempt = ["127.0.0.1"]\n'
     with slow_archive() as port:

@@ -1,4 +1,4 @@
-"""Collections whose files or index lie elsewhere, over real servers on loopback.
+"""Collections with remote files or a remote index, over real servers on loopback.
 
 Whatever a server does wrong, the answer is the archived octets or an error that says why.
 """
@@ -100,7 +100,7 @@ async def test_a_record_is_read_by_its_range(files: FileServer) -> None:
     assert files.asked == ["/files/one%20two.warc.gz"]
 
 
-async def test_what_is_large_comes_by_several_ranges(files: FileServer) -> None:
+async def test_a_large_record_is_read_by_several_ranges(files: FileServer) -> None:
     async with served(**over(files)) as collections:
         body = await body_of(await asked(collections, f"{STAMP}id_/{BIG}"))
 
@@ -141,7 +141,7 @@ async def test_a_server_that_misbehaves_is_an_error_that_says_why(
     assert not any("stolen" in path for path in files.asked)
 
 
-async def test_a_cdx_file_tells_where_records_lie(files: FileServer, tmp_path: Path) -> None:
+async def test_a_cdx_file_locates_records(files: FileServer, tmp_path: Path) -> None:
     inventory = tmp_path / "all.cdx"
     inventory.write_text("".join(eleven(files).values()))
     (files.folder / "one two.warc.gz").rename(files.folder / "one.warc.gz")
@@ -173,7 +173,7 @@ async def test_another_file_of_the_same_name_gives_no_octets(files: FileServer) 
     assert answer.status == 502
 
 
-async def test_a_file_that_is_gone_is_an_error_until_it_is_back(files: FileServer) -> None:
+async def test_a_missing_file_is_an_error_until_it_is_back(files: FileServer) -> None:
     file = files.folder / "one two.warc.gz"
 
     async with served(**over(files)) as collections:
@@ -187,7 +187,7 @@ async def test_a_file_that_is_gone_is_an_error_until_it_is_back(files: FileServe
     assert back.status == 200
 
 
-async def test_nobody_waits_for_a_server_that_stalls_when_all_ends(files: FileServer) -> None:
+async def test_closing_does_not_wait_for_a_stalled_server(files: FileServer) -> None:
     files.fault = "stalls"
 
     async with served(**over(files)) as collections, asyncio.TaskGroup() as tasks:
@@ -200,14 +200,14 @@ async def test_nobody_waits_for_a_server_that_stalls_when_all_ends(files: FileSe
     assert asking.cancelled()
 
 
-async def test_files_elsewhere_need_an_index_here(files: FileServer) -> None:
+async def test_remote_files_need_a_local_index(files: FileServer) -> None:
     with pytest.raises(BadConfig, match="index"):
         async with served(files.url):
             pass
 
 
 @pytest.mark.parametrize("kind", ["https", "s3"])
-async def test_a_password_in_an_address_is_refused_and_not_repeated(kind: str) -> None:
+async def test_a_password_in_an_address_is_rejected_and_not_repeated(kind: str) -> None:
     with pytest.raises(BadConfig, match="path: an address holds no") as refused:
         async with served(f"{kind}://name:{SECRET}@files.example/", index="index.sqlite"):
             pass
@@ -239,7 +239,7 @@ async def test_a_bucket_is_indexed_and_served(store: Store, tmp_path: Path) -> N
         assert await body_of(await asked(collections, f"{STAMP}id_/{BIG}")) == LARGE
 
 
-def test_what_changes_in_a_bucket_is_read_again(store: Store, tmp_path: Path) -> None:
+def test_changed_files_in_a_bucket_are_read_again(store: Store, tmp_path: Path) -> None:
     address = RemoteFiles(f"s3://{BUCKET}/changing", tmp_path / "index.sqlite")
     first = a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000")).read_bytes()
     other = a_warc(tmp_path, "a.warc.gz", (PAGE, "20210101000000")).read_bytes()
@@ -255,7 +255,7 @@ def test_what_changes_in_a_bucket_is_read_again(store: Store, tmp_path: Path) ->
     assert [row.stamp for row in rows_of(tmp_path, address.index)] == ["20210101000000"]
 
 
-async def test_no_secret_of_a_bucket_is_told(
+async def test_no_secret_of_a_bucket_is_shown(
     store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -274,7 +274,7 @@ async def test_no_secret_of_a_bucket_is_told(
     assert "X-Amz" not in told
 
 
-def test_a_bucket_that_is_not_there_cannot_be_indexed(store: Store, tmp_path: Path) -> None:
+def test_a_missing_bucket_cannot_be_indexed(store: Store, tmp_path: Path) -> None:
     assert store.endpoint
 
     with pytest.raises(OSError, match=r"NoSuchBucket|404|not found"):
@@ -314,9 +314,7 @@ def eleven(files: FileServer) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("elsewhere", [True, False])
-async def test_an_outbackcdx_knows_where_records_lie(
-    files: FileServer, *, elsewhere: bool
-) -> None:
+async def test_an_outbackcdx_locates_records(files: FileServer, *, elsewhere: bool) -> None:
     lines = eleven(files)
     (files.folder / "one two.warc.gz").rename(files.folder / "one.warc.gz")
     path = files.url if elsewhere else str(files.folder)
@@ -332,7 +330,9 @@ async def test_an_outbackcdx_knows_where_records_lie(
         assert nothing.status == 404
 
 
-async def test_an_index_without_the_collection_is_no_absence(files: FileServer) -> None:
+async def test_an_index_that_lacks_the_collection_is_an_error_and_no_absence(
+    files: FileServer,
+) -> None:
     async with outbackcdx({}) as endpoint, served(files.url, cdx=f"{endpoint}2") as collections:
         answer = await asked(collections, f"{STAMP}id_/{PAGE}")
 
@@ -348,7 +348,7 @@ async def test_an_index_out_of_order_is_not_believed(files: FileServer) -> None:
     assert answer.status == 502
 
 
-async def test_a_real_pywb_knows_where_records_lie(tmp_path: Path) -> None:
+async def test_a_real_pywb_locates_records(tmp_path: Path) -> None:
     if not (ENVIRONMENT / "ready").exists():
         pytest.skip("pywb is not installed in .venv-pywb")
     root = tmp_path / "pywb"

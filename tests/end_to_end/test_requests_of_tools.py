@@ -1,4 +1,4 @@
-"""The requests of tools that cannot be run here, sent and read as their sources do.
+"""The requests of tools that cannot be run here, sent and read as in their sources.
 
 Each section names the version that was read. What is imitated is what the tool sends to whom
 it takes for its aggregator, and which parts of the answer it needs: nothing else.
@@ -48,7 +48,7 @@ def server(
         (f"/web/{held.ONCE}", f"20130303030303/{held.ONCE}"),
     ],
 )
-def test_a_robust_link_leads_a_browser_to_the_copy(
+def test_a_robust_link_leads_a_browser_to_the_memento(
     server: Running, path: str, copy: str
 ) -> None:
     reply = send(f"{server.url}{path}", BROWSER)
@@ -57,7 +57,7 @@ def test_a_robust_link_leads_a_browser_to_the_copy(
     assert reply.headers["Location"].endswith(copy)
 
 
-def test_a_robust_link_without_a_readable_date_is_refused_and_not_guessed(
+def test_a_robust_link_without_a_readable_date_is_rejected(
     server: Running,
 ) -> None:
     reply = send(f"{server.url}/memento/Invalid%20date/{held.FIFTY}", BROWSER)
@@ -80,7 +80,7 @@ def test_time_travels_first_page_has_everything_and_there_are_no_others(
     assert all("json" in page.headers["Content-Type"] for page in pages[1:])
 
 
-def test_time_travels_description_says_in_json_that_there_is_none(server: Running) -> None:
+def test_time_travels_description_reports_absence_in_json(server: Running) -> None:
     reply = send(f"{server.url}/api/json/2012/{held.UNKNOWN}")
 
     assert reply.status == 404
@@ -92,7 +92,7 @@ def test_time_travels_description_says_in_json_that_there_is_none(server: Runnin
 # reads mementos.list and original_uri, and makes a JavaScript Date of each datetime.
 
 
-def test_mink_finds_us_alive_and_counts_the_copies(server: Running) -> None:
+def test_mink_finds_the_server_alive_and_counts_the_mementos(server: Running) -> None:
     root = send(server.url)
     timemap = send(f"{server.url}/timemap/json/{held.FIFTY}")
 
@@ -106,7 +106,7 @@ def test_mink_finds_us_alive_and_counts_the_copies(server: Running) -> None:
     assert all(one["uri"].startswith("http") for one in told["mementos"]["list"])
 
 
-def test_mink_shows_no_copies_only_where_that_is_known(
+def test_mink_shows_no_mementos_only_if_their_absence_is_known(
     server: Running, plain_pywb: Pywb, tmp_path: Path
 ) -> None:
     absent = send(f"{server.url}/timemap/json/{held.UNKNOWN}")
@@ -122,7 +122,9 @@ def test_mink_shows_no_copies_only_where_that_is_known(
 
 
 @pytest.mark.parametrize("url", [held.FIFTY, held.QUERY, held.SLASHES])
-def test_moment_o7_finds_copies_of_a_url_encoded_as_a_whole(server: Running, url: str) -> None:
+def test_moment_o7_finds_mementos_of_a_completely_encoded_url(
+    server: Running, url: str
+) -> None:
     encoded = quote(url, safe="!'()*-._~")
     accept = {"Accept": "application/json, application/link-format"}
 
@@ -154,7 +156,7 @@ def session() -> Iterator[requests.Session]:
 
 
 @pytest.mark.parametrize("path", ["web", "memento"])
-def test_mementoembed_reaches_the_copy_its_raw_form_and_its_images(
+def test_mementoembed_reaches_the_memento_its_raw_form_and_its_images(
     server: Running, session: requests.Session, path: str
 ) -> None:
     given = f"{server.url}/{path}/20120120120000/{held.FIFTY}"
@@ -170,7 +172,7 @@ def test_mementoembed_reaches_the_copy_its_raw_form_and_its_images(
     assert "20120120120000" in raw.text
 
 
-def test_mementoembed_counts_the_copies_in_the_timemap_that_our_redirect_names(
+def test_mementoembed_counts_mementos_in_the_timemap_that_our_redirect_links(
     server: Running, session: requests.Session
 ) -> None:
     shown = session.get(f"{server.url}/web/20120120120000/{held.FIFTY}", timeout=30)
@@ -204,7 +206,7 @@ BOT = {
 
 
 def bot_results(server: Running, lines: dict[str, str]) -> dict[str, object]:
-    """Return by tag what the bot makes of the answer: a copy, False for none, or None."""
+    """Return by tag how the bot reads the answer: a memento, False for none, or None."""
     body = "\n".join(f"{line}&{WANTED}&tag={tag}" for tag, line in lines.items())
 
     reply = send(f"{server.url}/wayback/available", BOT, body)

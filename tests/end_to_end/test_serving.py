@@ -1,4 +1,4 @@
-"""The whole thing, as processes: our server over real pywbs, asked by real clients."""
+"""The server as a process over real pywbs, queried by real clients."""
 
 import http.server
 import json
@@ -34,7 +34,7 @@ class _Still(urllib.request.HTTPRedirectHandler):
 
 
 def ask(url: str, accept_datetime: str | None = None) -> tuple[int, Message, bytes]:
-    """Ask once, without following redirects."""
+    """Send one request, without following redirects."""
     opener = urllib.request.build_opener(_Still, urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url)  # noqa: S310 -- loopback
     if accept_datetime:
@@ -98,7 +98,7 @@ def test_an_absent_page_is_404_and_a_dead_archive_makes_it_unknown(
     assert "sources=partial;asked=2;failed=1" in verdict["Memento-Precision"]
 
 
-def test_a_timemap_merges_what_they_hold(server: Running) -> None:
+def test_a_timemap_merges_the_captures_of_all_archives(server: Running) -> None:
     status, headers, body = ask(f"{server.url}/timemap/link/{held.OFTEN}")
 
     links = parse_header(body.decode().replace("\n", " "))
@@ -110,7 +110,7 @@ def test_a_timemap_merges_what_they_hold(server: Running) -> None:
 
 @contextmanager
 def an_original() -> Iterator[str]:
-    """Serve an original page: memento-client looks at it before it asks for copies."""
+    """Serve an original page: memento-client requests it before it looks for mementos."""
     handler = http.server.SimpleHTTPRequestHandler
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -121,7 +121,7 @@ def an_original() -> Iterator[str]:
         server.server_close()
 
 
-def test_memento_client_steps_from_copy_to_copy(tmp_path: Path) -> None:
+def test_memento_client_steps_from_memento_to_memento(tmp_path: Path) -> None:
     """PyPI's memento-client gets first, prev, closest, next and last from us."""
     stamps = ["20100101000000", "20110101000000", "20120101000000", "20130101000000"]
     with (
@@ -219,7 +219,7 @@ def test_the_command_line_prints_a_timemap(plain_pywb: Pywb, tmp_path: Path) -> 
     assert run("nonsense")[0] == 2
 
 
-def test_every_address_that_is_described_is_served(server: Running) -> None:
+def test_every_documented_address_is_served(server: Running) -> None:
     described = json.loads(ask(f"{server.url}/openapi.json")[2])
     plain = [path for path in described["paths"] if "{" not in path and path != "/monitor"]
 

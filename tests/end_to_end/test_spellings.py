@@ -1,4 +1,4 @@
-"""What a page costs that nobody has, counted where the requests arrive."""
+"""The number of requests for a page that no archive holds, counted at the archives."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ ELSEWHERE = captures_of("http://other.example/", "20100101120000")
         "urn:pwid:a1.example:2010-01-01T12:00:00Z:page:http://nobody.example/page",
     ],
 )
-async def test_a_page_that_nobody_has_costs_two_requests_more_than_there_are_archives(
+async def test_a_page_that_no_archive_holds_costs_one_request_per_archive_and_two_more(
     reference: str, tmp_path: Path
 ) -> None:
     async with AsyncExitStack() as stack:
