@@ -13,11 +13,11 @@ from timegate.resolution.coalescing import Coalescer, fixed
 from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
 from timegate.resolution.model import (
     Attempt,
+    CachedAnswer,
     Deadlines,
     Plan,
     Preferences,
     Query,
-    Remembered,
     Resolution,
 )
 from timegate.resolution.resolver import Resolver
@@ -97,7 +97,7 @@ class FakeMemory:
     """An answer cache whose entries never expire."""
 
     def __init__(self) -> None:
-        self.kept: dict[tuple[str, str, Moment | None], Remembered] = {}
+        self.kept: dict[tuple[str, str, Moment | None], CachedAnswer] = {}
 
     async def recall(
         self,
@@ -105,7 +105,7 @@ class FakeMemory:
         original: str,
         at: Moment | None,
         budget: TimeBudget | None = None,
-    ) -> Remembered | None:
+    ) -> CachedAnswer | None:
         del budget
         return self.kept.get((archive, original, at))
 
@@ -115,7 +115,7 @@ class FakeMemory:
         original: str,
         at: Moment | None,
         budget: TimeBudget | None = None,
-    ) -> dict[str, Remembered]:
+    ) -> dict[str, CachedAnswer]:
         del budget
         known = {archive: await self.recall(archive, original, at) for archive in archives}
         return {archive: answer for archive, answer in known.items() if answer is not None}
@@ -129,7 +129,7 @@ class FakeMemory:
         budget: TimeBudget | None = None,
     ) -> None:
         del budget
-        self.kept[archive, original, at] = Remembered(outcome, fresh=True, age=0.0)
+        self.kept[archive, original, at] = CachedAnswer(outcome, fresh=True, age=0.0)
 
 
 class World:

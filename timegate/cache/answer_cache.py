@@ -33,7 +33,7 @@ from timegate.cache.encoding import (
 )
 from timegate.cache.store import Clock, Immediate, Store, Stored
 from timegate.resolution.context import TimeBudget
-from timegate.resolution.model import Remembered
+from timegate.resolution.model import CachedAnswer
 
 _PERSON: Final = b"timegate cache 1"
 """Makes these hashes different from any others of the same URL; change it with their input."""
@@ -89,7 +89,7 @@ class AnswerCache:
 
     def recall_now(
         self, archive: str, original: str, at: Moment | None, *, scope: str = "public"
-    ) -> Remembered | Waiting | None:
+    ) -> CachedAnswer | Waiting | None:
         """Do as `recall`, unless that takes waiting: then return `WAITING`."""
         if archive in self._changing:
             return None
@@ -118,7 +118,7 @@ class AnswerCache:
         budget: TimeBudget | None = None,
         *,
         scope: str = "public",
-    ) -> Remembered | None:
+    ) -> CachedAnswer | None:
         """Return what *archive* answered for *original* at *at* (None: the newest)."""
         now = self.recall_now(archive, original, at, scope=scope)
         if now is not WAITING:
@@ -139,14 +139,14 @@ class AnswerCache:
         original: str,
         at: Moment | None,
         budget: TimeBudget | None = None,
-    ) -> dict[str, Remembered]:
+    ) -> dict[str, CachedAnswer]:
         """Do as `recall` for each archive, concurrently: Redis commands are pipelined.
 
         One after the other, twelve archives are 24 round trips to Redis. On two busy cores
         these took the 40 ms that a request has, and none was left for the lock that keeps two
         replicas from asking the same question.
         """
-        known: dict[str, Remembered] = {}
+        known: dict[str, CachedAnswer] = {}
         waiting = []
         for archive in archives:
             now = self.recall_now(archive, original, at)
@@ -245,7 +245,7 @@ class AnswerCache:
 
     def _answer(
         self, stored: Stored | None, cache_key: CacheKey, archive: str
-    ) -> Remembered | None:
+    ) -> CachedAnswer | None:
         if stored is None:
             return None
         try:
@@ -253,11 +253,11 @@ class AnswerCache:
         except CorruptEntry:
             self.rejected += 1
             return None
-        return Remembered(outcome, stored.fresh, stored.age)
+        return CachedAnswer(outcome, stored.fresh, stored.age)
 
     def _from_timemap(
         self, stored: Stored | None, cache_key: CacheKey, archive: str, at: Moment | None
-    ) -> Remembered | None:
+    ) -> CachedAnswer | None:
         if stored is None:
             return None
         try:
@@ -267,10 +267,10 @@ class AnswerCache:
             return None
         # A TimeMap of this morning lists all of 2010, but not the newest copy of now.
         fresh_for = lifetime(at, outcome, self._clock() - stored.age)
-        return Remembered(outcome, stored.fresh and stored.age < fresh_for, stored.age)
+        return CachedAnswer(outcome, stored.fresh and stored.age < fresh_for, stored.age)
 
 
-def _is_better(first: Remembered | None, second: Remembered | None) -> bool:
+def _is_better(first: CachedAnswer | None, second: CachedAnswer | None) -> bool:
     if first is None or second is None:
         return second is None
     return (first.fresh, -first.age) > (second.fresh, -second.age)

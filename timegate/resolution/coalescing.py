@@ -20,12 +20,12 @@ from archives.nearest import nearest
 from archives.source import Source
 from timegate.event_loop import FairTurns, end
 from timegate.resolution.context import RequestContext, TimeBudget
-from timegate.resolution.model import Attempt, Direction, Remembered, Rule
+from timegate.resolution.model import Attempt, CachedAnswer, Direction, Rule
 from timegate.resolution.ranking import in_direction
 
 
 class Containment:
-    """Turns unforeseen exceptions into errors of the archive that was asked."""
+    """Turns unforeseen exceptions into errors of the archive that was queried."""
 
     def __init__(
         self,
@@ -33,13 +33,13 @@ class Containment:
         worked: Callable[[str], None] = lambda _: None,
         log: Callable[[str, Exception], None] = lambda _archive, _error: None,
     ) -> None:
-        """*failed* and *worked* are called with the archive that a question went to."""
+        """*failed* and *worked* are called with the archive of each question."""
         self.failed = failed
         self.worked = worked
         self._log = log
 
     def around(self, archive: str, url: str) -> "_Around":
-        """Return a context in which *archive* is asked for *url*."""
+        """Return a context manager for one question to *archive* about *url*."""
         return _Around(self, archive, url)
 
     def failure(self, archive: str, url: str, error: Exception) -> Internal:
@@ -50,7 +50,7 @@ class Containment:
 
 
 class _Around:
-    """One question. ArchiveError and what is no Exception, as a cancellation, pass through."""
+    """The context of one question. ArchiveError and cancellation pass through."""
 
     __slots__ = ("_archive", "_containment", "_url")
 
@@ -95,12 +95,13 @@ class Contained:
 
 Question = tuple[str, str, Moment | None, Direction]
 _PATIENCE: Final = 15.0
+"""Seconds for one question."""
 _SKEW: Final = 60.0
 """Seconds by which the clocks of two replicas may differ."""
 _STARTS_PER_TURN: Final = 16
 """Questions that are started in one iteration of the event loop: some 2 ms of work."""
 _JUST_NOW: Final = 2.0
-"""Seconds between a cache miss and the question, in which the answer may have come."""
+"""Seconds: an answer that is no older came between the cache lookup and the question."""
 
 SourceFor = Callable[[str, RequestContext], Source]
 """Returns the source for an archive, within the limits of a request."""
@@ -120,7 +121,7 @@ class AnswerMemory(Protocol):
         original: str,
         at: Moment | None,
         budget: TimeBudget | None = None,
-    ) -> Remembered | None: ...
+    ) -> CachedAnswer | None: ...
 
     async def recall_all(
         self,
@@ -128,7 +129,7 @@ class AnswerMemory(Protocol):
         original: str,
         at: Moment | None,
         budget: TimeBudget | None = None,
-    ) -> dict[str, Remembered]:
+    ) -> dict[str, CachedAnswer]:
         """Return the answers by archive, as far as they are known."""
         ...
 
@@ -168,9 +169,9 @@ class NoReplicas:
 
 
 class Coalescer:
-    """Asks archives. Use as a context manager: at its end, questions in progress are cancelled."""
+    """Asks archives. Use as a context manager: its end cancels questions in progress."""
 
-    def __init__(  # noqa: PLR0913 -- what it asks, and what is told of the answers
+    def __init__(  # noqa: PLR0913 -- its parts
         self,
         source_for: SourceFor,
         memory: AnswerMemory,
@@ -190,7 +191,7 @@ class Coalescer:
         self._containment = containment or Containment()
         self._public = public
         self._starts = FairTurns(_STARTS_PER_TURN)
-        self._under_way: dict[Question, asyncio.Task[Attempt]] = {}
+        self._in_progress: dict[Question, asyncio.Task[Attempt]] = {}
         self._overdue: set[Question] = set()
 
     async def __aenter__(self) -> Self:
@@ -202,10 +203,10 @@ class Coalescer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        tasks = list(self._under_way.values())
+        tasks = list(self._in_progress.values())
         await end(tasks)
 
-    def ask(
+    def ask(  # noqa: PLR0913 -- the question, and the request that asks it
         self,
         archive: str,
         original: str,
@@ -220,11 +221,11 @@ class Coalescer:
         A question in progress is joined; it keeps the context of its first request.
         """
         question = (archive, original, at, direction)
-        task = self._under_way.get(question)
+        task = self._in_progress.get(question)
         if task is None:
             loop = asyncio.get_running_loop()
             task = loop.create_task(self._answer(question, context, variant))
-            self._under_way[question] = task
+            self._in_progress[question] = task
             # A timer of its own: `asyncio.timeout` costs several times as much.
             timer = loop.call_later(self._patience, self._give_up, question)
             task.add_done_callback(lambda _: self._done(question, timer))
@@ -232,11 +233,11 @@ class Coalescer:
 
     def _give_up(self, question: Question) -> None:
         self._overdue.add(question)
-        self._under_way[question].cancel()
+        self._in_progress[question].cancel()
 
     def _done(self, question: Question, timer: asyncio.TimerHandle) -> None:
         timer.cancel()
-        self._under_way.pop(question, None)
+        self._in_progress.pop(question, None)
         self._overdue.discard(question)
 
     async def _answer(
@@ -259,10 +260,10 @@ class Coalescer:
         try:
             await self._starts.enter()
             began = clock()
-            known = await self._answered_elsewhere(question, context)
-            if known is not None:
+            cached = await self._answered_elsewhere(question, context)
+            if cached is not None:
                 took = clock() - began
-                return Attempt(archive, known.outcome, took, original, variant, known.age)
+                return Attempt(archive, cached.outcome, took, original, variant, cached.age)
             with self._containment.around(archive, original):
                 outcome = await self._outcome(question, context)
         except ArchiveError as error:
@@ -270,8 +271,7 @@ class Coalescer:
         except asyncio.CancelledError:
             if question not in self._overdue:
                 raise
-            why = f"no answer within {self._patience:g} s"
-            outcome = Unreachable(archive, original, why)
+            outcome = Unreachable(archive, original, f"no answer within {self._patience:g} s")
         attempt = Attempt(archive, outcome, clock() - began, original, variant)
         attempt = await self._remembered(question, attempt, context)
         self._observe(attempt)
@@ -280,9 +280,9 @@ class Coalescer:
     async def _remembered(
         self, question: Question, attempt: Attempt, context: RequestContext
     ) -> Attempt:
-        """Cache the answer, and return *attempt*; as failed where that raises.
+        """Cache the answer, and return *attempt*; as failed if caching raises.
 
-        Text from an archive cannot always be encoded: a header may be no UTF-8.
+        Text from an archive cannot always be encoded: a header may not be UTF-8.
         """
         archive, original, at, direction = question
         if isinstance(attempt.outcome, ArchiveError):
@@ -300,7 +300,7 @@ class Coalescer:
 
     async def _answered_elsewhere(
         self, question: Question, context: RequestContext
-    ) -> Remembered | None:
+    ) -> CachedAnswer | None:
         """Return the answer that another replica got meanwhile; None if there is none.
 
         After a wait without an answer there is no second wait: the other replica has failed.
@@ -309,11 +309,11 @@ class Coalescer:
         if waited is None:
             return None
         archive, original, at, _ = question
-        known = await self._memory.recall(archive, original, at, context.redis_time)
-        # An older answer was there before the question and was not wanted. One that came
-        # between the lookup and the question is what the other requests got.
+        cached = await self._memory.recall(archive, original, at, context.redis_time)
+        # An older answer was in the cache before and did not suffice. One that came between
+        # the lookup and the question is the answer that the other requests got.
         oldest = waited + _SKEW if waited else _JUST_NOW
-        return known if known is not None and known.fresh and known.age <= oldest else None
+        return cached if cached is not None and cached.fresh and cached.age <= oldest else None
 
     async def _outcome(self, question: Question, context: RequestContext) -> Closest | None:
         archive, original, at, direction = question
@@ -331,7 +331,7 @@ class Coalescer:
 async def _listed(
     source: Source, original: str, at: Moment, direction: Direction
 ) -> Closest | None:
-    """Search the archive's list: its own choice was on the other side of the time."""
+    """Search the list of the archive: its own choice was in the wrong direction."""
     best: Memento | None = None
     async with aclosing(source.mementos(original)) as batches:
         async for batch in batches:

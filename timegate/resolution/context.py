@@ -1,8 +1,8 @@
-"""Request context: everything that a request depends on besides its query and preferences.
+"""Request context: the limits and rights of a request, and its budgets.
 
-It is passed to every function that needs it, and stands in its signature. The command line and
-the library use `UNLIMITED`; the server makes one context for each request. Its budgets limit
-the upstream requests and octets of a resolution (R-11), and the time spent waiting for Redis.
+It is an argument of every function that needs it. The command line and the library use
+`UNLIMITED`; the server makes one context for each request. The budgets limit the upstream
+requests and octets of a resolution (R-11), and the time spent waiting for Redis.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -14,8 +14,10 @@ from archives.errors import Resting
 from archives.source import Fetcher, Reply, Request
 
 MOST_REQUESTS: Final = 200
-"""Unbound's number for one client query, after one query was made to cost 1,620 packets."""
+"""Upstream requests for one resolution. Unbound has the same limit for one client query, since
+an attack made one query cost 1,620 packets."""
 MOST_OCTETS: Final = 64 * 1024 * 1024
+"""Octets of lists that are read for one resolution."""
 REDIS_TIME: Final = 0.035
 """Seconds for one Redis command, and for all cache lookups of a request."""
 REDIS_TIME_WITH_QUESTION: Final = 0.04
@@ -108,11 +110,11 @@ def budgeted(fetch: Fetcher, archive: str, budget: Budget | None) -> Fetcher:
         if left.requests < 0:
             why = "the budget of upstream requests for this answer is used up"
             raise Resting(archive, request.url, why, 1.0)
-        # Only lists have bodies that are read.
-        return fetch(request) if request.purpose == "memento" else _counting(request)
+        # Only the bodies of lists are read.
+        return fetch(request) if request.purpose == "memento" else counting(request)
 
     @asynccontextmanager
-    async def _counting(request: Request) -> AsyncGenerator[Reply]:
+    async def counting(request: Request) -> AsyncGenerator[Reply]:
         async with fetch(request) as reply:
             yield _CountedReply(reply, left, archive)
 
@@ -149,7 +151,7 @@ class _CountedReply:
 
 
 class Charge(Protocol):
-    """What one question costs the quota of a client."""
+    """The charge of one question to the quota of a client."""
 
     @property
     def granted(self) -> bool:
@@ -166,7 +168,7 @@ class Charge(Protocol):
 
 
 class Quota(Protocol):
-    """How many questions to public archives one client may still cause."""
+    """The quota of one client: questions to public archives that it may still cause."""
 
     async def charge(self, original: str) -> Charge:
         """Charge the client for questions about *original*."""
@@ -188,7 +190,7 @@ class RequestContext:
     redis_time: TimeBudget | None = None
     """Seconds that may be spent waiting for Redis; None for the limits of single commands."""
     blocked: list[str] | None = None
-    """Collects the URLs that the blocklist stopped; None where that makes no difference."""
+    """Collects the URLs that the blocklist stopped; None if the caller does not need them."""
 
 
 UNLIMITED: Final = RequestContext()

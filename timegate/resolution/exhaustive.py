@@ -2,11 +2,10 @@
 
 The resolver stops at a memento that cannot be improved on. So the query is resolved again for
 the archives without an answer, until the time is up. Most of them were queried the first time
-already, and their answers were only not waited for.
+already, but the resolver did not wait for their answers.
 """
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -19,7 +18,7 @@ from timegate.resolution.model import (
     Resolves,
     Router,
 )
-from timegate.resolution.ranking import ranked
+from timegate.resolution.ranking import best_per_archive, ranked
 
 _PATIENCE: Final = 5.0
 
@@ -48,22 +47,19 @@ class ExhaustiveResolver:
         attempts: list[Attempt] = []
         left = frozenset(order)
         while left and (seconds := until - now()) > 0:
-            wishes = replace(preferences, archives=left, wait=seconds)
-            found = (await self._resolver.resolve(query, wishes, context)).attempts
-            if not found:
+            remaining = replace(preferences, archives=left, wait=seconds)
+            new = (await self._resolver.resolve(query, remaining, context)).attempts
+            if not new:
                 break
-            attempts += found
-            left -= {attempt.archive for attempt in found}
+            attempts += new
+            left -= {attempt.archive for attempt in new}
         silent = () if preferences.only_if_cached else tuple(a for a in order if a in left)
-        best, *others = _one_for_each(query, attempts, order) or [None]
-        alternatives = tuple(filter(None, others))
-        return Resolution(query, preferences, best, alternatives, tuple(attempts), silent)
-
-
-def _one_for_each(
-    query: Query, attempts: Sequence[Attempt], order: Sequence[str]
-) -> list[Attempt | None]:
-    copies: dict[str, Attempt] = {}
-    for attempt in ranked(query, attempts, order):
-        copies.setdefault(attempt.archive, attempt)
-    return [*copies.values()]
+        best = best_per_archive(ranked(query, attempts, order))
+        return Resolution(
+            query,
+            preferences,
+            best[0] if best else None,
+            tuple(best[1:]),
+            tuple(attempts),
+            silent,
+        )

@@ -1,4 +1,4 @@
-"""The nouns of one resolution: what is asked, what each archive said, what was chosen."""
+"""The model of a resolution: query, preferences, plan, attempts at archives, and the result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ Strictness = Literal["exact", "archive", "day", "any"]
 Direction = Literal["closest", "before", "after"]
 Verification = Literal["none", "head"]
 Rule = Literal["scheme", "www", "slash", "percent", "fragment"]
-"""How a variant of a URL differs from what was asked."""
+"""How a URL variant differs from the URL of the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a reference asks for: which URL, when, in which archive, how much of it."""
+    """What a reference refers to: which URL, when, in which archive, how much of it."""
 
     original: str
     at: Moment | None
-    """None for the newest copy."""
+    """None for the newest memento."""
     archive: str | None = None
-    """The id in the registry of the archive that the reference names, where it is known."""
+    """Registry id of the archive that the reference names; None if it is not registered."""
     archive_id: str | None = None
-    """The archive as the reference writes it; None where any may answer."""
+    """The archive as the reference writes it; None if any archive may answer."""
     precision: str | None = None
     """How much is meant: page, part, site ... (the precision-spec of a PWID)."""
     identifier: str | None = None
     """The canonical form of the reference; None for a URL with Accept-Datetime."""
     literal: str | None = None
-    """The item as it reads if nobody encoded it (P-21); None where that is the same."""
+    """The item read literally, as if it was never encoded (P-21); None if that is the same."""
     minted: bool = False
     """Whether the time is only the day on which a PDI was minted."""
     syntax: Syntax = "strict"
@@ -46,48 +46,49 @@ class Preferences:
     """What the client wants, beyond the reference itself."""
 
     archives: frozenset[str] | None = None
-    """Ask only these; None for all that are in use."""
+    """The only archives to query; None for all that are in use."""
     exclude: frozenset[str] = frozenset()
+    """Archives that are not queried."""
     precision: Strictness = "any"
-    """The least that will do; what is worse is answered with 404 and its alternatives."""
+    """The least precise memento that is acceptable; a worse one is a 404 with alternatives."""
     tolerance: timedelta | None = None
-    """How far from the interval a copy may be."""
+    """How far from the interval a memento may be."""
     direction: Direction = "closest"
     wait: float | None = None
-    """Seconds; None for the deadlines of the configuration."""
+    """Seconds until the response; None for the configured deadlines."""
     verify: Verification = "none"
     no_cache: bool = False
     only_if_cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """What an archive said before. An outcome of None is a clear no."""
+class CachedAnswer:
+    """An earlier answer of an archive. An outcome of None means that it holds nothing."""
 
     outcome: Closest | None
     fresh: bool
-    """Whether it may be used as it is; otherwise only while nothing better is to be had."""
+    """Whether it may be used as it is; a stale answer is used only if there is no other."""
     age: float
-    """Seconds since the archive said it."""
+    """Seconds since the archive answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What asking one archive brought: found, a clear no (None), or why we do not know."""
+    """A question to one archive and its outcome: found, absent (None) or unknown (an error)."""
 
     archive: str
     outcome: Closest | ArchiveError | None
     seconds: float
     original: str
-    """The URL that was asked for: the one of the query, or a variant of it."""
+    """The URL of the question: that of the query, or a variant of it."""
     variant: Rule | None = None
     age: float | None = None
-    """Seconds since the archive said it; None where it was asked just now."""
+    """Age of a cached answer in seconds; None if the archive was queried just now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unasked:
-    """A spelling of the URL under which some archives may hold a copy, and were not asked."""
+class UnaskedVariant:
+    """A URL variant for which some archives were not asked; they may hold it."""
 
     variant: Rule
     url: str
@@ -96,27 +97,27 @@ class Unasked:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The answer to a query, with the trail of how it came about."""
+    """The result of a query, with all attempts that led to it."""
 
     query: Query
     preferences: Preferences
     best: Attempt | None
-    """The attempt whose outcome was chosen; its outcome is a Closest."""
+    """The attempt whose memento was chosen; its outcome is a Closest."""
     alternatives: tuple[Attempt, ...]
-    """The closest of every other archive that found one, best first."""
+    """The closest memento of every other archive that holds one, best first."""
     attempts: tuple[Attempt, ...]
-    """Every archive that was asked, in the order of the answers; those without one last."""
+    """All attempts, in the order of the answers; those without an answer last."""
     unanswered: tuple[str, ...] = ()
-    """Archives that were asked or should have been, and had not answered when time was up."""
-    unasked: tuple[Unasked, ...] = ()
-    """Where nothing was found: other spellings, which are asked of a few archives only."""
+    """Archives without an answer when time was up, whether or not they were queried yet."""
+    unasked: tuple[UnaskedVariant, ...] = ()
+    """If nothing was found: URL variants, for which only a few archives are asked."""
     skipped: tuple[str, ...] = ()
-    """Archives of which nothing was heard, since the copy cannot be bettered or only what is
-    remembered will do. They are not missing, but may hold copies next to the one chosen."""
+    """Archives without an answer that were not needed: no memento could be better, or only
+    cached answers were wanted. They may hold mementos next to the one chosen."""
 
     @property
     def memento(self) -> Memento | None:
-        """The copy that was chosen."""
+        """The memento that was chosen; None if nothing was found."""
         if self.best is None or not isinstance(self.best.outcome, Closest):
             return None
         return self.best.outcome.memento
@@ -125,7 +126,7 @@ class Resolution:
     def lacks_neighbours(self) -> bool:
         """Whether the archive did not link the neighbours of its memento.
 
-        Where archives were not queried, one of them may hold a nearer memento.
+        False if archives were skipped, because one of them may hold a nearer neighbour.
         """
         best = self.best
         if best is None or not isinstance(best.outcome, Closest) or self.skipped:
@@ -134,13 +135,13 @@ class Resolution:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Archives of which we do not know whether they hold it."""
+        """Archives for which it is unknown whether they hold the page."""
         errors = (a.archive for a in self.attempts if isinstance(a.outcome, ArchiveError))
         return tuple(dict.fromkeys((*errors, *self.unanswered)))
 
     @property
     def stale(self) -> bool:
-        """Whether the copy is what an archive said once, because it says nothing now."""
+        """Whether the memento is from a stale answer, because its archive fails now."""
         return (
             self.best is not None
             and self.best.age is not None
@@ -149,19 +150,19 @@ class Resolution:
 
     @property
     def complete(self) -> bool:
-        """Whether every archive asked has answered."""
+        """Whether every archive has answered."""
         if self.unanswered:
             return False
         return not any(isinstance(a.outcome, ArchiveError) for a in self.attempts)
 
 
-# RFC 8767 5: a client hears of old data before it gives up by itself.
-_OLD_IS_GOOD_ENOUGH: Final = 1.8
+_STALE_AFTER: Final = 1.8
+"""Seconds until a stale answer is used. RFC 8767 5: before the client times out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds after which an answer is given: with what there is, and in any case."""
+    """Seconds after which a search ends: with a memento (soft), and in any case (hard)."""
 
     soft: float = 2.0
     hard: float = 5.0
@@ -171,30 +172,29 @@ class Deadlines:
             raise ValueError("deadlines: 0 < soft <= hard")
 
     def give_up(self, *, copy: bool, old: bool) -> float:
-        """Return after how many seconds to answer with a copy, an old one, or none."""
+        """Return the seconds after which to end: with a memento, a stale one, or none."""
         if copy:
             return self.soft
-        # Where both are one, a client has said how long it wants to wait for something new.
-        return (
-            min(self.soft, _OLD_IS_GOOD_ENOUGH) if old and self.soft < self.hard else self.hard
-        )
+        # If both are equal, the client has stated how long it waits for a new answer.
+        return min(self.soft, _STALE_AFTER) if old and self.soft < self.hard else self.hard
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Whom to ask: group after group."""
+    """The archives to query, group after group."""
 
     groups: tuple[tuple[str, ...], ...]
     folding: frozenset[str] = frozenset()
-    """Those who hold all spellings of a URL under one key: they have said all at once."""
+    """Archives that hold all variants of a URL under one key: one question is enough."""
 
     @property
     def order(self) -> tuple[str, ...]:
-        """Everyone who may be asked, in the order in which they are."""
+        """All archives of the plan, in the order in which they are queried."""
         return tuple(archive for group in self.groups for archive in group)
 
 
 Router = Callable[[Query, Preferences, RequestContext], Plan]
+"""Chooses the archives to query."""
 
 
 class Resolves(Protocol):

@@ -19,7 +19,9 @@ from timegate.resolution.context import RequestContext, TimeBudget
 from timegate.resolution.model import Resolution
 
 _PATIENCE: Final = 1.0
+"""Seconds for the list of an archive."""
 _MOST: Final = 20_000
+"""Captures in a list; longer lists are not used."""
 
 
 class CaptureLists(Protocol):
@@ -54,7 +56,7 @@ class Neighbours:
         self._lists = lists
         self._own = own
         self._patience = patience
-        self._under_way: dict[tuple[str, str], asyncio.Future[Sequence[Memento]]] = {}
+        self._in_progress: dict[tuple[str, str], asyncio.Future[Sequence[Memento]]] = {}
 
     async def filled_in(self, resolution: Resolution, context: RequestContext) -> Resolution:
         """Return *resolution* with the neighbours of its memento, where they are known."""
@@ -73,16 +75,16 @@ class Neighbours:
     async def _captures(
         self, archive: str, original: str, context: RequestContext
     ) -> Sequence[Memento]:
-        known = await self._lists.recall_timemap(archive, original, context.redis_time)
-        if known is not None:
-            return known[0]
+        cached = await self._lists.recall_timemap(archive, original, context.redis_time)
+        if cached is not None:
+            return cached[0]
         if archive not in self._own:
             return ()
         try:
             async with asyncio.timeout(self._patience):
                 return await self._once(archive, original, context)
         except (ArchiveError, TimeoutError):
-            # The memento is found; its neighbours are not worth an error.
+            # The memento is found; missing neighbours are no reason to fail.
             return ()
 
     async def _once(
@@ -90,10 +92,10 @@ class Neighbours:
     ) -> Sequence[Memento]:
         """Request a list once for all concurrent requests."""
         key = (archive, original)
-        awaited = self._under_way.get(key)
-        if awaited is not None:
-            return await asyncio.shield(awaited)
-        awaited = self._under_way[key] = asyncio.get_running_loop().create_future()
+        shared = self._in_progress.get(key)
+        if shared is not None:
+            return await asyncio.shield(shared)
+        shared = self._in_progress[key] = asyncio.get_running_loop().create_future()
         captures: Sequence[Memento] = ()
         try:
             captures = await self._listed(archive, original, context)
@@ -101,8 +103,8 @@ class Neighbours:
                 budget = context.redis_time
                 await self._lists.remember_timemap(archive, original, captures, budget)
         finally:
-            del self._under_way[key]
-            awaited.set_result(captures)
+            del self._in_progress[key]
+            shared.set_result(captures)
         return captures
 
     async def _listed(

@@ -1,8 +1,8 @@
-"""What a client may choose: how precise, from whom, how long to wait.
+"""Preferences of a client: which archives, how precise, in which direction, how long to wait.
 
-Said in the query of a URL, a choice is an order: what cannot be obeyed is refused. Said in
-``Prefer`` (RFC 7240), it is a wish: what is unknown or senseless is ignored, and what was
-applied is named in ``Preference-Applied`` (F-1). An order outranks a wish.
+A query parameter is binding: a bad value is rejected. A preference in ``Prefer`` (RFC 7240) is
+not: an unknown or bad one is ignored, and those that were applied are listed in
+``Preference-Applied`` (F-1). Query parameters take precedence.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -21,19 +21,19 @@ from timegate.resolution.model import (
 )
 
 LONGEST_WAIT: Final = 30.0
-"""Seconds. Nobody keeps a connection for longer who could ask again."""
+"""Seconds. For anything longer, clients should send the request again."""
 _MOST_ARCHIVES: Final = 100
 _DAY: Final = 86_400
 
 _ARCHIVE: Final = compiled(r"[A-Za-z0-9._~-]{1,253}")
 _SECONDS: Final = compiled(r"[0-9]{1,3}(?:\.[0-9]{1,3})?")
-# Six digits of years are fewer days than a timedelta holds.
+# Six digits: as many years still fit into a timedelta.
 _SHORT: Final = compiled(r"([0-9]{1,6})([smhdw])")
 _ISO: Final = compiled(
     r"P(?=[0-9T])(?:([0-9]{1,6})Y)?(?:([0-9]{1,6})M)?(?:([0-9]{1,6})W)?(?:([0-9]{1,6})D)?"
     r"(?:T(?=[0-9])(?:([0-9]{1,6})H)?(?:([0-9]{1,6})M)?(?:([0-9]{1,6})S)?)?"
 )
-# A year is 365 days and a month 30: a tolerance is no date to start counting from.
+# A year has 365 days and a month 30, because a tolerance does not start at a date.
 _ISO_UNITS: Final = tuple(timedelta(days=n) for n in (365, 30, 7, 1)) + tuple(
     timedelta(seconds=n) for n in (3600, 60, 1)
 )
@@ -46,7 +46,7 @@ _SHORT_UNITS: Final = {
 }
 _TCHAR: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]"
 _QUOTED: Final = r'"((?:[^"\\]|\\.)*+)"'
-# One item of a list: its name, its value, and parameters that nobody here reads.
+# One item of a list: its name, its value, and parameters, which are ignored.
 _ITEM: Final = compiled(
     rf"[ \t,]*+({_TCHAR}++)(?:[ \t]*+=[ \t]*+(?:{_QUOTED}|({_TCHAR}*+)))?"
     r'(?:[^,"]|"(?:[^"\\]|\\.)*+")*+'
@@ -56,7 +56,7 @@ _WORD: Final = compiled(rf"{_TCHAR}++")
 
 
 class BadPreference(ValueError):
-    """A parameter that cannot be obeyed; says which, and what is allowed."""
+    """A parameter with a bad value; the message says which, and what is allowed."""
 
     def __init__(self, name: str, allowed: str) -> None:
         super().__init__(f"{name} must be {allowed}")
@@ -67,10 +67,10 @@ class BadPreference(ValueError):
 def preferences_from(
     query_parameters: Mapping[str, str], prefer: str | None, cache_control: str | None
 ) -> tuple[Preferences, tuple[str, ...]]:
-    """Return what the client chose, and those of its preferences that are applied.
+    """Return the preferences of the client, and those in ``Prefer`` that were applied.
 
-    Raises BadChoice for a query parameter that cannot be obeyed. Parameters with other names
-    are left to others.
+    Raises BadPreference for a query parameter with a bad value. Query parameters with other
+    names are ignored.
     """
     if not query_parameters and prefer is None and cache_control is None:
         return NO_PREFERENCES, ()
@@ -78,13 +78,13 @@ def preferences_from(
     preferences = Preferences(
         no_cache="no-cache" in caching, only_if_cached="only-if-cached" in caching
     )
-    for name, choice in _CHOICES.items():
-        if name in query_parameters:
-            ordered = choice.choose(preferences, query_parameters[name])
-            if ordered is None:
-                raise BadPreference(name, choice.allowed)
-            preferences = ordered
-    return _with_wishes(preferences, _items(prefer), query_parameters.keys())
+    for parameter in PARAMETERS:
+        if parameter.name in query_parameters:
+            changed = parameter.apply(preferences, query_parameters[parameter.name])
+            if changed is None:
+                raise BadPreference(parameter.name, parameter.allowed)
+            preferences = changed
+    return _with_prefer(preferences, _items(prefer), query_parameters.keys())
 
 
 NO_PREFERENCES: Final = Preferences()
@@ -92,24 +92,25 @@ NO_PREFERENCES: Final = Preferences()
 
 
 def check_archives(preferences: Preferences, registry: Registry) -> None:
-    """Refuse to ask only archives that do not exist: nobody would be asked, and nobody told.
+    """Check that the chosen archives exist; otherwise no archive would be queried.
 
-    Raises BadChoice.
+    Raises BadPreference.
     """
     for name in preferences.archives or ():
         if registry.by_id(name) is None:
             raise BadPreference("archives", f"ids of /archives; there is no {name!r}")
 
 
-def _with_wishes(
-    preferences: Preferences, wishes: Mapping[str, str], ordered: Collection[str]
+def _with_prefer(
+    preferences: Preferences, prefer: Mapping[str, str], binding: Collection[str]
 ) -> tuple[Preferences, tuple[str, ...]]:
+    """Return *preferences* with those of *prefer* that no parameter in *binding* overrides."""
     applied: list[str] = []
-    for name, text in wishes.items():
-        if name in _CHOICES and name not in ordered:
-            granted = _CHOICES[name].choose(preferences, text)
-            if granted is not None:
-                preferences = granted
+    for name, text in prefer.items():
+        if name in _BY_NAME and name not in binding:
+            changed = _BY_NAME[name].apply(preferences, text)
+            if changed is not None:
+                preferences = changed
                 applied.append(
                     f"{name}={text}" if _WORD.fullmatch(text) else f'{name}="{text}"'
                 )
@@ -117,7 +118,7 @@ def _with_wishes(
 
 
 def _items(field: str | None) -> dict[str, str]:
-    """Read the list in *field* as far as it is one; of equal names the first counts."""
+    """Return the items of a list, up to the first error; of equal names the first counts."""
     items: dict[str, str] = {}
     text, at = field or "", 0
     while match := _ITEM.match(text, at):
@@ -128,10 +129,18 @@ def _items(field: str | None) -> dict[str, str]:
     return items
 
 
-class _Choice(NamedTuple):
+class Parameter(NamedTuple):
+    """One preference, as a query parameter and in ``Prefer``."""
+
+    name: str
+    description: str
+    """For people: what it does."""
     allowed: str
-    choose: Callable[[Preferences, str], Preferences | None]
-    """Return the policy with the choice made; None where the text cannot be obeyed."""
+    """For people: its values."""
+    apply: Callable[[Preferences, str], Preferences | None]
+    """Returns the preferences with this value; None for a bad value."""
+    values: tuple[str, ...] = ()
+    """All values, if there are only a few."""
 
 
 def _with_archives(preferences: Preferences, text: str) -> Preferences | None:
@@ -190,12 +199,41 @@ _STRICTNESSES: Final[tuple[Strictness, ...]] = get_args(Strictness)
 _DIRECTIONS: Final[tuple[Direction, ...]] = get_args(Direction)
 _VERIFICATIONS: Final[tuple[Verification, ...]] = get_args(Verification)
 _IDS: Final = f"ids of archives with commas between, at most {_MOST_ARCHIVES}"
-_CHOICES: Final[Mapping[str, _Choice]] = {
-    "archives": _Choice(_IDS, _with_archives),
-    "exclude": _Choice(_IDS, _with_exclude),
-    "precision": _Choice(" or ".join(_STRICTNESSES), _with_precision),
-    "tolerance": _Choice("a duration such as P3DT5H, 24h, 90m, 30s or 7d", _with_tolerance),
-    "direction": _Choice(" or ".join(_DIRECTIONS), _with_direction),
-    "wait": _Choice(f"seconds, more than 0 and at most {LONGEST_WAIT:g}", _with_wait),
-    "verify": _Choice(" or ".join(_VERIFICATIONS), _with_verify),
-}
+PARAMETERS: Final = (
+    Parameter("archives", "Query only these archives.", _IDS, _with_archives),
+    Parameter("exclude", "Do not query these archives.", _IDS, _with_exclude),
+    Parameter(
+        "precision",
+        "The least precise memento that is acceptable.",
+        " or ".join(_STRICTNESSES),
+        _with_precision,
+        _STRICTNESSES,
+    ),
+    Parameter(
+        "tolerance",
+        "How far from the requested time a memento may be.",
+        "a duration such as P3DT5H, 24h, 90m, 30s or 7d",
+        _with_tolerance,
+    ),
+    Parameter(
+        "direction",
+        "The closest memento, or the closest before or after the requested time.",
+        " or ".join(_DIRECTIONS),
+        _with_direction,
+        _DIRECTIONS,
+    ),
+    Parameter(
+        "wait",
+        "How long to wait for archives.",
+        f"seconds, more than 0 and at most {LONGEST_WAIT:g}",
+        _with_wait,
+    ),
+    Parameter(
+        "verify",
+        "Whether to request the memento before it is recommended.",
+        " or ".join(_VERIFICATIONS),
+        _with_verify,
+        _VERIFICATIONS,
+    ),
+)
+_BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in PARAMETERS}

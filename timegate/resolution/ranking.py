@@ -1,4 +1,4 @@
-"""Which of several archives' copies is the best answer (S-2, S-5), and when to stop looking."""
+"""Ranking: which memento of several archives is the best (S-2, S-5), and when a search ends."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -10,33 +10,42 @@ from archives.nearest import second_of
 from timegate.resolution.model import Attempt, Direction, Query
 
 Rank = tuple[object, ...]
-_NOTHING: Final = timedelta(0)
+_ZERO: Final = timedelta(0)
 
 
 def found(attempts: Sequence[Attempt]) -> list[tuple[Attempt, Closest]]:
-    """Return the attempts that brought a copy, with it."""
+    """Return the attempts that found a memento, each with its outcome."""
     return [(a, a.outcome) for a in attempts if isinstance(a.outcome, Closest)]
 
 
 def ranked(query: Query, attempts: Sequence[Attempt], order: Sequence[str]) -> list[Attempt]:
-    """Return the attempts that brought a copy, best first.
+    """Return the attempts that found a memento, best first.
 
-    The named archive inside the interval, then any archive inside it, then the nearest. Of two
-    as near: a page before an archived error, what is not in doubt, the named archive, the URL
-    as it was asked, the earlier, the order in which archives are asked, the address.
+    First mementos inside the interval from the named archive, then those from any archive, then
+    the nearest. Ties are broken in this order: a page before an archived error, no doubts
+    before doubts, the named archive, the exact URL before a variant, the earlier capture, the
+    order of the plan, the address of the memento.
     """
-    place = {archive: number for number, archive in enumerate(order)}
+    position = {archive: number for number, archive in enumerate(order)}
     rank = (
-        _newest_first(query, place)
+        _newest_first(query, position)
         if query.at is None
-        else _nearest_first(query, query.at, place)
+        else _nearest_first(query, query.at, position)
     )
-    copies = sorted(found(attempts), key=lambda pair: rank(*pair))
-    return [attempt for attempt, _ in copies]
+    mementos = sorted(found(attempts), key=lambda pair: rank(*pair))
+    return [attempt for attempt, _ in mementos]
+
+
+def best_per_archive(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Return the first of the *attempts* at each archive, in the same order."""
+    best: dict[str, Attempt] = {}
+    for attempt in attempts:
+        best.setdefault(attempt.archive, attempt)
+    return list(best.values())
 
 
 def _nearest_first(
-    query: Query, at: Moment, place: dict[str, int]
+    query: Query, at: Moment, position: dict[str, int]
 ) -> Callable[[Attempt, Closest], Rank]:
     instant = at.negotiated
 
@@ -44,7 +53,7 @@ def _nearest_first(
         memento = closest.memento
         captured = second_of(memento.stamp)
         away = abs(at.distance(captured))
-        inside = away == _NOTHING
+        inside = away == _ZERO
         named = query.archive is not None and attempt.archive == query.archive
         return (
             not inside,
@@ -55,24 +64,24 @@ def _nearest_first(
             not named,
             attempt.variant is not None,
             memento.stamp,
-            place.get(attempt.archive, len(place)),
+            position.get(attempt.archive, len(position)),
             memento.uri,
         )
 
     return rank
 
 
-def _newest_first(query: Query, place: dict[str, int]) -> Callable[[Attempt, Closest], Rank]:
+def _newest_first(query: Query, position: dict[str, int]) -> Callable[[Attempt, Closest], Rank]:
     def rank(attempt: Attempt, closest: Closest) -> Rank:
         memento = closest.memento
         return (
             query.archive is not None and attempt.archive != query.archive,
-            # Digits count down: the larger the stamp, the earlier it sorts.
+            # Negative digits: the later stamp sorts first.
             tuple(-int(digit) for digit in memento.stamp),
             _is_no_page(query, memento),
             bool(closest.doubts),
             attempt.variant is not None,
-            place.get(attempt.archive, len(place)),
+            position.get(attempt.archive, len(position)),
             memento.uri,
         )
 
@@ -80,18 +89,19 @@ def _newest_first(query: Query, place: dict[str, int]) -> Callable[[Attempt, Clo
 
 
 def _is_no_page(query: Query, memento: Memento) -> bool:
-    """Whether a page was asked for and this is an archived error or redirect (S-5)."""
+    """Whether a page is wanted and *memento* is an archived error or redirect (S-5)."""
     if query.precision == "part" or memento.status is None:
         return False
     return not 200 <= memento.status < 300
 
 
 def ends_search(query: Query, attempt: Attempt) -> bool:
-    """Whether nothing better can come: inside the interval, from the archive that was named.
+    """Whether no better memento can come: it is inside the interval, at the named archive.
 
-    Where none is named, from any. A copy in doubt ends nothing, nor does the newest of one
-    archive where any may answer: another may have a newer one. There an archived error or
-    redirect ends nothing either: another may have the page itself (S-5).
+    If no archive is named, any archive will do. A doubtful memento does not end the search. If
+    any archive may answer, neither does the newest memento of one archive, because another may
+    have a newer one, nor an archived error or redirect, because another may have the page
+    itself (S-5).
     """
     if not isinstance(attempt.outcome, Closest) or attempt.outcome.doubts:
         return False
@@ -101,26 +111,26 @@ def ends_search(query: Query, attempt: Attempt) -> bool:
         return False
     if query.at is None:
         return query.archive is not None
-    return query.at.distance(second_of(attempt.outcome.memento.stamp)) == _NOTHING
+    return query.at.distance(second_of(attempt.outcome.memento.stamp)) == _ZERO
 
 
 def in_direction(closest: Closest, at: Moment | None, direction: Direction) -> Closest | None:
-    """Return *closest* as the client wants it: not after, or not before, the time asked for.
+    """Return *closest* with a memento in *direction*: not after, or not before, *at*.
 
-    Its neighbour on that side is looked at too, not the first or last copy: others may lie
-    between. None where the archive showed no such copy.
+    That may be the neighbour in this direction, but not the first or last memento, because
+    others may lie between. None if the archive has shown no such memento.
     """
     if at is None or direction == "closest":
         return closest
-    beside = closest.neighbours.get("prev" if direction == "before" else "next")
-    captures = [closest.memento, beside] if beside else [closest.memento]
-    fitting = [capture for capture in captures if _fits(capture, at, direction)]
+    neighbour = closest.neighbours.get("prev" if direction == "before" else "next")
+    mementos = [closest.memento, neighbour] if neighbour else [closest.memento]
+    fitting = [memento for memento in mementos if _fits(memento, at, direction)]
     if not fitting:
         return None
-    best = min(fitting, key=lambda capture: abs(at.distance(second_of(capture.stamp))))
+    best = min(fitting, key=lambda memento: abs(at.distance(second_of(memento.stamp))))
     return Closest(best, closest.via, closest.doubts, closest.neighbours)
 
 
-def _fits(capture: Memento, at: Moment, direction: Direction) -> bool:
-    away = at.distance(second_of(capture.stamp))
-    return away <= _NOTHING if direction == "before" else away >= _NOTHING
+def _fits(memento: Memento, at: Moment, direction: Direction) -> bool:
+    away = at.distance(second_of(memento.stamp))
+    return away <= _ZERO if direction == "before" else away >= _ZERO

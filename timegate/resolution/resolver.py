@@ -10,11 +10,11 @@ from dataclasses import replace
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
 from timegate.resolution.context import Budget, RequestContext
 from timegate.resolution.model import (
+    CachedAnswer,
     Deadlines,
     Plan,
     Preferences,
     Query,
-    Remembered,
     Resolution,
     Resolves,
     Router,
@@ -36,7 +36,7 @@ class Resolver:
         public: frozenset[str] = frozenset(),
         observe: Callable[[Resolution], None] = lambda _: None,
     ) -> None:
-        """Questions to the archives in *public* are charged to the quota of the client."""
+        """Charge questions to the archives in *public* to the quota of the client."""
         self._coalescer = coalescer
         self._memory = memory
         self._route = route
@@ -44,12 +44,12 @@ class Resolver:
         self._public = public
         self._observe = observe
         self.verifier: Resolves | None = None
-        """Resolves queries whose preferences want the memento verified."""
+        """Resolves queries whose preferences ask for verification."""
 
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
-        """Return the best answer in time. Failures of archives never raise."""
+        """Return the best memento that is found in time. Failures of archives never raise."""
         if preferences.verify != "none" and self.verifier is not None:
             return await self.verifier.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)
@@ -78,9 +78,9 @@ class Resolver:
     ) -> Resolution:
         """Answer from the cache, or search."""
         plan = _narrowed(plan, query, preferences)
-        known: dict[str, Remembered] = {}
+        cached: dict[str, CachedAnswer] = {}
         if not preferences.no_cache:
-            known = await self._recalled(query, plan, context)
+            cached = await self._recalled(query, plan, context)
         context = replace(context, budget=Budget())
         search = Search(
             query,
@@ -89,9 +89,9 @@ class Resolver:
             context,
             self._coalescer,
             self._memory,
-            fresh(query, preferences, known),
+            fresh(query, preferences, cached),
         )
-        old = stale(query, preferences, known)
+        old = stale(query, preferences, cached)
         if not preferences.only_if_cached:
             await search.run(self._timed(preferences), old=bool(found(old)))
         return search.conclusion(old)
@@ -114,17 +114,17 @@ class Resolver:
 
     async def _recalled(
         self, query: Query, plan: Plan, context: RequestContext
-    ) -> dict[str, Remembered]:
-        known = await self._memory.recall_all(
+    ) -> dict[str, CachedAnswer]:
+        cached = await self._memory.recall_all(
             plan.order, query.original, query.at, context.redis_time
         )
-        # In the order of the plan, which decides between equals.
-        return {archive: known[archive] for archive in plan.order if archive in known}
+        # In the order of the plan, which breaks ties.
+        return {archive: cached[archive] for archive in plan.order if archive in cached}
 
     def _timed(self, preferences: Preferences) -> Deadlines:
         if preferences.wait is None:
             return self._deadlines
-        # A client that states how long it waits wants what is known by then.
+        # A client that states how long it waits wants the best result by then.
         return Deadlines(preferences.wait, preferences.wait)
 
 

@@ -1,6 +1,6 @@
-"""Verification: requests the memento before it is recommended, to see that it is there.
+"""Verification: requests the memento before it is recommended, to check that it exists.
 
-Only where the client asks for it (``verify=head``): it costs one more request.
+Only if the client asks for it (``verify=head``): it costs one more request.
 """
 
 import asyncio
@@ -14,17 +14,17 @@ from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution, Resolves
 
 _MOST: Final = 3
-"""Mementos that are requested: the best, and two more if that is not there."""
+"""Mementos that are requested: the best, and two more if it does not exist."""
 
 
 class MementoProbe(Protocol):
-    """Requests a memento from its archive. None: it is not there. Raises ArchiveError."""
+    """Requests a memento from its archive; None if it does not exist. Raises ArchiveError."""
 
     async def __call__(self, memento: Memento) -> Closest | None: ...
 
 
 class Verifier:
-    """Resolves to a memento that was requested and is there."""
+    """Resolves to a memento that was requested and exists."""
 
     def __init__(
         self, resolver: Resolves, probes: Mapping[str, MementoProbe], seconds: float
@@ -36,11 +36,11 @@ class Verifier:
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
-        """Return the best memento that is really there; the others count as failures."""
+        """Return the best memento that exists; those that do not exist count as failures."""
         lost: list[Attempt] = []
         while True:
-            promised = replace(preferences, verify="none")
-            resolution = await self._resolver.resolve(query, promised, context)
+            unverified = replace(preferences, verify="none")
+            resolution = await self._resolver.resolve(query, unverified, context)
             best = resolution.best
             if best is None or not isinstance(best.outcome, Closest) or len(lost) == _MOST:
                 break
@@ -63,10 +63,10 @@ class Verifier:
         except ArchiveError as error:
             return replace(attempt, outcome=error)
         except TimeoutError:
-            why = f"its copy did not appear within {self._seconds:g} s"
+            why = f"did not deliver its memento within {self._seconds:g} s"
             return replace(attempt, outcome=Misbehaved(attempt.archive, promised.uri, why))
         if found is None or found.memento.stamp[:14] != promised.stamp[:14]:
-            why = "its copy is not the one that it promised"
+            why = "delivers another memento than it promised"
             return replace(attempt, outcome=Misbehaved(attempt.archive, promised.uri, why))
-        there = promised._replace(status=found.memento.status)
-        return replace(attempt, outcome=replace(closest, memento=there))
+        verified = promised._replace(status=found.memento.status)
+        return replace(attempt, outcome=replace(closest, memento=verified))

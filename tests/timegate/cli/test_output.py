@@ -10,7 +10,7 @@ from archives.model import Closest, Memento
 from archives.registry import Registry, load_known
 from timegate.cli.output import show, told
 from timegate.identifiers import parse
-from timegate.resolution.model import Attempt, Preferences, Resolution, Unasked
+from timegate.resolution.model import Attempt, Preferences, Resolution, UnaskedVariant
 from timegate.resolution.query import query_for
 from timegate.verdict import verdict
 
@@ -80,7 +80,7 @@ def test_nothing_found_is_red_and_says_who_did_not_answer() -> None:
 
 def test_nothing_found_says_that_spellings_were_not_asked_everywhere() -> None:
     no = Attempt("internet-archive", None, 0.1, QUERY.original)
-    spared = (Unasked("scheme", "https://www.dr.dk", ("arquivo-pt",)),)
+    spared = (UnaskedVariant("scheme", "https://www.dr.dk", ("arquivo-pt",)),)
     resolution = Resolution(QUERY, Preferences(), None, (), (no,), unasked=spared)
     judged = verdict(resolution, REGISTRY)
 

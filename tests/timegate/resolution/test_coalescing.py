@@ -12,7 +12,7 @@ from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive, FakeMemory
 from timegate.resolution.coalescing import Coalescer, Question, fixed
 from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
-from timegate.resolution.model import Attempt, Remembered
+from timegate.resolution.model import Attempt, CachedAnswer
 
 PAGE = "http://example.org/"
 AT = Moment("20200101000000")
@@ -21,7 +21,7 @@ AT = Moment("20200101000000")
 class Elsewhere:
     """Another replica that asks the same question for some seconds, and caches the answer."""
 
-    def __init__(self, seconds: float, memory: FakeMemory, known: Remembered | None) -> None:
+    def __init__(self, seconds: float, memory: FakeMemory, known: CachedAnswer | None) -> None:
         self.seconds = seconds
         self.memory = memory
         self.known = known
@@ -43,7 +43,7 @@ class Story:
     """One question to one archive, which another replica is asking already."""
 
     def __init__(
-        self, seconds: float, known: Remembered | None = None, *, error: bool = False
+        self, seconds: float, known: CachedAnswer | None = None, *, error: bool = False
     ) -> None:
         self.archive = FakeArchive("a", 1.0, ("20200101000000",), error=error)
         self.memory = FakeMemory()
@@ -62,7 +62,7 @@ class Story:
 
 
 def test_an_answer_that_another_replica_got_is_not_requested_again() -> None:
-    story = Story(2.0, Remembered(None, fresh=True, age=0.5))
+    story = Story(2.0, CachedAnswer(None, fresh=True, age=0.5))
 
     assert story.asked == 0
     assert story.attempt == Attempt("a", None, 2.0, PAGE, None, 0.5)
@@ -70,11 +70,11 @@ def test_an_answer_that_another_replica_got_is_not_requested_again() -> None:
 
 @pytest.mark.parametrize(
     "known",
-    [None, Remembered(None, fresh=False, age=1), Remembered(None, fresh=True, age=3600)],
+    [None, CachedAnswer(None, fresh=False, age=1), CachedAnswer(None, fresh=True, age=3600)],
     ids=["nothing", "something stale", "something from before"],
 )
 def test_after_a_wait_without_a_fresh_answer_the_archive_is_asked(
-    known: Remembered | None,
+    known: CachedAnswer | None,
 ) -> None:
     story = Story(2.0, known)
 
@@ -83,13 +83,13 @@ def test_after_a_wait_without_a_fresh_answer_the_archive_is_asked(
 
 
 def test_without_another_replica_the_archive_is_asked_at_once() -> None:
-    story = Story(0.0, Remembered(None, fresh=True, age=30.0))
+    story = Story(0.0, CachedAnswer(None, fresh=True, age=30.0))
 
     assert (story.asked, story.attempt.seconds) == (1, 1.0)
 
 
 def test_an_answer_that_came_between_lookup_and_question_is_used() -> None:
-    story = Story(0.0, Remembered(None, fresh=True, age=0.1))
+    story = Story(0.0, CachedAnswer(None, fresh=True, age=0.1))
 
     assert story.asked == 0
 

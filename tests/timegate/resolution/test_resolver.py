@@ -18,11 +18,11 @@ from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive, World
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import (
+    CachedAnswer,
     Deadlines,
     Plan,
     Preferences,
     Query,
-    Remembered,
     Resolution,
 )
 from timegate.resolution.resolver import Resolver
@@ -269,7 +269,7 @@ def test_no_cache_asks_again_and_only_if_cached_never_asks() -> None:
 def test_a_stale_answer_is_better_than_none() -> None:
     world = World(FakeArchive("a", error=True))
     old = Closest(Memento(DAY_LATER, "http://a/m", URL, "a"), "timegate")
-    world.memory.kept["a", URL, AT] = Remembered(old, fresh=False, age=90_000.0)
+    world.memory.kept["a", URL, AT] = CachedAnswer(old, fresh=False, age=90_000.0)
 
     resolution = resolved(world, ANY)
 
@@ -282,7 +282,7 @@ def test_a_stale_answer_is_better_than_none() -> None:
 def test_a_stale_answer_does_not_wait_for_the_hard_deadline() -> None:
     world = World(FakeArchive("a", NEVER))
     old = Closest(Memento(DAY_LATER, "http://a/m", URL, "a"), "timegate")
-    world.memory.kept["a", URL, AT] = Remembered(old, fresh=False, age=90_000.0)
+    world.memory.kept["a", URL, AT] = CachedAnswer(old, fresh=False, age=90_000.0)
 
     async def tell(w: World) -> tuple[float, float]:
         loop = asyncio.get_running_loop()
@@ -410,7 +410,7 @@ def test_a_memento_under_another_spelling_is_found_again_in_the_cache() -> None:
 def test_cached_answers_for_another_spelling_are_used_from_every_archive() -> None:
     world = World(*(FakeArchive(f"a{n}", 0.1) for n in range(5)))
     copy = Memento(DAY_LATER, "http://a4/m", "https://example.org/", "a4")
-    kept = Remembered(Closest(copy, "timegate"), fresh=True, age=9.0)
+    kept = CachedAnswer(Closest(copy, "timegate"), fresh=True, age=9.0)
     world.memory.kept["a4", "https://example.org/", AT] = kept
 
     resolution = resolved(world, ANY)
