@@ -19,14 +19,14 @@ CAPTURES = 10
 
 
 def captures(archive: int) -> list[datetime]:
-    """Return when archive number *archive* captured anything."""
+    """Return the times of the captures of archive number *archive*."""
     return [
         EPOCH + timedelta(days=400 * n, seconds=7_919 * (archive + 1)) for n in range(CAPTURES)
     ]
 
 
 class World:
-    """The archives, and how slow they are."""
+    """The archives and their delays."""
 
     def __init__(self, count: int, median: float, sigma: float, hang: int | None) -> None:
         self.times = [captures(n) for n in range(count)]

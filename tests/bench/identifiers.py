@@ -1,7 +1,7 @@
-"""How fast identifiers are read, beside `urllib.parse.urlsplit` on the same strings.
+"""Speed of parsing identifiers, compared with `urllib.parse.urlsplit` on the same strings.
 
 Every string is different and read once in a round, so that urlsplit's cache of the last 128
-results helps nobody.
+results has no effect.
 """
 
 import time

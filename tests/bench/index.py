@@ -1,4 +1,4 @@
-"""What a look-up costs in a large index of local captures, against a small one.
+"""Cost of a look-up in a large index of local captures, compared with a small one.
 
 python -m tests.bench.index [--captures 10000000]
 

@@ -61,7 +61,7 @@ def document(form: str, count: int) -> Iterator[bytes]:
 
 
 def rows_in(chunks: list[bytes]) -> int:
-    """Count the rows, and let them go, as a merge does."""
+    """Count the rows without keeping them, as a merge does."""
     decoder = LinkTimeMap("http://web.archive.example/timemap/link/http://www.example.com/")
     count = sum(len(decoder.feed(chunk)) for chunk in chunks) + len(decoder.close())
     if not decoder.complete or decoder.skipped:
@@ -70,12 +70,12 @@ def rows_in(chunks: list[bytes]) -> int:
 
 
 def strict_matches_in(chunks: list[bytes]) -> int:
-    """Count what one strict pattern finds: no dates, no check that nothing was missed."""
+    """Count the matches of one strict pattern: no dates, no check for missed links."""
     return sum(len(STRICT.findall(chunk)) for chunk in chunks)
 
 
 def lines_in(chunks: list[bytes]) -> int:
-    """Count line ends by splitting: less than this no reader can do."""
+    """Count line ends by splitting: the lower bound for any reader."""
     return sum(len(chunk.split(b"\n")) - 1 for chunk in chunks)
 
 

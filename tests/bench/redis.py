@@ -1,4 +1,4 @@
-"""What sharing costs: CPU of our process for one operation, and what trouble adds to a request.
+"""Cost of Redis: CPU of our process for one operation, and the delay that failures add.
 
 ``python -m tests.bench.redis`` starts a Redis server of its own on loopback.
 """

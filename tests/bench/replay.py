@@ -1,4 +1,4 @@
-"""A local collection beside pywb, on one core each: raw replay, a TimeGate of many captures.
+"""A local collection compared with pywb, on one core each: raw replay and TimeGate.
 
     python -m tests.bench replay [--gunicorn "COMMAND"]
 
@@ -201,7 +201,7 @@ def _gunicorn(given: str | None) -> list[str] | None:
 
 @contextmanager
 def _first_core() -> Iterator[None]:
-    """What is started inside stays on one core; who asks it goes to the others."""
+    """Keep processes started in the block on one core, and the clients on the others."""
     first = {min(_CORES)}
     os.sched_setaffinity(0, first)
     try:

@@ -1,4 +1,4 @@
-"""The TimeGate as a client sees it, and what it costs: cached, cold, and against slow archives.
+"""Latency and cost of the TimeGate: cached, cold, and with slow archives.
 
     python -m tests.bench timegate [--memgator PATH]
 

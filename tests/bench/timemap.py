@@ -1,4 +1,4 @@
-"""What merging long TimeMaps costs: CPU, time to the first byte, memory.
+"""Cost of merging long TimeMaps: CPU, time to the first byte, memory.
 
 Each case runs in a process of its own, since peak memory only grows. The archives make their
 captures while they are read, so that nothing but the merge holds them; what making them costs

@@ -1,4 +1,4 @@
-"""What one answer of an archive costs us in CPU, layer by layer.
+"""CPU that one answer of an archive costs, layer by layer.
 
 Ten archives are ten ports of one small server in a process of its own, which answers every
 request with the same 302; its CPU does not count. All ten are asked at once, as a TimeGate

@@ -1,1 +1,1 @@
-"""Faults with real processes: each scenario prints its figure beside the target."""
+"""Fault injection with real processes: each scenario prints its figures and the targets."""

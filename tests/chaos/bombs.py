@@ -1,4 +1,4 @@
-"""Small inputs that want to become large: bombs of archives and in WARC files."""
+"""Decompression bombs: in responses of archives and in WARC files."""
 
 import asyncio
 import gzip
@@ -24,7 +24,7 @@ _FLOODS: Final = (
 
 
 class Seen(NamedTuple):
-    """What one request cost."""
+    """The cost of one request."""
 
     status: int
     grown: float
@@ -82,7 +82,7 @@ async def _asked(server: TimeGate, archive: str, target: str) -> Seen:
 
 
 async def _swallowed(client: Client, target: str) -> int:
-    """Read an answer of any size without keeping it."""
+    """Read a response of any size without keeping it."""
     try:
         async with asyncio.timeout(client.patience):
             reader, writer = await client.connect()

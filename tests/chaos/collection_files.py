@@ -31,7 +31,7 @@ Held = dict[str, bytes]
 
 
 class _Case(NamedTuple):
-    """What is done to three files and their index, and what they hold then."""
+    """A change to three files and their index, and what they hold afterwards."""
 
     name: str
     harm: Callable[[Path, Held], Held]
@@ -54,7 +54,7 @@ def _older_index(folder: Path, held: Held) -> Held:
 
 
 def _newer_index(folder: Path, held: Held) -> Held:
-    """Put an older, shorter copy of a file in the place of one that was indexed."""
+    """Replace an indexed file by an older, shorter copy."""
     file = folder / "b.warc.gz"
     write(file, pages("b", _EACH // 2))
     long_ago = time.time() - _HOUR
@@ -70,7 +70,7 @@ def _no_index(folder: Path, held: Held) -> Held:
 
 
 def _index_of_another(folder: Path, held: Held) -> Held:
-    """Put the index of other files of the same names there."""
+    """Replace the index by that of other files with the same names."""
     other = folder.with_name(f"{folder.name}-other")
     other.mkdir()
     for label in "abc":
@@ -128,7 +128,7 @@ async def unfitting(rig: Rig) -> None:
 
 
 async def _until_all(server: TimeGate, held: Held) -> Asked:
-    """Ask until everything is right, or no more is to be expected."""
+    """Request the pages until all are right, or no change can be expected."""
     until = time.monotonic() + 20
     found = await asked(server, held)
     while found.right < len(held) and time.monotonic() < until:
@@ -138,7 +138,7 @@ async def _until_all(server: TimeGate, held: Held) -> Asked:
 
 
 async def shared(rig: Rig) -> None:
-    """CD-09: a server and two that index, over one collection that grows meanwhile."""
+    """CD-09: a server and two indexers over one growing collection."""
     folder = rig.place("warcs")
     held = pages("first", _EACH)
     write(folder / "first.warc.gz", held)

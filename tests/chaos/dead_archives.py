@@ -1,4 +1,4 @@
-"""Archives that are dead, hang, come back: what a client sees, and what they see of us."""
+"""Archives that are dead, hang or come back: the responses, and the requests they get."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ _DEATHS: Final = ("refuse", "reset", "failing")
 
 
 async def archives_dead(rig: Rig) -> None:
-    """FA-01: k of 12 refuse, reset or fail; the answer is right, and says who is missing."""
+    """FA-01: k of 12 refuse, reset or fail; the answer is right, and names missing archives."""
     count = rig.scaled(1000, 60)
     with archives(COUNT, rig.folder) as farm:
         for dead in (0, 3, 6, 9, 11):

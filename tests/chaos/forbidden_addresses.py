@@ -1,4 +1,4 @@
-"""S17: no spelling of a forbidden address makes us connect there, on any surface that fetches.
+"""S17: no spelling of a forbidden address leads to a connection, at any endpoint that fetches.
 
 The witness is strace: whatever our code believes, `connect` was called for the archives alone.
 """

@@ -1,4 +1,4 @@
-"""A list of a million mementos, and large copies for slow readers: what memory they take."""
+"""Memory for a list of a million mementos, and for large mementos with slow readers."""
 
 import asyncio
 import re

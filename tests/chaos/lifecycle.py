@@ -1,4 +1,4 @@
-"""Ends under load, a collection that goes and comes back, few file descriptors."""
+"""Stops under load, a collection that disappears and returns, few file descriptors."""
 
 import asyncio
 import shutil
@@ -132,7 +132,7 @@ async def few_descriptors(rig: Rig) -> None:
 
 
 async def idle(rig: Rig) -> None:
-    """PP-13: nobody asks, so nobody is asked."""
+    """PP-13: without requests of clients, no archive is queried."""
     with (
         archives(12, rig.folder) as farm,
         timegate(rig.place("t"), farm.entries()) as server,

@@ -1,4 +1,4 @@
-"""The SQLite cache locked, deleted, cut, spoiled, read-only, full, and its writer killed."""
+"""The SQLite cache: locked, deleted, truncated, damaged, read-only, full, writer killed."""
 
 import asyncio
 import random
@@ -28,7 +28,7 @@ _COUNT: Final = 4
 
 
 class Fault(NamedTuple):
-    """What is done to the file."""
+    """A fault of the file."""
 
     name: str
     harm: Callable[[Path], None]
@@ -157,7 +157,7 @@ async def disk_full(rig: Rig) -> None:
 
 
 async def writer_killed(rig: Rig) -> None:
-    """CD-13: kill -9 while the cache is written, then what it holds is asked for."""
+    """CD-13: kill -9 while the cache is written, then its entries are requested."""
     rounds = rig.scaled(20, 4, 200)
     chance = random.Random(5)  # noqa: S311 -- the same in every run
     found = wrong = 0

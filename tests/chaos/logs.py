@@ -1,4 +1,4 @@
-"""Standard error: on a full disk, in a pipe whose reader stands still, in a flood."""
+"""Standard error on a full disk, in a pipe with a stopped reader, and in a flood."""
 
 import asyncio
 import os
@@ -56,7 +56,7 @@ async def log_disk_full(rig: Rig) -> None:
 
 
 def _filled(folder: Path) -> Path:
-    """Leave no room on a disk; return what took it."""
+    """Fill a disk; return the file that fills it."""
     filler = folder / f"filler-{time.monotonic_ns()}"
     with filler.open("wb", buffering=0) as file:
         for size in (65536, 1024, 1):
@@ -73,7 +73,7 @@ def _size(server: TimeGate) -> int:
 
 
 async def _until_longer(server: TimeGate, size: int) -> bool:
-    """Wait for a line, not for long."""
+    """Wait for a line, for a short time."""
     for _ in range(50):
         if _size(server) > size:
             return True
@@ -82,7 +82,7 @@ async def _until_longer(server: TimeGate, size: int) -> bool:
 
 
 async def log_reader_stopped(rig: Rig) -> None:
-    """RB-08: the log goes into a pipe, and who reads it stands still."""
+    """RB-08: the log goes into a pipe whose reader is stopped."""
     many = rig.scaled(2000, 1000)
     with archives(2, rig.folder) as farm:
         pipe, told = rig.folder / "pipe", rig.folder / "reader"

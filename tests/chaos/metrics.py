@@ -1,4 +1,4 @@
-"""Ten thousand archives and random addresses: what is counted has a bounded set of names."""
+"""Ten thousand archives and random addresses: the labels of metrics are bounded."""
 
 import asyncio
 import random
@@ -60,7 +60,7 @@ def _entry(farm: Archives, number: int) -> str:
 
 
 async def _after_strange(port: int, chance: random.Random) -> Answer:
-    """Ask for what comes to mind, and return what was counted."""
+    """Send strange requests, and return the metrics."""
     client = Client(port, headers={"Prefer": "archives=x1"}, patience=60)
     places = ("timegate/", "timemap/link/", "memento/", "api/json/", "list/", "")
     targets = [

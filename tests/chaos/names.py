@@ -1,4 +1,4 @@
-"""Names: nobody who knows them, most of their addresses dead, an address family that is off."""
+"""DNS: a dead name server, dead addresses, a missing address family."""
 
 import asyncio
 import signal
@@ -21,7 +21,7 @@ _TROUBLES: Final = ("silent", "servfail", "refused", "nxdomain")
 
 
 async def name_server_gone(rig: Rig) -> None:
-    """FA-07: names that were known cannot be asked for any more."""
+    """FA-07: the name server fails after names were resolved."""
     with own_network(), archives(4, rig.folder) as farm, name_server(rig.folder) as names:
         names.tell(**{name: ["127.0.0.1"] for name in _TROUBLES})
         entries = "".join(named(farm, n, name) for n, name in enumerate(_TROUBLES))
@@ -104,7 +104,7 @@ def named(farm: Archives, number: int, name: str) -> str:
 
 
 async def asked(server: TimeGate, farm: Archives, name: str, label: str) -> list[Answer]:
-    """Ask one archive alone, each time over a new connection."""
+    """Query one archive alone, each time over a new connection."""
     client = Client(server.port, headers={"Prefer": f"archives={name}"})
     answers = []
     for target in timegates(label, 4):

@@ -19,7 +19,7 @@ _CONNECT: Final = 2.0
 
 
 async def no_connection(rig: Rig) -> None:
-    """FA-05: one archive for each way in which a connection does not come about."""
+    """FA-05: one archive for each way in which a connection fails."""
     with own_network(), archives(1, rig.folder) as farm, full_queue() as port:
         places = {"silent": (f"{SILENT}.1", 80), "full": ("127.0.0.1", port)}
         places |= {kind: (address, 80) for kind, address in DEAD_ROUTES.items()}
@@ -63,7 +63,7 @@ async def _asked_alone(rig: Rig, server: TimeGate, archive: str) -> None:
 
 
 def _why(answer: Answer) -> str:
-    """Return what the problem says of the archive."""
+    """Return the reason that the problem document states for the archive."""
     text = answer.body.decode(errors="replace")
     for word in ('"why": "', '"detail": "'):
         if word in text:

@@ -80,7 +80,7 @@ async def _anew(server: TimeGate) -> int:
 async def _changed(
     server: TimeGate, farm: Archives, file: Path, times: int
 ) -> list[tuple[float, float]]:
-    """Take the archive out and put it in again; return from when till when it was out."""
+    """Remove the archive and add it again; return the begin and the end of its absence."""
     with_it = HEAD + farm.entries()
     without = with_it.replace(farm.entry(_COMING_AND_GOING), "")
     spans = []
@@ -99,7 +99,7 @@ async def _changed(
 
 
 def longest_lag(removals: list[tuple[float, float]], asked: list[float]) -> float:
-    """Return how long after it was removed the archive was still asked, at most."""
+    """Return the longest time after its removal at which the archive was still queried."""
     lags = [at - since for since, until in removals for at in asked if since <= at < until]
     return max(lags, default=0.0)
 

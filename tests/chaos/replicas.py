@@ -1,4 +1,4 @@
-"""Two replicas as one service: what they ask for together, and what ends of them cost."""
+"""Two replicas as one service: their requests together, and the cost of failures."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What a scenario is: a name, the rows of the catalogue it stands for, a run that reports."""
+"""A scenario: its name, the rows of the catalogue that it covers, and its run."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -13,11 +13,11 @@ Length = Literal["quick", "usual", "full"]
 
 
 class CannotRun(Exception):
-    """This machine lacks what a scenario needs; says what."""
+    """This machine lacks something that a scenario needs."""
 
 
 class Figure(NamedTuple):
-    """One thing that was measured, beside what it is held against."""
+    """One measured value, and its target."""
 
     what: str
     measured: str
@@ -28,13 +28,13 @@ class Figure(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What a reader looks for first."""
+        """Whether the target was met."""
         return "met" if self.met else "MISSED"
 
 
 @dataclass
 class Rig:
-    """What a run has at hand; whatever it starts ends with *stack*."""
+    """The tools of a run; everything it starts ends with *stack*."""
 
     folder: Path
     stack: AsyncExitStack

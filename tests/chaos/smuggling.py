@@ -1,4 +1,4 @@
-"""Requests within requests, and answers within answers: nobody gets what another sent."""
+"""Request and response smuggling: no client gets the response for another."""
 
 import asyncio
 import socket
@@ -71,7 +71,7 @@ def vectors() -> Iterator[bytes]:
 
 
 async def smuggled_requests(rig: Rig) -> None:
-    """SE-03: is the request inside the request carried out?"""
+    """SE-03: whether the request inside a request is carried out."""
     sent = list(vectors())
     with archives(2, rig.folder) as farm, timegate(rig.place("t"), farm.entries()) as server:
         said = [await asyncio.to_thread(_said, server.port, octets) for octets in sent]

@@ -1,4 +1,4 @@
-"""How much a server can do, before it is given more."""
+"""The capacity of a server, measured before it is overloaded."""
 
 import time
 

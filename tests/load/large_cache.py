@@ -1,4 +1,4 @@
-"""A cache of a million entries, and one that is flooded: how quick, how large, what stays."""
+"""A cache of a million entries, and a flooded one: speed, size, and eviction."""
 
 import asyncio
 import json
@@ -99,7 +99,7 @@ async def large_cache(rig: Rig) -> None:
 
 
 async def _fill(file: Path, farm: Archives, pages: int) -> None:
-    """Write what the archives would have answered, as the server writes it."""
+    """Write the answers of the archives as the server writes them."""
     store = SqliteStore(file, limit=2 << 30)
     memory = AnswerCache(store, time.time, _version(file))
     at = Moment.of(parsedate_to_datetime(DATE))
@@ -130,7 +130,7 @@ def _answer(farm: Archives, number: int, url: str) -> Closest:
 
 
 def _version(file: Path) -> str:
-    """Return how the server calls its set of archives: it stands in the keys."""
+    """Return the server's version of the set of archives, which is part of the keys."""
     with closing(sqlite3.connect(file)) as connection:
         keys = connection.execute("SELECT key FROM entry WHERE key LIKE '%/public/a0'")
         key: str = keys.fetchone()[0]

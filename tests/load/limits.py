@@ -1,4 +1,4 @@
-"""Little of what a server needs: the processor is taken by others, memory is limited."""
+"""Scarce resources: a busy processor, and limited memory."""
 
 import asyncio
 import math
@@ -27,7 +27,7 @@ _MEASURING, _TAKING, _SERVING = -10, -5, 0
 
 
 async def processor_taken(rig: Rig) -> None:
-    """LO-10: as many who never rest as there are cores, all before our server."""
+    """LO-10: as many busy processes as cores, all with a higher priority than our server."""
     seconds = rig.scaled(10, 4)
     with _measuring(), archives(_ARCHIVES, rig.folder) as farm:
         before = ("nice", "-n", str(_SERVING - _MEASURING))
@@ -81,7 +81,7 @@ def _held(rig: Rig, what: str, answers: list[Answer], status: int, deadline: flo
 
 @contextmanager
 def _measuring() -> Iterator[None]:
-    """Come before all others; what is started meanwhile does so, too."""
+    """Raise the priority of this process and of those started in the block."""
     was = os.getpriority(os.PRIO_PROCESS, 0)
     try:
         os.setpriority(os.PRIO_PROCESS, 0, _MEASURING)
@@ -103,7 +103,7 @@ def _burners(folder: Path) -> Iterator[None]:
 
 
 async def little_memory(rig: Rig) -> None:
-    """RB-10: three times what can be done, and who takes more than 200 MB is killed."""
+    """RB-10: three times the capacity, with a memory limit of 200 MB."""
     seconds = rig.scaled(15, 5)
     cache = f'[cache]\nurl = "sqlite:{rig.folder / "cache.db"}"\n'
     port = free_port()

@@ -1,4 +1,4 @@
-"""Many archives at once, and thousands of clients that do nothing, slowly."""
+"""Many archives at once, and thousands of idle or slow clients."""
 
 import asyncio
 import socket
@@ -75,7 +75,7 @@ class Crowd:
         return f"127.{20 + house // 250}.1.{house % 250 + 1}"
 
     async def join(self, octets: bytes) -> None:
-        """Open a connection, say something, and read nothing."""
+        """Open a connection, send something, and read nothing."""
         one = socket.socket()
         one.setblocking(False)  # noqa: FBT003 -- its only parameter
         # So that what is not read piles up at the server, not in the kernel.
@@ -107,7 +107,7 @@ class Crowd:
 
 
 def _saying(port: int, number: int) -> bytes:
-    """Return what one of three kinds says: half a head, a whole request, one for a list."""
+    """Return the octets of one of three kinds: half a head, a request, one for a list."""
     client = Client(port)
     match number % 3:
         case 0:

@@ -1,4 +1,4 @@
-"""More than can be done: the same page for everybody, three times the capacity, one glutton."""
+"""Overload: one page for all clients, three times the capacity, one greedy client."""
 
 import asyncio
 import time
@@ -44,7 +44,7 @@ async def one_page(rig: Rig) -> None:
 
 
 async def overloaded(rig: Rig) -> None:
-    """LO-03, S15: three times what 64 places can do, all of it new questions.
+    """LO-03, S15: three times the capacity of 64 concurrent requests, all new questions.
 
     The places are few and the archives slow, so that one process can play all the clients.
     """

@@ -1,4 +1,4 @@
-"""An hour of everything at once, with faults: what grows that should not."""
+"""An hour of mixed load with faults: memory, descriptors and tasks must not grow."""
 
 import asyncio
 import random
@@ -73,7 +73,7 @@ class Sample(NamedTuple):
 
 
 class _Load:
-    """Asks for everything, again and again; now and then a client is gone before the answer."""
+    """Mixed requests; some clients disconnect before the response."""
 
     def __init__(self, server: TimeGate) -> None:
         self.statuses: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The archives of a scenario: a farm in a process of its own, told how to behave."""
+"""The archives of a scenario, in a process of their own, with settable behaviour."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from tests.chaos.rig.processes import Running, python, running
 
 @dataclass(frozen=True, slots=True)
 class Archives:
-    """What a scenario can do to them and read of them."""
+    """Controls the archives, and reads their records."""
 
     process: Running
     ports: list[int]

@@ -18,7 +18,7 @@ _ADDRESSES: Final = cycle(range(1, 255))
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a client saw; *status* 0 where it saw no whole answer."""
+    """A response as the client saw it; *status* 0 for an incomplete one."""
 
     target: str
     status: int
@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Asks one server."""
+    """A client of one server."""
 
     port: int
     date: str | None = DATE

@@ -14,7 +14,7 @@ _BLOCK: Final = 65536
 
 @dataclass
 class Faults:
-    """What is wrong; can be changed while connections are open."""
+    """The faults; they can be changed while connections are open."""
 
     latency: float = 0.0
     jitter: float = 0.0
@@ -45,7 +45,7 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class FaultProxy:
-    """One that runs."""
+    """A running proxy."""
 
     port: int
     faults: Faults

@@ -1,4 +1,4 @@
-"""Addresses that nobody may be led to, in every spelling that some software understands."""
+"""Forbidden addresses, in every spelling that some software understands."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address

@@ -1,4 +1,4 @@
-"""How alive a server was meanwhile: what the pinger saw."""
+"""Responsiveness of a server during a block, measured by the pinger."""
 
 import asyncio
 import json

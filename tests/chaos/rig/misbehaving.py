@@ -1,4 +1,4 @@
-"""The archive that errs on demand, as a process; nobody else knows how it is started."""
+"""The misbehaving archive as a process; only this module knows how to start it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""A name server that answers as it is told, over UDP, and counts who asks.
+"""A name server over UDP with settable answers, which counts questions.
 
     python -m tests.chaos.rig.name_server ADDRESS
 

@@ -1,4 +1,4 @@
-"""The name server of a scenario, as a process that is told what names are."""
+"""The name server of a scenario, as a process with settable names."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _ADDRESS: Final = "127.0.0.53"
 
 @dataclass(frozen=True, slots=True)
 class Dns:
-    """What a scenario can do to it."""
+    """Controls the name server."""
 
     process: Running
     before: Sequence[str]

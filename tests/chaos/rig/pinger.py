@@ -1,4 +1,4 @@
-"""Asks ``/healthz`` ten times a second, in a process of its own, and tells how long it took.
+"""Requests ``/healthz`` ten times a second, in its own process, and prints the times.
 
     python -m tests.chaos.rig.pinger PORT
 

@@ -1,4 +1,4 @@
-"""Processes that a scenario starts and ends by their pid; what the kernel says of them."""
+"""Processes that a scenario starts and ends by their pid, with figures of the kernel."""
 
 import os
 import signal

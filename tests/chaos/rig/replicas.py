@@ -19,7 +19,7 @@ _ENVIRONMENT = {"TIMEGATE_LIMITS_TRUSTED_PROXIES": "127.0.0.1/32"}
 
 @dataclass
 class Replicas:
-    """What a scenario can do to them."""
+    """Controls the replicas."""
 
     folder: Path
     config: str

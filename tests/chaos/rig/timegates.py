@@ -1,4 +1,4 @@
-"""Our own server as a process, with limits, a shifted clock or a tracer where asked for."""
+"""Our own server as a process, optionally with limits, a shifted clock or a tracer."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Where a process connected to, as the kernel saw it."""
+"""Connections of a process, traced in the kernel."""
 
 import re
 import shutil

@@ -14,7 +14,7 @@ _STAMP: Final = "20200220202020"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What came of asking for every page."""
+    """The responses for every page."""
 
     right: int
     wrong: int
