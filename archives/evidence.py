@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 from archives.diagnostics import Malformed
 from archives.formats.httpdate import stamp_from_http_date
 from archives.formats.linkformat import Link, parse_header, resolved
-from archives.formats.rows import stamp_from_digits
 from archives.model import Memento, Relation
+from archives.moment import stamp_from_digits
 from archives.source import Reply
 from archives.surt import surt
 

@@ -7,6 +7,7 @@ digits are a year, fourteen a second, further digits a fraction. Leap seconds an
 any length, which no `datetime` can hold, are digits too.
 """
 
+import re
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -33,6 +34,10 @@ _LEAP_DAYS: Final = frozenset(
     }
 )
 _LEAP_TABLE_EXPIRES: Final = "20260628"
+
+_STAMP: Final = re.compile(r"[0-9]{8}(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9]|60)[0-9]{0,9}")
+MOST_DAYS: Final = 11_000
+"""Size of a memo of days: thirty years of captures. There are 3.6 million possible days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +147,18 @@ def _end(digits: str) -> str:
     return _rfc3339(Moment.of(last + _SECOND).digits, "")
 
 
+def stamp_from_digits(digits: str) -> str | None:
+    """Return *digits* if they are an existing second, with or without fraction; else None."""
+    if not _STAMP.fullmatch(digits) or not _day_exists(digits[:8]):
+        return None
+    if digits[12:14] != "60":
+        return digits
+    try:
+        return Moment(digits).digits
+    except Malformed:
+        return None
+
+
 def whole_second(digits: str) -> datetime:
     """Return the second of fourteen digits or more; for a leap second the one before it.
 
@@ -212,7 +229,7 @@ def _check(digits: str) -> None:
         _check_leap_second(digits)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=MOST_DAYS)
 def _day_exists(digits: str) -> bool:
     try:
         date(int(digits[:4]), int(digits[4:6] or 1), int(digits[6:8] or 1))

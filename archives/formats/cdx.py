@@ -23,9 +23,9 @@ from archives.formats.rows import (
     json_value,
     plain,
     row_from_fields,
-    stamp_from_digits,
     text_fields,
 )
+from archives.moment import stamp_from_digits
 
 # The first six are the same in CDX of 6, 7, 9 and 11 fields (IA, OpenWayback, OutbackCDX).
 FIELDS: Final = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
-from archives.moment import Moment
+from archives.moment import MOST_DAYS, Moment
 
 WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS: Final = {
@@ -51,10 +51,6 @@ _STEPS: Final = (
 )
 _DAY_AT: Final = 5
 _YEAR_AT: Final = 12
-
-
-# Thirty years of captures; the grammar allows 3.6 million days, so memos must be bounded.
-MOST_DAYS: Final = 11_000
 
 
 @lru_cache(maxsize=MOST_DAYS)

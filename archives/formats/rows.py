@@ -6,14 +6,12 @@ as skipped.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
 
-from archives.diagnostics import Malformed
-from archives.formats.httpdate import MONTHS, MOST_DAYS, WEEKDAYS, day_digits
-from archives.moment import Moment
+from archives.formats.httpdate import MONTHS, WEEKDAYS, day_digits
+from archives.moment import MOST_DAYS, stamp_from_digits
 from archives.regex_compat import compiled
 
 
@@ -62,18 +60,10 @@ _DAY: Final = compiled(
 )
 DAYS: Final = _Days()
 
-_STAMP: Final = compiled(r"[0-9]{8}(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9]|60)[0-9]{0,9}")
 _ISO: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})"
     r"(?:\.([0-9]{1,9}))?+(?:[Zz]|[+-]00:?00)?"
 )
-
-
-def stamp_from_digits(digits: str) -> str | None:
-    """Return *digits* if they are an existing second, with or without fraction; else None."""
-    if not _STAMP.fullmatch(digits) or not _on_calendar(digits[:8]):
-        return None
-    return digits if digits[12:14] != "60" else _leap_second(digits)
 
 
 def stamp_from_iso(text: str) -> str | None:
@@ -114,22 +104,6 @@ def status_code(text: str) -> int | None:
 
 def _stated(text: str | None) -> str | None:
     return text if text and text != "-" else None
-
-
-@lru_cache(maxsize=MOST_DAYS)
-def _on_calendar(day: str) -> bool:
-    try:
-        Moment(day)
-    except Malformed:
-        return False
-    return True
-
-
-def _leap_second(digits: str) -> str | None:
-    try:
-        return Moment(digits).digits
-    except Malformed:
-        return None
 
 
 # Limits of one document: a TimeMap of a million mementos is about 141 MB.

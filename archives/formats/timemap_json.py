@@ -24,11 +24,11 @@ from archives.formats.rows import (
     UnreadableItem,
     json_value,
     row_from_fields,
-    stamp_from_digits,
     stamp_from_iso,
     text_fields,
     texts,
 )
+from archives.moment import stamp_from_digits
 from archives.regex_compat import compiled
 
 _STRING: Final = r'"[^"\\]*+(?:\\[\s\S]?+[^"\\]*+)*+"'

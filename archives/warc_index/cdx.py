@@ -23,11 +23,10 @@ from archives.formats.rows import (
     UnreadableItem,
     json_value,
     plain,
-    stamp_from_digits,
     status_code,
     text_fields,
 )
-from archives.moment import Moment
+from archives.moment import Moment, stamp_from_digits
 from archives.source import Fetcher, Reply, Request
 from archives.surt import surt
 from archives.warc.captures import REVISIT, Capture
