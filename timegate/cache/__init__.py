@@ -4,9 +4,8 @@ import time
 from pathlib import Path
 
 from timegate.cache.answer_cache import WAITING, AnswerCache, Waiting
-from timegate.cache.memory import MemoryStore
 from timegate.cache.sqlite import SqliteStore
-from timegate.cache.store import Clock, Store, Stored, Unavailable
+from timegate.cache.store import Clock, MemoryStore, Store, Stored, Unavailable
 
 __all__ = [
     "WAITING",

@@ -59,7 +59,7 @@ class CacheKey(NamedTuple):
 class AnswerCache:
     """The answer cache of one set of archives."""
 
-    def __init__(  # noqa: PLR0913 -- six choices of the one who builds it
+    def __init__(  # noqa: PLR0913 -- store, clock and four settings
         self,
         store: Store,
         clock: Clock,

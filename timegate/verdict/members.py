@@ -15,10 +15,11 @@ from archives.moment import GRANULARITIES, Moment
 from archives.nearest import second_of
 from archives.registry import Registry
 from archives.surt import surt
-from timegate.resolution.model import Attempt, Query, Resolution
+from timegate.resolution.model import Attempt, Query, Resolution, Syntax
 from timegate.resolution.query import STRIPPED_FRAGMENT, STRIPPED_USER
-from timegate.verdict.header import Member, Parameter, plain
+from timegate.verdict.header import Member, Parameter, Verdict, matched, plain
 
+_LONGEST_DOUBT: Final = 300
 _SECOND: Final = 14
 _DAY: Final = 8
 
@@ -406,3 +407,55 @@ def _triviality(asked: str, got: str) -> str:
         return "case"
     ports = (f":{port}" for port in _DEFAULT_PORTS.values())
     return "port" if any((port in asked) != (port in got) for port in ports) else "slash"
+
+
+def location(resolution: Resolution, registry: Registry) -> str | None:
+    """Return the target of the redirect: the raw bytes for a part (V-1), otherwise replay.
+
+    The verdict is about that address. It is safe in ``Location``: ASCII without blanks and
+    controls. None where nothing was found.
+    """
+    memento = resolution.memento
+    if memento is None:
+        return None
+    entry = registry.by_id(memento.archive)
+    return header_safe(view(resolution.query, memento, entry).uri)
+
+
+def verdict(resolution: Resolution, registry: Registry) -> Verdict:
+    """Return how the answer of *resolution* differs from its query."""
+    query, best = resolution.query, resolution.best
+    syntax = _syntax(query.syntax, query.diagnostics)
+    if best is None or not isinstance(best.outcome, Closest):
+        return Verdict(plain("none"), sources=sources(resolution), syntax=syntax)
+    memento = best.outcome.memento
+    entry = registry.by_id(memento.archive)
+    archive = archive_member(query, memento, registry)
+    time = asked_time(query, memento, entry)
+    grain = granularity(query.at, memento.stamp, entry)
+    uri = uri_member(query, best, memento)
+    shown = view(query, memento, entry)
+    extent = coverage(query.precision, shown, archive)
+    match = matched(archive, time, grain, extent, uri)
+    doubts = "; ".join(best.outcome.doubts)
+    if doubts:
+        # A doubtful time proves nothing (X-6): never exact.
+        match = plain("approximate") if match.value in ("exact", "within") else match
+        time = Member(time.value, {**time.params, "doubt": doubts[:_LONGEST_DOUBT]})
+    return Verdict(
+        match=match,
+        archive=archive,
+        time=time,
+        granularity=grain,
+        coverage=extent,
+        uri=uri,
+        content=content(shown, memento.status),
+        sources=sources(resolution),
+        negotiation=negotiation(query, best.outcome),
+        syntax=syntax,
+    )
+
+
+@lru_cache(maxsize=256)
+def _syntax(value: Syntax, diagnostics: tuple[str, ...]) -> Member:
+    return Member(value, {"diag": " ".join(dict.fromkeys(diagnostics))})
