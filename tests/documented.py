@@ -1,4 +1,4 @@
-"""The commands that our documents show, each with the output that stands below it."""
+"""The commands that the documents show, each with the output shown below it."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ class Shown(NamedTuple):
 
 
 def shown_in(document: Path) -> Iterator[Shown]:
-    """Yield the commands of *document*: lines behind ``$``, with a backslash at a break."""
+    """Yield the commands of *document*: lines after ``$``, continued with a backslash."""
     for block in _BLOCK.findall(document.read_text()):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             lines = part.splitlines(keepends=True)
@@ -31,7 +31,7 @@ def shown_in(document: Path) -> Iterator[Shown]:
 
 
 def is_as_shown(printed: str, shown: str) -> bool:
-    """Whether *printed* is what was *shown*, where `ANYTHING` stands for anything."""
+    """Whether *printed* is what was *shown*; `ANYTHING` matches any lines."""
     pieces = re.split(rf"^{re.escape(ANYTHING)}\n", shown, flags=re.MULTILINE)
     if len(pieces) == 1:
         return printed == shown

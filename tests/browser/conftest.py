@@ -50,7 +50,7 @@ def browser() -> Iterator["Browser"]:
 
 @pytest.fixture
 def page(browser: "Browser", address: str) -> Iterator["Page"]:
-    """Open a page that must not complain: console errors and exceptions fail the test."""
+    """Open a page; errors in its console and exceptions fail the test."""
     context = browser.new_context(base_url=address)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(20_000)
@@ -71,7 +71,7 @@ def _note(errors: list[str], told: "ConsoleMessage", address: str) -> None:
 
 @pytest.fixture(scope="session")
 def screenshots() -> Path | None:
-    """Where pictures are kept; None unless TIMEGATE_SCREENSHOTS asks for new ones."""
+    """The folder for screenshots; None unless TIMEGATE_SCREENSHOTS is set."""
     if not os.environ.get("TIMEGATE_SCREENSHOTS"):
         return None
     return HERE.parents[1] / "docs" / "screenshots"

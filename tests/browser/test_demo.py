@@ -1,4 +1,4 @@
-"""What a newcomer sees: the demo, and every example of its front page."""
+"""The demo in a browser: every example of its front page."""
 
 from collections.abc import Iterator
 

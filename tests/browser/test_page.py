@@ -1,4 +1,4 @@
-"""The page in a real browser: asked by mouse and by keyboard, with scripts and without."""
+"""The page in a real browser: by mouse and by keyboard, with scripts and without."""
 
 from pathlib import Path
 from typing import Literal
@@ -50,7 +50,7 @@ def test_every_kind_of_reference_is_answered_with_its_verdict(
     assert "q=" in page.url
 
 
-def test_the_way_to_the_answer_is_told_while_archives_answer(page: Page) -> None:
+def test_progress_is_shown_while_archives_answer(page: Page) -> None:
     page.goto("/")
     page.evaluate(
         """() => {
@@ -70,7 +70,7 @@ def test_the_way_to_the_answer_is_told_while_archives_answer(page: Page) -> None
     expect(page.locator("#progress")).to_be_hidden()
 
 
-def test_a_mistake_is_shown_at_its_character_without_a_new_page(page: Page) -> None:
+def test_a_mistake_is_marked_at_its_character_without_loading_a_page(page: Page) -> None:
     ask(page, EXACT.replace("01-22", "13-22"))
 
     expect(page.locator("#verdict")).to_contain_text("The reference cannot be read")
@@ -90,7 +90,7 @@ def test_the_timeline_has_a_mark_for_every_capture(page: Page) -> None:
     )
 
 
-def test_thousands_of_captures_are_drawn_and_gone_through(page: Page) -> None:
+def test_thousands_of_captures_are_drawn_and_can_be_browsed(page: Page) -> None:
     ask(page, NEWS, "June 2011")
     picture = page.locator(".picture")
 
@@ -102,7 +102,7 @@ def test_thousands_of_captures_are_drawn_and_gone_through(page: Page) -> None:
     expect(page.locator(".pointed")).to_contain_text("2011-06-")
 
 
-def test_the_timeline_is_gone_through_by_keyboard(page: Page) -> None:
+def test_the_timeline_can_be_used_by_keyboard(page: Page) -> None:
     ask(page, NEAR)
     picture = page.locator(".picture")
     expect(picture).to_have_attribute("data-state", "whole")
@@ -121,7 +121,7 @@ def test_the_timeline_is_gone_through_by_keyboard(page: Page) -> None:
     page.wait_for_url("**/web/20150630235959/http://example.org/")
 
 
-def test_a_mark_is_opened_by_a_click_and_the_picture_moves_by_wheel_and_drag(
+def test_a_click_opens_a_capture_and_wheel_and_drag_move_the_timeline(
     page: Page,
 ) -> None:
     ask(page, NEAR)
@@ -175,7 +175,7 @@ def test_a_button_copies_its_text(page: Page, button: str, begins: str) -> None:
     assert page.evaluate("navigator.clipboard.readText()").startswith(begins)
 
 
-def test_everything_is_reached_by_keyboard_alone(page: Page) -> None:
+def test_everything_can_be_reached_by_keyboard(page: Page) -> None:
     page.goto("/")
     for _ in range(20):
         page.keyboard.press("Tab")
@@ -191,7 +191,7 @@ def test_everything_is_reached_by_keyboard_alone(page: Page) -> None:
     page.wait_for_url("**/web/20160122112029/http://example.org/")
 
 
-def test_a_link_to_an_answer_is_the_answer(page: Page) -> None:
+def test_a_link_to_an_answer_shows_the_answer(page: Page) -> None:
     ask(page, EXACT)
     expect(page.locator("#verdict")).to_be_visible()
     page.reload()
@@ -201,7 +201,7 @@ def test_a_link_to_an_answer_is_the_answer(page: Page) -> None:
     expect(page.get_by_role("heading", name="Examples")).to_be_visible()
 
 
-def test_the_answer_needs_no_scripts(browser: Browser, address: str) -> None:
+def test_the_answer_is_shown_without_scripts(browser: Browser, address: str) -> None:
     with browser.new_context(base_url=address, java_script_enabled=False) as context:
         page = context.new_page()
 
@@ -215,7 +215,7 @@ def test_the_answer_needs_no_scripts(browser: Browser, address: str) -> None:
         assert page.get_by_role("row", name="University Collection").is_visible()
 
 
-def test_a_browser_that_follows_a_reference_is_told_first_what_differs(page: Page) -> None:
+def test_a_reference_to_another_time_shows_the_differences_first(page: Page) -> None:
     page.goto(f"/resolve/{NEAR}")
 
     expect(page.locator("#verdict")).to_contain_text("A substitute from another archive")
@@ -239,13 +239,13 @@ KEPT = {
     "history-small-light": False,
     "archives-wide-light": False,
 }
-"""The pictures that are kept, and whether they show the whole page."""
+"""The screenshots that are kept, and whether they show the whole page."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("place", PLACES)
-def test_every_page_is_accessible_and_fits(  # noqa: PLR0913, PLR0917 -- a table of three ways
+def test_every_page_is_accessible_and_fits_its_width(  # noqa: PLR0913, PLR0917 -- a table of three ways
     browser: Browser,
     address: str,
     screenshots: Path | None,

@@ -1,4 +1,4 @@
-"""Local archives and our own server over them, for a browser to look at."""
+"""Local archives and a server over them, for tests in a browser."""
 
 import asyncio
 import signal
@@ -22,7 +22,7 @@ NEWS_MARKS = 4_200
 
 
 def _crawled(number: int, first_year: int, pace: int) -> tuple[FakeCapture, ...]:
-    """Return captures of `NEWS`: ever denser, and some days more than others."""
+    """Return captures of `NEWS`: increasingly dense, and unevenly spread over days."""
     begin, hours = datetime(first_year, 3, 1, tzinfo=UTC), pace * number
     places = [
         _DAYS_OF_NOTE[n % 4] + n % 89 / 5000
@@ -55,7 +55,7 @@ _HELD = {
 
 @contextmanager
 def local_archives() -> Iterator[dict[str, str]]:
-    """Run the archives in a thread of their own, as Playwright blocks ours."""
+    """Run the archives in a thread of their own, because Playwright blocks this one."""
     began, addresses = threading.Event(), dict[str, str]()
     loop = asyncio.new_event_loop()
     over = asyncio.Event()

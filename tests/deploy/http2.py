@@ -1,4 +1,4 @@
-"""A client of HTTP/2: curl, which sends a target as it is given, many over one connection."""
+"""An HTTP/2 client: curl, which sends targets unchanged, many over one connection."""
 
 import subprocess
 from collections.abc import Sequence

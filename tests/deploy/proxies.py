@@ -30,7 +30,7 @@ COPIES = "copies.example.net"
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """Where the parts of a test are."""
+    """Addresses and files that a configuration is rendered with."""
 
     folder: Path
     upstreams: Sequence[int]
@@ -49,7 +49,7 @@ class Rendering:
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A running one."""
+    """A running proxy."""
 
     name: str
     plain: Place

@@ -1,4 +1,4 @@
-"""HTTP/1.1 by the octet: a client and a server that neither repair nor decode anything."""
+"""HTTP/1.1 byte by byte: a client and a server that neither repair nor decode anything."""
 
 import re
 import socket
@@ -14,7 +14,7 @@ PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to connect, and as what it is asked for; *tls* where the client has to."""
+    """Where to connect, and with which Host; *tls* if the client has to use it."""
 
     port: int
     tls: ssl.SSLContext | None = None
@@ -30,13 +30,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """What came back until the end of the connection."""
+    """A response, read until the end of the connection."""
 
     status: int
     fields: tuple[tuple[str, str], ...]
     body: bytes
     whole: bool
-    """Whether it ended as its framing promised."""
+    """Whether the body is complete according to its framing."""
 
     def get(self, name: str) -> list[str]:
         return [value for key, value in self.fields if key == name]
@@ -80,7 +80,7 @@ def _all(talk: socket.socket) -> bytes:
 
 
 def read_answer(octets: bytes) -> RawAnswer:
-    """Take an answer apart, and say whether all of it is there."""
+    """Parse a response, and find out whether it is complete."""
     head, _, rest = octets.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
     fields = tuple(

@@ -1,4 +1,4 @@
-"""The example of a configuration is accepted, and names every key."""
+"""The example configuration is valid, and names every key."""
 
 import re
 import tomllib
@@ -41,7 +41,7 @@ def written(table: dict[str, object], prefix: str = "") -> set[str]:
     return found
 
 
-def test_the_example_is_accepted_as_it_is() -> None:
+def test_the_example_is_valid_as_it_is() -> None:
     config = load_config(EXAMPLE)
 
     assert config.contact == "mailto:web@example.org"
@@ -52,7 +52,7 @@ def test_the_example_is_accepted_as_it_is() -> None:
     }
 
 
-def test_everything_in_it_can_be_switched_on(tmp_path: Path) -> None:
+def test_every_commented_key_of_the_example_is_valid(tmp_path: Path) -> None:
     file = tmp_path / "timegate.toml"
     file.write_text(switched_on(tmp_path))
 
@@ -62,11 +62,11 @@ def test_everything_in_it_can_be_switched_on(tmp_path: Path) -> None:
     assert config.cache.startswith("sqlite:")
 
 
-def test_it_names_every_key(tmp_path: Path) -> None:
+def test_the_example_names_every_key(tmp_path: Path) -> None:
     assert keys(File) <= written(tomllib.loads(switched_on(tmp_path)))
 
 
-def test_what_stands_there_is_the_default() -> None:
+def test_the_example_has_the_default_values() -> None:
     stated = tomllib.loads(EXAMPLE.read_text())
     defaults = msgspec.to_builtins(File())
 

@@ -1,4 +1,4 @@
-"""A proxy changes no answer: the demo says the same through it as without it."""
+"""A proxy changes no response: the demo answers the same with and without one."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +37,7 @@ HASTE = {"Prefer": 'exclude="lantern"'}
 
 
 def said(answer: RawAnswer) -> tuple[object, ...]:
-    """Return what a client acts upon."""
+    """Return the parts of a response that a client uses."""
     assert answer.whole
     return answer.status, *(tuple(answer.get(name)) for name in SAID)
 
@@ -55,7 +55,9 @@ def test_every_identifier_is_answered_as_without_a_proxy(proxy: Proxy, demo: Pla
     assert not {target: two for target, two in answers.items() if two[0] != two[1]}
 
 
-def test_what_a_proxy_refuses_would_be_refused_by_us(proxy: Proxy, demo: Place) -> None:
+def test_targets_that_a_proxy_rejects_are_rejected_by_the_server_too(
+    proxy: Proxy, demo: Place
+) -> None:
     refused = [target for target in TARGETS if expected(proxy.name, target) == 400]
 
     taken = [target for target in refused if ask(demo, target, HASTE).status != 400]
@@ -64,7 +66,7 @@ def test_what_a_proxy_refuses_would_be_refused_by_us(proxy: Proxy, demo: Place) 
     assert all("%00" in target for target in taken)
 
 
-def test_what_caddy_encodes_asks_for_the_same_page(demo: Place) -> None:
+def test_targets_that_caddy_encodes_resolve_to_the_same_page(demo: Place) -> None:
     encoded = {target: expected("caddy", target) for target in TARGETS}
 
     for raw, sent in encoded.items():
@@ -84,7 +86,7 @@ def test_what_caddy_encodes_asks_for_the_same_page(demo: Place) -> None:
         "/list/2016/http://www.dr.dk",
     ],
 )
-def test_a_body_is_the_same(proxy: Proxy, demo: Place, target: str) -> None:
+def test_bodies_are_unchanged(proxy: Proxy, demo: Place, target: str) -> None:
     direct, through = ask(demo, target, HASTE), ask(proxy.tls, target, HASTE)
 
     assert said(direct) == said(through)
@@ -99,7 +101,7 @@ def test_a_batch_passes(proxy: Proxy) -> None:
     assert answer.body.count(b"\n") == 2
 
 
-def test_events_pass_as_they_happen(proxy: Proxy) -> None:
+def test_events_pass_without_delay(proxy: Proxy) -> None:
     target = b"/events?q=http://www.dr.dk&at=2016"
     with proxy.tls.connect() as talk:
         talk.sendall(b"GET " + target + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Over HTTP/2, which is what browsers speak to a proxy, a target arrives as over HTTP/1.1."""
+"""Targets arrive over HTTP/2, which browsers use with a proxy, as over HTTP/1.1."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,11 +40,11 @@ def test_every_identifier_arrives_as_it_was_sent(proxy: Proxy, tmp_path: Path) -
     assert not spoilt
 
 
-def test_pages_for_operators_are_not_for_everybody(proxy: Proxy, tmp_path: Path) -> None:
+def test_pages_for_operators_are_not_public(proxy: Proxy, tmp_path: Path) -> None:
     assert arrived(proxy, ["/metrics", "/metrics?x", "/monitor"], tmp_path) == [404, 404, 404]
 
 
-def test_what_only_looks_like_a_page_for_operators_passes(proxy: Proxy, tmp_path: Path) -> None:
+def test_similar_targets_are_public(proxy: Proxy, tmp_path: Path) -> None:
     targets = ["/metricss", "/timegate/http://example.org/../../../../metrics", "/x?/metrics"]
 
     assert arrived(proxy, targets, tmp_path) == targets

@@ -1,4 +1,4 @@
-"""Rules and dashboard ask for metrics that exist, with labels and outcomes that exist."""
+"""Alert rules and dashboard use existing metrics, labels and outcomes."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def everything() -> str:
     return "\n".join([(MONITORING / "rules.yaml").read_text(), *dashboard()])
 
 
-def test_every_metric_that_is_asked_for_exists() -> None:
+def test_every_metric_in_use_exists() -> None:
     with running_demo() as server:
         place = Place(int(server.url.rpartition(":")[2]))
         ask(place, "/timegate/http://nobody.example/", {"Prefer": 'exclude="lantern"'})
@@ -39,7 +39,7 @@ def test_every_metric_that_is_asked_for_exists() -> None:
     assert asked <= set(METRIC.findall(published))
 
 
-def test_every_outcome_that_is_asked_for_can_happen() -> None:
+def test_every_outcome_in_use_exists() -> None:
     kinds = {kind.__name__.lower() for kind in ArchiveError.__subclasses__()}
     asked = {one for found in OUTCOME.findall(everything()) for one in found.split("|")}
 
@@ -47,7 +47,7 @@ def test_every_outcome_that_is_asked_for_can_happen() -> None:
     assert kinds <= asked
 
 
-def test_panels_do_not_lie_on_each_other() -> None:
+def test_panels_do_not_overlap() -> None:
     panels = json.loads((MONITORING / "grafana.json").read_text())["panels"]
 
     assert len({(one["gridPos"]["x"], one["gridPos"]["y"]) for one in panels}) == len(panels)
@@ -63,7 +63,7 @@ def test_panels_do_not_lie_on_each_other() -> None:
     ],
     ids=" ".join,
 )
-def test_promtool_accepts(arguments: tuple[str, ...]) -> None:
+def test_promtool_accepts_rules_and_configuration(arguments: tuple[str, ...]) -> None:
     command = [installed("promtool", "prometheus"), *arguments]
 
     ended = subprocess.run(command, cwd=MONITORING, capture_output=True, text=True, check=False)  # noqa: S603 -- Debian's own

@@ -1,4 +1,4 @@
-"""Through nginx, HAProxy and Caddy, a target arrives as it was sent, octet for octet."""
+"""Targets pass nginx, HAProxy and Caddy byte for byte."""
 
 import re
 from collections.abc import Iterator
@@ -63,13 +63,13 @@ def test_every_identifier_arrives_as_it_was_sent(proxy: Proxy) -> None:
 
 
 @pytest.mark.parametrize("route", ["/timegate/", "/timemap/link/", "/web/2016id_/", "/"])
-def test_no_route_is_treated_in_another_way(proxy: Proxy, route: str) -> None:
+def test_every_route_passes_targets_unchanged(proxy: Proxy, route: str) -> None:
     target = f"{route}http://example.org//a%2Fb/../c?d=%2F//&e"
 
     assert arrived(proxy.tls, target) == target
 
 
-def test_a_plain_request_is_led_to_tls_with_the_same_target(proxy: Proxy) -> None:
+def test_a_plain_request_is_redirected_to_https_with_the_same_target(proxy: Proxy) -> None:
     target = "/resolve/http://example.org//a%2Fb?c=http://d//"
 
     answer = ask(proxy.plain, target)
@@ -81,18 +81,18 @@ def test_a_plain_request_is_led_to_tls_with_the_same_target(proxy: Proxy) -> Non
 @pytest.mark.parametrize(
     "target", ["/metrics", "/metrics?x", "/monitor", "http://localhost/metrics"]
 )
-def test_pages_for_operators_are_not_for_everybody(proxy: Proxy, target: str) -> None:
+def test_pages_for_operators_are_not_public(proxy: Proxy, target: str) -> None:
     assert arrived(proxy.tls, target) == 404
 
 
 @pytest.mark.parametrize(
     "target", ["/metricss", "/timegate/http://example.org/../../../../metrics", "/x?/metrics"]
 )
-def test_what_only_looks_like_a_page_for_operators_passes(proxy: Proxy, target: str) -> None:
+def test_similar_targets_are_public(proxy: Proxy, target: str) -> None:
     assert arrived(proxy.tls, target) == target
 
 
-def test_what_a_client_says_of_its_address_is_not_believed(proxy: Proxy) -> None:
+def test_forwarded_addresses_from_clients_are_replaced(proxy: Proxy) -> None:
     lies = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"}
 
     head = ask(proxy.tls, "/healthy", lies).body.decode().lower()
@@ -101,7 +101,7 @@ def test_what_a_client_says_of_its_address_is_not_believed(proxy: Proxy) -> None
     assert "x-forwarded-for: 127.0.0.1" in head
 
 
-def test_headers_of_one_hop_stay_there(proxy: Proxy) -> None:
+def test_hop_by_hop_headers_are_removed(proxy: Proxy) -> None:
     hop = {"Connection": "close, X-Hop", "X-Hop": "1", "Keep-Alive": "timeout=9", "TE": "gzip"}
     asked = {**hop, "Accept-Datetime": "Fri, 22 Jan 2016 11:20:29 GMT", "Prefer": "wait=3"}
 
@@ -113,7 +113,7 @@ def test_headers_of_one_hop_stay_there(proxy: Proxy) -> None:
     assert "keep-alive: timeout=9" not in head
 
 
-def test_a_body_of_more_than_a_megabyte_is_refused(proxy: Proxy) -> None:
+def test_a_request_body_of_more_than_a_megabyte_is_rejected(proxy: Proxy) -> None:
     answer = ask(proxy.tls, "/resolve", body=b"x" * 1_100_000)
 
     assert answer.status == 413

@@ -1,4 +1,4 @@
-"""Two replicas behind a proxy: one after the other is replaced, and no client notices."""
+"""Two replicas behind a proxy are replaced one after the other without a failed request."""
 
 import threading
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ CLIENTS = 4
 
 @contextmanager
 def clients(place: Place) -> Iterator[list[int]]:
-    """Ask again and again until the block ends; fills the list with what was answered."""
+    """Send requests until the block ends; the list collects the responses."""
     answers: list[int] = []
     ended = threading.Event()
 
@@ -38,7 +38,7 @@ def clients(place: Place) -> Iterator[list[int]]:
 
 
 def answered(place: Place, answers: list[int], more: int) -> None:
-    """Return when so many more answers have come, and the replica at *place* gives one too."""
+    """Wait for so many more responses, and for one of the replica at *place*."""
     enough = len(answers) + more
     while len(answers) < enough:
         ask(place, "/healthz")

@@ -1,4 +1,4 @@
-"""Archived bytes at a domain of their own behind each proxy: what is there, who leads to it."""
+"""Archived bytes at a second origin behind each proxy: what it serves, and redirects to it."""
 
 import shutil
 import subprocess
@@ -66,7 +66,7 @@ def test_archived_bytes_are_at_the_second_origin(proxy: Proxy, server: Place) ->
 
 
 @pytest.mark.parametrize("target", [COPY, "/memento/proxy/2016/http://museum.example//a%2Fb"])
-def test_the_first_origin_leads_there(proxy: Proxy, target: str) -> None:
+def test_the_first_origin_redirects_to_the_second(proxy: Proxy, target: str) -> None:
     answer = ask(proxy.tls, target)
 
     assert answer.status == 307
@@ -74,11 +74,11 @@ def test_the_first_origin_leads_there(proxy: Proxy, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["/", "/about", "/timegate/http://museum.example/"])
-def test_nothing_else_is_there(proxy: Proxy, target: str) -> None:
+def test_the_second_origin_serves_nothing_else(proxy: Proxy, target: str) -> None:
     assert ask(copies(proxy.tls), target).status == 404
 
 
-def test_a_plain_request_is_led_to_tls_at_the_same_origin(proxy: Proxy) -> None:
+def test_a_plain_request_is_redirected_to_https_at_the_same_origin(proxy: Proxy) -> None:
     answer = ask(copies(proxy.plain), COPY)
 
     assert answer.status == 308

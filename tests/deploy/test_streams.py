@@ -1,4 +1,4 @@
-"""What is streamed passes a proxy as it comes, and what is broken off does not look whole."""
+"""Streams pass a proxy without delay, and an aborted body does not look complete."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ def proxy(request: pytest.FixtureRequest, origin: RawServer, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("fault", ["cut-chunks", "cut-length"])
-def test_a_body_that_was_broken_off_does_not_look_whole(proxy: Proxy, fault: str) -> None:
+def test_an_aborted_body_does_not_look_complete(proxy: Proxy, fault: str) -> None:
     proxy.skip_if_it_hides_broken_answers()
 
     answer = ask(proxy.tls, f"/timemap/{fault}")
@@ -32,7 +32,7 @@ def test_a_body_that_was_broken_off_does_not_look_whole(proxy: Proxy, fault: str
     assert not answer.whole
 
 
-def test_a_body_that_ended_in_a_reset_does_not_look_whole(
+def test_a_body_that_ends_in_a_reset_does_not_look_complete(
     proxy: Proxy, origin: RawServer
 ) -> None:
     proxy.skip_if_it_hides_broken_answers()
@@ -52,7 +52,7 @@ def test_a_body_that_ended_in_a_reset_does_not_look_whole(
     assert not read_answer(received).whole
 
 
-def test_an_event_passes_before_the_next_one_is_made(proxy: Proxy, origin: RawServer) -> None:
+def test_an_event_passes_before_the_next_one_is_sent(proxy: Proxy, origin: RawServer) -> None:
     with proxy.tls.connect() as talk:
         talk.sendall(
             b"GET /timemap/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -69,7 +69,7 @@ def test_an_event_passes_before_the_next_one_is_made(proxy: Proxy, origin: RawSe
     assert answer.whole
 
 
-def test_a_client_of_http_1_0_sees_no_whole_answer_either(proxy: Proxy) -> None:
+def test_an_aborted_body_does_not_look_complete_over_http_1_0(proxy: Proxy) -> None:
     with proxy.tls.connect() as talk:
         talk.sendall(b"GET /timemap/cut-length HTTP/1.0\r\nHost: localhost\r\n\r\n")
         received = b""
@@ -82,7 +82,7 @@ def test_a_client_of_http_1_0_sees_no_whole_answer_either(proxy: Proxy) -> None:
     assert not read_answer(received).whole
 
 
-def test_the_longest_head_of_an_answer_passes(proxy: Proxy) -> None:
+def test_the_longest_response_head_passes(proxy: Proxy) -> None:
     answer = ask(proxy.tls, "/timemap/long-link")
 
     assert answer.status == 200

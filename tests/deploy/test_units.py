@@ -1,4 +1,4 @@
-"""Service, containers, manifests: accepted by who reads them, and at one with the code."""
+"""Service unit, containers and manifests: valid for their tools, consistent with the code."""
 
 import subprocess
 import sys
@@ -64,7 +64,7 @@ def test_compose_accepts_the_file(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-def test_files_that_compose_mounts_are_there() -> None:
+def test_files_that_compose_mounts_exist() -> None:
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 
     assert all((DEPLOY / one["file"]).exists() for one in compose["configs"].values())
@@ -83,7 +83,7 @@ def test_the_proxy_of_compose_differs_only_in_its_servers() -> None:
     assert new == [*resolvers, "default-server", "server", "server"]
 
 
-def test_the_container_runs_as_a_number_that_is_not_root() -> None:
+def test_the_container_runs_as_a_numeric_user_that_is_not_root() -> None:
     assert "\nUSER 65532:65532\n" in CONTAINERFILE
     pod = manifest("Deployment")["spec"]["template"]["spec"]
     assert pod["securityContext"]["runAsUser"] == 65532
@@ -100,7 +100,7 @@ def test_everything_installed_in_the_container_has_a_hash() -> None:
     assert "--no-index" in installs[1]
 
 
-def test_what_the_build_copies_is_there() -> None:
+def test_files_that_the_build_copies_exist() -> None:
     copied = [
         word
         for line in CONTAINERFILE.splitlines()
@@ -123,7 +123,7 @@ def test_the_configuration_of_the_manifests_is_accepted(tmp_path: Path) -> None:
     assert container()["ports"][0]["containerPort"] == config.listen.port
 
 
-def test_probes_ask_what_is_there() -> None:
+def test_probes_request_existing_endpoints() -> None:
     probes = {
         name: container()[f"{name}Probe"]["httpGet"] for name in ("liveness", "readiness")
     }
@@ -139,7 +139,7 @@ def test_a_pod_has_time_to_drain() -> None:
     assert "sleep(5)" in container()["lifecycle"]["preStop"]["exec"]["command"][-1]
 
 
-def test_nothing_in_a_pod_can_be_written_or_gained() -> None:
+def test_a_pod_has_a_read_only_file_system_and_no_privileges() -> None:
     context = container()["securityContext"]
 
     assert context["readOnlyRootFilesystem"]
@@ -157,7 +157,7 @@ def test_selectors_find_the_pods() -> None:
     assert preferences.items() <= labels.items()
 
 
-def test_the_manifests_fit_the_schemas_of_kubernetes() -> None:
+def test_the_manifests_are_valid_for_the_schemas_of_kubernetes() -> None:
     validate = pytest.importorskip(
         "kubernetes_validate", reason="kubernetes-validate is missing"
     )

@@ -1,4 +1,4 @@
-"""Every identifier of the test data, and what else breaks on its way, as request targets."""
+"""Request targets: every identifier of the test data, and other text that proxies break."""
 
 import json
 import re
@@ -42,13 +42,13 @@ HARD: Final = (
 
 
 def sendable(identifier: str) -> str:
-    """Write *identifier* as a client does: nothing changes that can stand in a request line."""
+    """Write *identifier* as a client does: only what no request line can hold is encoded."""
     octets = identifier.encode("utf-8", "surrogatepass")
     return _UNSENDABLE.sub(lambda one: b"%%%02X" % ord(one[0]), octets).decode()
 
 
 def conforming(target: str) -> str:
-    """Encode what RFC 3986 does not allow."""
+    """Percent-encode the characters that RFC 3986 does not allow."""
     return _FORBIDDEN.sub(lambda one: f"%{ord(one[0]):02X}", target)
 
 

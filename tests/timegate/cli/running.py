@@ -1,4 +1,4 @@
-"""Runs the command as a shell does: another process, real pipes, a folder of its own."""
+"""Runs the command as a shell does: in a process of its own, with real pipes."""
 
 import os
 import pty

@@ -9,7 +9,7 @@ from archives.registry import from_memgator, load_known
 from timegate.cli import main
 
 
-def test_every_archive_is_a_line_with_its_reason() -> None:
+def test_every_archive_is_one_line_with_its_reason() -> None:
     result = CliRunner().invoke(main, ["archives"])
 
     lines = result.output.splitlines()
@@ -17,7 +17,7 @@ def test_every_archive_is_a_line_with_its_reason() -> None:
     assert any(line.startswith("archive-today") and " no " in line for line in lines)
 
 
-def test_json_has_every_fact() -> None:
+def test_json_has_every_field() -> None:
     result = CliRunner().invoke(main, ["archives", "--json"])
 
     facts = {entry["id"]: entry for entry in map(json.loads, result.output.splitlines())}
@@ -25,7 +25,7 @@ def test_json_has_every_fact() -> None:
     assert facts["netarkivet-dk"]["access"] == "onsite-only"
 
 
-def test_memgators_list_can_be_written_and_read_back(tmp_path: Path) -> None:
+def test_a_list_for_memgator_can_be_written_and_read_back(tmp_path: Path) -> None:
     written = CliRunner().invoke(main, ["archives", "--memgator"]).output
     file = tmp_path / "archives.json"
     file.write_text(

@@ -1,4 +1,4 @@
-"""`timegate resolve --batch`: what a person sees, with an archive that nobody can reach."""
+"""`timegate resolve --batch` with an archive that cannot be reached."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def listed(folder: Path, text: str, name: str = "list.txt") -> str:
     return str(folder / name)
 
 
-def test_a_list_from_standard_input_is_answered_on_standard_output(tmp_path: Path) -> None:
+def test_a_list_from_standard_input_is_written_to_standard_output(tmp_path: Path) -> None:
     result = batch(tmp_path, "--batch", "-", given="nonsense\nhttp://a.example/ 2016\n")
 
     told = [json.loads(line) for line in result.stdout.splitlines()]
@@ -43,14 +43,14 @@ def test_a_list_from_standard_input_is_answered_on_standard_output(tmp_path: Pat
     assert "2 references: 1 refused, 1 unknown" in result.stderr
 
 
-def test_exit_zero_says_only_that_the_list_was_worked_through(tmp_path: Path) -> None:
+def test_the_exit_code_is_zero_if_the_whole_list_was_processed(tmp_path: Path) -> None:
     path = listed(tmp_path, "nonsense\n")
 
     assert batch(tmp_path, "--batch", path).exit_code == 2
     assert batch(tmp_path, "--batch", path, "--exit-zero").exit_code == 0
 
 
-def test_an_empty_list_is_soon_done(tmp_path: Path) -> None:
+def test_an_empty_list_gives_an_empty_result(tmp_path: Path) -> None:
     result = batch(tmp_path, "--batch", listed(tmp_path, ""), "--to", "csv")
 
     assert result.exit_code == 0
@@ -58,7 +58,7 @@ def test_an_empty_list_is_soon_done(tmp_path: Path) -> None:
     assert result.stderr == "no references: the list is empty\n"
 
 
-def test_a_page_without_archive_links_says_so_and_is_written_as_it_is(tmp_path: Path) -> None:
+def test_a_page_without_archive_links_is_reported_and_written_unchanged(tmp_path: Path) -> None:
     path, out = listed(tmp_path, "{{x}} http://a/", "page.wiki"), tmp_path / "new.wiki"
 
     result = batch(tmp_path, "--batch", path, "--output", str(out))
@@ -68,7 +68,9 @@ def test_a_page_without_archive_links_says_so_and_is_written_as_it_is(tmp_path: 
     assert out.read_text() == "{{x}} http://a/"
 
 
-def test_a_list_that_was_misread_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_a_list_of_another_format_is_rejected_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
     path, out = listed(tmp_path, '[["http://a/"]]', "list"), tmp_path / "out.jsonl"
 
     result = batch(tmp_path, "--batch", path, "--output", str(out))
@@ -78,7 +80,7 @@ def test_a_list_that_was_misread_is_refused_before_anything_is_written(tmp_path:
     assert [*tmp_path.glob("out*")] == []
 
 
-def test_a_table_without_references_leaves_no_journal_behind(tmp_path: Path) -> None:
+def test_a_table_without_references_leaves_no_journal(tmp_path: Path) -> None:
     path, out = listed(tmp_path, "name,size\na,1\nb,2\n", "list.csv"), tmp_path / "out.jsonl"
 
     result = batch(tmp_path, "--batch", path, "--output", str(out))
@@ -97,7 +99,7 @@ def test_a_list_in_json_is_read(tmp_path: Path) -> None:
     assert "1 reference: 1 unknown" in result.stderr
 
 
-def test_output_report_and_journal_are_files(tmp_path: Path) -> None:
+def test_output_report_and_journal_are_written_to_files(tmp_path: Path) -> None:
     path = listed(tmp_path, "link,when\nhttp://a.example/,2016\n", "list.csv")
     out, report = tmp_path / "out.csv", tmp_path / "report.html"
 
@@ -109,7 +111,9 @@ def test_output_report_and_journal_are_files(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv.journal").exists()
 
 
-def test_a_finished_run_is_not_repeated_and_can_be_written_again(tmp_path: Path) -> None:
+def test_a_finished_run_is_not_repeated_and_its_output_can_be_written_again(
+    tmp_path: Path,
+) -> None:
     path = listed(tmp_path, "nonsense\n")
     out = tmp_path / "out.jsonl"
     batch(tmp_path, "--batch", path, "--output", str(out))
@@ -125,7 +129,7 @@ def test_a_finished_run_is_not_repeated_and_can_be_written_again(tmp_path: Path)
     assert out.read_bytes() == first
 
 
-def test_a_journal_of_another_list_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
+def test_a_journal_of_another_list_is_rejected_before_any_query(tmp_path: Path) -> None:
     out = str(tmp_path / "out.jsonl")
     batch(tmp_path, "--batch", listed(tmp_path, "nonsense\n"), "--output", out)
 
@@ -154,14 +158,14 @@ def test_a_journal_of_another_list_is_refused_before_anybody_is_asked(tmp_path: 
         (["--batch", "-", "--output", "/no/such/folder/out"], "cannot be written"),
     ],
 )
-def test_bad_usage_says_what_to_do(tmp_path: Path, arguments: list[str], why: str) -> None:
+def test_bad_usage_is_explained(tmp_path: Path, arguments: list[str], why: str) -> None:
     result = batch(tmp_path, *arguments, given="a,b\n1,2\n")
 
     assert result.exit_code == 2
     assert why in result.stderr
 
 
-def test_a_distrusted_archive_is_not_asked_although_the_reference_names_it(
+def test_an_archive_that_is_not_trusted_is_not_queried_even_if_named(
     tmp_path: Path,
 ) -> None:
     pwid = "urn:pwid:dead.example:2016-01-22T11:20:29Z:page:http://a.example/"

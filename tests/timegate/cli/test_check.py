@@ -1,4 +1,4 @@
-"""`timegate check`: what a person, a program and a build server get."""
+"""`timegate check`: output for people, programs and build servers."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def wrong() -> Iterator[Archive]:
         yield archive
 
 
-def test_a_right_timegate_passes(right: Archive) -> None:
+def test_a_conforming_timegate_passes(right: Archive) -> None:
     result = check(f"{right.url}/timegate/", "--sample", PAGE, "--strict")
 
     assert result.exit_code == 0
@@ -46,7 +46,7 @@ def test_a_right_timegate_passes(right: Archive) -> None:
     assert "[1/1]" in result.stderr
 
 
-def test_what_is_wrong_is_shown_with_its_trace(wrong: Archive) -> None:
+def test_a_failure_is_shown_with_its_trace(wrong: Archive) -> None:
     result = check(f"{wrong.url}/timegate/", "--sample", PAGE)
 
     assert result.exit_code == 1
@@ -58,7 +58,7 @@ def test_what_is_wrong_is_shown_with_its_trace(wrong: Archive) -> None:
     assert "\x1b" not in result.stdout
 
 
-def test_who_does_not_answer_cannot_be_judged() -> None:
+def test_an_archive_that_does_not_answer_cannot_be_judged() -> None:
     with running("forbidden") as archive:
         result = check(f"{archive.url}/timegate/", "--sample", PAGE)
 
@@ -66,7 +66,7 @@ def test_who_does_not_answer_cannot_be_judged() -> None:
     assert "refused with 403" in result.stdout
 
 
-def test_a_broken_should_counts_when_it_is_asked_to() -> None:
+def test_a_violated_should_fails_only_on_request() -> None:
     with running("redirect-307") as archive:
         lenient = check(f"{archive.url}/timegate/{PAGE}")
         strict = check(f"{archive.url}/timegate/{PAGE}", "--strict")
@@ -83,7 +83,9 @@ def test_a_broken_should_counts_when_it_is_asked_to() -> None:
         ("/timegate/", "timegate"),
     ],
 )
-def test_what_an_address_is_is_found_by_asking(right: Archive, path: str, kind: str) -> None:
+def test_the_kind_of_an_address_is_found_by_requests(
+    right: Archive, path: str, kind: str
+) -> None:
     result = check(f"{right.url}{path}", "--json")
 
     [report] = json.loads(result.stdout)["archives"]
@@ -92,7 +94,7 @@ def test_what_an_address_is_is_found_by_asking(right: Archive, path: str, kind: 
     assert result.exit_code == (4 if path == "/timegate/" else 0)
 
 
-def test_a_timegate_without_a_page_that_it_holds_is_not_called_right(right: Archive) -> None:
+def test_a_timegate_without_a_held_page_is_not_called_conforming(right: Archive) -> None:
     guessed = check(f"{right.url}/timegate/")
     named = check(f"{right.url}/timegate/", "--sample", "http://elsewhere.example/")
 
@@ -103,7 +105,7 @@ def test_a_timegate_without_a_page_that_it_holds_is_not_called_right(right: Arch
 
 
 def test_an_original_is_judged_by_its_links(right: Archive) -> None:
-    """The archive's TimeMap stands for a page without links: what it is, we say."""
+    """The TimeMap of the archive serves as a page without links."""
     result = check(f"{right.url}/timemap/link/{PAGE}", "--kind", "original", "--json")
 
     [report] = json.loads(result.stdout)["archives"]
@@ -112,7 +114,7 @@ def test_an_original_is_judged_by_its_links(right: Archive) -> None:
     assert verdicts["vary-names-accept-datetime"] == "skip"
 
 
-def test_reports_are_written_in_every_form(wrong: Archive, tmp_path: Path) -> None:
+def test_reports_are_written_in_every_format(wrong: Archive, tmp_path: Path) -> None:
     page, xml = tmp_path / "report.html", tmp_path / "report.xml"
     forms = ("--html", str(page), "--junit", str(xml), "--json")
 
@@ -185,14 +187,14 @@ def test_archives_of_the_configuration_are_checked_by_id(
         (["http://127.0.0.1/", "--kind", "thing"], "'thing'"),
     ],
 )
-def test_bad_usage_says_what_to_do(arguments: list[str], why: str) -> None:
+def test_bad_usage_is_explained(arguments: list[str], why: str) -> None:
     result = check(*arguments)
 
     assert result.exit_code == 2
     assert why in result.stderr
 
 
-async def test_a_terminal_gets_a_table_that_fits_it() -> None:
+async def test_the_table_fits_the_terminal() -> None:
     async with an_archive("vary-missing") as archive:
         report = await checked(archive)
 
@@ -211,7 +213,7 @@ async def test_a_terminal_gets_a_table_that_fits_it() -> None:
         assert traces.rstrip().endswith(f"({report.requests} requests)")
 
 
-async def test_what_an_archive_sends_is_no_markup_for_the_terminal() -> None:
+async def test_text_from_an_archive_is_not_interpreted_as_markup() -> None:
     async with an_archive() as archive:
         report = await checked(archive)
     evil = replace(report.results[0].finding, verdict="fail", why="[red]\x1b[31m[/nothing]")
@@ -224,9 +226,7 @@ async def test_what_an_archive_sends_is_no_markup_for_the_terminal() -> None:
     assert "[red]\\u001b[31m[/nothing]" in console.file.getvalue()
 
 
-def test_a_history_is_kept_of_what_was_asked_and_not_of_replays(
-    wrong: Archive, tmp_path: Path
-) -> None:
+def test_the_history_has_live_checks_and_no_replays(wrong: Archive, tmp_path: Path) -> None:
     file, folder = tmp_path / "checks.jsonl", str(tmp_path / "recording")
     common = (f"{wrong.url}/timegate/", "--sample", PAGE, "--history", str(file))
 

@@ -1,4 +1,4 @@
-"""`timegate cite`: names for a copy at hand."""
+"""`timegate cite`: references to a known memento."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_a_raw_view_is_a_part_and_a_query_is_kept() -> None:
         ("https://web.archive.org/web/*/http://www.dr.dk", "a list of captures"),
     ],
 )
-def test_what_cannot_be_cited_says_why_and_exits_with_2(link: str, why: str) -> None:
+def test_a_link_that_cannot_be_cited_is_explained_and_exits_with_2(link: str, why: str) -> None:
     plain = CliRunner().invoke(main, ["cite", link])
     machine = CliRunner().invoke(main, ["cite", "--json", link])
 
@@ -44,7 +44,7 @@ LINK = "https://web.archive.org/web/20160122112029/http://www.dr.dk"
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_reference_is_written_in_the_notation_that_is_wanted(form: str) -> None:
+def test_a_reference_is_written_in_the_requested_format(form: str) -> None:
     plain = CliRunner().invoke(main, ["cite", "--format", form, LINK])
     machine = CliRunner().invoke(main, ["cite", "--json", "--format", form, LINK])
 
@@ -52,14 +52,14 @@ def test_a_reference_is_written_in_the_notation_that_is_wanted(form: str) -> Non
     assert json.loads(machine.output)["reference"] == plain.output.removesuffix("\n")
 
 
-def test_a_notation_that_does_not_exist_names_the_one_that_was_meant() -> None:
+def test_an_unknown_format_suggests_a_similar_one() -> None:
     result = CliRunner().invoke(main, ["cite", "--format", "cls", LINK])
 
     assert result.exit_code == 2
     assert "Did you mean csl or cs1?" in " ".join(result.stderr.split())
 
 
-def test_a_title_is_written_as_it_was_given() -> None:
+def test_a_given_title_is_written_unchanged() -> None:
     result = CliRunner().invoke(
         main, ["cite", "--format", "cs1", "--title", "DR | forside", LINK]
     )
@@ -76,7 +76,7 @@ def cited(*words: str) -> Result:
     return CliRunner().invoke(main, ["cite", "--demo", "--format", "wikitext", *words])
 
 
-def test_a_title_is_read_from_the_copy() -> None:
+def test_a_title_is_read_from_the_memento() -> None:
     plain, fetched = cited(COPY), cited("--fetch-title", COPY)
 
     assert plain.output.startswith(f"[{COPY} museum.example/], captured 2010")
@@ -84,7 +84,7 @@ def test_a_title_is_read_from_the_copy() -> None:
     assert fetched.output.startswith(f"[{COPY} The Lighthouse Museum], captured 2010")
 
 
-def test_a_title_of_what_was_found_is_read_from_the_copy() -> None:
+def test_a_title_is_read_from_the_memento_that_was_found() -> None:
     words = ["resolve", "--demo", "--trust", "harbour", "--format", "wikitext", "--fetch-title"]
 
     result = CliRunner().invoke(main, [*words, "duri:2010:http://museum.example/"])
@@ -101,7 +101,7 @@ def test_a_title_of_what_was_found_is_read_from_the_copy() -> None:
         (LINK, "internet-archive is not asked with this configuration"),
     ],
 )
-def test_a_title_that_cannot_be_had_is_told_and_the_copy_is_cited(link: str, why: str) -> None:
+def test_a_missing_title_is_reported_and_the_memento_is_cited(link: str, why: str) -> None:
     result = cited("--fetch-title", link)
 
     assert result.exit_code == 0
@@ -121,7 +121,7 @@ def test_a_title_that_cannot_be_had_is_told_and_the_copy_is_cited(link: str, why
         (["cite", "--format", "csl", "--fetch-title", LINK], "which requires a contact"),
     ],
 )
-def test_titles_that_make_no_sense_are_refused(words: list[str], why: str) -> None:
+def test_contradictory_title_options_are_rejected(words: list[str], why: str) -> None:
     result = CliRunner().invoke(main, words)
 
     assert result.exit_code == 2

@@ -1,4 +1,4 @@
-"""Whatever is typed: an answer or a refusal, never a traceback."""
+"""Any input is answered or rejected, never with a traceback."""
 
 import click
 import pytest
@@ -33,7 +33,7 @@ def choices(**chosen: str) -> SearchOptions:
 
 
 @given(TIMES)
-def test_a_time_is_read_or_refused(text: str) -> None:
+def test_a_time_is_read_or_rejected(text: str) -> None:
     try:
         choices(at=text).moment()
     except click.UsageError as error:
@@ -41,7 +41,7 @@ def test_a_time_is_read_or_refused(text: str) -> None:
 
 
 @given(st.sampled_from(["tolerance", "wait", "trust", "distrust"]), TEXT)
-def test_a_choice_is_obeyed_or_refused(name: str, text: str) -> None:
+def test_an_option_is_applied_or_rejected(name: str, text: str) -> None:
     try:
         choices(**{name: text}).preferences(REGISTRY)
     except click.UsageError as error:
@@ -50,7 +50,7 @@ def test_a_choice_is_obeyed_or_refused(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("command", ["parse", "cite"])
 @given(text=st.text(alphabet=st.characters(codec=None), max_size=40))
-def test_an_argument_is_read_or_refused(command: str, text: str) -> None:
+def test_an_argument_is_read_or_rejected(command: str, text: str) -> None:
     result = CliRunner().invoke(main, [command, "--", text])
 
     assert result.exit_code in (0, 2)
@@ -58,7 +58,7 @@ def test_an_argument_is_read_or_refused(command: str, text: str) -> None:
 
 
 @given(st.binary(max_size=80))
-def test_standard_input_is_read_or_refused(octets: bytes) -> None:
+def test_standard_input_is_read_or_rejected(octets: bytes) -> None:
     result = CliRunner().invoke(main, ["parse", "-"], input=octets)
 
     assert result.exit_code in (0, 2)

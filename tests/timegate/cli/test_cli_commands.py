@@ -9,14 +9,14 @@ from timegate.cli import COMMANDS, main
 from timegate.text import similar
 
 
-def test_a_command_that_does_not_exist_names_the_one_that_was_meant() -> None:
+def test_an_unknown_command_suggests_a_similar_one() -> None:
     result = CliRunner().invoke(main, ["resolv", "x"])
 
     assert result.exit_code == 2
     assert "No such command 'resolv'. Did you mean resolve?" in result.output
 
 
-def test_an_unknown_word_like_nothing_suggests_nothing() -> None:
+def test_a_word_like_no_command_suggests_nothing() -> None:
     assert not similar("qqqq", COMMANDS)
 
 
@@ -39,7 +39,7 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
         ["--version"],
     ],
 )
-def test_what_asks_nobody_does_not_import_the_web_server(words: list[str]) -> None:
+def test_commands_without_network_do_not_import_aiohttp(words: list[str]) -> None:
     script = (
         "import sys; from timegate.cli import main\n"
         f"try: main({words!r})\n"
@@ -53,7 +53,7 @@ def test_what_asks_nobody_does_not_import_the_web_server(words: list[str]) -> No
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_gets_its_completion(shell: str) -> None:
+def test_every_shell_has_a_completion_script(shell: str) -> None:
     result = CliRunner().invoke(main, ["completion", shell])
 
     assert result.exit_code == 0
@@ -62,7 +62,7 @@ def test_a_shell_gets_its_completion(shell: str) -> None:
 
 @pytest.mark.parametrize("words", [["serve"], ["resolve", "http://a.example/"]])
 @pytest.mark.parametrize("url", ["mongo://x:y@z/", "sqlite:", "redis://"])
-def test_a_cache_that_is_none_is_bad_usage(words: list[str], url: str, tmp_path: Path) -> None:
+def test_an_invalid_cache_url_is_bad_usage(words: list[str], url: str, tmp_path: Path) -> None:
     file = tmp_path / "timegate.toml"
     file.write_text(f'archives.use = []\ncache.url = "{url}"\nlisten.port = 0\n')
 
@@ -73,7 +73,7 @@ def test_a_cache_that_is_none_is_bad_usage(words: list[str], url: str, tmp_path:
     assert "y@z" not in result.output
 
 
-def test_a_variable_that_cannot_be_used_is_bad_usage_in_the_demo_too() -> None:
+def test_an_invalid_environment_variable_is_bad_usage_in_the_demo_too() -> None:
     variables = {"TIMEGATE_LISTEN_PORT": "abc"}
 
     result = CliRunner(env=variables).invoke(main, ["resolve", "--demo", "http://a.example/"])

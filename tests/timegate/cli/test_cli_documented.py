@@ -31,7 +31,7 @@ def printed(*words: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_its_section(name: str) -> None:
+def test_every_command_has_a_section(name: str) -> None:
     assert f"timegate {name}" in SECTIONS[name]
     assert f"[`{name}`](#{name})" in DOCUMENT
 

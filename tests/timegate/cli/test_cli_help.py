@@ -1,4 +1,4 @@
-"""Help that can be relied upon: every example in it is run, or at least read by its command."""
+"""The help texts: every example in them is run, or at least parsed by its command."""
 
 import re
 import shlex
@@ -59,7 +59,7 @@ def test_an_example_that_needs_no_network_works(example: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("name", "example"), EXAMPLES)
-def test_an_example_has_only_options_that_exist(name: str, example: str) -> None:
+def test_an_example_has_only_existing_options(name: str, example: str) -> None:
     command = main.get_command(click.Context(main), name)
     assert command is not None
 
@@ -78,11 +78,11 @@ def test_the_list_of_commands_fits_into_a_narrow_terminal() -> None:
 
 
 @pytest.mark.parametrize("name", ["resolve", "timemap", "closest", "parse", "cite"])
-def test_exit_codes_are_told(name: str) -> None:
+def test_exit_codes_are_documented(name: str) -> None:
     assert re.search(r"Exit codes.*:\n    0  ", help_of(name))
 
 
-def test_the_help_of_all_has_examples_that_work(tmp_path: Path) -> None:
+def test_the_examples_of_the_main_help_work(tmp_path: Path) -> None:
     shown = list(examples_in(CliRunner().invoke(main, ["--help"]).output))
 
     ended = bash(" && ".join(shown), tmp_path)

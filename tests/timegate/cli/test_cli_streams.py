@@ -1,4 +1,4 @@
-"""Pipes, broken text and impatient people: no traceback, and the exit code says what was."""
+"""Closed pipes, invalid text and Ctrl-C: no traceback, and the right exit code."""
 
 import re
 import signal
@@ -20,7 +20,7 @@ BROKEN = b"a\x00b\nhttp://a.example/\xff\xfe\r\n\xc0\xaf\n\n\xed\xa0\x80"
         "resolve --demo --trust harbour --batch -",
     ],
 )
-def test_a_reader_that_goes_away_is_no_error(command: str, tmp_path: Path) -> None:
+def test_a_closed_output_pipe_is_no_error(command: str, tmp_path: Path) -> None:
     given = (LINE * 3000).encode()
 
     ended = bash(f"timegate {command} | head -1", tmp_path, given)
@@ -32,7 +32,7 @@ def test_a_reader_that_goes_away_is_no_error(command: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("command", ["parse", "resolve --demo", "cite", "parse --json"])
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-def test_text_that_is_none_is_refused(command: str, encoding: str, tmp_path: Path) -> None:
+def test_input_that_is_no_text_is_rejected(command: str, encoding: str, tmp_path: Path) -> None:
     ended = bash(f"timegate {command} -", tmp_path, BROKEN, PYTHONIOENCODING=encoding)
 
     assert ended.returncode == 2
@@ -41,14 +41,14 @@ def test_text_that_is_none_is_refused(command: str, encoding: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("command", ["timemap --demo", "closest --demo harbour"])
-def test_an_argument_that_is_no_text_is_refused(command: str, tmp_path: Path) -> None:
+def test_an_argument_that_is_no_text_is_rejected(command: str, tmp_path: Path) -> None:
     ended = bash(f"timegate {command} $'http://a.example/\\xff'", tmp_path)
 
     assert ended.returncode == 2
     assert b"Traceback" not in ended.stderr
 
 
-def test_a_line_without_end_is_cut(tmp_path: Path) -> None:
+def test_an_endless_line_is_cut(tmp_path: Path) -> None:
     script = "head -c 50000000 /dev/zero | tr '\\0' a | (ulimit -v 600000; timegate parse -)"
 
     ended = bash(script, tmp_path)
@@ -83,7 +83,7 @@ def test_ctrl_c_while_waiting_for_a_line_ends_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command", ["parse -", "resolve --demo -", "resolve --demo --batch -", "cite -"]
 )
-def test_a_closed_standard_input_is_an_empty_one(command: str, tmp_path: Path) -> None:
+def test_a_closed_standard_input_counts_as_empty(command: str, tmp_path: Path) -> None:
     ended = bash(f"timegate {command} <&-", tmp_path)
 
     assert ended.returncode == 0
@@ -91,14 +91,14 @@ def test_a_closed_standard_input_is_an_empty_one(command: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("command", ["parse", "resolve --demo --trust harbour"])
-def test_a_closed_standard_output_is_nobody_who_reads(command: str, tmp_path: Path) -> None:
+def test_a_closed_standard_output_is_no_error(command: str, tmp_path: Path) -> None:
     ended = bash(f"timegate {command} duri:2009:http://museum.example/ >&-", tmp_path)
 
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("command", ["parse", "resolve --demo --trust harbour"])
-def test_a_full_disk_is_told_in_a_line(command: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_in_one_line(command: str, tmp_path: Path) -> None:
     ended = bash(f"timegate {command} duri:2009:http://museum.example/ >/dev/full", tmp_path)
 
     assert ended.returncode == 1
@@ -135,7 +135,7 @@ def test_a_terminal_has_colours(tmp_path: Path) -> None:
     assert RED in shown
 
 
-def test_who_wants_no_colours_gets_none(tmp_path: Path) -> None:
+def test_no_color_turns_colours_off(tmp_path: Path) -> None:
     shown = at_a_terminal(["resolve", "--demo", NAMED, "nonsense:"], tmp_path, NO_COLOR="1")
 
     assert "✔ Exactly what was asked for" in shown

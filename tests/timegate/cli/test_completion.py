@@ -1,4 +1,4 @@
-"""What a real bash completes, and that it does not wait for the web server."""
+"""Completion in a real bash, without importing the web server."""
 
 import subprocess
 import sys
@@ -47,7 +47,7 @@ def test_archives_of_a_configuration_are_completed(tmp_path: Path) -> None:
     assert completed("timegate closest --config mine.toml min", tmp_path) == ["mine"]
 
 
-def test_a_configuration_that_cannot_be_read_is_no_reason_to_complain(tmp_path: Path) -> None:
+def test_an_unreadable_configuration_does_not_break_completion(tmp_path: Path) -> None:
     assert completed("timegate closest --config none.toml arq", tmp_path) == ["arquivo-pt"]
 
 

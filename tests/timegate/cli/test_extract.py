@@ -1,4 +1,4 @@
-"""`timegate extract` over the demo: what comes out can be read by others, and is what was."""
+"""`timegate extract` over the demo: other tools can read the files, and bytes are unchanged."""
 
 import json
 from io import StringIO
@@ -41,7 +41,7 @@ def bodies(path: Path) -> dict[tuple[str, str], bytes]:
         }
 
 
-def test_the_bytes_are_those_that_were_captured(tmp_path: Path) -> None:
+def test_the_extracted_bytes_are_those_that_were_captured(tmp_path: Path) -> None:
     result = extract(tmp_path)
 
     assert result.stderr == f"6 references, 6 of them in {tmp_path / 'out.warc.gz'}\n"
@@ -52,7 +52,7 @@ def test_the_bytes_are_those_that_were_captured(tmp_path: Path) -> None:
     assert copies.items() <= captured.items()
 
 
-def test_cdxj_indexer_and_our_own_find_the_same(tmp_path: Path) -> None:
+def test_cdxj_indexer_and_our_index_find_the_same_captures(tmp_path: Path) -> None:
     extract(tmp_path)
     written = StringIO()
 
@@ -65,7 +65,7 @@ def test_cdxj_indexer_and_our_own_find_the_same(tmp_path: Path) -> None:
     assert {("20190820074600", "301"), ("20190820074610", "404")} <= found
 
 
-def test_what_could_not_be_had_is_told(tmp_path: Path) -> None:
+def test_references_without_bytes_are_reported(tmp_path: Path) -> None:
     given = "http://museum.example/ 2010\nhttp://nowhere.example/\nnonsense:\n"
 
     result = extract(tmp_path, given=given)
@@ -90,7 +90,7 @@ def test_each_reference_is_a_line_of_json(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_had_is_no_file(tmp_path: Path) -> None:
+def test_without_any_bytes_no_file_is_written(tmp_path: Path) -> None:
     result = extract(tmp_path, given="http://nowhere.example/\n")
 
     assert result.exit_code == 3
@@ -98,7 +98,7 @@ def test_nothing_had_is_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_what_is_as_asked_is_taken_if_that_is_wanted(tmp_path: Path) -> None:
+def test_only_exact_mementos_are_extracted_on_request(tmp_path: Path) -> None:
     given = "http://museum.example/ 2012\nhttp://museum.example/ 2010\n"
 
     result = extract(tmp_path, "--tolerance", "1d", given=given)
@@ -115,16 +115,14 @@ def test_only_what_is_as_asked_is_taken_if_that_is_wanted(tmp_path: Path) -> Non
         (("--trust", "harbor"), "Did you mean harbour?"),
     ],
 )
-def test_bad_usage_says_what_to_do(
-    tmp_path: Path, arguments: tuple[str, ...], why: str
-) -> None:
+def test_bad_usage_is_explained(tmp_path: Path, arguments: tuple[str, ...], why: str) -> None:
     result = extract(tmp_path, *arguments)
 
     assert result.exit_code == 2
     assert why in result.stderr
 
 
-def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+def test_unusable_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "out.warc.gz").write_text("precious")
     words = ["extract", "--demo", "/no/such/list", "-o", str(tmp_path / "new.warc.gz")]
 
@@ -138,7 +136,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     assert "/no/such/folder/a.warc" in nowhere.stderr
 
 
-def test_copies_come_over_the_network_as_well(tmp_path: Path) -> None:
+def test_mementos_are_fetched_over_the_network(tmp_path: Path) -> None:
     with running_demo() as server:
         base = f"{server.url}/collections/harbour"
         config = tmp_path / "timegate.toml"
@@ -158,7 +156,7 @@ def test_copies_come_over_the_network_as_well(tmp_path: Path) -> None:
     assert copies.items() <= captured.items()
 
 
-def test_where_an_archive_does_not_give_the_bytes_the_next_one_is_asked(tmp_path: Path) -> None:
+def test_if_an_archive_does_not_give_the_bytes_the_next_one_is_queried(tmp_path: Path) -> None:
     def archive(name: str, base: str, raw: str) -> str:
         return (
             f"[[archive]]\nid = '{name}'\nkind = 'memento'\npwid = ['{name}.example']\n"

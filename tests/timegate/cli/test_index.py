@@ -1,4 +1,4 @@
-"""`timegate index`, as people and programs call it."""
+"""`timegate index` for people and for programs."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def index(*arguments: str | Path) -> Result:
     return CliRunner().invoke(index_command, [str(each) for each in arguments])
 
 
-def test_a_folder_is_indexed_and_a_person_is_told(tmp_path: Path) -> None:
+def test_indexing_a_folder_prints_a_summary(tmp_path: Path) -> None:
     a_warc(tmp_path, "a.warc.gz", (PAGE, "20200101000000"), (PAGE, "20210101000000"))
 
     result = index(tmp_path)
@@ -30,7 +30,7 @@ def test_a_folder_is_indexed_and_a_person_is_told(tmp_path: Path) -> None:
     assert stamps_of(tmp_path) == ["20200101000000", "20210101000000"]
 
 
-def test_what_cannot_be_used_is_told_and_exits_with_1(tmp_path: Path) -> None:
+def test_unusable_files_are_reported_and_exit_with_1(tmp_path: Path) -> None:
     for number in range(25):
         put(tmp_path, f"{number:02}.warc", b"rubbish")
 
@@ -65,7 +65,7 @@ def test_the_index_can_be_elsewhere(tmp_path: Path) -> None:
     assert not (tmp_path / ".timegate").exists()
 
 
-def test_a_damaged_index_is_built_anew_and_that_is_told(tmp_path: Path) -> None:
+def test_a_damaged_index_is_rebuilt_with_a_message(tmp_path: Path) -> None:
     place = put(tmp_path, "i.sqlite", b"rubbish" * 999)
 
     result = index(tmp_path, "--index", place)
@@ -74,7 +74,7 @@ def test_a_damaged_index_is_built_anew_and_that_is_told(tmp_path: Path) -> None:
     assert result.output.startswith("the index was damaged")
 
 
-def test_a_second_builder_is_told_of_the_first(tmp_path: Path) -> None:
+def test_a_second_indexer_is_rejected_while_the_first_runs(tmp_path: Path) -> None:
     place = LocalFiles.of(tmp_path).index
     place.parent.mkdir()
 

@@ -1,4 +1,4 @@
-"""The command that is an archive: says where it is, what it holds, what went wrong."""
+"""`timegate misbehave`: its addresses, its faults and its summary."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from timegate.misbehave import wire as tls
 
 @contextmanager
 def started(*options: str) -> Iterator[tuple[dict[str, str], subprocess.Popen[str]]]:
-    """Start the command; yields what it says of itself, and the process."""
+    """Start the command; yield its description of itself, and the process."""
     program = "from timegate.cli import main; main()"
     command = [sys.executable, "-c", program, "misbehave", "--json", "--seconds", "60"]
     with subprocess.Popen(  # noqa: S603 -- ourselves
@@ -34,7 +34,7 @@ def started(*options: str) -> Iterator[tuple[dict[str, str], subprocess.Popen[st
 
 
 def asked(url: str, **headers: str) -> tuple[int, str | None]:
-    """Return the status, and the fault that the answer tells."""
+    """Return the status, and the fault that the response names."""
     parts = urlsplit(url)
     connection = HTTPConnection(parts.netloc, timeout=20)
     try:
@@ -46,7 +46,7 @@ def asked(url: str, **headers: str) -> tuple[int, str | None]:
         connection.close()
 
 
-def test_every_address_that_it_prints_is_there() -> None:
+def test_every_printed_address_is_served() -> None:
     with started() as (told, _):
         statuses = {name: asked(told[name])[0] for name in ("timegate", "memento", "raw")}
         unknown = asked(told["unknown"])[0]
@@ -56,7 +56,7 @@ def test_every_address_that_it_prints_is_there() -> None:
     assert told["url"].startswith("http://127.0.0.1:")
 
 
-def test_a_running_one_serves_a_whole_suite_and_tells_what_it_did() -> None:
+def test_a_running_archive_serves_many_requests_and_reports_its_faults() -> None:
     with started() as (told, process):
         seen = [
             asked(told["timegate"]),
@@ -74,7 +74,7 @@ def test_a_running_one_serves_a_whole_suite_and_tells_what_it_did() -> None:
     ]
 
 
-def test_the_same_seed_errs_the_same_way() -> None:
+def test_the_same_seed_gives_the_same_faults() -> None:
     def errs() -> list[tuple[int, str | None]]:
         with started("--chance", "0.5", "--seed", "5", *ways) as (told, _):
             return [asked(told["timegate"]) for _ in range(12)]
@@ -86,7 +86,7 @@ def test_the_same_seed_errs_the_same_way() -> None:
     assert len(set(first)) > 1
 
 
-def test_it_ends_by_itself() -> None:
+def test_the_archive_ends_after_its_lifetime() -> None:
     ended = CliRunner().invoke(misbehave_command, ["--seconds", "0", "--fault", "loop-self"])
 
     assert ended.exit_code == 0
@@ -94,7 +94,7 @@ def test_it_ends_by_itself() -> None:
     assert ended.output.endswith("faults: loop-self\n")
 
 
-def test_chance_is_told_with_a_seed_to_repeat_it() -> None:
+def test_random_faults_print_a_seed_to_repeat_them() -> None:
     ended = CliRunner().invoke(misbehave_command, ["--seconds", "0", "--chance", "0.25"])
 
     assert re.search(r"^faults: any, by chance 0\.25, seed \d+$", ended.output, re.MULTILINE)
@@ -109,14 +109,14 @@ def test_all_faults_are_listed_for_people_and_programs() -> None:
     assert all(row["sentence"].endswith(".") for row in rows)
 
 
-def test_a_fault_that_is_not_known_is_refused_with_a_guess() -> None:
+def test_an_unknown_fault_is_rejected_with_a_suggestion() -> None:
     ended = CliRunner().invoke(misbehave_command, ["--fault", "loopself"])
 
     assert ended.exit_code == 2
     assert "Did you mean loop-self" in ended.output
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_in_use_is_reported() -> None:
     with started() as (told, _):
         port = told["url"].rpartition(":")[2]
         ended = CliRunner().invoke(misbehave_command, ["--port", port, "--seconds", "0"])
@@ -125,7 +125,7 @@ def test_a_port_that_is_taken_is_told() -> None:
     assert "address already in use" in ended.output
 
 
-def test_links_begin_with_what_one_says() -> None:
+def test_links_begin_with_the_given_base_url() -> None:
     options = ["--seconds", "0", "--base-url", "https://proxy.example/x/", "--json"]
 
     told = json.loads(CliRunner().invoke(misbehave_command, options).output)
@@ -133,7 +133,7 @@ def test_links_begin_with_what_one_says() -> None:
     assert told["timegate"] == "https://proxy.example/x/timegate/http://example.org/"
 
 
-def test_the_authority_of_tls_faults_can_be_kept(tmp_path: Path) -> None:
+def test_the_certificate_authority_of_tls_faults_can_be_saved(tmp_path: Path) -> None:
     file = tmp_path / "ca.pem"
     options = ["--seconds", "0", "--fault", "tls-right", "--ca", str(file)]
 
@@ -143,7 +143,7 @@ def test_the_authority_of_tls_faults_can_be_kept(tmp_path: Path) -> None:
     assert file.read_text().startswith("-----BEGIN CERTIFICATE-----")
 
 
-def test_without_its_library_a_tls_fault_says_what_is_missing(
+def test_a_tls_fault_without_its_library_names_what_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "trustme", None)

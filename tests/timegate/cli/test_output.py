@@ -1,4 +1,4 @@
-"""What a person sees at a terminal."""
+"""The output at a terminal."""
 
 from io import StringIO
 
@@ -43,7 +43,7 @@ def shown(
     return screen.getvalue()
 
 
-def test_the_copy_comes_with_its_verdict_and_with_what_differs() -> None:
+def test_the_memento_is_shown_with_its_verdict_and_the_differences() -> None:
     best = found()
 
     lines = [line.rstrip() for line in shown(best, silent(), best=best, width=80).splitlines()]
@@ -63,7 +63,7 @@ def test_the_copy_comes_with_its_verdict_and_with_what_differs() -> None:
     ]
 
 
-def test_other_copies_are_listed_with_their_distance() -> None:
+def test_other_mementos_are_listed_with_their_distance() -> None:
     best, other = found(), found("https://arquivo.pt/wayback/2017/x", "20170122112029")
 
     told = shown(best, other, best=best)
@@ -71,14 +71,14 @@ def test_other_copies_are_listed_with_their_distance() -> None:
     assert "366 days later  https://arquivo.pt/wayback/2017/x" in told
 
 
-def test_nothing_found_is_red_and_says_who_did_not_answer() -> None:
+def test_without_a_memento_the_archives_without_an_answer_are_named_in_red() -> None:
     told = shown(silent(), colour=True)
 
     assert "\x1b[1;31m✘ No copy was found" in told
     assert "Wayback Machine" in told
 
 
-def test_nothing_found_says_that_spellings_were_not_asked_everywhere() -> None:
+def test_without_a_memento_variants_that_were_not_queried_are_named() -> None:
     no = Attempt("internet-archive", None, 0.1, QUERY.original)
     spared = (UnaskedVariant("scheme", "https://www.dr.dk", ("arquivo-pt",)),)
     resolution = Resolution(QUERY, Preferences(), None, (), (no,), unasked=spared)
@@ -104,7 +104,7 @@ def test_a_link_can_be_opened_also_where_it_is_folded() -> None:
 
 
 @pytest.mark.parametrize("evil", ["\x1b]0;title\x07", "\x9b31m", "[red]x[/red]", "\u202e"])
-def test_nothing_that_an_archive_says_reaches_the_terminal_as_a_command(evil: str) -> None:
+def test_text_from_archives_is_not_interpreted_by_the_terminal(evil: str) -> None:
     best = found(f"https://arquivo.pt/{evil}")
 
     told = shown(best, silent(evil), best=best)
@@ -128,7 +128,7 @@ def lines_of(asked: str, *attempts: Attempt) -> list[str]:
         ("netarkivet.dk", "Netarkivet (Danish Web Archive) cannot be asked by programs ("),
     ],
 )
-def test_where_nothing_was_found_it_is_told_that_the_one_named_was_not_heard(
+def test_without_a_memento_the_output_says_why_the_named_archive_gave_no_answer(
     archive: str, why: str
 ) -> None:
     nothing = Attempt("arquivo-pt", None, 0.4, QUERY.original)
@@ -139,7 +139,7 @@ def test_where_nothing_was_found_it_is_told_that_the_one_named_was_not_heard(
     assert second.startswith(why)
 
 
-def test_an_archive_that_shows_a_part_was_asked_for_that_part() -> None:
+def test_holdings_that_programs_may_not_see_are_mentioned() -> None:
     austria = Attempt("onb-austria", None, 0.4, QUERY.original)
 
     *_, last = lines_of(ASKED.replace("archive.org", "webarchiv.onb.ac.at"), austria)
@@ -147,11 +147,11 @@ def test_an_archive_that_shows_a_part_was_asked_for_that_part() -> None:
     assert "has none that programs may see (Austrian libraries" in last
 
 
-def test_an_archive_that_was_asked_has_spoken_for_itself() -> None:
+def test_an_archive_that_was_queried_is_not_mentioned_again() -> None:
     assert lines_of(ASKED, Attempt("internet-archive", None, 0.4, QUERY.original)) == [
         "nothing found"
     ]
 
 
-def test_where_nobody_was_asked_nobody_said_no() -> None:
+def test_without_any_query_no_archive_is_said_to_have_answered() -> None:
     assert lines_of("http://www.dr.dk") == ["nothing found: nobody could be asked"]

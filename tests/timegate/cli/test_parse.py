@@ -1,4 +1,4 @@
-"""`timegate parse`, as people and programs call it."""
+"""`timegate parse` for people and for programs."""
 
 import json
 
@@ -10,7 +10,7 @@ from timegate.cli import main
 WORKED_EXAMPLE = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
 
 
-def test_a_person_sees_what_it_says() -> None:
+def test_the_parts_of_an_identifier_are_printed() -> None:
     result = CliRunner().invoke(main, ["parse", WORKED_EXAMPLE])
 
     assert result.exit_code == 0
@@ -18,7 +18,7 @@ def test_a_person_sees_what_it_says() -> None:
     assert "from 2016-01-22T11:20:29Z to before 2016-01-22T11:20:30Z (second)" in result.output
 
 
-def test_a_refusal_shows_the_character_and_exits_with_2() -> None:
+def test_an_error_marks_the_character_and_exits_with_2() -> None:
     result = CliRunner().invoke(main, ["parse", "duri:2001-02-29:http://example.com/"])
 
     assert result.exit_code == 2
@@ -26,7 +26,7 @@ def test_a_refusal_shows_the_character_and_exits_with_2() -> None:
     assert "2001-02 has the days 01 to 28 (bad-date, at character 14)" in result.output
 
 
-def test_a_repair_is_named_and_placed() -> None:
+def test_a_repair_is_named_with_its_position() -> None:
     result = CliRunner().invoke(main, ["parse", "www.dr.dk#x", "duri::http://x.org/"])
 
     assert (
@@ -94,7 +94,7 @@ def test_lines_come_from_standard_input_as_text_or_as_json_strings() -> None:
     ]
 
 
-def test_a_line_without_end_is_refused_in_bounded_memory() -> None:
+def test_an_endless_line_is_rejected_in_bounded_memory() -> None:
     endless = b"http://x.org/" + b"a" * 1_000_000 + b"\nhttp://y.org/\n"
 
     result = CliRunner().invoke(main, ["parse", "--json", "-"], input=endless)
@@ -104,7 +104,7 @@ def test_a_line_without_end_is_refused_in_bounded_memory() -> None:
     assert next_one["accepted"]
 
 
-def test_wrapped_text_is_joined_only_when_asked() -> None:
+def test_wrapped_lines_are_joined_only_on_request() -> None:
     wrapped = "urn:pwid:archive.org:2018-07-\n   16Z:page:http://x.org/NAS-\n   research"
 
     refused = CliRunner().invoke(main, ["parse", "--json", wrapped])
@@ -114,13 +114,13 @@ def test_wrapped_text_is_joined_only_when_asked() -> None:
     assert json.loads(joined.output)["item"] == "http://x.org/NAS-research"
 
 
-def test_strict_refuses_what_would_be_repaired() -> None:
+def test_strict_rejects_what_is_otherwise_repaired() -> None:
     result = CliRunner().invoke(main, ["parse", "--json", "--strict", "www.dr.dk"])
 
     assert json.loads(result.output)["error"] == "scheme-assumed"
 
 
-def test_json_tells_the_parts_of_a_pdi() -> None:
+def test_json_has_the_parts_of_a_pdi() -> None:
     cited = "pdi://a.us/1997/11/03/4.text.1@103=pdi://a.us/1997/09/01/1.text.1#37,51"
 
     result = CliRunner().invoke(main, ["parse", "--json", cited])
@@ -134,7 +134,7 @@ def test_json_tells_the_parts_of_a_pdi() -> None:
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[31mred", "a\u202eb", "\ud800"])
-def test_nothing_that_a_terminal_acts_upon_is_printed(hostile: str) -> None:
+def test_no_control_characters_are_printed(hostile: str) -> None:
     result = CliRunner().invoke(main, ["parse", hostile])
 
     assert result.exit_code == 2

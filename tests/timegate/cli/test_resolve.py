@@ -1,4 +1,4 @@
-"""`timegate resolve` over the demo's archives: what is printed, and the exit code."""
+"""`timegate resolve` over the archives of the demo: output and exit code."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def resolve(*arguments: str, given: str | None = None) -> Result:
     return CliRunner().invoke(main, ["resolve", "--demo", *arguments], input=given)
 
 
-def test_what_is_piped_is_plain() -> None:
+def test_piped_output_is_plain() -> None:
     result = resolve(NAMED)
 
     assert result.stdout.splitlines() == [
@@ -30,7 +30,7 @@ def test_what_is_piped_is_plain() -> None:
     assert result.exit_code == 0
 
 
-def test_every_id_is_a_line_of_json_and_the_worst_counts() -> None:
+def test_every_identifier_is_a_line_of_json_and_the_worst_exit_code_counts() -> None:
     result = resolve("--json", NAMED, "nonsense:", "http://museum.example/visit")
 
     one, refused, other = map(json.loads, result.stdout.splitlines())
@@ -57,31 +57,29 @@ def test_every_id_is_a_line_of_json_and_the_worst_counts() -> None:
         (("--exclude", "harbour.example,lantern", HOME), 4),
     ],
 )
-def test_the_exit_code_says_how_good_the_answer_is(
-    arguments: tuple[str, ...], code: int
-) -> None:
+def test_the_exit_code_states_the_outcome(arguments: tuple[str, ...], code: int) -> None:
     assert resolve(*arguments).exit_code == code
 
 
 @pytest.mark.parametrize(
     ("direction", "captured"), [("before", "2010-11-05"), ("after", "2019-08-20")]
 )
-def test_the_side_can_be_chosen(direction: str, captured: str) -> None:
+def test_the_direction_can_be_chosen(direction: str, captured: str) -> None:
     wanted = ("--at", "2011", "--trust", "harbour", "--direction", direction)
 
     assert f"captured {captured}" in resolve(*wanted, HOME).stdout
 
 
-def test_a_copy_is_looked_at_if_that_is_wanted() -> None:
+def test_a_memento_is_verified_on_request() -> None:
     assert resolve("--verify", "head", NAMED).exit_code == 0
 
 
-def test_a_time_of_its_own_outranks_the_option() -> None:
+def test_the_time_of_an_identifier_overrides_the_option() -> None:
     assert COPY in resolve("--at", "2019", NAMED).stdout
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_reference_to_what_was_found_is_printed_alone(form: str) -> None:
+def test_a_reference_format_prints_only_the_reference(form: str) -> None:
     result = resolve("--format", form, NAMED)
 
     assert result.exit_code == 0
@@ -89,13 +87,13 @@ def test_a_reference_to_what_was_found_is_printed_alone(form: str) -> None:
     assert "museum.example" in result.stdout
 
 
-def test_the_pwid_of_what_was_found_is_not_that_of_what_was_asked() -> None:
+def test_the_printed_pwid_is_that_of_the_memento_found() -> None:
     asked = "urn:pwid:archive.org:2009-06-15T18:30:12Z:page:http://museum.example/"
 
     assert resolve("--format", "pwid", asked).stdout == f"{NAMED}\n"
 
 
-def test_where_there_is_no_copy_no_reference_is_printed() -> None:
+def test_without_a_memento_no_reference_is_printed() -> None:
     result = resolve("--format", "cs1", "--trust", "harbour", "http://nowhere.example/")
 
     assert result.stdout == ""
@@ -103,7 +101,7 @@ def test_where_there_is_no_copy_no_reference_is_printed() -> None:
     assert result.exit_code == 3
 
 
-def test_references_come_from_standard_input() -> None:
+def test_references_are_read_from_standard_input() -> None:
     result = resolve("-", given=f"{NAMED}\r\nduri:2010-11:{HOME}\n")
 
     assert result.exit_code == 0
@@ -132,7 +130,7 @@ def test_a_list_is_resolved_in_the_demo_too() -> None:
         (("--batch", "-", "--json"), "a list has --to"),
     ],
 )
-def test_bad_usage_says_what_to_do(arguments: tuple[str, ...], why: str) -> None:
+def test_bad_usage_is_explained(arguments: tuple[str, ...], why: str) -> None:
     result = resolve(*arguments, given="")
 
     assert result.exit_code == 2
@@ -140,7 +138,7 @@ def test_bad_usage_says_what_to_do(arguments: tuple[str, ...], why: str) -> None
 
 
 @pytest.mark.parametrize("text", ["contact = ", "contact = 3", "\x00", "[archive]\n", "a" * 9])
-def test_a_configuration_that_cannot_be_used_is_named(text: str, tmp_path: Path) -> None:
+def test_an_invalid_configuration_is_named(text: str, tmp_path: Path) -> None:
     config = tmp_path / "timegate.toml"
     config.write_text(text)
 

@@ -1,4 +1,4 @@
-"""What ``timegate timemap`` takes, and where it writes what."""
+"""`timegate timemap`: its options, its output and its errors."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def run(*arguments: str) -> Result:
 
 @pytest.mark.parametrize("option", ["-a", "--arcs", "--archives"])
 @pytest.mark.parametrize("form", [(), ("-f", "Link"), ("--format", "JSON"), ("-f", "cdxj")])
-def test_the_options_of_memgator_are_taken_and_trouble_is_no_part_of_the_list(
+def test_the_options_of_memgator_are_accepted_and_errors_go_to_standard_error(
     archives: Path, option: str, form: tuple[str, ...]
 ) -> None:
     result = run(*form, option, str(archives), URL)
@@ -38,14 +38,14 @@ def test_the_options_of_memgator_are_taken_and_trouble_is_no_part_of_the_list(
     assert "dead" in result.stderr
 
 
-def test_another_format_is_refused(archives: Path) -> None:
+def test_an_unknown_format_is_rejected(archives: Path) -> None:
     result = run("-f", "xml", "-a", str(archives), URL)
 
     assert result.exit_code == 2
     assert "link" in result.stderr
 
 
-def test_public_archives_want_to_know_who_asks(tmp_path: Path) -> None:
+def test_public_archives_need_a_contact(tmp_path: Path) -> None:
     config = tmp_path / "timegate.toml"
     config.write_text('[archives]\nuse = ["internet-archive"]\n')
 
@@ -55,7 +55,7 @@ def test_public_archives_want_to_know_who_asks(tmp_path: Path) -> None:
     assert "contact" in result.stderr
 
 
-def test_who_asks_can_be_said_on_the_spot(tmp_path: Path) -> None:
+def test_the_contact_can_be_given_as_an_option(tmp_path: Path) -> None:
     config = tmp_path / "timegate.toml"
     config.write_text('[archives]\nuse = ["internet-archive"]\n')
 
@@ -67,9 +67,7 @@ def test_who_asks_can_be_said_on_the_spot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("contact", ["a\r\nCookie: b", "m\u00fcller"])
-def test_a_contact_that_breaks_out_of_its_header_is_refused(
-    archives: Path, contact: str
-) -> None:
+def test_a_contact_with_a_line_break_is_rejected(archives: Path, contact: str) -> None:
     result = run("-a", str(archives), "-c", contact, URL)
 
     assert result.exit_code == 2

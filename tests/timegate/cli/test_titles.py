@@ -1,4 +1,4 @@
-"""What the bytes of copies are fetched with."""
+"""Fetchers for titles and bytes of mementos."""
 
 import ssl
 from dataclasses import replace
