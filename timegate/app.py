@@ -1,18 +1,11 @@
 """Composition root: from a configuration to running objects.
 
-`build_core` builds everything that resolves, without HTTP: the command line, batches, extraction
-and the library use it. `build_server` builds the HTTP handler over a core.
+`build_core` builds everything that resolving needs, without HTTP: the command line, batches,
+extraction and the library use it. `build_server` builds the HTTP handler over a core.
 """
 
 import time
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,8 +19,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from archives.adapters import adapter_for
-from archives.model import ArchiveEntry, Closest, Memento
-from archives.negotiation import Negotiator, Question
+from archives.model import ArchiveEntry
 from archives.registry import Registry
 from archives.source import Fetcher, Source
 from timegate.access.blocklist import Blocklist
@@ -48,7 +40,7 @@ from timegate.resolution.coalescing import Coalescer, Contained, Containment, Re
 from timegate.resolution.model import Deadlines, Resolves
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.resolver import Resolver
-from timegate.resolution.verification import MementoProbe, Verifier
+from timegate.resolution.verification import Verifier, memento_probes
 from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
 from timegate.timemaps import ArchiveLists
@@ -71,6 +63,7 @@ if TYPE_CHECKING:
 
 _NOW: Final = partial(datetime.now, UTC)
 _OBSERVATIONS: Final = "observations"
+"""The key of the observations in the store."""
 _MONTH: Final = 30 * 86_400.0
 
 
@@ -100,12 +93,12 @@ class CoreState:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """Everything that resolves, without HTTP."""
+    """Everything that resolving needs, without HTTP."""
 
     config: Config
     base_url: str
     resolver: Resolves
-    """Resolves queries, and verifies the memento where the preferences want that."""
+    """Resolves queries, and verifies the memento if the preferences ask for that."""
     planner: Planner
     lists: ArchiveLists
     neighbours: Neighbours
@@ -124,7 +117,7 @@ class Core:
 
     @property
     def registry(self) -> Registry:
-        """The archives that are known."""
+        """The known archives."""
         return self.config.registry
 
 
@@ -137,7 +130,7 @@ async def build_core(
     rate_limits: Path | None = None,
     serving: bool = False,
 ) -> AsyncIterator[Core]:
-    """Build everything that resolves, and close it at the end of the block.
+    """Build everything that resolving needs; it is closed at the end of the block.
 
     *rate_limits* is the file in which several processes share their rate limits. With
     *serving*, indexes of local collections are kept up to date, canaries are sent, and spans
@@ -174,7 +167,7 @@ async def build_core(
 
 @asynccontextmanager
 async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Dispatch]":
-    """Build the HTTP handler over *core*, and close it at the end of the block."""
+    """Build the HTTP handler over *core*; it is closed at the end of the block."""
     # The command line needs no HTTP server, which is slow to import.
     from timegate.conformance.run import check_entry  # noqa: PLC0415
     from timegate.pages.checks import open_checks  # noqa: PLC0415
@@ -217,9 +210,9 @@ async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Disp
 async def serve(
     config: Config, reread: Callable[[], Config], rate_limits: Path | None = None
 ) -> None:
-    """Serve over HTTP until a signal says stop; *reread* reads the configuration again.
+    """Serve over HTTP until SIGTERM or SIGINT; *reread* reads the configuration again.
 
-    A worker process has the file *rate_limits*. Raises CannotListen.
+    A worker process shares its rate limits in the file *rate_limits*. Raises CannotListen.
     """
     from timegate.server.process_state import ProcessState  # noqa: PLC0415
     from timegate.server.running import run_server  # noqa: PLC0415
@@ -241,7 +234,7 @@ async def serve(
 
 
 def supervise(config: Config, options: Sequence[str], reread: Callable[[], Config]) -> int:
-    """Run several worker processes until a signal says stop; return the exit code."""
+    """Run several worker processes until SIGTERM or SIGINT; return the exit code."""
     from timegate.server.running import address_of, announce  # noqa: PLC0415
     from timegate.server.workers import SharedRateLimits, Workers, reserved  # noqa: PLC0415
 
@@ -252,9 +245,9 @@ def supervise(config: Config, options: Sequence[str], reread: Callable[[], Confi
         reserved(listen.host, listen.port) as port,
     ):
         path = Path(folder) / "rate_limits"
-        place = ["--host", listen.host, "--port", str(port), "--rate-limits", str(path)]
+        shared = ["--host", listen.host, "--port", str(port), "--rate-limits", str(path)]
         renew = SharedRateLimits(path, config.remote, lambda: reread().remote)
-        workers = Workers(listen.workers, ["serve", *place, *options], Path(folder), renew)
+        workers = Workers(listen.workers, ["serve", *shared, *options], Path(folder), renew)
         workers.wait_until_listening()
         announce(config, address_of(listen.host, port), worker=False)
         return workers.watch()
@@ -269,11 +262,12 @@ class _Shared:
     locks: ReplicaLocks | None = None
     watch: Callable[[Breakers], None] = lambda _: None
     canary_store: Store | None = None
-    """Where results of canaries are kept, if not in the store."""
+    """The store for results of canaries, if it is not the same."""
 
 
 @contextmanager
 def _naming_the_cache() -> Iterator[None]:
+    """Name the setting in errors about the address of the cache."""
     try:
         yield
     except ValueError as error:
@@ -306,7 +300,7 @@ async def _shared_state(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What a core is built from."""
+    """The parts from which a core is built."""
 
     config: Config
     base_url: str
@@ -380,7 +374,8 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             public=public,
             observe=state.metrics.resolved,
         )
-        resolver.verifier = Verifier(resolver, _probes(parts, containment), config.soft)
+        probes = memento_probes(config.askable, parts.fetchers, containment, _NOW)
+        resolver.verifier = Verifier(resolver, probes, config.soft)
         yield Core(
             config=config,
             base_url=parts.base_url,
@@ -405,7 +400,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
 
 
 def _sources(parts: _Parts, containment: Containment) -> ArchiveSources:
-    """Return the source of each archive, inside what surrounds a question."""
+    """Return the source of each archive, with the layers around its questions."""
     around: dict[str, Sequence[Callable[[Source], Source]]] = {}
     for entry in parts.config.askable:
         wraps: list[Callable[[Source], Source]] = []
@@ -441,43 +436,24 @@ def _containment(metrics: Metrics, breakers: Breakers) -> Containment:
     return Containment(failed, breakers.worked, Unforeseen("archive-internal-error"))
 
 
-def _probes(parts: _Parts, containment: Containment) -> Mapping[str, MementoProbe]:
-    """Return for each archive how to request one of its mementos."""
-    fetchers = parts.fetchers
-
-    def probe(entry: ArchiveEntry) -> MementoProbe:
-        negotiator, fetch = Negotiator(entry, _NOW), fetchers[entry.id]
-
-        async def requested(memento: Memento) -> Closest | None:
-            question = Question(
-                memento.uri, memento.original, memento.captured, "template", {}, None
-            )
-            with containment.around(entry.id, memento.uri):
-                return await negotiator.closest(fetch, question)
-
-        return requested
-
-    return {entry.id: probe(entry) for entry in parts.config.askable}
-
-
 async def _read_observations(observations: Observations, store: Store) -> None:
-    """Restore what earlier processes observed, once."""
+    """Restore the observations of earlier processes, once."""
     stored = None if observations.restored else await store.get(_OBSERVATIONS)
     observations.restored = True
     if stored is not None:
-        # Damaged observations, or those of another version, are made again.
+        # Damaged observations, or those of another version, are dropped.
         with suppress(ValueError):
             observations.restore(msgspec.json.decode(bytes(stored.value)))
 
 
 async def _write_observations(observations: Observations, store: Store) -> None:
-    """Keep the observations for the next process."""
+    """Store the observations for the next process."""
     exported = msgspec.json.encode(observations.export())
     await store.put(_OBSERVATIONS, exported, _MONTH, 0.0)
 
 
 def _version(entries: Sequence[ArchiveEntry]) -> str:
-    """Return a name for this set of archives: answers of another set are not used (R-10)."""
+    """Return a version of this set of archives; answers of another set are not used (R-10)."""
     described = "\n".join(
         f"{e.id} {e.kind.name} {e.timegate} {e.cdx} {e.replay} {e.path}" for e in entries
     )

@@ -4,12 +4,15 @@ Only if the client asks for it (``verify=head``): it costs one more request.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, Protocol
 
 from archives.errors import ArchiveError, Misbehaved
-from archives.model import Closest, Memento
+from archives.model import ArchiveEntry, Closest, Memento
+from archives.negotiation import Clock, Negotiator, Question
+from archives.source import Fetcher
+from timegate.resolution.coalescing import Containment
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution, Resolves
 
@@ -21,6 +24,29 @@ class MementoProbe(Protocol):
     """Requests a memento from its archive; None if it does not exist. Raises ArchiveError."""
 
     async def __call__(self, memento: Memento) -> Closest | None: ...
+
+
+def memento_probes(
+    entries: Iterable[ArchiveEntry],
+    fetchers: Mapping[str, Fetcher],
+    containment: Containment,
+    clock: Clock,
+) -> Mapping[str, MementoProbe]:
+    """Return the probe of each archive."""
+
+    def probe(entry: ArchiveEntry) -> MementoProbe:
+        negotiator, fetch = Negotiator(entry, clock), fetchers[entry.id]
+
+        async def requested(memento: Memento) -> Closest | None:
+            question = Question(
+                memento.uri, memento.original, memento.captured, "template", {}, None
+            )
+            with containment.around(entry.id, memento.uri):
+                return await negotiator.closest(fetch, question)
+
+        return requested
+
+    return {entry.id: probe(entry) for entry in entries}
 
 
 class Verifier:
