@@ -1,4 +1,4 @@
-"""Every command that a document shows is run, beside the demo, and prints what is shown."""
+"""Each command in the documents is run against the demo and prints the documented output."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from tests.documented import DOCUMENTS, Shown, is_as_shown, shown_in
 from tests.end_to_end.server import running_demo
 
 COMMANDS = [shown for document in DOCUMENTS for shown in shown_in(document)]
-USUAL = "127.0.0.1:1208"
+DOCUMENTED_ADDRESS = "127.0.0.1:1208"
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def demo() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all commands of a document, as a reader has."""
+    """One working directory for all commands, as a reader has."""
     return tmp_path_factory.mktemp("reader")
 
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_command_prints_what_the_document_shows(
     shown: Shown, demo: str, folder: Path
 ) -> None:
-    command = shown.command.replace(USUAL, demo)
+    command = shown.command.replace(DOCUMENTED_ADDRESS, demo)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     ended = subprocess.run(  # noqa: S603 -- our own documents
@@ -45,5 +45,5 @@ def test_a_command_prints_what_the_document_shows(
         timeout=60,
     )
 
-    printed = ended.stdout.decode().replace("\r\n", "\n").replace(demo, USUAL)
+    printed = ended.stdout.decode().replace("\r\n", "\n").replace(demo, DOCUMENTED_ADDRESS)
     assert is_as_shown(printed, shown.output), printed
