@@ -11,7 +11,12 @@ from archives.moment import Moment
 from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive, FakeMemory
 from timegate.resolution.coalescing import Coalescer, Question, fixed
-from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
+from timegate.resolution.context import (
+    REDIS_TIME_WITH_QUESTION,
+    UNLIMITED,
+    RequestContext,
+    TimeBudget,
+)
 from timegate.resolution.model import Attempt, CachedAnswer
 
 PAGE = "http://example.org/"
@@ -216,3 +221,24 @@ def test_an_answer_that_cannot_be_cached_is_a_failure_of_its_archive() -> None:
 
     assert isinstance(attempt.outcome, Internal)
     assert observed == [attempt]
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_each_question_has_a_branch_of_the_redis_time_of_its_request(limited: bool) -> None:  # noqa: FBT001
+    budget = TimeBudget() if limited else None
+    contexts: list[RequestContext] = []
+
+    class Recording(Elsewhere):
+        async def wait(self, question: Question, context: RequestContext) -> float:
+            contexts.append(context)
+            return await super().wait(question, context)
+
+    async def story() -> None:
+        memory = FakeMemory()
+        locks = Recording(0.0, memory, None)
+        async with Coalescer(fixed({"a": FakeArchive("a")}), memory, locks=locks) as coalescer:
+            await coalescer.ask("a", PAGE, AT, RequestContext(redis_time=budget))
+
+    in_virtual_time(story())
+    left = [None if c.redis_time is None else c.redis_time.left(0.0) for c in contexts]
+    assert left == [REDIS_TIME_WITH_QUESTION if limited else None]
