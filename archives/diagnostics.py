@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from re import Pattern
 
+from msgspec import Struct, field
+
 
 class Malformed(ValueError):
     """Text that cannot be read. *code* is for programs, *why* for people."""
@@ -51,14 +53,12 @@ class Diagnostic:
     repair: bool
 
 
-class Diagnosis:
+class Diagnosis(Struct, kw_only=True, eq=False):
     """The repairs and notes of one reading."""
 
-    __slots__ = ("diagnostics", "strict")
-
-    def __init__(self, *, strict: bool = False) -> None:
-        self.strict = strict
-        self.diagnostics: list[Diagnostic] = []
+    strict: bool = False
+    """Whether text that would be repaired is an error."""
+    diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def note(self, token: str, why: str, position: int) -> None:
         """Add a diagnostic about correct text."""
