@@ -19,7 +19,8 @@ class Networks:
     def __init__(self, texts: Iterable[str] = ()) -> None:
         """Read *texts*, each a CIDR or a single address. Raises ValueError."""
         self._networks = tuple(ip_network(text, strict=False) for text in texts)
-        self._holds = lru_cache(maxsize=4096)(self._looked_up)
+        self.holds: Callable[[str], bool] = lru_cache(maxsize=4096)(self._holds)
+        """Whether an address lies in one of the networks; asked for every request."""
 
     def __bool__(self) -> bool:
         """Whether there are any networks."""
@@ -27,9 +28,9 @@ class Networks:
 
     def __contains__(self, address: object) -> bool:
         """Whether *address* lies in one of the networks; False if it is not an address."""
-        return bool(self._networks) and isinstance(address, str) and self._holds(address)
+        return bool(self._networks) and isinstance(address, str) and self.holds(address)
 
-    def _looked_up(self, text: str) -> bool:
+    def _holds(self, text: str) -> bool:
         address = read_address(text)
         return address is not None and any(address in network for network in self._networks)
 

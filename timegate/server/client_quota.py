@@ -133,14 +133,14 @@ class ClientAddresses:
     def address(self, peer: object, fields: Fields) -> str:
         """Return the address of the client; *peer* is the peer name of the socket."""
         client = peer_address(peer)
-        if client not in self._trusted:
+        if not self._trusted.holds(client):
             return client
         for forwarded in self._forwarded(fields):
             if forwarded is None:
                 # Hidden or unreadable: only the address of the next proxy is known.
                 return client
             client = forwarded
-            if client not in self._trusted:
+            if not self._trusted.holds(client):
                 return client
         return client
 
@@ -221,7 +221,7 @@ class ClientLimits:
         transport = request.transport
         peer = None if transport is None else transport.get_extra_info("peername")
         address = self.addresses.address(peer, request.headers)
-        return Client(address, EXEMPT if address in self.exempt else household(address))
+        return Client(address, EXEMPT if self.exempt.holds(address) else household(address))
 
     async def enter(self, client: Client, target: str) -> Response | None:
         """Start a request; return the rejection if it may not start, else `leave` follows."""

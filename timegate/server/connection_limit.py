@@ -81,7 +81,7 @@ class ConnectionLimit:
         """Count a connection and return None, or return the limit that it exceeds."""
         if self.total >= self.most:
             return "connections"
-        if address not in self.uncounted:
+        if not self.uncounted.holds(address):
             client = household(address)
             if self._clients[client] >= self.per_client:
                 return "connections-per-client"
