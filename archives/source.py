@@ -1,6 +1,7 @@
 """The two seams: `Fetcher` in front of the network, `Source` in front of a whole archive.
 
-They are the only places where a test replaces something.
+They are the only places where a test replaces something. An `Adapter` with a `Fetcher` is a
+`Source`.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -79,3 +80,39 @@ class Source(Protocol):
         Raises ArchiveError, also after batches: then the list is not complete.
         """
         ...
+
+
+class Adapter(Protocol):
+    """Queries one archive through whichever fetcher is passed; otherwise as `Source`."""
+
+    @property
+    def entry(self) -> ArchiveEntry: ...
+
+    async def closest(
+        self, fetch: Fetcher, original: str, at: Moment | None
+    ) -> Closest | None: ...
+
+    def mementos(
+        self, fetch: Fetcher, original: str
+    ) -> AsyncGenerator[Sequence[Memento], None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterSource:
+    """A `Source`: an adapter with the fetcher for one request. Cheap to create."""
+
+    adapter: Adapter
+    fetch: Fetcher
+
+    @property
+    def entry(self) -> ArchiveEntry:
+        """The archive that is queried."""
+        return self.adapter.entry
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        """Return what the adapter answers."""
+        return await self.adapter.closest(self.fetch, original, at)
+
+    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        """Return the adapter's list."""
+        return self.adapter.mementos(self.fetch, original)

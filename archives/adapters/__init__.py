@@ -4,30 +4,13 @@ An adapter holds what is known of one archive for as long as the process runs, a
 the fetcher carries the budget of one request and is passed with every query.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from archives.adapters import cdx, memento, warc, wayback
-from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento
-from archives.moment import Moment
+from archives.model import ArchiveEntry, ArchiveKind
 from archives.negotiation import Clock
-from archives.source import Fetcher, Source
-
-
-class Adapter(Protocol):
-    """Queries one archive through whichever fetcher is passed; otherwise as `Source`."""
-
-    @property
-    def entry(self) -> ArchiveEntry: ...
-
-    async def closest(
-        self, fetch: Fetcher, original: str, at: Moment | None
-    ) -> Closest | None: ...
-
-    def mementos(
-        self, fetch: Fetcher, original: str
-    ) -> AsyncGenerator[Sequence[Memento], None]: ...
+from archives.source import Adapter, AdapterSource, Fetcher, Source
 
 
 ADAPTERS: Final[Mapping[ArchiveKind, Callable[[ArchiveEntry, Clock], Adapter]]] = {
@@ -39,27 +22,6 @@ NOT_ASKABLE: Final = ArchiveKind("none", "programs cannot query it", is_askable=
 KINDS: Final[Mapping[str, ArchiveKind]] = {
     kind.name: kind for kind in (*ADAPTERS, warc.KIND, NOT_ASKABLE)
 }
-
-
-@dataclass(frozen=True, slots=True)
-class AdapterSource:
-    """A `Source`: an adapter with the fetcher for one request. Cheap to create."""
-
-    adapter: Adapter
-    fetch: Fetcher
-
-    @property
-    def entry(self) -> ArchiveEntry:
-        """The archive that is queried."""
-        return self.adapter.entry
-
-    async def closest(self, original: str, at: Moment | None) -> Closest | None:
-        """Return what the adapter answers."""
-        return await self.adapter.closest(self.fetch, original, at)
-
-    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
-        """Return the adapter's list."""
-        return self.adapter.mementos(self.fetch, original)
 
 
 def adapter_for(entry: ArchiveEntry, clock: Clock) -> Adapter:

@@ -5,12 +5,13 @@ from typing import Final
 
 import pytest
 
-from archives.adapters import AdapterSource, adapter_for, source_for
+from archives.adapters import adapter_for, source_for
 from archives.errors import Misbehaved, Refused, Unreachable
 from archives.formats.httpdate import http_date
 from archives.model import ArchiveEntry, Closest
 from archives.moment import Moment
 from archives.negotiation import instant_for, latest_stamp
+from archives.source import AdapterSource
 from tests.fakes import Canned, FakeFetcher, an_entry, clock
 
 PAGE: Final = "http://example.org/"

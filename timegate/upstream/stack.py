@@ -22,11 +22,10 @@ from types import TracebackType
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from archives.adapters import Adapter, AdapterSource
 from archives.errors import ArchiveError, Refused
 from archives.model import ArchiveEntry, Limits
 from archives.registry import endpoints
-from archives.source import Fetcher, Reply, Request, Source
+from archives.source import Adapter, AdapterSource, Fetcher, Reply, Request, Source
 from timegate.config.secrets import Secret
 from timegate.resolution.context import UNLIMITED, RequestContext, budgeted
 from timegate.upstream.breaker import Breakers, breaking
