@@ -12,7 +12,6 @@ from archives.model import ArchiveEntry, ArchiveKind
 from archives.negotiation import Clock
 from archives.source import Adapter, AdapterSource, Fetcher, Source
 
-
 ADAPTERS: Final[Mapping[ArchiveKind, Callable[[ArchiveEntry, Clock], Adapter]]] = {
     memento.KIND: memento.MementoArchive,
     wayback.KIND: wayback.WaybackArchive,
