@@ -131,7 +131,7 @@ def authorizations(
         key = f"archive[{number}].authorization"
         entry = entries[str(table["id"])]
         if "restricted_to" not in table:
-            raise bad(where, key, "say with restricted_to who may see what it unlocks")
+            raise bad(where, key, "needs restricted_to: the networks that may see the archive")
         if not all(url.startswith("https://") for _, url in endpoints(entry)):
             raise bad(where, key, "is sent over https only; give https endpoints")
         try:

@@ -1,4 +1,8 @@
-"""The demo: three small archives made for it, which show every kind of answer offline."""
+"""The demo: three small archives made for it, which show every kind of answer offline.
+
+Here are its configuration, the artificial delay of one archive, and the captures, which `write`
+stores as WARC files.
+"""
 
 import asyncio
 import sys
@@ -42,6 +46,31 @@ def _indexed(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
     index = folder / f"{entry.id}.sqlite"
     index_collection(Path(entry.path), index)
     return replace(entry, index=str(index))
+
+
+class DelayedSource:
+    """A `Source` that answers *seconds* late; the demo has one."""
+
+    def __init__(self, source: Source, seconds: float) -> None:
+        self._source = source
+        self._seconds = seconds
+
+    @property
+    def entry(self) -> ArchiveEntry:
+        """The archive."""
+        return self._source.entry
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        """Wait, then query the archive."""
+        await asyncio.sleep(self._seconds)
+        return await self._source.closest(original, at)
+
+    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+        """Wait, then list the captures."""
+        await asyncio.sleep(self._seconds)
+        async with aclosing(self._source.mementos(original)) as batches:
+            async for batch in batches:
+                yield batch
 
 
 SITE: Final = "http://museum.example/"
@@ -163,28 +192,3 @@ def _headers(page: DemoCapture) -> Iterator[tuple[str, str]]:
 
 if __name__ == "__main__":
     write(Path(sys.argv[1]))
-
-
-class DelayedSource:
-    """A `Source` that answers *seconds* late; the demo has one."""
-
-    def __init__(self, source: Source, seconds: float) -> None:
-        self._source = source
-        self._seconds = seconds
-
-    @property
-    def entry(self) -> ArchiveEntry:
-        """The archive."""
-        return self._source.entry
-
-    async def closest(self, original: str, at: Moment | None) -> Closest | None:
-        """Wait, then query the archive."""
-        await asyncio.sleep(self._seconds)
-        return await self._source.closest(original, at)
-
-    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
-        """Wait, then list the captures."""
-        await asyncio.sleep(self._seconds)
-        async with aclosing(self._source.mementos(original)) as batches:
-            async for batch in batches:
-                yield batch

@@ -257,6 +257,3 @@ def quiet_at(entries: Sequence[ArchiveEntry], remote: Fetchers) -> Quiet:
         return await queue.is_quiet("memento", limits.memento.burst // 2)
 
     return quiet
-
-
-__all__ = ["Canaries", "open_canaries"]

@@ -259,7 +259,7 @@ class AttemptObserver:
         self.watchers: set[Watcher] = set()
         """Called with every attempt."""
         self.public_watchers: set[Watcher] = set()
-        """Called with the attempts at archives that everybody may see."""
+        """Called with the attempts at archives that are not restricted."""
 
     def __call__(self, attempt: Attempt) -> None:
         """Observe *attempt*."""

@@ -166,7 +166,7 @@ class Merge:
         await self._until(lambda: all(lane.ready for lane in live), began + timeout)
         self._waited += clock() - began
         for lane in [lane for lane in live if not lane.ready]:
-            why = "fell silent before its list was over"
+            why = "stopped sending before the end of its list"
             lane.stop(Unreachable(lane.archive, self._original, why))
             if lane.error is not None:
                 self.failures[lane.archive] = lane.error

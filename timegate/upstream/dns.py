@@ -191,9 +191,9 @@ def in_turn(addresses: Sequence[str]) -> list[str]:
     distinct = list(dict.fromkeys(addresses))
     first = [address for address in distinct if (":" in address) == (":" in distinct[0])]
     other = [address for address in distinct if address not in first]
-    turns = {2 * index: address for index, address in enumerate(first)}
-    turns |= {2 * index + 1: address for index, address in enumerate(other)}
-    return [turns[turn] for turn in sorted(turns)][:_MOST_ADDRESSES]
+    by_position = {2 * index: address for index, address in enumerate(first)}
+    by_position |= {2 * index + 1: address for index, address in enumerate(other)}
+    return [by_position[position] for position in sorted(by_position)][:_MOST_ADDRESSES]
 
 
 def _is_address(host: str) -> bool:

@@ -434,7 +434,7 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._expect_more()
 
     def _expect_more(self) -> None:
-        self._set_deadline(self._loop.time() + self._timeouts.stall, "fell silent")
+        self._set_deadline(self._loop.time() + self._timeouts.stall, "stopped sending")
 
     def _set_deadline(self, when: float, reason: str) -> None:
         if self._response is not None and when >= self._timeouts.ends:

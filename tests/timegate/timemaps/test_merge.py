@@ -283,7 +283,7 @@ def test_the_captures_of_an_archive_that_falls_silent_are_kept_and_the_rest_is_d
     received, missing = in_virtual_time(story())
 
     assert received == [capture("a", 1), capture("b", 2), capture("a", 3)]
-    assert missing == {"a": "fell silent before its list was over"}
+    assert missing == {"a": "stopped sending before the end of its list"}
 
 
 def test_an_archive_that_trickles_is_dropped_at_the_end_of_the_total_time() -> None:
