@@ -29,7 +29,16 @@ from timegate.identifiers.url import read_url
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for_url
 from timegate.responses.answers import Answers
-from timegate.responses.archived_headers import SANDBOX, described, set_aside, shown, target
+from timegate.responses.archived_headers import (
+    SANDBOX,
+    Unsatisfiable,
+    content_headers,
+    has_etag,
+    page_headers,
+    prefixed_headers,
+    redirect_target,
+    requested_range,
+)
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
@@ -39,7 +48,6 @@ from timegate.responses.model import (
     identifier_in,
 )
 from timegate.responses.problems import not_negotiable, nothing_found, problem, unreadable
-from timegate.responses.ranges import Unsatisfiable, is_known, wanted_part
 from timegate.responses.report import LONGEST_LINKS
 from timegate.upstream.content_coding import BadCoding, ContentDecoder
 from timegate.verdict import header_safe
@@ -119,7 +127,7 @@ class CollectionReplay:
         self, call: ClientRequest, path: ReplayPath, row: IndexRow
     ) -> Response | StreamingResponse:
         etag = _etag(row)
-        if row.status in (None, _OK) and is_known(call, etag):
+        if row.status in (None, _OK) and has_etag(call, etag):
             return Response(304, {**self._memento_headers(path, row), **_etag_header(etag)})
         archived = await self._replayer.open(row, body=call.method != "HEAD")
         headers = self._headers(path, row, archived)
@@ -136,15 +144,15 @@ class CollectionReplay:
         self, path: ReplayPath, row: IndexRow, archived: ArchivedResponse
     ) -> dict[str, str]:
         status, fields = archived.head.status or _OK, archived.head.headers
-        kept_headers = described(status, fields)
+        content = content_headers(status, fields)
         headers = {
-            **set_aside(fields),
-            **(kept_headers if path.view == RAW else shown(kept_headers)),
+            **prefixed_headers(fields),
+            **(content if path.view == RAW else page_headers(content)),
             **self._memento_headers(path, row),
         }
-        location = target(status, fields, row.url)
-        if location is not None:
-            headers["Location"] = self._address(row.stamp, location, path.view)
+        target = redirect_target(status, fields, row.url)
+        if target is not None:
+            headers["Location"] = self._address(row.stamp, target, path.view)
         return headers
 
     def _memento_headers(self, path: ReplayPath, row: IndexRow) -> dict[str, str]:
@@ -180,7 +188,7 @@ async def _ok_response(
         return await _full_response(call, _OK, archived, headers)
     headers["Accept-Ranges"] = "bytes"
     try:
-        part = wanted_part(call, size, etag)
+        part = requested_range(call, size, etag)
     except Unsatisfiable:
         await archived.close()
         return Response(416, {**SANDBOX, "Content-Range": f"bytes */{size}"})

@@ -89,7 +89,7 @@ class _Describing:
         return replace(answer, headers=headers, body=body.encode())
 
 
-class MementoHandler(_Describing):
+class MementoEndpoint(_Describing):
     """Redirects to the copy closest to a stamp, or describes it in a format of MemGator's."""
 
     async def __call__(self, request: ClientRequest) -> Response:
@@ -106,7 +106,7 @@ class MementoHandler(_Describing):
         return _counted(answer, resolution)
 
 
-class ApiHandler(_Describing):
+class ApiEndpoint(_Describing):
     """Describes the copy closest to a stamp: in JSON as Time Travel did, else as MemGator."""
 
     async def __call__(self, request: ClientRequest) -> Response:
@@ -192,7 +192,7 @@ LIST_VARY: Final = "accept, prefer"
 _PATIENCE: Final = 5.0
 
 
-class ListHandler:
+class ListEndpoint:
     """Lists for each archive its closest copy."""
 
     def __init__(

@@ -9,8 +9,7 @@ from typing import Final
 
 import msgspec
 
-from timegate.responses.model import NO_NEGOTIATION
-from timegate.responses.model import ClientRequest, Response
+from timegate.responses.model import NO_NEGOTIATION, ClientRequest, Response
 
 Json = dict[str, object]
 _RAW: Final = "Raw, to the end of the target, query string included; nothing in it is decoded."

@@ -1,8 +1,8 @@
-"""MemGator's raw proxy: ``/memento/proxy/{stamp}/{URL}`` gives the bytes as harvested.
+"""MemGator's raw proxy: ``/memento/proxy/{stamp}/{URL}`` sends the bytes as captured.
 
-An address that does not name the very copy is answered with a redirect to the one that does,
-so what stands behind an address never changes (M-41). Archived bytes are as dangerous as on
-the day they were written: they go out in a sandbox, with few headers of the archive (R-5, R-9).
+A stamp that is not that of a memento is redirected to the closest one, so the content of an
+address never changes (M-41). Archived bytes may be dangerous: they are sent in a sandbox, with
+few headers of the archive (R-5, R-9).
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError, Misbehaved
-from archives.formats.httpdate import http_date, stamp_from_http_date
+from archives.formats.httpdate import http_date
 from archives.formats.linkformat import resolved
 from archives.model import Memento
 from archives.moment import Moment
@@ -29,10 +29,13 @@ from timegate.responses.answers import Answers
 from timegate.responses.archived_headers import (
     LONGEST_VALUE,
     MOST_ARCHIVED,
+    REDIRECTS,
     SANDBOX,
     SINGLE_RANGE,
     is_clean,
-    typed,
+    is_coded,
+    mismatch,
+    type_headers,
 )
 from timegate.responses.model import (
     ClientRequest,
@@ -47,9 +50,9 @@ from timegate.verdict import header_safe, raw_address
 
 VARY: Final = "prefer"
 MOST: Final = 1024**3
+"""Octets of one memento."""
 _PATH: Final = "memento/proxy"
 _STAMP: Final = re.compile(r"[0-9]{4,14}")
-_MOVED: Final = (301, 302, 303, 307, 308)
 _RELAYED: Final = {"content-range": "Content-Range", "accept-ranges": "Accept-Ranges"}
 _ARCHIVED: Final = re.compile(r"x-archive-orig-[a-z0-9-]{1,60}")
 _EXACT: Final = "match=exact"
@@ -57,16 +60,16 @@ _EXACT: Final = "match=exact"
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A copy whose bytes are asked for, and what is known of it."""
+    """The memento whose bytes are requested."""
 
     resolution: Resolution
     memento: Memento
     headers: Mapping[str, str]
-    """Those that a redirect to it would have."""
+    """The headers that a redirect to the memento would have."""
 
 
-class Proxy:
-    """Answers requests for the bytes of copies."""
+class RawProxyEndpoint:
+    """Answers requests for the bytes of mementos."""
 
     def __init__(
         self,
@@ -83,20 +86,21 @@ class Proxy:
         self._containment = containment or Containment()
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
-        """Send the bytes, or redirect to the address that names a copy."""
-        stamp, query = _asked(request.rest)
+        """Send the bytes, or redirect to the address of the closest memento."""
+        stamp, query = _requested(request.rest)
         preferences, applied = request.preferences
         resolution = await self._answers.resolve(query, preferences, request.context)
-        answer = self._answers.redirect(resolution, applied, vary=VARY)
+        redirect = self._answers.redirect(resolution, applied, vary=VARY)
         best, memento = resolution.best, resolution.memento
-        if answer.status != 302 or best is None or memento is None:
-            return answer
+        if redirect.status != 302 or best is None or memento is None:
+            return redirect
         if (memento.stamp[:14], best.original) != (stamp, query.original):
             address = self._address(memento.stamp, best.original)
-            return replace(answer, headers={**answer.headers, "Location": address})
+            return replace(redirect, headers={**redirect.headers, "Location": address})
+        found = _Found(resolution, memento, redirect.headers)
         try:
             with self._containment.around(memento.archive, memento.uri):
-                return await self._relayed(request, _Found(resolution, memento, answer.headers))
+                return await self._relayed(request, found)
         except ArchiveError as error:
             return self._failed(resolution, error)
 
@@ -108,7 +112,8 @@ class Proxy:
         self, request: ClientRequest, found: _Found
     ) -> Response | StreamingResponse:
         if found.resolution.preferences.only_if_cached:
-            return problem(504, "not-cached", "bytes are not kept: ask without only-if-cached")
+            detail = "the bytes of mementos are never cached; repeat without only-if-cached"
+            return problem(504, "not-cached", detail)
         archive = found.memento.archive
         entry = self._registry.by_id(archive)
         url = raw_address(found.memento, entry) or found.memento.uri
@@ -120,64 +125,73 @@ class Proxy:
             reply = await exchange.enter_async_context(self._fetchers[archive](upstream))
             if reply.status == 416 and wanted:
                 return Response(416, {**SANDBOX, **_copied(reply, _RELAYED)})
-            _check(reply, found.memento, asked_for_part=bool(wanted))
+            why = mismatch(reply, found.memento.stamp, part=bool(wanted))
+            if why:
+                raise Misbehaved(archive, reply.url, why)
             headers = self._headers(found, reply)
-            pieces = _pieces(exchange.pop_all(), reply, archive, self._most)
-            # Begun, so that closing it ends the exchange; and what is wrong with the body from
-            # its beginning is an error, not half an answer.
-            await anext(pieces)
-            return StreamingResponse(reply.status, headers, pieces)
+            body = _body(exchange.pop_all(), reply, archive, self._most)
+            # Started, so that closing it ends the exchange, and an error at the beginning of
+            # the body is raised before the response has started.
+            await anext(body)
+            return StreamingResponse(reply.status, headers, body)
 
     def _headers(self, found: _Found, reply: Reply) -> dict[str, str]:
-        kept = ("Memento-Precision", "Vary", "Preference-Applied")
+        copied = ("Memento-Precision", "Vary", "Preference-Applied")
         exact = found.headers["Memento-Precision"].startswith(_EXACT)
-        named = replace(found.resolution.query, original=found.memento.original)
+        query = replace(found.resolution.query, original=found.memento.original)
         return {
             **_archived(reply),
-            **{name: found.headers[name] for name in kept if name in found.headers},
+            **{name: found.headers[name] for name in copied if name in found.headers},
             # M-30: a mirror keeps the time and the original; Last-Modified would be its own.
             "Memento-Datetime": http_date(found.memento.stamp),
             "Link": links(
-                replace(found.resolution, query=named), self._answers.base_url, self._registry
+                replace(found.resolution, query=query), self._answers.base_url, self._registry
             ),
             "Content-Location": header_safe(reply.url),
             "Cache-Control": "max-age=86400, no-transform" if exact else "no-cache",
-            **typed(reply.headers.get("content-type", "")),
-            **_sized(reply),
+            **type_headers(reply.headers.get("content-type", "")),
+            **_length(reply),
             **_copied(reply, _RELAYED),
-            **self._moved(found.memento.archive, reply),
+            **self._location(found.memento.archive, reply),
             **SANDBOX,
         }
 
-    def _moved(self, archive: str, reply: Reply) -> dict[str, str]:
-        """Keep a redirect among copies of *archive* with us; others are told, not followed."""
+    def _location(self, archive: str, reply: Reply) -> dict[str, str]:
+        """Return our address of an archived redirect's target, if it is a link to *archive*.
+
+        Other targets are reported in a header, but not offered as a redirect.
+        """
         location = reply.headers.get("location")
-        if location is None or reply.status not in _MOVED:
+        if location is None or reply.status not in REDIRECTS:
             return {}
-        told = {"X-Archive-Orig-Location": header_safe(location[:LONGEST_VALUE])}
+        reported = {"X-Archive-Orig-Location": header_safe(location[:LONGEST_VALUE])}
         try:
             link = read_link(
                 resolved(location.strip(), reply.url) or "", self._registry, Diagnosis()
             )
         except Malformed:
-            return told
+            return reported
         if link.kind != "memento" or link.archive != archive or not (link.time and link.uri):
-            return told
+            return reported
         return {"Location": self._address(link.time.digits, link.uri)}
 
     def _failed(self, resolution: Resolution, error: ArchiveError) -> Response:
-        """Say that the copy exists and could not be had."""
+        """Return the problem for a memento that its archive does not deliver."""
         original = resolution.query.original
         attempt = Attempt(error.archive, error, 0.0, original)
-        lost = replace(resolution, best=None, attempts=(attempt,), unanswered=())
+        failed = replace(resolution, best=None, attempts=(attempt,), unanswered=())
         headers = {"Vary": VARY, "Link": self._answers.links(resolution.query)}
-        return nothing_found(lost, None, headers)
+        return nothing_found(failed, None, headers)
 
 
-def _asked(rest: str) -> tuple[str, Query]:
+def _requested(rest: str) -> tuple[str, Query]:
+    """Return the stamp and the query in *rest*. Raises EarlyResponse."""
     stamp, _, text = rest.partition("/")
     if not _STAMP.fullmatch(stamp) or not text:
-        detail = "write /memento/proxy/20160122112029/http://www.dr.dk: 4 to 14 digits, the URL"
+        detail = (
+            "write a stamp of 4 to 14 digits and a URL, "
+            "such as /memento/proxy/20160122112029/http://www.dr.dk"
+        )
         raise EarlyResponse(problem(400, "bad-parameter", detail))
     text = identifier_in(text)
     try:
@@ -188,15 +202,15 @@ def _asked(rest: str) -> tuple[str, Query]:
         )
     except Malformed as complaint:
         raise EarlyResponse(unreadable(complaint, text)) from complaint
-    # The bytes of one file are what a PWID calls a part (V-1).
+    # PWID calls the bytes of a single file a part (V-1).
     return stamp, replace(query, precision="part")
 
 
 def _range(request: ClientRequest) -> dict[str, str]:
-    """Return what to ask the archive for a part of a file; empty for all of it.
+    """Return the header fields that request a part of a file; empty for the whole file.
 
-    A range counts octets of the file, hence no coding. No validator of ours could ever match
-    an If-Range (RFC 9110 13.1.5).
+    A range counts octets of the file, hence no coding. With If-Range the whole file is sent,
+    because we send no validator that could match (RFC 9110 13.1.5).
     """
     wanted = (request.header("Range") or "").replace(" ", "")
     if (
@@ -208,61 +222,27 @@ def _range(request: ClientRequest) -> dict[str, str]:
     return {"Range": wanted, "Accept-Encoding": "identity"}
 
 
-def _check(reply: Reply, memento: Memento, *, asked_for_part: bool) -> None:
-    """Refuse what is not the copy: an error of the archive, a bot gate, another capture."""
-    status = reply.status
-    known = reply.headers.get("memento-datetime")
-    if (status == 206 and not asked_for_part) or status in (304, 416) or status > 599:
-        why = f"answers {status}, which was not asked for"
-    elif known is not None:
-        why = _another_capture(known, memento)
-    elif status not in (200, 206):
-        why = f"answers {status} where the bytes of a copy should be"
-    elif "html" in reply.headers.get("content-type", "html").lower():
-        # A gate or a message looks like this; the bytes of a copy come with their time.
-        why = "sends a page that does not say when it was captured"
-    else:
-        why = ""
-    if not why and status == 206 and _coded(reply):
-        why = "sends a part of something that it has encoded"
-    if why:
-        raise Misbehaved(memento.archive, reply.url, why)
-
-
-def _another_capture(known: str, memento: Memento) -> str:
-    try:
-        stamp = stamp_from_http_date(known)
-    except Malformed:
-        return "sends a Memento-Datetime that is none"
-    promised = stamp_from_http_date(http_date(memento.stamp))
-    return "" if stamp == promised else f"sends the copy of {Moment(stamp)} in its place"
-
-
-async def _pieces(
+async def _body(
     exchange: AsyncExitStack, reply: Reply, archive: str, most: int
 ) -> AsyncGenerator[bytes, None]:
-    """Yield nothing once, then the body; raise where it is not whole (R-21)."""
+    """Yield an empty chunk, then the body. Raises ArchiveError if it is incomplete (R-21)."""
     async with exchange:
-        body = reply.chunks()
-        piece = await anext(body, None)
+        chunks = reply.chunks()
+        chunk = await anext(chunks, None)
         yield b""
         sent = 0
-        while piece is not None:
-            sent += len(piece)
+        while chunk is not None:
+            sent += len(chunk)
             if sent > most:
                 raise Misbehaved(archive, reply.url, f"the copy is larger than {most:,} bytes")
-            yield piece
-            piece = await anext(body, None)
+            yield chunk
+            chunk = await anext(chunks, None)
 
 
-def _coded(reply: Reply) -> bool:
-    return reply.headers.get("content-encoding", "identity").strip().lower() != "identity"
-
-
-def _sized(reply: Reply) -> dict[str, str]:
-    """Return the length, unless a coding was taken off."""
+def _length(reply: Reply) -> dict[str, str]:
+    """Return the length of the body, unless its content coding is removed."""
     stated = reply.headers.get("content-length", "")
-    if _coded(reply) or not (stated.isascii() and stated.isdecimal()):
+    if is_coded(reply) or not (stated.isascii() and stated.isdecimal()):
         return {}
     return {"Content-Length": stated}
 
@@ -273,10 +253,10 @@ def _copied(reply: Reply, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _archived(reply: Reply) -> dict[str, str]:
-    """Return headers of the archived answer that the archive has put aside, and no cookies."""
-    aside = [
+    """Return the archived headers that the archive sends with a prefix, except cookies."""
+    names = [
         name
         for name, value in reply.headers.items()
         if _ARCHIVED.fullmatch(name) and "cookie" not in name and is_clean(value)
     ]
-    return {name.title(): reply.headers[name] for name in aside[:MOST_ARCHIVED]}
+    return {name.title(): reply.headers[name] for name in names[:MOST_ARCHIVED]}

@@ -60,7 +60,7 @@ _NAMED: Final = ("urn:pwid:", "duri:", "tdb:", "pdi:")
 _KNOWN: Final = "N2L, N2Ls, N2R, N2Rs, N2C, N2Cs, N2N, N2Ns, the same with I or L, and I=I"
 
 
-class Thttp:
+class ThttpEndpoint:
     """Answers what comes behind ``/uri-res/``."""
 
     def __init__(self, answers: Answers, registry: Registry) -> None:

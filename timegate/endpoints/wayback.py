@@ -41,7 +41,7 @@ _CALLBACK: Final = re.compile(
 _SIDES: Final = {"either": "closest", "before": "before", "after": "after"}
 
 
-class Web:
+class WaybackEndpoint:
     """Answers ``/web/...``: the time stands in the address, or is negotiated without one."""
 
     def __init__(

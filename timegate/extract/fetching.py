@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import Misbehaved
-from archives.formats.httpdate import http_date, stamp_from_http_date
 from archives.formats.linkformat import resolved
 from archives.model import Memento
 from archives.moment import Moment
@@ -24,7 +23,7 @@ from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
 from timegate.batch.model import ItemResult
-from timegate.responses.archived_headers import is_clean
+from timegate.responses.archived_headers import is_clean, mismatch
 from timegate.text.html import title_in
 from timegate.verdict import raw_address
 
@@ -158,7 +157,7 @@ async def _checked(copy: FoundCopy, fetch: Fetcher) -> AsyncIterator[Reply]:
         why = "does not offer the bytes as they were captured"
         raise Misbehaved(copy.archive, copy.uri, why)
     async with _opened(copy.raw, copy.archive, fetch) as reply:
-        why = _wrong(reply, copy)
+        why = mismatch(reply, copy.captured.digits)
         if why:
             raise Misbehaved(copy.archive, reply.url, why)
         yield reply
@@ -203,30 +202,6 @@ async def _filled(
             await asyncio.to_thread(body.write, piece)
     body.seek(0)
     return length, f"sha1:{b32encode(digest.digest()).decode()}"
-
-
-def _wrong(reply: Reply, copy: FoundCopy) -> str:
-    """Return what *reply* is instead of the copy: an error, a barrier, another capture."""
-    status, stated = reply.status, reply.headers.get(_DATED)
-    if status in (206, 304, 416) or not 200 <= status <= 599:
-        return f"answers {status}, which was not requested"
-    if stated is not None:
-        return _another_capture(stated, copy.captured)
-    if status != 200:
-        return f"answers {status} where the bytes of a copy should be"
-    if "html" in reply.headers.get("content-type", "html").lower():
-        # A barrier or a message looks like this; copies come with a Memento-Datetime.
-        return "sends a page without Memento-Datetime"
-    return ""
-
-
-def _another_capture(stated: str, captured: Moment) -> str:
-    try:
-        stamp = stamp_from_http_date(stated)
-    except Malformed:
-        return "sends an invalid Memento-Datetime"
-    promised = stamp_from_http_date(http_date(captured.digits))
-    return "" if stamp == promised else f"sends the copy of {Moment(stamp)} instead"
 
 
 Fields = list[tuple[str, str]]

@@ -1,57 +1,49 @@
-"""The headers of an archived answer, as they may come from us: a fixed set, the rest set aside.
+"""Serving archived bytes: checks that they are the memento, safe headers, and byte ranges.
 
-R-5 and R-9: what describes the bytes comes down as it is, if it is clean; the rest is told
-as ``X-Archive-Orig-*``, which no browser obeys; what concerns one connection is gone with it.
+Archived headers that describe the bytes are sent unchanged if they are clean. All others are
+sent as ``X-Archive-Orig-*``, which browsers ignore; those of the connection are dropped
+(R-5, R-9).
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+from archives.diagnostics import Malformed
+from archives.formats.httpdate import http_date, stamp_from_http_date
 from archives.formats.linkformat import resolved
+from archives.moment import Moment
+from archives.source import Reply
+from timegate.responses.model import ClientRequest
 
+Fields = Sequence[tuple[str, str]]
+REDIRECTS: Final = (301, 302, 303, 307, 308)
 LONGEST_VALUE: Final = 2000
 MOST_ARCHIVED: Final = 40
-"""Headers of the archived answer that are told."""
+"""Archived headers that are sent with the prefix ``X-Archive-Orig-``."""
 SANDBOX: Final[Mapping[str, str]] = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-# More than one range is a way to have a file sent many times over.
+# With more than one range, a client could have a file sent many times over.
 SINGLE_RANGE: Final = re.compile(r"bytes=(?:[0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})")
-_HARMLESS: Final = re.compile(
+_PASSIVE: Final = re.compile(
     r"(?:image/(?!svg)|audio/|video/|font/|text/(?:plain|css|csv)\b|application/json\b)"
 )
-"""Types that cannot act when a browser opens them; all others are downloads."""
+"""Media types without scripts; all others are sent as downloads."""
 _OPAQUE: Final = "application/octet-stream"
 _TYPE: Final = re.compile(
     r"[a-z0-9!#$&^_.+-]{1,127}/[a-z0-9!#$&^_.+-]{1,127}\s*+(?:;.*+)?", re.IGNORECASE
 )
 
 
-def typed(stated: str) -> dict[str, str]:
-    """Return the archived type, and that it is a download where it could act."""
-    readable = is_clean(stated) and _TYPE.fullmatch(stated)
-    kind = stated if readable else _OPAQUE
-    if _HARMLESS.match(kind.lower()):
-        return {"Content-Type": kind}
-    return {"Content-Type": kind, "Content-Disposition": "attachment"}
-
-
-def is_clean(value: str) -> bool:
-    """Whether *value* can stand in a header as it is."""
-    return len(value) <= LONGEST_VALUE and value.isascii() and value.isprintable()
-
-
-Fields = Sequence[tuple[str, str]]
-
 _PAGE_POLICY: Final = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-_AS_THEY_ARE: Final = ("content-encoding", "content-language")
-_DESCRIBED: Final = frozenset({*_AS_THEY_ARE, "content-type", "content-range"})
-# RFC 9110 7.6.1, and what RFC 2616 13.5.1 counted among them.
-_OF_THE_CONNECTION: Final = frozenset(
+_UNCHANGED: Final = ("content-encoding", "content-language")
+_OF_CONTENT: Final = frozenset({*_UNCHANGED, "content-type", "content-range"})
+# RFC 9110 7.6.1, and the other hop-by-hop fields of RFC 2616 13.5.1.
+_OF_CONNECTION: Final = frozenset(
     {
         *("connection", "keep-alive", "proxy-connection", "te", "trailer", "trailers"),
         *("transfer-encoding", "upgrade", "proxy-authenticate", "proxy-authorization"),
@@ -59,13 +51,62 @@ _OF_THE_CONNECTION: Final = frozenset(
 )
 _NAME: Final = re.compile(r"[A-Za-z0-9-]{1,60}")
 _WEB: Final = ("http://", "https://")
-MOVED: Final = (301, 302, 303, 307, 308)
 
 
-def described(status: int, fields: Fields) -> dict[str, str]:
-    """Return the headers that say what the bytes are, in their sandbox."""
-    headers = {**typed(value_of(fields, "content-type")), **SANDBOX}
-    for name in _AS_THEY_ARE:
+def mismatch(reply: Reply, stamp: str, *, part: bool = False) -> str:
+    """Return why *reply* is not the memento of *stamp*; empty if it is.
+
+    Archives send errors, barriers against bots, and other captures instead. *part*: a range was
+    requested.
+    """
+    status, stated = reply.status, reply.headers.get("memento-datetime")
+    why = ""
+    if (status == 206 and not part) or status in (304, 416) or not 200 <= status <= 599:
+        why = f"answers {status}, which was not requested"
+    elif stated is not None:
+        why = _other_capture(stated, stamp)
+    elif status not in (200, 206):
+        why = f"answers {status} where the bytes of a copy should be"
+    elif "html" in reply.headers.get("content-type", "html").lower():
+        # A barrier or a message looks like this; mementos come with a Memento-Datetime.
+        why = "sends a page without Memento-Datetime"
+    if not why and status == 206 and is_coded(reply):
+        why = "sends a part of an encoded body"
+    return why
+
+
+def _other_capture(stated: str, stamp: str) -> str:
+    try:
+        sent = stamp_from_http_date(stated)
+    except Malformed:
+        return "sends an invalid Memento-Datetime"
+    promised = stamp_from_http_date(http_date(stamp))
+    return "" if sent == promised else f"sends the copy of {Moment(sent)} instead"
+
+
+def is_coded(reply: Reply) -> bool:
+    """Whether the body of *reply* has a content coding."""
+    return reply.headers.get("content-encoding", "identity").strip().lower() != "identity"
+
+
+def type_headers(stated: str) -> dict[str, str]:
+    """Return the archived media type, as a download unless it is passive."""
+    readable = is_clean(stated) and _TYPE.fullmatch(stated)
+    media_type = stated if readable else _OPAQUE
+    if _PASSIVE.match(media_type.lower()):
+        return {"Content-Type": media_type}
+    return {"Content-Type": media_type, "Content-Disposition": "attachment"}
+
+
+def is_clean(value: str) -> bool:
+    """Whether *value* can be sent in a header unchanged."""
+    return len(value) <= LONGEST_VALUE and value.isascii() and value.isprintable()
+
+
+def content_headers(status: int, fields: Fields) -> dict[str, str]:
+    """Return the headers that describe the bytes, and those of the sandbox."""
+    headers = {**type_headers(value_of(fields, "content-type")), **SANDBOX}
+    for name in _UNCHANGED:
         value = value_of(fields, name)
         if value and is_clean(value):
             headers[name.title()] = value
@@ -75,33 +116,33 @@ def described(status: int, fields: Fields) -> dict[str, str]:
     return headers
 
 
-def shown(headers: dict[str, str]) -> dict[str, str]:
-    """Return *headers* for people: HTML is shown and not downloaded, without any script."""
-    kind = headers["Content-Type"].partition(";")[0].strip().lower()
-    if kind != "text/html":
+def page_headers(headers: dict[str, str]) -> dict[str, str]:
+    """Return *headers* for people: HTML is displayed without scripts, not downloaded."""
+    media_type = headers["Content-Type"].partition(";")[0].strip().lower()
+    if media_type != "text/html":
         return headers
-    kept = {name: value for name, value in headers.items() if name != "Content-Disposition"}
-    return {**kept, "Content-Security-Policy": _PAGE_POLICY}
+    others = {name: value for name, value in headers.items() if name != "Content-Disposition"}
+    return {**others, "Content-Security-Policy": _PAGE_POLICY}
 
 
-def set_aside(fields: Fields) -> dict[str, str]:
-    """Return the other archived headers under names that mean nothing to a browser."""
-    aside: dict[str, str] = {}
-    for name, value in _others(fields):
-        known = f"X-Archive-Orig-{name.title()}"
-        if known in aside:
-            # RFC 9110 5.2: one field may stand for several.
-            value = f"{aside[known]}, {value}"  # noqa: PLW2901 -- joined
-        if is_clean(value) and (known in aside or len(aside) < MOST_ARCHIVED):
-            aside[known] = value
-    return aside
+def prefixed_headers(fields: Fields) -> dict[str, str]:
+    """Return all other archived headers with the prefix ``X-Archive-Orig-``."""
+    headers: dict[str, str] = {}
+    for name, value in _other_fields(fields):
+        prefixed = f"X-Archive-Orig-{name.title()}"
+        if prefixed in headers:
+            # RFC 9110 5.2: repeated fields may be joined.
+            value = f"{headers[prefixed]}, {value}"  # noqa: PLW2901 -- joined
+        if is_clean(value) and (prefixed in headers or len(headers) < MOST_ARCHIVED):
+            headers[prefixed] = value
+    return headers
 
 
-def _others(fields: Fields) -> Iterator[tuple[str, str]]:
-    gone = _OF_THE_CONNECTION | _named_by_connection(fields)
+def _other_fields(fields: Fields) -> Iterator[tuple[str, str]]:
+    dropped = _OF_CONNECTION | _named_by_connection(fields)
     for name, value in fields:
-        known = name.lower()
-        if known not in gone and known not in _DESCRIBED and _NAME.fullmatch(name):
+        lower = name.lower()
+        if lower not in dropped and lower not in _OF_CONTENT and _NAME.fullmatch(name):
             yield name, value
 
 
@@ -111,14 +152,60 @@ def _named_by_connection(fields: Fields) -> frozenset[str]:
 
 
 def value_of(fields: Fields, wanted: str) -> str:
-    """Return the first value of a field; empty where there is none."""
+    """Return the first value of a field; empty if there is none."""
     return next((value.strip() for name, value in fields if name.lower() == wanted), "")
 
 
-def target(status: int, fields: Fields, url: str) -> str | None:
-    """Return where an archived redirect led; None where it was none, or led off the web."""
+def redirect_target(status: int, fields: Fields, url: str) -> str | None:
+    """Return the target of an archived redirect; None if it is none, or not http or https."""
     stated = value_of(fields, "location")
-    if status not in MOVED or not stated or len(stated) > LONGEST_VALUE:
+    if status not in REDIRECTS or not stated or len(stated) > LONGEST_VALUE:
         return None
-    led = resolved(stated, url)
-    return led if led is not None and led.lower().startswith(_WEB) else None
+    target = resolved(stated, url)
+    return target if target is not None and target.lower().startswith(_WEB) else None
+
+
+class ByteRange(NamedTuple):
+    """Octets from *start* up to, but not including, *end*."""
+
+    start: int
+    end: int
+
+    def of(self, size: int) -> str:
+        """Return the value of ``Content-Range``."""
+        return f"bytes {self.start}-{self.end - 1}/{size}"
+
+
+class Unsatisfiable(ValueError):
+    """A range outside the body."""
+
+
+def requested_range(request: ClientRequest, size: int, etag: str | None) -> ByteRange | None:
+    """Return the requested range (RFC 9110 14); None for the whole body.
+
+    Invalid ranges and several ranges are ignored. Raises Unsatisfiable.
+    """
+    text = (request.header("Range") or "").replace(" ", "")
+    condition = request.header("If-Range")
+    if request.method == "HEAD" or not SINGLE_RANGE.fullmatch(text):
+        return None
+    if condition is not None and condition.strip() != etag:
+        return None
+    first, _, last = text.removeprefix("bytes=").partition("-")
+    start = int(first) if first else max(size - int(last), 0)
+    end = min(int(last) + 1, size) if first and last else size
+    if first and last and int(last) < start:
+        # RFC 9110 14.1.1: invalid.
+        return None
+    if start >= size:
+        raise Unsatisfiable
+    return ByteRange(start, end)
+
+
+def has_etag(request: ClientRequest, etag: str | None) -> bool:
+    """Whether the client has the body already, by ``If-None-Match`` (RFC 9110 13.1.2)."""
+    stated = request.header("If-None-Match")
+    if stated is None or etag is None:
+        return False
+    known = (item.strip().removeprefix("W/") for item in stated[:8192].split(","))
+    return stated.strip() == "*" or etag in known

@@ -11,16 +11,16 @@ from timegate.collections.opening import LocalCollections
 from timegate.config import Config
 from timegate.endpoints.cdx import Captures, PywbCdx, WaybackCdx
 from timegate.endpoints.collections import Collections, VisibleCollections
-from timegate.endpoints.memento import ApiHandler, ListHandler, MementoHandler
+from timegate.endpoints.memento import ApiEndpoint, ListEndpoint, MementoEndpoint
 from timegate.endpoints.openapi import OpenApi
 from timegate.endpoints.operations import Condition, Monitor, Operations
-from timegate.endpoints.raw_proxy import Proxy
+from timegate.endpoints.raw_proxy import RawProxyEndpoint
 from timegate.endpoints.resolve import BatchResolve, PwidResolver, Resolve
 from timegate.endpoints.robots import robots, unbidden
-from timegate.endpoints.thttp import Thttp
+from timegate.endpoints.thttp import ThttpEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint, forwarded
 from timegate.endpoints.timemap import TimeMapEndpoint
-from timegate.endpoints.wayback import Availabilities, Availability, Web
+from timegate.endpoints.wayback import Availabilities, Availability, WaybackEndpoint
 from timegate.observability.canaries import Canaries
 from timegate.observability.logs import AccessLog
 from timegate.observability.metrics import AttemptObserver, Metrics
@@ -142,14 +142,14 @@ class _Handlers:
             ),
             "/resolve/": self.resolve,
             "/collections/": self.collections,
-            "/memento/proxy/": Proxy(
+            "/memento/proxy/": RawProxyEndpoint(
                 answers, registry, needs.fetchers, containment=needs.containment
             ),
-            "/memento/": MementoHandler(answers, needs.neighbours, old_redirects=old),
-            "/api/": ApiHandler(answers, needs.neighbours, old_redirects=old),
-            "/list/": ListHandler(answers, self.answer_pages, self.plan),
-            "/web/": Web(answers, timegate),
-            "/uri-res/": Thttp(answers, registry),
+            "/memento/": MementoEndpoint(answers, needs.neighbours, old_redirects=old),
+            "/api/": ApiEndpoint(answers, needs.neighbours, old_redirects=old),
+            "/list/": ListEndpoint(answers, self.answer_pages, self.plan),
+            "/web/": WaybackEndpoint(answers, timegate),
+            "/uri-res/": ThttpEndpoint(answers, registry),
             "/archives/": self.archive_pages.one,
             "/timeline/": Timeline(needs.lists, self.plan, registry, needs.deadlines),
             "/static/": static,

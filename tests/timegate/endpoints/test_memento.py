@@ -23,7 +23,7 @@ from tests.timegate.endpoints.served import (
     entries,
     resolve_of,
 )
-from timegate.endpoints.memento import ApiHandler, ListHandler, MementoHandler, read_stamp
+from timegate.endpoints.memento import ApiEndpoint, ListEndpoint, MementoEndpoint, read_stamp
 from timegate.endpoints.memento_formats import MEMGATOR, Described
 from timegate.resolution.coalescing import fixed
 from timegate.resolution.neighbours import Neighbours
@@ -55,9 +55,9 @@ async def serving(
     around = Neighbours(fixed(world.archives), NoLists(), own)
     pages = answer_pages(answers, registry)
     prefixes: dict[str, Handler] = {
-        "/memento/": MementoHandler(answers, around, old_redirects=old_redirects),
-        "/api/": ApiHandler(answers, around, old_redirects=old_redirects),
-        "/list/": ListHandler(answers, pages, world.route, patience=0.5),
+        "/memento/": MementoEndpoint(answers, around, old_redirects=old_redirects),
+        "/api/": ApiEndpoint(answers, around, old_redirects=old_redirects),
+        "/list/": ListEndpoint(answers, pages, world.route, patience=0.5),
     }
     dispatch = dispatch_to(resolve_of(answers, registry), prefixes=prefixes)
     async with world.coalescer, listening(dispatch, "127.0.0.1", 0) as port:

@@ -15,7 +15,7 @@ from archives.source import Request
 from tests.fakes import Canned, FakeFetcher, FakeReply
 from tests.scenario import FakeArchive, World
 from tests.timegate.endpoints.served import QUICK, Seen, Site, dispatch_to, entries, resolve_of
-from timegate.endpoints.raw_proxy import Proxy
+from timegate.endpoints.raw_proxy import RawProxyEndpoint
 from timegate.responses.answers import Answers
 from timegate.server.listener import listening
 
@@ -73,7 +73,7 @@ async def proxying(
     answers = Answers(world.resolver, registry, "https://gate.example")
     resolve = resolve_of(answers, registry)
     fetchers = dict.fromkeys(world.archives, fetcher)
-    proxy = Proxy(answers, registry, fetchers, most)
+    proxy = RawProxyEndpoint(answers, registry, fetchers, most)
     dispatch = dispatch_to(resolve, prefixes={"/memento/proxy/": proxy})
     async with world.coalescer, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)

@@ -7,7 +7,7 @@ from multidict import CIMultiDict
 
 from tests.scenario import FakeArchive, World
 from tests.timegate.endpoints.served import QUICK, entries
-from timegate.endpoints.thttp import Thttp
+from timegate.endpoints.thttp import ThttpEndpoint
 from timegate.responses.answers import Answers
 from timegate.responses.model import ClientRequest, EarlyResponse, Response
 
@@ -29,7 +29,7 @@ async def ask(
 ) -> Response:
     world = World(*(archives or (HOLDS,)), deadlines=QUICK)
     registry = entries(world)
-    thttp = Thttp(Answers(world.resolver, registry, "https://gate.example"), registry)
+    thttp = ThttpEndpoint(Answers(world.resolver, registry, "https://gate.example"), registry)
     headers = CIMultiDict({"Accept": accept, "Prefer": prefer})
     async with world.coalescer:
         try:

@@ -18,7 +18,7 @@ from tests.timegate.endpoints.served import (
     resolve_of,
 )
 from timegate.endpoints.timegate import TimeGateEndpoint
-from timegate.endpoints.wayback import Availability, Web
+from timegate.endpoints.wayback import Availability, WaybackEndpoint
 from timegate.resolution.coalescing import fixed
 from timegate.resolution.neighbours import Neighbours
 from timegate.responses.answers import Answers
@@ -42,7 +42,7 @@ async def serving(*archives: FakeArchive) -> AsyncIterator[Site]:
     dispatch = dispatch_to(
         resolve_of(answers, registry),
         exact={"/wayback/available": Availability(answers, registry)},
-        prefixes={"/web/": Web(answers, timegate)},
+        prefixes={"/web/": WaybackEndpoint(answers, timegate)},
     )
     async with world.coalescer, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)

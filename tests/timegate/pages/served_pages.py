@@ -16,7 +16,7 @@ from tests.timegate.endpoints.served import (
     entries,
     resolve_of,
 )
-from timegate.endpoints.memento import ListHandler
+from timegate.endpoints.memento import ListEndpoint
 from timegate.endpoints.operations import Operations
 from timegate.endpoints.resolve import BatchResolve
 from timegate.pages.answer_pages import HtmlProblems
@@ -79,7 +79,7 @@ async def site(
         }
         prefixes: dict[str, Handler] = {
             "/resolve/": resolve,
-            "/list/": ListHandler(
+            "/list/": ListEndpoint(
                 answers, answer_pages(answers, registry), world.route, patience=0.5
             ),
             "/archives/": archive_pages.one,
