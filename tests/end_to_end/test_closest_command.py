@@ -28,7 +28,7 @@ def test_the_memento_and_every_redirect_are_shown(
 
     assert result.exit_code == 0
     assert "> Accept-Datetime: Tue, 30 Jun 2015 23:59:58 GMT" in result.output
-    assert "captured 2015-06-30T23:59:58Z, inside the time asked for" in result.output
+    assert "captured 2015-06-30T23:59:58Z, within the requested time" in result.output
 
 
 def test_json_has_the_distance_in_time(plain_pywb: Pywb, tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_no_answer_exits_with_4_and_is_not_reported_as_absent(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["nope", "http://x.org/"], "no archive 'nope'"),
+        (["nope", "http://x.org/"], "unknown archive 'nope'"),
         (["netarkivet-dk", "http://x.org/"], "cannot be asked by programs"),
-        (["internet-archive", "http://x.org/"], "who asks"),
+        (["internet-archive", "http://x.org/"], "who is asking"),
         (["internet-archive", "ftp://x.org/"], "http and https URLs, not ftp"),
         (["internet-archive", "http://x.org/", "01/02/2016"], "ambiguous"),
     ],

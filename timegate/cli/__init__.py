@@ -1,7 +1,8 @@
-"""The command line: one module for each command.
+"""The command line, with one module per command.
 
-Exit codes: 0 as asked, 1 found but less precise than asked, 2 bad usage or identifier,
-3 nothing found and everyone answered, 4 nothing found and nobody knows.
+Exit codes: 0 as requested, 1 found but less precise than requested, 2 bad usage or invalid
+identifier, 3 nothing found and every archive answered, 4 nothing found and some archive did
+not answer.
 """
 
 import errno
@@ -18,46 +19,47 @@ from click.shell_completion import CompletionItem
 from timegate.cli.output import first_of
 from timegate.text import similar
 
-Some = TypeVar("Some", bound=click.Command)
+AnyCommand = TypeVar("AnyCommand", bound=click.Command)
 _INTERRUPTED: Final = 130
 _NO_READER: Final = 141
-"""128 and the numbers of SIGINT and SIGPIPE, as shells have it."""
+"""128 plus the numbers of SIGINT and SIGPIPE, as in shells."""
 
 
 class Listed(NamedTuple):
-    """Where a command is, and what it does in one line of a narrow terminal."""
+    """A command in the list of commands."""
 
     place: str
-    """Module and name."""
+    """Module and name of the function."""
     short: str
+    """Its help in one line of a narrow terminal."""
 
 
 COMMANDS: Final = {
-    "serve": Listed("serve:serve_command", "Answer over HTTP: TimeGate, resolver, page."),
-    "resolve": Listed("resolve:resolve_command", "Find the best copy, and say how good it is."),
-    "parse": Listed("parse:parse_command", "Say what an identifier means, or what is wrong."),
-    "cite": Listed("cite:cite_command", "Write a reference to a copy at hand."),
+    "serve": Listed("serve:serve_command", "Run the HTTP server with its web page."),
+    "resolve": Listed("resolve:resolve_command", "Find the best copy and how well it matches."),
+    "parse": Listed("parse:parse_command", "Explain an identifier or what is wrong with it."),
+    "cite": Listed("cite:cite_command", "Cite the copy behind an archive link."),
     "timemap": Listed("timemap:timemap_command", "List all copies of a page, oldest first."),
-    "closest": Listed("closest:closest_command", "Ask one archive, and see what it says."),
-    "archives": Listed("archives:archives_command", "List the archives that are known."),
-    "check": Listed("check:check_command", "Test whether an archive keeps to the protocol."),
-    "misbehave": Listed("misbehave:misbehave_command", "Be an archive that errs, for tests."),
-    "index": Listed("index:index_command", "Index WARC files of your own."),
-    "extract": Listed("extract:extract_command", "Make a WARC of the copies behind a list."),
-    "completion": Listed("completion:completion_command", "Let your shell complete commands."),
+    "closest": Listed("closest:closest_command", "Query one archive and show every exchange."),
+    "archives": Listed("archives:archives_command", "List the known archives."),
+    "check": Listed("check:check_command", "Test whether an archive follows the protocol."),
+    "misbehave": Listed("misbehave:misbehave_command", "Run a faulty archive to test clients."),
+    "index": Listed("index:index_command", "Index your own WARC files."),
+    "extract": Listed("extract:extract_command", "Save the copies for a list as a WARC."),
+    "completion": Listed("completion:completion_command", "Print a shell completion script."),
 }
-"""In the order in which help shows them."""
+"""In the order of the help."""
 
 
 class Commands(click.Group):
-    """The commands of `COMMANDS`."""
+    """The group of `COMMANDS`, which imports a command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's
-        """Return all names."""
+        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command that is called *cmd_name*."""
+        """Import the command *cmd_name*."""
         listed = COMMANDS.get(cmd_name)
         if listed is None:
             return None
@@ -65,20 +67,20 @@ class Commands(click.Group):
         command = getattr(import_module(f"timegate.cli.{module}"), name)
         if not isinstance(command, click.Command):
             return None
-        return _with_its_lines(command)
+        return _with_line_breaks(command)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what all this is for."""
-        _with_its_lines(self)
+        """Write the help of the group, with its line breaks."""
+        _with_line_breaks(self)
         super().format_help_text(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write what each command does, without importing any."""
+        """Write the list of commands, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, listed.short) for name, listed in COMMANDS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that begin like *incomplete*, without importing any."""
+        """Return the commands that begin with *incomplete*, without importing them."""
         return [
             CompletionItem(name, help=listed.short)
             for name, listed in COMMANDS.items()
@@ -88,7 +90,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; where there is none, say which was probably meant."""
+        """Find the command; for an unknown one, suggest similar names."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -97,54 +99,54 @@ class Commands(click.Group):
             ) from error
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; end quietly when the user or the reader of the output has gone."""
+        """Run the command; exit quietly after Ctrl-C or when the output is closed."""
         if os.environ.get("NO_COLOR"):
-            # https://no-color.org: rich obeys it by itself, click does not.
+            # https://no-color.org: rich supports it, click does not.
             ctx.color = False
-        _mend_streams()
+        _prepare_streams()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             sys.exit(_INTERRUPTED)
         except OSError as error:
-            _leave(error)
+            _exit_on_output_error(error)
         except BaseExceptionGroup as group:
-            # What goes wrong in a task, or beside one, comes in a group.
-            printing, other = group.split(lambda one: isinstance(one, OSError))
-            if other is not None or printing is None:
+            # Errors in task groups arrive in an exception group.
+            matching, other = group.split(lambda error: isinstance(error, OSError))
+            if other is not None or matching is None:
                 raise
-            _leave(printing.exceptions[0])
+            _exit_on_output_error(matching.exceptions[0])
 
 
-def _mend_streams() -> None:
-    """Put something in the place of streams that are closed, and let every text be written."""
+def _prepare_streams() -> None:
+    """Replace closed standard streams, and make all text writable in any encoding."""
     for name in ("stdin", "stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            # As with <&- in a shell: there is nothing to read, and nobody to write to.
+            # The stream was closed, as with <&- in a shell.
             mode = "r" if name == "stdin" else "w"
-            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 -- open to the end
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 -- stays open
         elif isinstance(stream, TextIOWrapper) and name != "stdin":
-            # What a terminal's encoding cannot say is no reason to fall silent.
+            # Characters that the terminal cannot show are written as escapes.
             stream.reconfigure(errors="backslashreplace")
 
 
-def _with_its_lines(command: Some) -> Some:
-    """Return *command* with help whose paragraphs behind a backspace keep their lines.
+def _with_line_breaks(command: AnyCommand) -> AnyCommand:
+    """Return *command* with help that keeps the line breaks of marked paragraphs.
 
-    Click wants the character itself; our docstrings are raw, as those with backslashes are.
+    Click's mark is a backspace character, which our raw docstrings write as two characters.
     """
     command.help = (command.help or "").replace("\\b\n", "\b\n")
     return command
 
 
-def _leave(error: BaseException) -> NoReturn:
-    """End because standard output takes no more; without a word if nobody reads, like cat."""
+def _exit_on_output_error(error: BaseException) -> NoReturn:
+    """Exit because standard output fails; silently if it was closed, like cat."""
     error = first_of(error)
     code = error.errno if isinstance(error, OSError) else None
     if code not in (errno.EPIPE, errno.ENOSPC, errno.EIO):
         raise error
-    # Otherwise Python tries once more at the end, and complains.
+    # Otherwise Python flushes standard output at exit and reports an error again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if code == errno.EPIPE:
         sys.exit(_NO_READER)
@@ -154,10 +156,10 @@ def _leave(error: BaseException) -> NoReturn:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="timegate-proxy", prog_name="timegate")
 def main() -> None:
-    r"""Follow a reference into the archived web, and know how good the copy is.
+    r"""Find the archived page behind a reference, and see how well it matches.
 
-    A reference is a PWID, a duri, a link into an archive (it may be dead), or a URL with a
-    date. With --demo, commands ask three small archives that come with timegate.
+    A reference is a PWID, a duri, a link to an archived page (even a dead link), or a URL with
+    a date. With --demo, commands use three small archives that come with timegate.
 
     \b
     Examples:

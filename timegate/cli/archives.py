@@ -1,4 +1,4 @@
-"""``timegate archives``: the registry, for people and for programs."""
+"""``timegate archives``: lists the registry."""
 
 import json
 import sys
@@ -16,21 +16,21 @@ from archives.registry import to_memgator
 from timegate.cli.options import archives_option, config_option, configured, demo_option
 from timegate.text import escaped
 
-_HEADINGS: Final = ("id", "asked", "by", "access", "name", "why")
+_HEADINGS: Final = ("id", "used", "kind", "access", "name", "why")
 
 
 @click.command("archives")
 @config_option
 @archives_option
 @click.option(
-    "--json", "as_json", is_flag=True, help="Every fact, one line of JSON an archive."
+    "--json", "as_json", is_flag=True, help="Print all facts, one line of JSON per archive."
 )
-@click.option("--memgator", is_flag=True, help="As MemGator's archives.json.")
+@click.option("--memgator", is_flag=True, help="Print the list in MemGator's format.")
 @demo_option
 def archives_command(
     config: Path | None, archives: Path | None, *, as_json: bool, memgator: bool, demo: bool
 ) -> None:
-    r"""List the archives that are known: those that are asked first, then why others are not.
+    r"""List the known archives: first those in use, then the others and why they are not.
 
     \b
     Examples:
@@ -41,7 +41,7 @@ def archives_command(
     """
     with configured(config, archives, demo=demo) as settings:
         entries = sorted(
-            settings.registry.entries, key=lambda one: (not _is_asked(one), one.id)
+            settings.registry.entries, key=lambda entry: (not _is_used(entry), entry.id)
         )
     if memgator:
         click.echo(to_memgator(entries))
@@ -55,7 +55,7 @@ def archives_command(
 def _show(entries: list[ArchiveEntry]) -> None:
     rows = [_row(entry) for entry in entries]
     if not sys.stdout.isatty():
-        # Piped output is for grep: one archive a line, however long.
+        # Piped output is for grep: one line per archive, however long.
         widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
         for row in (_HEADINGS, *rows):
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -63,17 +63,17 @@ def _show(entries: list[ArchiveEntry]) -> None:
         return
     table = Table(*_HEADINGS, box=None, pad_edge=False)
     for entry, row in zip(entries, rows, strict=True):
-        table.add_row(*map(Text, row), style=None if _is_asked(entry) else "dim")
+        table.add_row(*map(Text, row), style=None if _is_used(entry) else "dim")
     Console(highlight=False).print(table)
 
 
 def _row(entry: ArchiveEntry) -> tuple[str, ...]:
-    asked = _is_asked(entry)
-    why = entry.because if asked or not entry.use else entry.access_note or entry.because
-    shown = (entry.id, "yes" if asked else "no", entry.kind.name, entry.access, entry.name, why)
-    return tuple(map(escaped, shown))
+    used = _is_used(entry)
+    why = entry.because if used or not entry.use else entry.access_note or entry.because
+    cells = (entry.id, "yes" if used else "no", entry.kind.name, entry.access, entry.name, why)
+    return tuple(map(escaped, cells))
 
 
-def _is_asked(entry: ArchiveEntry) -> bool:
-    """Whether *entry* is asked: a collection that is read in a reading room is not."""
+def _is_used(entry: ArchiveEntry) -> bool:
+    """Whether *entry* is queried; a collection with on-site access only is not."""
     return entry.use and not (entry.kind.is_local and entry.access == "onsite-only")

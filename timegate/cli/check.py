@@ -1,4 +1,4 @@
-"""``timegate check``: does an archive keep to RFC 7089, and to what its users rely on."""
+"""``timegate check``: checks whether an archive follows RFC 7089 and common practice."""
 
 import asyncio
 import sys
@@ -66,12 +66,12 @@ _STYLES: Final[dict[Verdict, str]] = {
 }
 _WRONG: Final = ("fail", "warn")
 _WIDE: Final = 100
-"""Columns of a terminal from which on there is room for rule and level."""
+"""Width of a terminal, in columns, from which on rule and level are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOutput:
-    """Where the report goes."""
+    """Where and how the report is written."""
 
     json: bool
     junit: Path | None
@@ -82,20 +82,20 @@ class CheckOutput:
 
 
 def announce(jobs: Sequence[CheckJob]) -> None:
-    """Say beforehand what the run will cost."""
+    """Print how many requests and how much time the run will take."""
     costs = [estimated(job.subject) for job in jobs]
     requests = sum(cost.memento + cost.index for cost in costs)
     seconds = max(seconds_for(job.subject, job.entry.limits) for job in jobs)
     archives = "1 archive" if len(jobs) == 1 else f"{len(jobs)} archives"
     click.echo(
-        f"asking {archives}: up to {requests} requests and pages of TimeMaps, "
-        f"at least {seconds:.0f} s within their limits",
+        f"checking {archives}: up to {requests} requests and TimeMap pages, "
+        f"at least {seconds:.0f} s because of rate limits",
         err=True,
     )
 
 
 class CheckProgress:
-    """Says which archive is done."""
+    """Prints a line for each archive that is done."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -107,7 +107,7 @@ class CheckProgress:
 
 
 def finish(reports: Sequence[Report], now: str, output: CheckOutput, *, live: bool) -> None:
-    """Write the report in every form that was asked for, and end; a replay is no history."""
+    """Write the report in all requested formats, and exit; only a live run has history."""
     code = exit_code(reports, strict=output.strict)
     try:
         if output.history is not None and live:
@@ -137,15 +137,15 @@ def _print(reports: Sequence[Report], *, verbose: bool) -> None:
 
 
 def show(report: Report, console: Console, *, verbose: bool) -> None:
-    """Print *report* as a table for each page, with the traces of what is wrong below it."""
+    """Print *report* as a table per page, followed by the exchanges of what is wrong."""
     subject = report.subject
     for sample in subject.samples:
-        shown = [r for r in report.results if r.sample == sample]
-        shown = [r for r in shown if verbose or r.finding.verdict != "skip"]
+        results = [r for r in report.results if r.sample == sample]
+        results = [r for r in results if verbose or r.finding.verdict != "skip"]
         console.print(Text(printable(f"{subject.id}: {subject.role} {subject.url}"), "bold"))
         console.print(Text(printable(f"with {sample}"), "dim"))
-        console.print(_table(shown, wide=console.width >= _WIDE))
-        for result in shown:
+        console.print(_table(results, wide=console.width >= _WIDE))
+        for result in results:
             if result.finding.verdict in _WRONG:
                 _show_trace(result, console)
     console.print(_counts(report))
@@ -182,23 +182,23 @@ def _trace_style(line: str) -> str:
 
 
 def _counts(report: Report) -> Text:
-    told = Text(f"\n{printable(report.subject.id)}:")
+    line = Text(f"\n{printable(report.subject.id)}:")
     for verdict in VERDICTS:
         if report.counts[verdict]:
-            told.append(f" {report.counts[verdict]} {verdict}", _STYLES[verdict])
-    return told.append(f" ({report.requests} requests)\n")
+            line.append(f" {report.counts[verdict]} {verdict}", _STYLES[verdict])
+    return line.append(f" ({report.requests} requests)\n")
 
 
 def entries_in(config: Config, ids: Sequence[str], *, everything: bool) -> list[ArchiveEntry]:
-    """Return the archives with these *ids*, or *everything* that has a TimeGate."""
+    """Return the archives with these *ids*; with *everything*, all that have a TimeGate."""
     entries = _all_with_timegates(config) if everything else []
     for name in ids:
         entry = config.registry.by_id(name) or config.registry.by_pwid(name)
         if entry is None:
-            why = f"no archive {name!r}; `timegate archives` lists those that are known"
+            why = f"unknown archive {name!r}; `timegate archives` lists the known ones"
             raise click.UsageError(why)
         if entry.timegate is None:
-            raise click.UsageError(f"{entry.id} has no TimeGate that could be checked")
+            raise click.UsageError(f"{entry.id} has no TimeGate to check")
         entries.append(entry)
     return list({entry.id: entry for entry in entries}.values())
 
@@ -206,20 +206,20 @@ def entries_in(config: Config, ids: Sequence[str], *, everything: bool) -> list[
 def _all_with_timegates(config: Config) -> list[ArchiveEntry]:
     without = [entry.id for entry in config.registry.used if entry.timegate is None]
     if without:
-        click.echo(f"without a TimeGate, not checked: {', '.join(without)}", err=True)
+        click.echo(f"not checked, as they have no TimeGate: {', '.join(without)}", err=True)
     return [entry for entry in config.registry.used if entry.timegate]
 
 
 def job_for(entry: ArchiveEntry, samples: tuple[str, ...]) -> CheckJob:
-    """Return what is to be checked of an archive of the registry."""
+    """Return the check job for an archive of the registry."""
     subject = subject_of(entry, samples or (DEFAULT_SAMPLE,))
     if subject is None:
-        raise click.UsageError(f"{entry.id} has no TimeGate that could be checked")
+        raise click.UsageError(f"{entry.id} has no TimeGate to check")
     return CheckJob(subject, entry)
 
 
-def given(url: str, also: Sequence[str]) -> ArchiveEntry:
-    """Return the archive that *url* belongs to, as far as that is known."""
+def entry_at(url: str, also: Sequence[str]) -> ArchiveEntry:
+    """Return an entry for the archive at *url*."""
     try:
         return entry_for(url, also)
     except ValueError as error:
@@ -227,9 +227,9 @@ def given(url: str, also: Sequence[str]) -> ArchiveEntry:
 
 
 def check_contact(entries: Sequence[ArchiveEntry], contact: str | None) -> None:
-    """Public archives are asked only by those who say who they are (R-14)."""
+    """Raise UsageError if a public archive would be queried without a contact (R-14)."""
     if contact is None and any(map(is_foreign, entries)):
-        why = "public archives want to know who asks: give --contact mailto:you@example.org"
+        why = "public archives need to know who is asking: use --contact mailto:you@example.org"
         raise click.UsageError(why)
 
 
@@ -240,7 +240,7 @@ async def job_at(
     samples: tuple[str, ...],
     contact: str | None,
 ) -> CheckJob:
-    """Return what is to be checked at *url*: what it is said to be, or found to be."""
+    """Return the check job for *url*, which has the given role or a detected one."""
     found: Recognised
     if role is not None:
         found = as_declared(role, url, samples)
@@ -270,20 +270,22 @@ _FOLDER: Final = click.Path(file_okay=False, path_type=Path)
 
 @click.command("check", epilog=_EXAMPLES)
 @click.argument("url", required=False)
-@click.option("--archive", "ids", multiple=True, metavar="ID", help="An archive by its id.")
-@click.option("--all", "everything", is_flag=True, help="Every archive that is in use.")
-@click.option("--kind", type=click.Choice(ROLES), help="What URL is; else found by asking.")
-@click.option("--sample", "samples", multiple=True, metavar="URL", help="A page to try with.")
-@click.option("--also", multiple=True, metavar="URL", help="Another host that may be asked.")
-@click.option("--strict", is_flag=True, help="A broken SHOULD counts for the exit code.")
-@click.option("--json", is_flag=True, help="One JSON object.")
-@click.option("--junit", type=_FILE, metavar="FILE", help="A report for build servers.")
-@click.option("--html", type=_FILE, metavar="FILE", help="A page with every trace.")
-@click.option("--history", type=_FILE, metavar="FILE", help="Keep the verdicts there, too.")
-@click.option("--record", type=_FOLDER, metavar="DIR", help="Keep every exchange; go on there.")
-@click.option("--replay", type=_FOLDER, metavar="DIR", help="Judge a recording; ask nobody.")
-@click.option("--contact", envvar="TIMEGATE_CONTACT", help="Who asks; sent as User-Agent.")
-@click.option("-v", "--verbose", is_flag=True, help="Also what does not apply.")
+@click.option(
+    "--archive", "ids", multiple=True, metavar="ID", help="Archive to check, by its ID."
+)
+@click.option("--all", "everything", is_flag=True, help="Check all archives in use.")
+@click.option("--kind", type=click.Choice(ROLES), help="What URL is; detected by default.")
+@click.option("--sample", "samples", multiple=True, metavar="URL", help="Page to test with.")
+@click.option("--also", multiple=True, metavar="URL", help="Another host that may be queried.")
+@click.option("--strict", is_flag=True, help="A violated SHOULD changes the exit code.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+@click.option("--junit", type=_FILE, metavar="FILE", help="Write a JUnit report.")
+@click.option("--html", type=_FILE, metavar="FILE", help="Write a page with all exchanges.")
+@click.option("--history", type=_FILE, metavar="FILE", help="Add the results to this file.")
+@click.option("--record", type=_FOLDER, metavar="DIR", help="Record all exchanges; resumable.")
+@click.option("--replay", type=_FOLDER, metavar="DIR", help="Check a recording offline.")
+@click.option("--contact", envvar="TIMEGATE_CONTACT", help="Your contact, sent in User-Agent.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show checks that do not apply.")
 @config_option
 @archives_option
 def check_command(  # noqa: PLR0913 -- one parameter for each option
@@ -306,43 +308,50 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
     config: Path | None,
     archives: Path | None,
 ) -> None:
-    """Check whether an archive keeps to RFC 7089, and to what its users rely on.
+    r"""Check whether an archive follows RFC 7089 and common practice.
 
-    URL is the prefix of a TimeGate, or a TimeMap, a memento or an original. Without --sample
-    the page http://example.com/ is tried, which most archives hold. Archives are asked as
-    slowly as they want to be. Exit code 0: every MUST holds. 1: one does not. 4: it could not
-    be judged, because the archive did not answer.
+    URL is the prefix of a TimeGate, or the URL of a TimeMap, a memento or an original page.
+    Without --sample, http://example.com/ is used, which most archives hold. The rate limits of
+    archives are respected.
+
+    \b
+    Exit codes:
+      0  every MUST is met
+      1  some MUST is violated
+      4  unknown, because the archive did not answer
     """
     output = CheckOutput(json, junit, html, history, strict, verbose)
     if replay is not None:
-        run, reports = _replayed(replay)
+        run, reports = _replay(replay)
         finish(reports, run.now, output, live=False)
     settings = loaded(config, archives)
-    who = contact or settings.contact
+    contact = contact or settings.contact
     chosen = entries_in(settings, ids, everything=everything)
     if not chosen and url is None:
         raise click.UsageError("give a URL, --archive ID, --all or --replay DIR")
     jobs = [job_for(entry, samples) for entry in chosen]
     if url is not None:
-        entry = given(url, also)
-        check_contact([entry], who)
+        entry = entry_at(url, also)
+        check_contact([entry], contact)
         role = cast("Role | None", kind)
-        jobs.append(asyncio.run(job_at(entry, url, role, samples, who)))
-    check_contact([job.entry for job in jobs], who)
-    asked = _Asking(jobs, who or "no contact given", settings.private)
-    now, reports = _checked(asked, record)
+        jobs.append(asyncio.run(job_at(entry, url, role, samples, contact)))
+    check_contact([job.entry for job in jobs], contact)
+    live = _LiveRun(jobs, contact or "no contact given", settings.private)
+    now, reports = _run(live, record)
     finish(reports, now, output, live=True)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _LiveRun:
+    """Checks that query archives."""
+
     jobs: list[CheckJob]
     contact: str
     private: frozenset[str]
 
     @property
     def settings(self) -> UpstreamSettings:
-        # Who writes an address on the command line allows it, private or not.
+        # An address that is given on the command line may be private.
         own = {
             job.entry.id for job in self.jobs if not job.entry.origin.startswith("archives/")
         }
@@ -351,7 +360,7 @@ class _Asking:
         )
 
 
-def _replayed(folder: Path) -> tuple[RecordedRun, list[Report]]:
+def _replay(folder: Path) -> tuple[RecordedRun, list[Report]]:
     run = _from_recording(lambda: read_run(folder))
     reports = asyncio.run(run_again(run.subjects, run.now, lambda _: None, folder))
     return run, reports
@@ -364,13 +373,13 @@ def _from_recording(read: Callable[[], RecordedRun]) -> RecordedRun:
         raise click.UsageError(str(error)) from error
 
 
-def _checked(asking: _Asking, folder: Path | None) -> tuple[str, list[Report]]:
-    jobs = asking.jobs
+def _run(live: _LiveRun, folder: Path | None) -> tuple[str, list[Report]]:
+    jobs = live.jobs
     now = Moment.of(datetime.now(UTC)).digits
     subjects = tuple(job.subject for job in jobs)
     if folder is not None:
         now = _from_recording(lambda: open_recording(folder, RecordedRun(now, subjects))).now
     announce(jobs)
     done = CheckProgress(len(jobs))
-    reports = asyncio.run(run_live(jobs, asking.settings, now, done, folder))
+    reports = asyncio.run(run_live(jobs, live.settings, now, done, folder))
     return now, reports

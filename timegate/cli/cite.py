@@ -1,4 +1,4 @@
-"""``timegate cite``: PWID and duri for a copy at hand, or a whole reference to it."""
+"""``timegate cite``: PWID and duri of the copy behind an archive link, or a citation."""
 
 import asyncio
 import json
@@ -28,8 +28,8 @@ from timegate.text import escaped
 
 @click.command("cite")
 @click.argument("links", nargs=-1, required=True, metavar="REPLAY-URL...")
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON for each link.")
-@click.option("--format", "form", type=Words(FORMS), help="One reference, as this.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per link.")
+@click.option("--format", "form", type=Words(FORMS), help="Print a citation in this format.")
 @title_options
 @config_option
 @archives_option
@@ -44,16 +44,16 @@ def cite_command(  # noqa: PLR0913 -- one parameter for each option
     archives: Path | None,
     demo: bool,
 ) -> None:
-    r"""Print the PWID and the duri of the copy that each link into an archive leads to.
+    r"""Print the PWID and the duri of the copy behind each archive link.
 
-    The time is the one that the link claims; nothing is asked, unless --fetch-title is given.
-    With - links are read from standard input, one a line. A configuration adds archives of
-    your own.
+    The time of the copy is taken from the link; no archive is queried unless --fetch-title is
+    given. With -, links are read from standard input, one per line. A configuration can add
+    your own archives.
 
     \b
     Exit codes:
-      0  every link was cited
-      2  some link does not say enough, or is none into a known archive
+      0  all links were cited
+      2  a link is incomplete, or does not lead to a known archive
 
     \b
     Examples:
@@ -77,47 +77,47 @@ def cite_command(  # noqa: PLR0913 -- one parameter for each option
 
 
 class Writing(NamedTuple):
-    """How copies are cited."""
+    """The format of citations."""
 
     form: Form | None
     as_json: bool
 
 
 def cite_link(link: str, registry: Registry, writing: Writing, title: str | None) -> bool:
-    """Print how the copy behind *link* is cited; return False where it cannot be."""
+    """Print a citation of the copy behind *link*; return False if that is impossible."""
     try:
         copy = replace(copy_behind(link, registry), title=title)
-        told = _told(link, copy, writing)
+        text = _written(link, copy, writing)
     except Malformed as complaint:
-        _complain(link, complaint, as_json=writing.as_json)
+        _print_error(link, complaint, as_json=writing.as_json)
         return False
-    click.echo(told)
+    click.echo(text)
     return True
 
 
-def _told(link: str, copy: Copy, writing: Writing) -> str:
+def _written(link: str, copy: Copy, writing: Writing) -> str:
     form, as_json = writing
-    written = None if form is None else reference(form, copy)
-    if form is not None and written is None:
-        raise Malformed("not-citable", f"the copy cannot be written as {form}", 0)
+    text = None if form is None else reference(form, copy)
+    if form is not None and text is None:
+        raise Malformed("not-citable", f"the copy cannot be cited as {form}", 0)
     if form is not None and not as_json:
-        return written or ""
+        return text or ""
     names = _names(copy)
     if not as_json:
         return f"{names.pwid}\n{names.duri}"
-    told = {"input": link, "pwid": str(names.pwid), "duri": str(names.duri), "error": None}
-    return json.dumps(told if form is None else {**told, "reference": written})
+    report = {"input": link, "pwid": str(names.pwid), "duri": str(names.duri), "error": None}
+    return json.dumps(report if form is None else {**report, "reference": text})
 
 
-def _complain(link: str, complaint: Malformed, *, as_json: bool) -> None:
+def _print_error(link: str, complaint: Malformed, *, as_json: bool) -> None:
     if as_json:
-        told = {"input": link, "pwid": None, "duri": None, "error": complaint.why}
-        click.echo(json.dumps(told))
+        report = {"input": link, "pwid": None, "duri": None, "error": complaint.why}
+        click.echo(json.dumps(report))
     else:
         click.echo(f"{escaped(link)}: {complaint.why}", err=True)
 
 
 def _names(copy: Copy) -> Citation:
     if copy.archive_id is None:
-        raise Malformed("unknown-archive", "the archive has no id for PWIDs", 0)
+        raise Malformed("unknown-archive", "the archive has no ID for PWIDs", 0)
     return citation(copy.original, copy.captured, copy.archive_id, raw=copy.raw)

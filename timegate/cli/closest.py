@@ -1,4 +1,4 @@
-"""``timegate closest``: ask one archive, and see hop by hop what it said."""
+"""``timegate closest``: queries one archive and shows every exchange."""
 
 import asyncio
 import json
@@ -20,6 +20,7 @@ from archives.nearest import second_of
 from archives.registry import Registry
 from archives.uri import check_text
 from timegate.cli.options import (
+    BASE_URL,
     archives_option,
     complete_id,
     config_option,
@@ -29,20 +30,20 @@ from timegate.cli.options import (
 from timegate.collections.opening import open_collections, with_replay_addresses
 from timegate.config import Config, is_local, is_public
 from timegate.identifiers.url import read_url
-from timegate.text import escaped, similar
+from timegate.text import counted, escaped, similar
 from timegate.text.times import read_time
 
 if TYPE_CHECKING:
     from timegate.upstream.stack import UpstreamExchange
 
-_SHOWN: Final = (
+_HEADERS: Final = (
     *("location", "content-location", "memento-datetime", "vary", "link", "retry-after"),
 )
 
 
 @dataclass(slots=True)
 class ArchiveAnswer:
-    """One question to one archive, and what became of it."""
+    """A query to one archive, its outcome and the exchanges."""
 
     archive: str
     original: str
@@ -52,21 +53,21 @@ class ArchiveAnswer:
 
     @property
     def exit_code(self) -> int:
-        """0 found, 3 the archive has none, 4 it did not say."""
+        """0 found, 3 the archive has no copy, 4 it did not answer."""
         if isinstance(self.outcome, ArchiveError):
             return 4
         return 3 if self.outcome is None else 0
 
 
-def as_json(inquiry: ArchiveAnswer) -> str:
-    """Write *inquiry* as one JSON object."""
-    at, outcome = inquiry.at, inquiry.outcome
+def as_json(answer: ArchiveAnswer) -> str:
+    """Return *answer* as one JSON object."""
+    at, outcome = answer.at, answer.outcome
     found = outcome if isinstance(outcome, Closest) else None
     error = outcome if isinstance(outcome, ArchiveError) else None
     return json.dumps(
         {
-            "archive": inquiry.archive,
-            "original": inquiry.original,
+            "archive": answer.archive,
+            "original": answer.original,
             "asked": None if at is None else str(at),
             "outcome": "found" if found else "unknown" if error else "absent",
             "memento": None if found is None else _memento(found.memento),
@@ -84,7 +85,7 @@ def as_json(inquiry: ArchiveAnswer) -> str:
                 "url": error.url,
                 "retry_after": getattr(error, "retry_after", None),
             },
-            "exchanges": [_exchange(exchange) for exchange in inquiry.trail],
+            "exchanges": [_exchange(exchange) for exchange in answer.trail],
         }
     )
 
@@ -116,14 +117,14 @@ def _exchange(exchange: "UpstreamExchange") -> dict[str, object]:
     }
 
 
-def as_text(inquiry: ArchiveAnswer) -> str:
-    """Write *inquiry* for people."""
-    at = inquiry.at
+def as_text(answer: ArchiveAnswer) -> str:
+    """Return *answer* as text."""
+    at = answer.at
     when = "the newest copy" if at is None else f"the copy closest to {at}"
-    lines = [f"asking {inquiry.archive} for {when} of {inquiry.original}"]
-    for number, exchange in enumerate(inquiry.trail, start=1):
+    lines = [f"asking {answer.archive} for {when} of {answer.original}"]
+    for number, exchange in enumerate(answer.trail, start=1):
         lines += _hop(number, exchange)
-    return "\n".join([*lines, *_verdict(inquiry.outcome, at)])
+    return "\n".join([*lines, *_verdict(answer.outcome, at)])
 
 
 def _hop(number: int, exchange: "UpstreamExchange") -> Iterator[str]:
@@ -134,14 +135,14 @@ def _hop(number: int, exchange: "UpstreamExchange") -> Iterator[str]:
         yield f"      no answer after {exchange.seconds:.2f} s"
         return
     yield f"      {exchange.status} after {exchange.seconds:.2f} s"
-    for name in _SHOWN:
+    for name in _HEADERS:
         if name in exchange.headers:
             yield f"      < {name.title()}: {escaped(exchange.headers[name])}"
 
 
 def _verdict(outcome: Closest | ArchiveError | None, at: Moment | None) -> Iterator[str]:
     if outcome is None:
-        yield f"{click.style('absent', 'yellow')}: the archive says that it has no copy"
+        yield f"{click.style('absent', 'yellow')}: the archive has no copy"
     elif isinstance(outcome, ArchiveError):
         yield f"{click.style('unknown', 'magenta')}: {escaped(outcome.why)}"
     else:
@@ -158,27 +159,25 @@ def _in_words(delta: int | None) -> str:
     if delta is None:
         return ""
     if delta == 0:
-        return ", inside the time asked for"
+        return ", within the requested time"
     side = "before" if delta < 0 else "after"
     days, seconds = divmod(abs(delta), 86_400)
-    distance = f"{days} days" if days else f"{seconds} seconds"
-    return f", {distance} {side} the time asked for"
+    distance = counted(days, "day") if days else counted(seconds, "second")
+    return f", {distance} {side} the requested time"
 
 
-async def ask(
-    config: Config, entry: ArchiveEntry, contact: str, inquiry: ArchiveAnswer
-) -> None:
-    """Ask *entry*, and note in *inquiry* what it said."""
+async def ask(config: Config, entry: ArchiveEntry, contact: str, answer: ArchiveAnswer) -> None:
+    """Query *entry* and store the outcome in *answer*."""
     if is_local(entry):
-        await _look(config, entry, inquiry)
+        await _query_local(config, entry, answer)
     else:
-        await _send(config, entry, contact, inquiry)
+        await _query_remote(config, entry, contact, answer)
 
 
-async def _send(
-    config: Config, entry: ArchiveEntry, contact: str, inquiry: ArchiveAnswer
+async def _query_remote(
+    config: Config, entry: ArchiveEntry, contact: str, answer: ArchiveAnswer
 ) -> None:
-    """Ask over the network, and note every exchange."""
+    """Query over the network and record every exchange."""
     from timegate.upstream.stack import (  # noqa: PLC0415 -- help and completion must be quick
         UpstreamEnvironment,
         UpstreamSettings,
@@ -186,25 +185,25 @@ async def _send(
     )
 
     settings = UpstreamSettings(contact, allow_private=config.private, patience=30.0)
-    around = UpstreamEnvironment(record=inquiry.trail.append)
-    async with open_fetchers([entry], settings, around) as fetchers:
+    environment = UpstreamEnvironment(record=answer.trail.append)
+    async with open_fetchers([entry], settings, environment) as fetchers:
         source = source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
-        inquiry.outcome = await _outcome(source.closest(inquiry.original, inquiry.at))
+        answer.outcome = await _outcome(source.closest(answer.original, answer.at))
 
 
-async def _look(config: Config, entry: ArchiveEntry, inquiry: ArchiveAnswer) -> None:
-    """Look into a collection on our own disk."""
-    base_url = config.base_url or "http://127.0.0.1:1208"
-    ours = with_replay_addresses(config, base_url).registry.by_id(entry.id) or entry
-    registry = Registry((ours,), shared_hosts=True)
+async def _query_local(config: Config, entry: ArchiveEntry, answer: ArchiveAnswer) -> None:
+    """Query a local collection."""
+    base_url = config.base_url or BASE_URL
+    served = with_replay_addresses(config, base_url).registry.by_id(entry.id) or entry
+    registry = Registry((served,), shared_hosts=True)
     async with open_collections(registry, base_url, keep=False) as local:
         source = local.sources[entry.id]
-        inquiry.outcome = await _outcome(source.closest(inquiry.original, inquiry.at))
+        answer.outcome = await _outcome(source.closest(answer.original, answer.at))
 
 
-async def _outcome(answer: Awaitable[Closest | None]) -> Closest | ArchiveError | None:
+async def _outcome(question: Awaitable[Closest | None]) -> Closest | ArchiveError | None:
     try:
-        return await answer
+        return await question
     except ArchiveError as error:
         return error
 
@@ -215,8 +214,8 @@ async def _outcome(answer: Awaitable[Closest | None]) -> Closest | ArchiveError 
 @click.argument("when", default="latest", metavar="[TIME]")
 @config_option
 @archives_option
-@click.option("--contact", envvar="TIMEGATE_CONTACT", help="Who asks; sent as User-Agent.")
-@click.option("--json", is_flag=True, help="One JSON object.")
+@click.option("--contact", envvar="TIMEGATE_CONTACT", help="Your contact, sent in User-Agent.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
 @demo_option
 def closest_command(  # noqa: PLR0913 -- one parameter for each option
     archive: str,
@@ -229,17 +228,17 @@ def closest_command(  # noqa: PLR0913 -- one parameter for each option
     json: bool,
     demo: bool,
 ) -> None:
-    r"""Ask ARCHIVE for its copy of URL closest to TIME, and show hop by hop what it said.
+    r"""Ask ARCHIVE for its copy of URL closest to TIME, and show every exchange.
 
-    ARCHIVE is an id of `timegate archives` or of the configuration. TIME is digits, ISO 8601,
-    an HTTP date or free text; without it the newest copy is asked for.
+    ARCHIVE is an ID from `timegate archives` or from the configuration. TIME can be digits,
+    ISO 8601, an HTTP date or free text; the default is the newest copy.
 
     \b
     Exit codes:
-      0  it has a copy
-      2  no such archive, not a URL, not a time
-      3  it has none
-      4  it did not say
+      0  the archive has a copy
+      2  unknown archive, invalid URL or invalid time
+      3  the archive has no copy
+      4  the archive did not answer
 
     \b
     Examples:
@@ -247,26 +246,24 @@ def closest_command(  # noqa: PLR0913 -- one parameter for each option
       timegate closest --demo harbour http://museum.example/ "June 2009" --json
       timegate closest arquivo-pt http://www.sapo.pt/ 2005 --contact mailto:you@example.org
     """
-    # Only now: who asks for help or completes a word does not wait for the web server.
-
     with configured(config, archives, demo=demo) as settings:
         entry = _entry(settings, archive)
-        inquiry = ArchiveAnswer(entry.id, _url(url), _time(when))
-        asyncio.run(ask(settings, entry, _contact(settings, entry, contact), inquiry))
-    click.echo(as_json(inquiry) if json else as_text(inquiry))
-    sys.exit(inquiry.exit_code)
+        answer = ArchiveAnswer(entry.id, _url(url), _time(when))
+        asyncio.run(ask(settings, entry, _contact(settings, entry, contact), answer))
+    click.echo(as_json(answer) if json else as_text(answer))
+    sys.exit(answer.exit_code)
 
 
 def _entry(config: Config, archive: str) -> ArchiveEntry:
     entry = config.registry.by_id(archive) or config.registry.by_pwid(archive)
     if entry is None:
         ids = [known.id for known in config.registry.entries]
-        why = f"no archive {archive!r}; `timegate archives` lists those that are known."
+        why = f"unknown archive {archive!r}; `timegate archives` lists the known ones."
         raise click.UsageError(why + similar(archive, ids))
     on_site = entry.kind.is_local and entry.access == "onsite-only"
     if on_site or not entry.kind.is_askable:
         why = entry.access_note or entry.because
-        raise click.UsageError(f"{entry.id} cannot be asked by programs: {why}")
+        raise click.UsageError(f"{entry.id} cannot be queried by programs: {why}")
     return entry
 
 
@@ -286,9 +283,9 @@ def _time(text: str) -> Moment | None:
 
 
 def _contact(config: Config, entry: ArchiveEntry, contact: str | None) -> str:
-    """Public archives are asked only by those who say who they are (R-14)."""
-    who = contact or config.contact
-    if who is None and is_public(entry):
-        why = "public archives want to know who asks: give --contact mailto:you@example.org"
+    """Return the contact. Raises UsageError if a public archive needs one (R-14)."""
+    contact = contact or config.contact
+    if contact is None and is_public(entry):
+        why = "public archives need to know who is asking: use --contact mailto:you@example.org"
         raise click.UsageError(why)
-    return who or "no contact given"
+    return contact or "no contact given"

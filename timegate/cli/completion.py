@@ -1,4 +1,4 @@
-"""``timegate completion``: what a shell needs to complete commands and options."""
+"""``timegate completion``: prints a completion script for a shell."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -10,7 +10,7 @@ from timegate.cli.options import Words
 @click.argument("shell", type=Words(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    r"""Print the script that makes SHELL complete commands, options and archive ids.
+    r"""Print a script with which SHELL completes commands, options and archive IDs.
 
     \b
     Examples:
@@ -19,5 +19,5 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     """
     maker = get_completion_class(shell)
     if maker is None:  # pragma: no cover -- click has all three
-        raise click.UsageError(f"no completion for {shell}")
+        raise click.UsageError(f"completion is not available for {shell}")
     click.echo(maker(ctx.find_root().command, {}, "timegate", "_TIMEGATE_COMPLETE").source())

@@ -1,4 +1,4 @@
-"""``timegate index``: the index of a local collection, built or brought up to date."""
+"""``timegate index``: builds or updates the index of a local collection."""
 
 import json
 import os
@@ -14,10 +14,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from archives.warc_index.building import NotWritable, index_collection, index_inventory
 from archives.warc_index.database import ForeignIndex, IndexInUse, NewerIndex
-from archives.warc_index.model import IndexProgress as Reached
-from archives.warc_index.model import IndexSummary, RemoteFiles, is_remote_path
+from archives.warc_index.model import (
+    IndexProgress,
+    IndexSummary,
+    RemoteFiles,
+    is_remote_path,
+)
 from archives.warc_index.s3 import S3NotInstalled
-from timegate.text import escaped
+from timegate.text import counted, escaped
 
 _MOST_WORKERS = 8
 _MEGABYTE = 1_000_000
@@ -30,23 +34,23 @@ _MEGABYTE = 1_000_000
     "inventory",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="What an http(s) address holds, which cannot be listed.",
+    help="CDX file that lists the files at an http(s) address.",
 )
 @click.option(
     "--index",
     "index_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where the index is kept, if not beside the files.",
+    help="Index file, if it is not next to the files.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
     metavar="N",
-    help="Processes that read files; as many as there are processors, at most 8.",
+    help="Processes that read files; by default one per CPU, at most 8.",
 )
-@click.option("--read-all", is_flag=True, help="Read every file again, and no CDX files.")
-@click.option("--json", "as_json", is_flag=True, help="The summary as one line of JSON.")
+@click.option("--read-all", is_flag=True, help="Read all files again and ignore CDX files.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
 def index_command(  # noqa: PLR0913 -- one parameter for each option
     path: str,
     *,
@@ -58,14 +62,14 @@ def index_command(  # noqa: PLR0913 -- one parameter for each option
 ) -> None:
     r"""Index the WARC, ARC and WACZ files at PATH, a folder or a single file.
 
-    Only what is new or has changed is read, and CDX files beside WARCs are used where they are
-    not older. It may be ended at any time; the next run does the rest. A running server sees
-    what is indexed a million captures at a time, and all of it at the end.
+    Only new and changed files are read, and CDX files next to WARCs are used instead if they
+    are not older. You can stop at any time; the next run continues. A running server sees new
+    captures in steps of a million, and all of them at the end.
 
-    Files may also be in a bucket (s3://bucket/prefix/), or below an http(s) address whose files
-    --cdx names; then --index says where the index is kept.
+    Files can also be in a bucket (s3://bucket/prefix/), or at an http(s) address with the files
+    that --cdx lists; then --index is required.
 
-    Exit code 1: something in the files could not be used.
+    Exit code 1: some files or records could not be used.
 
     \b
     Example:
@@ -73,7 +77,7 @@ def index_command(  # noqa: PLR0913 -- one parameter for each option
     """
     count = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
     try:
-        with _shown(quiet=as_json) as progress:
+        with _progress(quiet=as_json) as progress:
             place = _place(path, index_file)
             if inventory is not None and isinstance(place, RemoteFiles):
                 summary = index_inventory(place, inventory)
@@ -85,21 +89,21 @@ def index_command(  # noqa: PLR0913 -- one parameter for each option
         raise click.UsageError(str(error)) from error
     except (ForeignIndex, NewerIndex) as error:
         raise click.UsageError(
-            f"{index_file or path} is {error}: give --index another place"
+            f"{index_file or path} is {error}: choose another file with --index"
         ) from error
     except IndexInUse as error:
-        raise click.UsageError(f"another process is building {error}") from error
-    click.echo(_as_json(summary) if as_json else "\n".join(_told(summary)))
+        raise click.UsageError(f"another process is building the index {error}") from error
+    click.echo(_as_json(summary) if as_json else "\n".join(_lines(summary)))
     sys.exit(1 if summary.complaints else 0)
 
 
 def _place(path: str, index: Path | None) -> Path | RemoteFiles:
     if not is_remote_path(path):
         if not Path(path).exists():
-            raise click.UsageError(f"there is no {path}")
+            raise click.UsageError(f"{path} does not exist")
         return Path(path)
     if index is None:
-        raise click.UsageError("--index is needed where the files are elsewhere")
+        raise click.UsageError("--index is required for remote files")
     return RemoteFiles(path, index)
 
 
@@ -109,25 +113,26 @@ def _as_json(summary: IndexSummary) -> str:
     return json.dumps(report)
 
 
-def _told(summary: IndexSummary) -> Iterator[str]:
+def _lines(summary: IndexSummary) -> Iterator[str]:
     if summary.rebuilt:
-        yield "the index was damaged: it was set aside and built anew"
+        yield "the index was damaged: it was renamed and built again"
     yield (
-        f"{summary.files} files: {summary.read} read ({summary.continued} of them had grown), "
+        f"{counted(summary.files, 'file')}: "
+        f"{summary.read} read ({summary.continued} had grown), "
         f"{summary.from_cdx} from CDX files, {summary.unchanged} unchanged, "
         f"{summary.gone} gone"
     )
-    yield f"{summary.captures} captures written"
+    yield f"{counted(summary.captures, 'capture')} indexed"
     if summary.complaints:
-        yield f"{summary.complaints} things could not be used:"
+        yield f"{counted(summary.complaints, 'problem')}:"
     yield from (f"  {escaped(str(complaint))}" for complaint in summary.shown)
     if summary.complaints > len(summary.shown):
         yield f"  and {summary.complaints - len(summary.shown)} more"
 
 
 @contextmanager
-def _shown(*, quiet: bool) -> Iterator[Callable[[Reached], None]]:
-    """Show how far it is, to people at a terminal."""
+def _progress(*, quiet: bool) -> Iterator[Callable[[IndexProgress], None]]:
+    """Show the progress on a terminal."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield lambda _: None
@@ -136,7 +141,7 @@ def _shown(*, quiet: bool) -> Iterator[Callable[[Reached], None]]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("looking for files", total=None)
 
-        def show(reached: Reached) -> None:
+        def show(reached: IndexProgress) -> None:
             elapsed = bar.tasks[task].elapsed or 1.0
             bar.update(
                 task,

@@ -1,4 +1,4 @@
-"""``timegate misbehave``: an archive for the authors of Memento clients, wrong on demand."""
+"""``timegate misbehave``: an archive with faults on demand, to test Memento clients."""
 
 import asyncio
 import json
@@ -22,15 +22,15 @@ Examples:
   timegate misbehave --seconds 0 --fault wrong-closest --fault vary-missing
   timegate misbehave --seconds 0 --chance 0.2 --seed 7089 --json
 """
-_FEW: Final = 2
-"""Mementos on one page of a TimeMap, so that the few there are need several."""
+_PAGE_SIZE: Final = 2
+"""Mementos per page of a TimeMap: small, so that the few mementos need several pages."""
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _LISTS: Final = click.Choice(["whole", "pages", "index"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the archive is served, and for how long."""
+    """Where and how long the archive is served."""
 
     host: str
     port: int
@@ -39,34 +39,50 @@ class _Place:
     ca: Path | None
 
 
-def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the faults given, if there are such."""
+def _check_names(
+    _: click.Context, __: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return *names*. Raises BadParameter for an unknown fault."""
     for name in names:
         if name not in FAULTS:
-            why = f"no fault {name!r}; --list shows all.{similar(name, FAULTS)}"
+            why = f"unknown fault {name!r}; --list shows all.{similar(name, FAULTS)}"
             raise click.BadParameter(why)
     return names
 
 
 @click.command("misbehave", epilog=_EXAMPLES)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0: any free one.")
-@click.option("--host", default=HOST, show_default=True, help="Where to listen.")
-@click.option("--base-url", metavar="URL", help="What links begin with; else host and port.")
 @click.option(
-    "--fault", "faults", multiple=True, metavar="NAME", callback=_known, help="See --list."
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port; 0 picks a free one."
 )
-@click.option("--chance", type=click.FloatRange(0, 1), help="Share of requests with a fault.")
-@click.option("--seed", type=int, help="For --chance: draw the same faults again.")
+@click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
+@click.option("--base-url", metavar="URL", help="Base of links; by default host and port.")
 @click.option(
-    "--style", type=click.Choice(["302", "200"]), default="302", help="Of the TimeGate."
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="NAME",
+    callback=_check_names,
+    help="Fault to serve; see --list.",
 )
-@click.option("--timemap", type=_LISTS, default="whole", help="How the TimeMap is cut.")
 @click.option(
-    "--ca", type=_FILE, metavar="FILE", help="Keep the authority of TLS faults there."
+    "--chance", type=click.FloatRange(0, 1), help="Share of requests that get a fault."
 )
-@click.option("--seconds", type=click.FloatRange(0), default=3600.0, help="When to end.")
+@click.option("--seed", type=int, help="Seed of --chance, to repeat a run.")
+@click.option(
+    "--style",
+    type=click.Choice(["302", "200"]),
+    default="302",
+    help="Status code of the TimeGate.",
+)
+@click.option("--timemap", type=_LISTS, default="whole", help="How the TimeMap is divided.")
+@click.option(
+    "--ca", type=_FILE, metavar="FILE", help="Write the CA certificate for TLS faults there."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0), default=3600.0, help="Stop after this many seconds."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--list", "listing", is_flag=True, help="Print all faults, and end.")
+@click.option("--list", "listing", is_flag=True, help="Print all faults and exit.")
 def misbehave_command(  # noqa: PLR0913 -- one parameter for each option
     *,
     port: int,
@@ -82,19 +98,21 @@ def misbehave_command(  # noqa: PLR0913 -- one parameter for each option
     as_json: bool,
     listing: bool,
 ) -> None:
-    """Be a Memento archive that is right by default, and wrong on demand.
+    """Run a Memento archive that is correct by default and has faults on demand.
 
-    With --fault, given once or several times, every answer is wrong in these ways; with
-    --chance a share of them, each in one way (of those given, or of all). A request may wish
-    for a fault itself: with Prefer: misbehave=NAME, or with /~NAME in front of its path.
-    Answers tell their fault in X-Misbehaviour, and a line on standard error does. It ends by
-    itself after an hour, or --seconds.
+    With --fault (repeatable), every response has the given faults. With --chance, only this
+    share of the responses has a fault: one of those given, or of all. A request can choose its
+    fault with Prefer: misbehave=NAME, or with /~NAME in front of the path. X-Misbehaviour and a
+    line on standard error name the fault of each response. The server stops after an hour, or
+    after --seconds.
     """
     if listing:
         _print_faults(as_json=as_json)
         return
-    archive = Archive(EXAMPLE, "+".join(faults) or "none", ArchiveOptions(style, timemap, _FEW))
-    archive.on_request = _told
+    archive = Archive(
+        EXAMPLE, "+".join(faults) or "none", ArchiveOptions(style, timemap, _PAGE_SIZE)
+    )
+    archive.on_request = _print_request
     if chance is not None:
         seed = SystemRandom().randrange(1 << 32) if seed is None else seed
         archive.chance = Chance(chance, seed, archive.faults if faults else ())
@@ -124,7 +142,7 @@ def _print_start(archive: Archive, seed: int | None, *, as_json: bool) -> None:
         return
     faults = ", ".join(description["faults"])
     if chance is not None:
-        faults = f"{faults or 'any'}, by chance {chance.share:g}, seed {seed}"
+        faults = f"{faults or 'any'}, with chance {chance.share:g} and seed {seed}"
     click.echo("\n".join([*description_lines(description), f"faults: {faults or 'none'}"]))
 
 
@@ -141,6 +159,6 @@ def _print_faults(*, as_json: bool) -> None:
         click.echo(f"{name:{width}}  {fault.sentence}")
 
 
-def _told(request: WireRequest, faults: tuple[str, ...]) -> None:
-    asked = escaped(f"{request.method} {request.target}")
-    click.echo(f"{asked}: {', '.join(faults) or 'right'}", err=True)
+def _print_request(request: WireRequest, faults: tuple[str, ...]) -> None:
+    line = escaped(f"{request.method} {request.target}")
+    click.echo(f"{line}: {', '.join(faults) or 'no fault'}", err=True)

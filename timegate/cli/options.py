@@ -1,4 +1,4 @@
-"""Options that several commands share, and the configuration they lead to."""
+"""Options that several commands share, their completion, and loading the configuration."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -21,56 +21,59 @@ from timegate.resolution.preferences import BadPreference, preferences_from
 from timegate.text import similar
 from timegate.text.times import read_time
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from timegate.app import Core
+
+BASE_URL: Final = "http://127.0.0.1:1208"
+"""Base of the links in results if none is configured: the address of a default server."""
+
 config_option = click.option(
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="TIMEGATE_CONFIG",
-    help="Configuration file, timegate.toml.",
+    help="Configuration file (timegate.toml).",
 )
 archives_option = click.option(
     "--archives",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="More archives, in MemGator's archives.json.",
+    help="File with more archives, in MemGator's format.",
 )
-
-if TYPE_CHECKING:
-    from timegate.app import Core
-
-
 demo_option = click.option(
     "--demo",
     is_flag=True,
-    help="Three small archives that come with timegate, and no network.",
+    help="Use three small built-in archives, without network.",
 )
 
 
 @contextmanager
 def configured(config: Path | None, archives: Path | None, *, demo: bool) -> Iterator[Config]:
-    """Give the configuration; that of the demo has its indexes in a folder of its own.
+    """Yield the configuration; the demo has its indexes in a temporary folder.
 
-    Some of what is wrong with it shows only when it is used: that ends with 2 and a sentence
-    as well.
+    A BadConfig in the body of the with statement also becomes a usage error: some errors show
+    only when the configuration is used.
     """
-    with _told_as_bad_usage():
+    with _bad_config_as_usage_error():
         if not demo:
             yield load_config(config, archives)
             return
         if config is not None or archives is not None:
-            raise click.UsageError("--demo is a configuration of its own: give no other")
-        from timegate.demo import demo_config  # noqa: PLC0415 -- only who wants it loads it
+            raise click.UsageError("--demo cannot be combined with --config or --archives")
+        from timegate.demo import demo_config  # noqa: PLC0415 -- only the demo needs it
 
         with TemporaryDirectory(prefix="timegate-demo-") as folder:
             yield demo_config(Path(folder))
 
 
 def loaded(config: Path | None, archives: Path | None) -> Config:
-    """Return the configuration; end with 2 and a sentence where it cannot be used."""
-    with _told_as_bad_usage():
+    """Return the configuration. Raises UsageError if it cannot be used."""
+    with _bad_config_as_usage_error():
         return load_config(config, archives)
 
 
 @contextmanager
-def _told_as_bad_usage() -> Iterator[None]:
+def _bad_config_as_usage_error() -> Iterator[None]:
     try:
         yield
     except BadConfig as error:
@@ -78,8 +81,8 @@ def _told_as_bad_usage() -> Iterator[None]:
 
 
 def check_contact(config: Config) -> None:
-    """End with 2 where public archives would be queried without a contact."""
-    with _told_as_bad_usage():
+    """Raise UsageError if public archives would be queried without a contact."""
+    with _bad_config_as_usage_error():
         check_configured_contact(config)
 
 
@@ -87,7 +90,7 @@ def check_contact(config: Config) -> None:
 async def open_core(
     config: Config, base_url: str, *, rate_limits: Path | None = None
 ) -> AsyncIterator["Core"]:
-    """Build the core of the configuration; importing it takes a second, so only when used."""
+    """Build the core for *config*. Importing it takes a second, so it is imported here."""
     from timegate.app import build_core  # noqa: PLC0415
 
     async with build_core(config, base_url, rate_limits=rate_limits) as core:
@@ -95,13 +98,16 @@ async def open_core(
 
 
 def read_ids(option: str, text: str | None, registry: Registry) -> frozenset[str]:
-    """Return the archives named, by id or as PWIDs name them; refuse those nobody knows."""
+    """Return the IDs of the archives in *text*, given by ID or by their name in PWIDs.
+
+    Raises UsageError for an unknown archive.
+    """
     ids = set()
-    for name in filter(None, (one.strip() for one in (text or "").split(","))):
+    for name in filter(None, (part.strip() for part in (text or "").split(","))):
         entry = registry.by_id(name) or registry.by_pwid(name)
         if entry is None:
-            meant = similar(name, (entry.id for entry in registry.entries))
-            raise click.UsageError(f"{option}: there is no archive {name!r}.{meant}")
+            suggestion = similar(name, (entry.id for entry in registry.entries))
+            raise click.UsageError(f"{option}: there is no archive {name!r}.{suggestion}")
         ids.add(entry.id)
     return frozenset(ids)
 
@@ -111,7 +117,7 @@ def complete_id(
     param: click.Parameter,  # noqa: ARG001 -- click's
     incomplete: str,
 ) -> list[CompletionItem]:
-    """Return the archives whose ids begin like *incomplete*."""
+    """Return the archives whose IDs begin with *incomplete*."""
     return [
         CompletionItem(entry.id, help=entry.name)
         for entry in _registry(ctx).entries
@@ -122,7 +128,7 @@ def complete_id(
 def complete_ids(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the same for the last of several ids with commas between."""
+    """Complete the last of several IDs that are separated by commas."""
     before, comma, last = incomplete.rpartition(",")
     return [
         CompletionItem(f"{before}{comma}{item.value}", help=item.help)
@@ -131,19 +137,16 @@ def complete_ids(
 
 
 def _registry(ctx: click.Context) -> Registry:
-    """Return the archives of the configuration that the line names so far."""
+    """Return the archives of the configuration that the command line names."""
     config = ctx.params.get("config")
     if ctx.params.get("demo"):
         config = Path(__file__).parents[1] / "demo" / "demo.toml"
     try:
         return load_config(config, ctx.params.get("archives")).registry
     except BadConfig:
-        # Half a line is no place to complain.
+        # Errors are not shown while a line is being typed.
         return load_known()
 
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
@@ -152,13 +155,13 @@ Decorator = Callable[[Command], Command]
 def bundling(
     kind: "type[DataclassInstance]", name: str, declared: Sequence[Decorator]
 ) -> Decorator:
-    """Return what gives a command the options *declared*, as one argument *name*."""
+    """Return a decorator that passes the options *declared* as one argument *name*."""
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def bundled(*arguments: object, **options: object) -> None:
-            ours = {field.name: options.pop(field.name) for field in fields(kind)}
-            command(*arguments, **{name: kind(**ours)}, **options)
+            values = {field.name: options.pop(field.name) for field in fields(kind)}
+            command(*arguments, **{name: kind(**values)}, **options)
 
         wrapped: Command = bundled
         for declare in reversed(declared):
@@ -172,17 +175,17 @@ Name = TypeVar("Name", bound=str)
 
 
 class Words(click.Choice[Name], Generic[Name]):
-    """A choice that says what was probably meant."""
+    """A choice of words that suggests similar ones for an invalid word."""
 
     def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
-        """Return click's complaint, and the nearest words."""
-        told = super().get_invalid_choice_message(value, ctx)
-        return told + similar(str(value), map(str, self.choices))
+        """Return the message of click, and similar words."""
+        message = super().get_invalid_choice_message(value, ctx)
+        return message + similar(str(value), map(str, self.choices))
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """What the command line says of how to look for copies."""
+    """The options that choose copies."""
 
     at: str | None
     precision: Strictness
@@ -194,7 +197,7 @@ class SearchOptions:
     verify: Verification
 
     def preferences(self, registry: Registry) -> Preferences:
-        """Return what is chosen. Raises UsageError for what cannot be obeyed."""
+        """Return the preferences. Raises UsageError for invalid values."""
         words = {
             "precision": self.precision,
             "tolerance": self.tolerance,
@@ -202,9 +205,9 @@ class SearchOptions:
             "wait": self.wait,
             "verify": self.verify,
         }
-        said = {name: word for name, word in words.items() if word is not None}
+        given = {name: word for name, word in words.items() if word is not None}
         try:
-            preferences, _ = preferences_from(said, None, None)
+            preferences, _ = preferences_from(given, None, None)
         except BadPreference as error:
             raise click.UsageError(f"--{error}") from error
         trusted = read_ids("--trust", self.trust, registry)
@@ -213,27 +216,29 @@ class SearchOptions:
         return replace(preferences, archives=chosen, exclude=distrusted)
 
     def moment(self) -> Moment | None:
-        """Return the time for references that have none of their own; None for the newest."""
+        """Return the time for references without one; None means the newest copy."""
         try:
             return None if self.at is None else read_time(self.at)
         except ValueError as error:
             raise click.UsageError(f"--at: {error}") from error
 
 
-_DECLARED: Final = (
-    click.option("--at", metavar="TIME", help="For what has no time of its own: 2016-01, ..."),
+_SEARCH_OPTIONS: Final = (
+    click.option("--at", metavar="TIME", help="Time for IDs that have none, e.g. 2016-01."),
     click.option(
         "--precision",
         type=Words(get_args(Strictness)),
         default="any",
-        help="The least that will do: the copy itself, that archive, that day.",
+        help="How closely the copy must match.",
     ),
-    click.option("--tolerance", metavar="24h", help="How far off a copy may be."),
+    click.option(
+        "--tolerance", metavar="24h", help="Largest distance from the requested time."
+    ),
     click.option(
         "--direction",
         type=Words(get_args(Direction)),
         default="closest",
-        help="On which side of the time a copy may be.",
+        help="On which side of the requested time to search.",
     ),
     click.option(
         "--trust",
@@ -241,7 +246,7 @@ _DECLARED: Final = (
         "trust",
         metavar="ID,...",
         shell_complete=complete_ids,
-        help="Take copies from these archives only.",
+        help="Use only these archives.",
     ),
     click.option(
         "--distrust",
@@ -249,45 +254,49 @@ _DECLARED: Final = (
         "distrust",
         metavar="ID,...",
         shell_complete=complete_ids,
-        help="Take no copies from these archives.",
+        help="Do not use these archives.",
     ),
-    click.option("--wait", metavar="SECONDS", help="How long archives may take, up to 30."),
+    click.option(
+        "--wait", metavar="SECONDS", help="Longest time to wait for archives, up to 30."
+    ),
     click.option(
         "--verify",
         type=Words(get_args(Verification)),
         default="none",
-        help="Look at the copy before it is recommended.",
+        help="Check the copy before recommending it.",
     ),
 )
-choice_options: Final = bundling(SearchOptions, "choices", _DECLARED)
+choice_options: Final = bundling(SearchOptions, "choices", _SEARCH_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class TitleOptions:
-    """Where the title in a reference comes from; from the URL if nothing is said."""
+    """Where the title in a citation comes from; by default from the URL."""
 
     title: str | None
     fetch_title: bool
 
     def check(self, form: Form | None, given: tuple[str, ...]) -> None:
-        """Refuse what makes no sense. Raises UsageError."""
+        """Raise UsageError for options that contradict each other."""
         if self.title is None and not self.fetch_title:
             return
         if form is None:
-            raise click.UsageError("--title and --fetch-title go with --format")
+            raise click.UsageError("--title and --fetch-title require --format")
         if self.title is not None and self.fetch_title:
-            raise click.UsageError("give either --title or --fetch-title")
+            raise click.UsageError("use either --title or --fetch-title, not both")
         if self.title is not None and (len(given) > 1 or "-" in given):
-            raise click.UsageError("--title is for one copy; several have --fetch-title")
+            raise click.UsageError(
+                "--title is for a single copy; use --fetch-title for several"
+            )
 
 
-_TITLE_OPTIONS_DECLARED: Final = (
-    click.option("--title", metavar="TEXT", help="What the page is called, with --format."),
+_TITLE_OPTIONS: Final = (
+    click.option("--title", metavar="TEXT", help="Title of the page, for --format."),
     click.option(
         "--fetch-title",
         is_flag=True,
-        help="Read from the copy what the page is called, with --format.",
+        help="Read the title from the copy, for --format.",
     ),
 )
 
-title_options: Final = bundling(TitleOptions, "titles", _TITLE_OPTIONS_DECLARED)
+title_options: Final = bundling(TitleOptions, "titles", _TITLE_OPTIONS)

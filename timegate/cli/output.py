@@ -1,7 +1,7 @@
-"""An answer for people: coloured at a terminal, plain and stable where it is piped.
+"""Input and output that commands share: results as text, lines of input, errors.
 
-Everything an archive says is foreign text: it goes into `Text`, never into rich's markup, and
-without what a terminal would act upon.
+Results are coloured on a terminal, and plain and stable if piped. Text from archives is
+untrusted: it is written as `Text`, never as rich's markup, and without control characters.
 """
 
 import json
@@ -20,7 +20,7 @@ from archives.model import Closest
 from archives.registry import Registry
 from timegate.resolution.model import Resolution
 from timegate.responses.answer_view import AnswerView, ArchiveOutcome, HeldCopy, answer_view
-from timegate.responses.report import unheard
+from timegate.responses.report import missing_named_archive
 from timegate.text import escaped
 from timegate.verdict import Verdict, header_safe, in_words, location
 from timegate.verdict.words import Point, Tone
@@ -30,15 +30,15 @@ _SYMBOLS: Final[dict[Tone, str]] = {"good": "✔", "fair": "≈", "poor": "✘"}
 _PLAIN_SYMBOLS: Final[dict[Tone, str]] = {"good": "+", "fair": "~", "poor": "-"}
 
 
-def told(resolution: Resolution, judged: Verdict, registry: Registry) -> Iterator[str]:
-    """Yield the answer in lines that stay as they are, for pipes."""
+def result_lines(resolution: Resolution, judged: Verdict, registry: Registry) -> Iterator[str]:
+    """Yield the result as plain lines with a stable format, for pipes."""
     memento = resolution.memento
     if memento is None:
         yield _nothing(resolution)
         if resolution.unasked:
-            spared = ", ".join(escaped(one.url) for one in resolution.unasked)
-            yield f"not every archive was asked for {spared}"
-        yield from _unheard(resolution, registry)
+            urls = ", ".join(escaped(variant.url) for variant in resolution.unasked)
+            yield f"not every archive was queried for {urls}"
+        yield from _named_archive(resolution, registry)
         return
     yield location(resolution, registry) or memento.uri
     yield f"captured {memento.captured}, in {memento.archive}"
@@ -52,35 +52,37 @@ def told(resolution: Resolution, judged: Verdict, registry: Registry) -> Iterato
 
 
 def _nothing(resolution: Resolution) -> str:
-    silent = ", ".join(resolution.failed)
-    if silent:
-        return f"nothing found; no answer from {silent}"
-    return "nothing found" if resolution.attempts else "nothing found: nobody could be asked"
+    failed = ", ".join(resolution.failed)
+    if failed:
+        return f"nothing found; no answer from {failed}"
+    if resolution.attempts:
+        return "nothing found"
+    return "nothing found: no archive could be queried"
 
 
 def show(
-    asked: str,
+    identifier: str,
     resolution: Resolution,
     judged: Verdict,
     registry: Registry,
     console: Console | None = None,
 ) -> None:
-    """Print the answer at a terminal."""
+    """Print the result on a terminal."""
     view = answer_view(resolution, judged, registry)
     screen = console or Console(highlight=False)
     symbols = _SYMBOLS if screen.encoding.startswith("utf") else _PLAIN_SYMBOLS
-    screen.print(Text(asked, "bold"), soft_wrap=True)
-    parts = [*_parts(view, symbols), *map(Text, _unheard(resolution, registry))]
+    screen.print(Text(identifier, "bold"), soft_wrap=True)
+    parts = [*_parts(view, symbols), *map(Text, _named_archive(resolution, registry))]
     screen.print(Padding(Group(*parts), (0, 0, 1, 2)))
 
 
-def _unheard(resolution: Resolution, registry: Registry) -> Iterator[str]:
-    """Yield why the archive that is named did not say no itself, where nothing was found."""
-    written = resolution.query.archive_id
-    if resolution.memento is None and written is not None:
-        missing = unheard(resolution, registry.by_pwid(written))
-        if missing is not None:
-            yield escaped(missing)
+def _named_archive(resolution: Resolution, registry: Registry) -> Iterator[str]:
+    """Yield why the archive in the identifier gave no answer, if nothing was found."""
+    archive_id = resolution.query.archive_id
+    if resolution.memento is None and archive_id is not None:
+        reason = missing_named_archive(resolution, registry.by_pwid(archive_id))
+        if reason is not None:
+            yield escaped(reason)
 
 
 def _parts(view: AnswerView, symbols: dict[Tone, str]) -> Iterator[RenderableType]:
@@ -92,14 +94,14 @@ def _parts(view: AnswerView, symbols: dict[Tone, str]) -> Iterator[RenderableTyp
     if view.others:
         yield Text("Also in", "dim")
         yield _others(view.others)
-    silent = [one for one in view.heard if one.outcome == "unknown"]
-    if silent:
-        yield Text("Without an answer", "dim")
-        yield _silent(silent)
+    failed = [archive for archive in view.heard if archive.outcome == "unknown"]
+    if failed:
+        yield Text("No answer from", "dim")
+        yield _failed(failed)
 
 
 def _link(uri: str) -> Text:
-    """Write *uri* so that it can be opened also where it is folded into several lines."""
+    """Return *uri* as a link, which works even if it is folded into several lines."""
     safe = header_safe(uri)
     return Text(safe, Style(underline=True, link=safe), overflow="fold")
 
@@ -114,15 +116,15 @@ def _points(points: Sequence[Point], symbols: dict[Tone, str]) -> Table:
 
 def _others(others: Sequence[HeldCopy]) -> Table:
     table = _table()
-    for one in others:
-        table.add_row(Text(one.name), Text(one.distance or one.captured), _link(one.uri))
+    for copy in others:
+        table.add_row(Text(copy.name), Text(copy.distance or copy.captured), _link(copy.uri))
     return table
 
 
-def _silent(silent: Sequence[ArchiveOutcome]) -> Table:
+def _failed(archives: Sequence[ArchiveOutcome]) -> Table:
     table = _table()
-    for one in silent:
-        table.add_row(Text(one.name, "magenta"), Text(one.told))
+    for archive in archives:
+        table.add_row(Text(archive.name, "magenta"), Text(archive.told))
     return table
 
 
@@ -130,12 +132,12 @@ def _table() -> Table:
     return Table.grid(padding=(0, 2), pad_edge=False)
 
 
-# 8,192 octets, each written as \u00XX in a JSON string, fit with room to spare.
 _LONGEST_LINE: Final = 1 << 17
+"""Bytes: more than 8,192 bytes that are all written as \\u00XX in a JSON string."""
 
 
 def inputs(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield each argument; for ``-`` each line of standard input."""
+    """Yield the arguments; ``-`` stands for the lines of standard input."""
     for argument in arguments:
         if argument == "-":
             yield from lines(sys.stdin.buffer)
@@ -144,10 +146,10 @@ def inputs(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def lines(stream: BinaryIO) -> Iterator[str]:
-    """Yield the lines of *stream*; one that begins with a quote is a JSON string.
+    """Yield the lines of *stream*; a line that begins with a quote is a JSON string.
 
-    A line is never held beyond a fixed length: what is longer is cut there, and no identifier
-    is that long. Octets that are no UTF-8 become lone surrogates, which every reader refuses.
+    Lines are cut at a fixed length, which no identifier reaches. Bytes that are not UTF-8
+    become lone surrogates, which every parser of identifiers rejects.
     """
     while line := stream.readline(_LONGEST_LINE):
         whole = line.endswith(b"\n")
@@ -158,7 +160,7 @@ def lines(stream: BinaryIO) -> Iterator[str]:
 
 
 def _unquoted(text: str) -> str:
-    """Return the string that *text* is in JSON; *text* itself where it is none."""
+    """Return the value of the JSON string *text*; *text* itself if it is not one."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -168,10 +170,10 @@ def _unquoted(text: str) -> str:
 
 @contextmanager
 def ungrouped(*kinds: type[Exception]) -> Iterator[None]:
-    """Raise what went wrong first as it is, where nothing but *kinds* did.
+    """Raise the first error without its group if the group contains only *kinds*.
 
-    Not with ``except*``: before Python 3.11.4 it puts a group around what is raised in it
-    (gh-103590).
+    This does not use ``except*``, which before Python 3.11.4 puts a group around the errors
+    that are raised in it (gh-103590).
     """
     try:
         yield
@@ -183,7 +185,7 @@ def ungrouped(*kinds: type[Exception]) -> Iterator[None]:
 
 
 def first_of(error: BaseException) -> BaseException:
-    """Return what went wrong first, out of the groups around it."""
+    """Return the first error in nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

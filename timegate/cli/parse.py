@@ -1,4 +1,4 @@
-"""``timegate parse``: what an identifier says, its canonical form, every complaint."""
+"""``timegate parse``: the parts of an identifier, its canonical form and its problems."""
 
 import json
 import sys
@@ -19,22 +19,22 @@ from timegate.text import escaped
 
 @click.command("parse")
 @click.argument("identifiers", nargs=-1, required=True, metavar="ID...")
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON for each input.")
-@click.option("--strict", is_flag=True, help="Refuse what would otherwise be repaired.")
-@click.option("--unwrap", is_flag=True, help="Join identifiers that are broken over lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per ID.")
+@click.option("--strict", is_flag=True, help="Reject IDs that would otherwise be repaired.")
+@click.option("--unwrap", is_flag=True, help="Join IDs that are split across lines.")
 def parse_command(
     identifiers: tuple[str, ...], *, as_json: bool, strict: bool, unwrap: bool
 ) -> None:
-    r"""Say what each ID means, its canonical form, and every complaint with its position.
+    r"""Show the parts of each ID, its canonical form, and every problem with its position.
 
-    An ID is a PWID, duri, tdb, PDI, archive link, URL or the value of Accept-Datetime. With -
-    they are read from standard input, one a line; a line that begins with a double quote is a
-    JSON string.
+    An ID is a PWID, duri, tdb, PDI, archive link, URL or Accept-Datetime value. With -, IDs are
+    read from standard input, one per line; a line that begins with a double quote is a JSON
+    string.
 
     \b
     Exit codes:
-      0  every ID was read, maybe after repairs
-      2  some ID cannot be read
+      0  all IDs could be read, possibly after repairs
+      2  some ID could not be read
 
     \b
     Examples:
@@ -44,20 +44,20 @@ def parse_command(
     """
     read = parse_wrapped if unwrap else parse
     registry = load_known()
-    refused = False
+    rejected = False
     for text in inputs(identifiers):
         try:
             reading = read(text, registry, strict=strict)
-        except Malformed as complaint:
-            refused = True
-            answer = _refusal(text, complaint) if as_json else _shown_refusal(text, complaint)
+        except Malformed as error:
+            rejected = True
+            output = _json_rejection(text, error) if as_json else _rejection(text, error)
         else:
-            answer = _report(text, reading) if as_json else _shown(text, reading, registry)
-        click.echo(answer)
-    sys.exit(2 if refused else 0)
+            output = _json(text, reading) if as_json else _description(text, reading, registry)
+        click.echo(output)
+    sys.exit(2 if rejected else 0)
 
 
-def _report(text: str, reading: ParsedIdentifier) -> str:
+def _json(text: str, reading: ParsedIdentifier) -> str:
     identifier = reading.identifier
     report: dict[str, object] = {
         "input": text,
@@ -100,23 +100,23 @@ def _pdi_members(pdi: Pdi) -> dict[str, object]:
     return members
 
 
-def _refusal(text: str, complaint: Malformed) -> str:
-    nothing = ("scheme", "archive", "entry", "time", "precision", "item", "canonical")
+def _json_rejection(text: str, error: Malformed) -> str:
+    missing = ("scheme", "archive", "entry", "time", "precision", "item", "canonical")
     return json.dumps(
         {
             "input": text,
             "valid": False,
             "accepted": False,
-            **dict.fromkeys(nothing),
+            **dict.fromkeys(missing),
             "diagnostics": [],
-            "error": complaint.code,
-            "position": complaint.position,
-            "status": status_of_refusal(complaint),
+            "error": error.code,
+            "position": error.position,
+            "status": status_of_refusal(error),
         }
     )
 
 
-def _shown(text: str, reading: ParsedIdentifier, registry: Registry) -> str:
+def _description(text: str, reading: ParsedIdentifier, registry: Registry) -> str:
     return "\n".join([escaped(text), *(f"  {line}" for line in _facts(reading, registry))])
 
 
@@ -135,8 +135,8 @@ def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[str]:
     if identifier.item is not None:
         yield f"item       {identifier.item}"
     if reading.fragment is not None:
-        yield f"fragment   #{reading.fragment} (stays with the client)"
-    yield f"canonical  {identifier.canonical or 'none: no notation can say this time'}"
+        yield f"fragment   #{reading.fragment} (not sent to archives)"
+    yield f"canonical  {identifier.canonical or 'none: this time has no notation'}"
     for diagnostic in reading.diagnostics:
         kind = click.style("repaired", "yellow") if diagnostic.repair else "note    "
         where = f"at character {diagnostic.position + 1}"
@@ -145,18 +145,18 @@ def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[str]:
 
 def _time_in_words(time: Moment | None, granularity: str) -> str:
     if time is None:
-        return "any" if granularity == "any" else "none said: the newest copy"
-    return f"from {time.start} to before {time.end} ({granularity})"
+        return "any" if granularity == "any" else "none: the newest copy"
+    return f"from {time.start} until {time.end} ({granularity})"
 
 
-def _shown_refusal(text: str, complaint: Malformed) -> str:
-    before = escaped(text[: complaint.position])
-    shown = escaped(text)
+def _rejection(text: str, error: Malformed) -> str:
+    before = escaped(text[: error.position])
+    line = escaped(text)
     lines = (
-        [shown, " " * len(before) + click.style("^", "red", bold=True)]
-        if len(shown) <= 500
-        else [shown[:500] + " ..."]
+        [line, " " * len(before) + click.style("^", "red", bold=True)]
+        if len(line) <= 500
+        else [line[:500] + " ..."]
     )
-    where = f"{complaint.code}, at character {complaint.position + 1}"
-    refused = click.style("refused", "red", bold=True)
-    return "\n".join([*lines, f"  {refused}: {complaint.why} ({where})"])
+    where = f"{error.code}, at character {error.position + 1}"
+    label = click.style("invalid", "red", bold=True)
+    return "\n".join([*lines, f"  {label}: {error.why} ({where})"])

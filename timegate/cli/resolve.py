@@ -1,4 +1,4 @@
-"""``timegate resolve``: the best copy of each reference, and how good it is."""
+"""``timegate resolve``: finds the best copy for each reference and how well it matches."""
 
 import asyncio
 import json
@@ -17,9 +17,9 @@ from archives.moment import Moment
 from archives.registry import Registry
 from timegate.batch.model import code_of, trusted
 from timegate.citations import FORMS, Copy, Form, reference
-from timegate.cli.batch import BatchOptions, batch_options
-from timegate.cli.list_run import BASE_URL
+from timegate.cli.batch import BatchOptions, batch_options, resolve_batch
 from timegate.cli.options import (
+    BASE_URL,
     SearchOptions,
     TitleOptions,
     Words,
@@ -32,7 +32,7 @@ from timegate.cli.options import (
     open_core,
     title_options,
 )
-from timegate.cli.output import inputs, show, told
+from timegate.cli.output import inputs, result_lines, show
 from timegate.cli.titles import Titles, opened_titles
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
@@ -50,36 +50,38 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be done with each reference."""
+class ResolveOptions:
+    """How references are resolved and results are printed."""
 
     preferences: Preferences
     at: Moment | None
-    """For references that have no time of their own."""
+    """The time for references without one."""
     form: Form | None
     titles: TitleOptions
     as_json: bool
 
 
-async def resolve_all(config: Config, identifiers: tuple[str, ...], wanted: Wanted) -> int:
-    """Resolve each of *identifiers*, print what was found, and return the worst code."""
+async def resolve_all(
+    config: Config, identifiers: tuple[str, ...], options: ResolveOptions
+) -> int:
+    """Resolve *identifiers*, print the results, and return the highest exit code."""
     worst = 0
     base_url = config.base_url or BASE_URL
     registry = with_replay_addresses(config, base_url).registry
     async with (
         open_core(config, base_url) as core,
-        opened_titles(wanted.titles, config, base_url) as titles,
+        opened_titles(options.titles, config, base_url) as titles,
     ):
         for text in _interruptible(inputs(identifiers)):
-            worst = max(worst, await _resolve(core, registry, text, wanted, titles))
+            worst = max(worst, await _resolve(core, registry, text, options, titles))
     return worst
 
 
 def _interruptible(texts: Iterator[str]) -> Iterator[str]:
-    """Yield *texts*; Ctrl-C while waiting for the next one ends the command at once.
+    """Yield *texts*; Ctrl-C while waiting for the next one exits at once.
 
-    asyncio.run answers the first SIGINT by cancelling its task, which has to wait for the end
-    of a line that nobody is going to type.
+    On the first SIGINT asyncio.run only cancels its task, which would wait for the end of a
+    line that is never typed.
     """
     while True:
         handler = signal.getsignal(signal.SIGINT)
@@ -95,44 +97,46 @@ def _interruptible(texts: Iterator[str]) -> Iterator[str]:
 
 
 async def _resolve(
-    core: "Core", registry: Registry, text: str, wanted: Wanted, titles: Titles
+    core: "Core", registry: Registry, text: str, options: ResolveOptions, titles: Titles
 ) -> int:
     try:
-        query = _dated(query_for(parse(text, registry), registry), wanted.at)
+        query = _dated(query_for(parse(text, registry), registry), options.at)
     except (Malformed, NotNegotiable) as error:
-        _refuse(text, error, wanted)
+        _reject(text, error, options)
         return 2
-    answer = await core.resolver.resolve(query, wanted.preferences, UNLIMITED)
-    resolution = trusted(answer, registry)
+    found = await core.resolver.resolve(query, options.preferences, UNLIMITED)
+    resolution = trusted(found, registry)
     judged = verdict(resolution, registry)
     code = code_of(resolution, judged)
-    if wanted.as_json:
-        described = report(resolution, judged, registry, core.base_url)
-        click.echo(json.dumps({"input": text, "code": code, **described}))
-    elif wanted.form is not None:
+    if options.as_json:
+        members = report(resolution, judged, registry, core.base_url)
+        click.echo(json.dumps({"input": text, "code": code, **members}))
+    elif options.form is not None:
         title = await _title(resolution, registry, titles)
-        _cite(resolution, judged, registry, wanted.form, title)
+        _cite(resolution, judged, registry, options.form, title)
     elif sys.stdout.isatty():
         show(escaped(text), resolution, judged, registry)
     else:
-        click.echo("\n  ".join([escaped(text), *told(resolution, judged, registry)]))
+        click.echo("\n  ".join([escaped(text), *result_lines(resolution, judged, registry)]))
     return code
 
 
 def _dated(query: Query, at: Moment | None) -> Query:
     if at is None or query.at is not None:
         return query
-    # The name of the undated URL would no longer be the name of what is asked.
+    # The identifier has no time, so it does not identify the dated query.
     return replace(query, at=at, identifier=None)
 
 
-def _refuse(text: str, error: ValueError, wanted: Wanted) -> None:
-    if wanted.as_json:
+def _reject(text: str, error: ValueError, options: ResolveOptions) -> None:
+    if options.as_json:
         click.echo(json.dumps({"input": text, "code": 2, "error": str(error)}))
-    elif wanted.form is not None:
+    elif options.form is not None:
         click.echo(f"{escaped(text)}: {error}", err=True)
     else:
-        click.echo(f"{escaped(text)}\n  {click.style('refused', 'red', bold=True)}: {error}")
+        click.echo(
+            f"{escaped(text)}\n  {click.style('cannot be resolved', 'red', bold=True)}: {error}"
+        )
 
 
 async def _title(resolution: Resolution, registry: Registry, titles: Titles) -> str | None:
@@ -147,16 +151,16 @@ def _cite(
     form: Form,
     title: str | None,
 ) -> None:
-    """Print a reference to the copy; to standard error, why there is none or how it differs."""
+    """Print a citation of the copy; if there is none, print why to standard error."""
     copy = _copy(resolution, registry, title)
     original = escaped(resolution.query.original)
     text = None if copy is None else reference(form, copy)
     if text is not None:
         click.echo(text)
     elif copy is not None:
-        click.echo(f"{original}: the copy cannot be written as {form}", err=True)
+        click.echo(f"{original}: the copy cannot be cited as {form}", err=True)
     else:
-        why = ", ".join(told(resolution, judged, registry))
+        why = ", ".join(result_lines(resolution, judged, registry))
         click.echo(f"{original}: {why}", err=True)
 
 
@@ -179,8 +183,10 @@ def _copy(resolution: Resolution, registry: Registry, title: str | None) -> Copy
 
 @click.command("resolve")
 @click.argument("identifiers", nargs=-1, metavar="[ID]...")
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON for each ID.")
-@click.option("--format", "form", type=Words(FORMS), help="A reference to the copy, as this.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per ID.")
+@click.option(
+    "--format", "form", type=Words(FORMS), help="Print a citation of the copy in this format."
+)
 @title_options
 @choice_options
 @config_option
@@ -199,19 +205,19 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     demo: bool,
     batch: BatchOptions,
 ) -> None:
-    r"""Find the best copy of each ID that any archive holds, and say how good it is.
+    r"""Find the best archived copy for each ID, and show how well it matches.
 
-    An ID is a PWID, a duri, a link into an archive (it may be dead), or a URL. With - they are
-    read from standard input, one a line. With --batch they are those of a list: lines, CSV,
+    An ID is a PWID, a duri, a link to an archived page (even a dead link), or a URL. With -,
+    IDs are read from standard input, one per line. --batch reads them from a list: lines, CSV,
     JSON, BibTeX, wikitext or HTML.
 
     \b
-    Exit codes, the worst of all IDs:
-      0  as asked
-      1  found, but less precise than asked
-      2  not an identifier, or bad usage
+    Exit codes (the highest of all IDs):
+      0  as requested
+      1  found, but less precise than requested
+      2  invalid identifier, or bad usage
       3  nothing found, and every archive answered
-      4  nothing found, and some archive did not answer, or none could be asked
+      4  nothing found, and some archive did not answer, or none could be queried
 
     \b
     Examples:
@@ -223,16 +229,13 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     """
     _check_usage(identifiers, batch, choices, single=as_json or form is not None)
     titles.check(form, identifiers)
-    # Only now: who asks for help or completes a word does not wait for the web server.
-    from timegate.cli.batch import resolve_batch  # noqa: PLC0415
-
     with configured(config, archives, demo=demo) as settings:
         check_contact(settings)
         preferences = choices.preferences(settings.registry)
         if batch.batch is not None:
             sys.exit(resolve_batch(settings, batch, preferences))
-        wanted = Wanted(preferences, choices.moment(), form, titles, as_json=as_json)
-        sys.exit(asyncio.run(resolve_all(settings, identifiers, wanted)))
+        options = ResolveOptions(preferences, choices.moment(), form, titles, as_json=as_json)
+        sys.exit(asyncio.run(resolve_all(settings, identifiers, options)))
 
 
 def _check_usage(
@@ -243,8 +246,11 @@ def _check_usage(
     if batch.batch is None:
         return
     if single:
-        raise click.UsageError("--json and --format are for IDs; a list has --to")
+        raise click.UsageError("--json and --format do not apply to a list; use --to")
     if choices.at is not None:
-        raise click.UsageError("--at is for IDs; dates stand in the list (see --date-column)")
+        why = "--at does not apply to a list; put dates into the list (see --date-column)"
+        raise click.UsageError(why)
     if choices.wait is not None:
-        raise click.UsageError("--wait is for IDs; who works through a list waits anyway")
+        raise click.UsageError(
+            "--wait does not apply to a list, which always waits for all archives"
+        )

@@ -1,4 +1,4 @@
-"""``timegate serve``: the HTTP endpoint, in one process or in several on one port."""
+"""``timegate serve``: runs the HTTP server in one or several processes."""
 
 import asyncio
 import sys
@@ -22,13 +22,15 @@ from timegate.config import BadConfig, Config, load_config
 @click.command("serve")
 @config_option
 @archives_option
-@click.option("--host", help="Address to listen at; 127.0.0.1 unless configured.")
+@click.option("--host", help="Address to listen on; default 127.0.0.1.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="Port; 1208 unless configured. 0 picks a free one.",
+    help="Port to listen on; default 1208, 0 picks a free one.",
 )
-@click.option("--workers", type=click.IntRange(1, 64), help="Processes that share the port.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), help="Number of processes that share the port."
+)
 @demo_option
 @click.option("--rate-limits", type=click.Path(path_type=Path), hidden=True)
 def serve_command(  # noqa: PLR0913 -- one parameter for each option
@@ -41,7 +43,7 @@ def serve_command(  # noqa: PLR0913 -- one parameter for each option
     demo: bool,
     rate_limits: Path | None,
 ) -> None:
-    r"""Answer over HTTP: a Memento TimeGate, and a resolver for every identifier.
+    r"""Run the HTTP server: a Memento TimeGate, and a resolver for all identifiers.
 
     \b
     Examples:
@@ -53,7 +55,7 @@ def serve_command(  # noqa: PLR0913 -- one parameter for each option
 
     def reread() -> Config:
         if demo:
-            raise BadConfig("the demo has no configuration to read again")
+            raise BadConfig("the demo has no configuration to reload")
         return _with_options(load_config(config, archives), host, port, workers)
 
     with configured(config, archives, demo=demo) as basis:
@@ -98,7 +100,7 @@ async def _serve(
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return uvloop's where it is installed: less CPU for each request."""
+    """Return the loop factory of uvloop if it is installed: it needs less CPU per request."""
     try:
         import uvloop  # noqa: PLC0415 -- an extra
     except ImportError:

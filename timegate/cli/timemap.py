@@ -1,7 +1,7 @@
-"""``timegate timemap``: what all archives hold of a page, merged in order of time.
+"""``timegate timemap``: the copies of a page in all archives, merged in order of time.
 
-Takes the options of MemGator's command by MemGator's names: ``-f JSON -a archives.json``. The
-list goes to standard output, everything else to standard error, as there.
+Options have the names of MemGator's: ``-f JSON -a archives.json``. As there, the list goes to
+standard output and everything else to standard error.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ import click
 
 from archives.errors import ArchiveError
 from timegate.cli.options import (
+    BASE_URL,
     Words,
     check_contact,
     config_option,
@@ -41,7 +42,7 @@ _CODES: Final = {200: 0, 400: 2, 404: _NOTHING_FOUND, 414: 2, 422: 2}
 
 async def print_list(config: Config, form: str, text: str) -> int:
     """Print the TimeMap of the URL or identifier *text*; return the exit code."""
-    async with open_core(config, config.base_url or "http://127.0.0.1:1208") as core:
+    async with open_core(config, config.base_url or BASE_URL) as core:
         timemaps = TimeMapResponses(
             core.lists, core.planner.plan, core.registry, core.base_url, core.deadlines
         )
@@ -52,7 +53,7 @@ async def print_list(config: Config, form: str, text: str) -> int:
         except EarlyResponse as early:
             response = early.response
         if isinstance(response, StreamingResponse):
-            return await _copied(response)
+            return await _print_chunks(response)
         if response.status == 200:
             click.echo(response.body, nl=False)
         else:
@@ -61,13 +62,13 @@ async def print_list(config: Config, form: str, text: str) -> int:
     return _CODES.get(response.status, _NO_ANSWER)
 
 
-async def _copied(stream: StreamingResponse) -> int:
+async def _print_chunks(stream: StreamingResponse) -> int:
     try:
         async with aclosing(stream.chunks) as chunks:
             async for chunk in chunks:
                 click.echo(chunk, nl=False)
     except ArchiveError as error:
-        click.echo(f"the list broke off: {error}", err=True)
+        click.echo(f"the list is incomplete: {error}", err=True)
         return _NO_ANSWER
     return 0
 
@@ -81,7 +82,7 @@ async def _copied(stream: StreamingResponse) -> int:
     type=Words(["link", "json", "cdxj"], case_sensitive=False),
     default="link",
     show_default=True,
-    help="How it is written.",
+    help="Format of the list.",
 )
 @config_option
 @click.option(
@@ -90,9 +91,9 @@ async def _copied(stream: StreamingResponse) -> int:
     "--archives",
     "archives",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="More archives, in MemGator's archives.json.",
+    help="File with more archives, in MemGator's format.",
 )
-@click.option("-c", "--contact", help="Who asks; sent as User-Agent.")
+@click.option("-c", "--contact", help="Your contact, sent in User-Agent.")
 @demo_option
 def timemap_command(  # noqa: PLR0913 -- one parameter for each option
     url: str,
@@ -103,16 +104,16 @@ def timemap_command(  # noqa: PLR0913 -- one parameter for each option
     contact: str | None,
     demo: bool,
 ) -> None:
-    r"""Print the TimeMap of a page: every copy that any archive lists, oldest first.
+    r"""Print the TimeMap of a page: all copies in all archives, oldest first.
 
-    It takes MemGator's options by MemGator's names.
+    The options have the same names as MemGator's.
 
     \b
     Exit codes:
-      0  the list is whole
-      2  not a URL or identifier, or bad usage
-      3  nobody has a copy
-      4  nothing found and some archive did not answer, or the list broke off
+      0  the list was printed to its end
+      2  invalid URL or identifier, or bad usage
+      3  no archive has a copy
+      4  nothing found and some archive did not answer, or the list is incomplete
 
     \b
     Examples:
@@ -120,12 +121,12 @@ def timemap_command(  # noqa: PLR0913 -- one parameter for each option
       timegate timemap --demo -f cdxj http://museum.example/opening-hours
     """
     with configured(config, archives, demo=demo) as basis:
-        settings = _signed(basis, contact)
+        settings = _with_contact(basis, contact)
         check_contact(settings)
         sys.exit(asyncio.run(print_list(settings, form, url)))
 
 
-def _signed(config: Config, contact: str | None) -> Config:
+def _with_contact(config: Config, contact: str | None) -> Config:
     if contact is None:
         return config
     if not (contact.isascii() and contact.isprintable()):

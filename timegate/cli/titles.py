@@ -1,4 +1,4 @@
-"""What a page is called: as somebody says, or as the copy itself does."""
+"""Titles for citations: given on the command line, or fetched from the copy."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -14,8 +14,7 @@ from archives.registry import Registry
 from archives.source import Fetcher
 from timegate.citations import copy_behind
 from timegate.cli.cite import Writing, cite_link
-from timegate.cli.list_run import BASE_URL
-from timegate.cli.options import TitleOptions
+from timegate.cli.options import BASE_URL, TitleOptions
 from timegate.cli.output import inputs
 from timegate.collections.opening import open_collections, with_replay_addresses
 from timegate.config import Config
@@ -25,14 +24,14 @@ from timegate.text import escaped
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters
 
 _PATIENCE: Final = 300.0
-"""Seconds that a request may wait for its turn: nobody sits and waits."""
+"""Seconds that a request may wait in the queue of its archive."""
 
 
 @asynccontextmanager
 async def opened_fetchers(
     config: Config, base_url: str, rate_limits: Path | None = None
 ) -> AsyncIterator[Mapping[str, Fetcher]]:
-    """Open one for each archive that may be asked.
+    """Open a fetcher for each archive that may be queried.
 
     *rate_limits* is the file in which several processes share their rate limits.
     """
@@ -43,18 +42,17 @@ async def opened_fetchers(
     )
 
     config = with_replay_addresses(config, base_url)
-    elsewhere = config.remote
     settings = UpstreamSettings(
         config.contact or "no contact given",
         allow_private=config.private,
         patience=_PATIENCE,
         authorizations=config.authorizations,
     )
-    shared = None if rate_limits is None else WorkerRateLimiters(rate_limits, elsewhere)
-    around = UpstreamEnvironment(limiter=None if shared is None else shared.of)
+    shared = None if rate_limits is None else WorkerRateLimiters(rate_limits, config.remote)
+    environment = UpstreamEnvironment(limiter=None if shared is None else shared.of)
     try:
         async with (
-            open_fetchers(elsewhere, settings, around) as network,
+            open_fetchers(config.remote, settings, environment) as network,
             open_collections(config.registry, base_url, keep=False, settings=settings) as local,
         ):
             yield {**network, **local.fetchers}
@@ -64,18 +62,18 @@ async def opened_fetchers(
 
 
 class Titles:
-    """Titles of copies."""
+    """Finds the titles of copies."""
 
     def __init__(self, given: str | None, fetchers: Mapping[str, Fetcher] | None) -> None:
-        """Take the title of all that are asked for, or what archives are asked with."""
+        """Use the title *given* for all copies, or fetch titles with *fetchers*."""
         self._given = given
         self._fetchers = fetchers
 
     async def of(self, copy: FoundCopy) -> str | None:
-        """Return the title of *copy*; None where there is none, which is said."""
+        """Return the title of *copy*; if there is none, print why and return None."""
         if self._fetchers is None:
             return self._given
-        title, why = None, "the copy is no page with a title"
+        title, why = None, "the copy has no title"
         try:
             title = await self._fetched(copy, self._fetchers)
         except ArchiveError as error:
@@ -87,7 +85,7 @@ class Titles:
     async def _fetched(self, copy: FoundCopy, fetchers: Mapping[str, Fetcher]) -> str | None:
         fetch = fetchers.get(copy.archive)
         if fetch is None:
-            raise ArchiveError(copy.archive, copy.uri, "is not asked with this configuration")
+            raise ArchiveError(copy.archive, copy.uri, "is not in use with this configuration")
         return await archived_title(copy, fetch)
 
 
@@ -95,7 +93,7 @@ class Titles:
 async def opened_titles(
     options: TitleOptions, config: Config, base_url: str
 ) -> AsyncIterator[Titles]:
-    """Open what titles are fetched with, if that is wanted."""
+    """Open the source of titles that *options* ask for."""
     if not options.fetch_title:
         yield Titles(options.title, None)
         return
@@ -106,7 +104,7 @@ async def opened_titles(
 async def cite_all(
     config: Config, links: tuple[str, ...], writing: Writing, options: TitleOptions
 ) -> bool:
-    """Print how the copy behind each of *links* is cited; return whether all could be."""
+    """Print a citation of the copy behind each of *links*; return whether all succeeded."""
     base_url = config.base_url or BASE_URL
     registry = with_replay_addresses(config, base_url).registry
     cited = True
@@ -121,7 +119,7 @@ async def _title(link: str, registry: Registry, titles: Titles) -> str | None:
     try:
         copy = copy_behind(link, registry)
     except Malformed:
-        # Which `cite_link` will say.
+        # `cite_link` reports the error.
         return None
     archive = parse(link, registry).entry or copy.archive
     memento = Memento(copy.captured.digits, copy.uri, copy.original, archive)

@@ -125,7 +125,7 @@ def test_a_finished_run_is_not_repeated_and_its_output_can_be_written_again(
 
     assert again.exit_code == 2
     assert "--resume" in again.stderr
-    assert "1 reference, 1 of them done" in resumed.stderr
+    assert "1 reference, 1 already done" in resumed.stderr
     assert out.read_bytes() == first
 
 
@@ -149,7 +149,7 @@ def test_a_journal_of_another_list_is_rejected_before_any_query(tmp_path: Path) 
         ([], "either IDs or a list"),
         (["http://a.example/", "--batch", "-"], "either IDs or a list"),
         (["--batch", "/no/such/list"], "cannot be read"),
-        (["--batch", "-", "--resume"], "needs an --output"),
+        (["--batch", "-", "--resume"], "requires --output"),
         (["--batch", "-", "--distrust", "archive-todai"], "Did you mean archive-today"),
         (["--batch", "-", "--trust", "internet-arcive"], "Did you mean internet-archive"),
         (["--batch", "-", "--tolerance", "soon"], "tolerance must be"),

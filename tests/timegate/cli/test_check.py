@@ -42,7 +42,7 @@ def test_a_conforming_timegate_passes(right: Archive) -> None:
     assert "pass    M-4  must     vary-names-accept-datetime" in result.stdout
     assert "fail" not in result.stdout
     assert "warn" not in result.stdout
-    assert "asking 1 archive: up to 37 requests" in result.stderr
+    assert "checking 1 archive: up to 37 requests" in result.stderr
     assert "[1/1]" in result.stderr
 
 
@@ -176,11 +176,11 @@ def test_archives_of_the_configuration_are_checked_by_id(
     ("arguments", "why"),
     [
         ([], "give a URL"),
-        (["--archive", "nope"], "no archive 'nope'"),
+        (["--archive", "nope"], "unknown archive 'nope'"),
         (["--archive", "netarkivet-dk"], "no TimeGate"),
-        (["--archive", "arquivo-pt"], "who asks"),
-        (["--all"], "who asks"),
-        (["https://archive.example/"], "who asks"),
+        (["--archive", "arquivo-pt"], "who is asking"),
+        (["--all"], "who is asking"),
+        (["https://archive.example/"], "who is asking"),
         (["ftp://archive.example/"], "ftp"),
         (["http://127.0.0.1/", "--also", "nowhere"], "--also"),
         (["--replay", "/nowhere"], "run.json"),

@@ -96,9 +96,9 @@ def test_a_title_is_read_from_the_memento_that_was_found() -> None:
 @pytest.mark.parametrize(
     ("link", "why"),
     [
-        (PICTURE, "the copy is no page with a title"),
+        (PICTURE, "the copy has no title"),
         (f"{HARBOUR}/20101105101501/http://museum.example/", "harbour "),
-        (LINK, "internet-archive is not asked with this configuration"),
+        (LINK, "internet-archive is not in use with this configuration"),
     ],
 )
 def test_a_missing_title_is_reported_and_the_memento_is_cited(link: str, why: str) -> None:
@@ -112,12 +112,12 @@ def test_a_missing_title_is_reported_and_the_memento_is_cited(link: str, why: st
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["cite", "--title", "x", LINK], "go with --format"),
-        (["cite", "--fetch-title", LINK], "go with --format"),
-        (["cite", "--format", "csl", "--title", "x", "--fetch-title", LINK], "give either"),
-        (["cite", "--format", "csl", "--title", "x", LINK, LINK], "for one copy"),
-        (["cite", "--format", "csl", "--title", "x", "-"], "for one copy"),
-        (["resolve", "--demo", "--title", "x", "http://museum.example/"], "go with --format"),
+        (["cite", "--title", "x", LINK], "require --format"),
+        (["cite", "--fetch-title", LINK], "require --format"),
+        (["cite", "--format", "csl", "--title", "x", "--fetch-title", LINK], "use either"),
+        (["cite", "--format", "csl", "--title", "x", LINK, LINK], "for a single copy"),
+        (["cite", "--format", "csl", "--title", "x", "-"], "for a single copy"),
+        (["resolve", "--demo", "--title", "x", "http://museum.example/"], "require --format"),
         (["cite", "--format", "csl", "--fetch-title", LINK], "which requires a contact"),
     ],
 )

@@ -44,7 +44,7 @@ def bodies(path: Path) -> dict[tuple[str, str], bytes]:
 def test_the_extracted_bytes_are_those_that_were_captured(tmp_path: Path) -> None:
     result = extract(tmp_path)
 
-    assert result.stderr == f"6 references, 6 of them in {tmp_path / 'out.warc.gz'}\n"
+    assert result.stderr == f"6 references, 6 saved in {tmp_path / 'out.warc.gz'}\n"
     assert result.exit_code == 0
     captured = {(page.url, page.date): page.body for page in HARBOUR}
     copies = bodies(tmp_path / "out.warc.gz")
@@ -71,7 +71,7 @@ def test_references_without_bytes_are_reported(tmp_path: Path) -> None:
     result = extract(tmp_path, given=given)
 
     assert result.exit_code == 3
-    assert "3 references, 1 of them in" in result.stderr
+    assert "3 references, 1 saved in" in result.stderr
     assert "  http://nowhere.example/: no copy found\n" in result.stderr
     assert "  nonsense:: " in result.stderr
 
@@ -111,7 +111,7 @@ def test_only_exact_mementos_are_extracted_on_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("--at", "2016"), "dates stand in the list"),
+        (("--at", "2016"), "put dates into the list"),
         (("--trust", "harbor"), "Did you mean harbour?"),
     ],
 )
@@ -131,7 +131,7 @@ def test_unusable_files_are_named(tmp_path: Path) -> None:
     nowhere = CliRunner().invoke(main, [*words[:2], "-", "-o", "/no/such/folder/a.warc"])
 
     assert (taken.exit_code, missing.exit_code, nowhere.exit_code) == (2, 2, 1)
-    assert "out.warc.gz exists: choose another name" in taken.stderr
+    assert "out.warc.gz already exists: choose another name" in taken.stderr
     assert "/no/such/list: cannot be read" in missing.stderr
     assert "/no/such/folder/a.warc" in nowhere.stderr
 
@@ -149,7 +149,7 @@ def test_mementos_are_fetched_over_the_network(tmp_path: Path) -> None:
 
         result = CliRunner().invoke(main, words, input=LIST.replace("harbour.example", "x.y"))
 
-    assert "6 references, 6 of them in" in result.stderr
+    assert "6 references, 6 saved in" in result.stderr
     captured = {(page.url, page.date): page.body for page in HARBOUR}
     copies = bodies(tmp_path / "out.warc.gz")
     assert len(copies) == 5
@@ -187,6 +187,6 @@ def test_if_an_archive_does_not_give_the_bytes_the_next_one_is_queried(tmp_path:
     told = json.loads(result.stdout)
     assert (told["memento"]["archive"], told["outcome"]) == ("whole", "substitute")
     assert "; instead of broken: " in told["why"]
-    assert "1 could not be had there: looking elsewhere" in result.stderr
+    assert "1 reference could not be fetched: trying other archives" in result.stderr
     assert "1 reference, 1 of them in" in result.stderr
     assert len(bodies(tmp_path / "o.warc")) == 1

@@ -24,8 +24,8 @@ def test_indexing_a_folder_prints_a_summary(tmp_path: Path) -> None:
 
     assert result.exit_code == 0
     assert result.output.splitlines() == [
-        "1 files: 1 read (0 of them had grown), 0 from CDX files, 0 unchanged, 0 gone",
-        "2 captures written",
+        "1 file: 1 read (0 had grown), 0 from CDX files, 0 unchanged, 0 gone",
+        "2 captures indexed",
     ]
     assert stamps_of(tmp_path) == ["20200101000000", "20210101000000"]
 
@@ -37,7 +37,7 @@ def test_unusable_files_are_reported_and_exit_with_1(tmp_path: Path) -> None:
     result = index(tmp_path, "--workers", "2")
 
     assert result.exit_code == 1
-    assert "25 things could not be used:" in result.output
+    assert "25 problems:" in result.output
     assert "  00.warc@0: " in result.output or "  01.warc@0: " in result.output
     assert result.output.endswith("  and 5 more\n")
 

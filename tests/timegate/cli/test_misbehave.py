@@ -68,7 +68,7 @@ def test_a_running_archive_serves_many_requests_and_reports_its_faults() -> None
 
     assert seen == [(302, None), (307, "redirect-307"), (500, "server-error")]
     assert [line.rpartition(": ")[2] for line in lines] == [
-        "right",
+        "no fault",
         "redirect-307",
         "server-error",
     ]
@@ -97,7 +97,9 @@ def test_the_archive_ends_after_its_lifetime() -> None:
 def test_random_faults_print_a_seed_to_repeat_them() -> None:
     ended = CliRunner().invoke(misbehave_command, ["--seconds", "0", "--chance", "0.25"])
 
-    assert re.search(r"^faults: any, by chance 0\.25, seed \d+$", ended.output, re.MULTILINE)
+    assert re.search(
+        r"^faults: any, with chance 0\.25 and seed \d+$", ended.output, re.MULTILINE
+    )
 
 
 def test_all_faults_are_listed_for_people_and_programs() -> None:

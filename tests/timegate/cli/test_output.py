@@ -8,7 +8,7 @@ from rich.console import Console
 from archives.errors import Unreachable
 from archives.model import Closest, Memento
 from archives.registry import Registry, load_known
-from timegate.cli.output import show, told
+from timegate.cli.output import result_lines, show
 from timegate.identifiers import parse
 from timegate.resolution.model import Attempt, Preferences, Resolution, UnaskedVariant
 from timegate.resolution.query import query_for
@@ -57,7 +57,7 @@ def test_the_memento_is_shown_with_its_verdict_and_the_differences() -> None:
         "              2016-01-23T04:00:00Z, 17 hours later.",
         "  ≈  Archive  Asked for archive.org. Found in arquivo.pt instead.",
         "  ≈  Sources  1 of 2 archives did not answer: a better copy may exist.",
-        "  Without an answer",
+        "  No answer from",
         "  Internet Archive Wayback Machine  no connection",
         "",
     ]
@@ -84,13 +84,13 @@ def test_without_a_memento_variants_that_were_not_queried_are_named() -> None:
     resolution = Resolution(QUERY, Preferences(), None, (), (no,), unasked=spared)
     judged = verdict(resolution, REGISTRY)
 
-    for_pipes = list(told(resolution, judged, REGISTRY))
+    for_pipes = list(result_lines(resolution, judged, REGISTRY))
     screen = StringIO()
     show(ASKED, resolution, judged, REGISTRY, Console(file=screen, width=200))
 
     assert for_pipes == [
         "nothing found",
-        "not every archive was asked for https://www.dr.dk",
+        "not every archive was queried for https://www.dr.dk",
     ]
     assert "Not every one was asked for other spellings" in screen.getvalue()
 
@@ -117,7 +117,7 @@ def test_text_from_archives_is_not_interpreted_by_the_terminal(evil: str) -> Non
 def lines_of(asked: str, *attempts: Attempt) -> list[str]:
     query = query_for(parse(asked, REGISTRY), REGISTRY)
     resolution = Resolution(query, Preferences(), None, (), attempts)
-    return [*told(resolution, verdict(resolution, REGISTRY), REGISTRY)]
+    return [*result_lines(resolution, verdict(resolution, REGISTRY), REGISTRY)]
 
 
 @pytest.mark.parametrize(
@@ -154,4 +154,4 @@ def test_an_archive_that_was_queried_is_not_mentioned_again() -> None:
 
 
 def test_without_any_query_no_archive_is_said_to_have_answered() -> None:
-    assert lines_of("http://www.dr.dk") == ["nothing found: nobody could be asked"]
+    assert lines_of("http://www.dr.dk") == ["nothing found: no archive could be queried"]

@@ -15,7 +15,7 @@ def test_the_parts_of_an_identifier_are_printed() -> None:
 
     assert result.exit_code == 0
     assert "PWID, as a URN" in result.output
-    assert "from 2016-01-22T11:20:29Z to before 2016-01-22T11:20:30Z (second)" in result.output
+    assert "from 2016-01-22T11:20:29Z until 2016-01-22T11:20:30Z (second)" in result.output
 
 
 def test_an_error_marks_the_character_and_exits_with_2() -> None:
@@ -33,7 +33,7 @@ def test_a_repair_is_named_with_its_position() -> None:
         "repaired   scheme-assumed: no scheme: http:// is assumed (at character 1)"
         in result.output
     )
-    assert "fragment   #x (stays with the client)" in result.output
+    assert "fragment   #x (not sent to archives)" in result.output
     assert "time       none said: the newest copy" in result.output
 
 

@@ -124,10 +124,10 @@ def test_a_list_is_resolved_in_the_demo_too() -> None:
         (("--exclude", "lanterne", HOME), "Did you mean lantern?"),
         (("--format", "bibtext", HOME), "Did you mean bibtex"),
         (("--precision", "exakt", HOME), "Did you mean exact?"),
-        (("--config", "timegate.toml", HOME), "--demo is a configuration of its own"),
-        (("--batch", "-", "--at", "2016"), "--at is for IDs"),
-        (("--batch", "-", "--wait", "3"), "--wait is for IDs"),
-        (("--batch", "-", "--json"), "a list has --to"),
+        (("--config", "timegate.toml", HOME), "--demo cannot be combined"),
+        (("--batch", "-", "--at", "2016"), "--at does not apply to a list"),
+        (("--batch", "-", "--wait", "3"), "--wait does not apply to a list"),
+        (("--batch", "-", "--json"), "to a list; use --to"),
     ],
 )
 def test_bad_usage_is_explained(arguments: tuple[str, ...], why: str) -> None:
