@@ -60,49 +60,38 @@ class SharedBreakers:
         """Publish and apply once."""
         circuits = self._breakers.open_circuits()
         doubtful = 2 * len(circuits) > self._breakers.number
-        new_circuits = (
-            {} if doubtful else {a: d for a, d in circuits.items() if self._is_new(a, d)}
-        )
-        alive = [a for a in (*self._published, *self._received) if self._is_alive(a)]
-        forgotten = [*self._published] if doubtful else alive
+        new = {} if doubtful else {a: c for a, c in circuits.items() if self._is_new(a, c)}
+        closed = [a for a in (*self._published, *self._received) if self._is_closed(a)]
+        removed = [*self._published] if doubtful else closed
         try:
-            reply = await self._client.script(
-                _EXCHANGE, [_KEY], *_arguments(forgotten, new_circuits)
-            )
+            reply = await self._client.script(_EXCHANGE, [_KEY], *_arguments(removed, new))
         except RedisUnavailable:
             return
         except Spoiled:
             await self._forget_all()
             return
-        still = {
-            a
-            for a, until in self._published.items()
-            if a in circuits and circuits[a].until == until
-        }
-        reported = () if doubtful else still | new_circuits.keys()
-        self._published = {archive: circuits[archive].until for archive in reported}
+        until = {archive: circuit.until for archive, circuit in circuits.items()}
+        unchanged = {a for a, end in self._published.items() if until.get(a) == end}
+        published = () if doubtful else unchanged | new.keys()
+        self._published = {archive: until[archive] for archive in published}
         self._apply(_read(reply))
 
-    def _is_alive(self, archive: str) -> bool:
+    def _is_closed(self, archive: str) -> bool:
         return self._breakers.standing(archive) == "closed"
 
-    def _is_new(self, archive: str, circuits: OpenCircuit) -> bool:
-        return archive not in self._received and self._published.get(archive) != circuits.until
+    def _is_new(self, archive: str, circuit: OpenCircuit) -> bool:
+        return archive not in self._received and self._published.get(archive) != circuit.until
 
-    def _apply(self, reported: Mapping[str, tuple[int, int, float]]) -> None:
-        known = {name: reported[name] for name in reported if self._breakers.knows(name)}
+    def _apply(self, shared: Mapping[str, tuple[int, int, float]]) -> None:
+        known = {name: shared[name] for name in shared if self._breakers.knows(name)}
         for archive, (failures, openings, seconds) in known.items():
             self._breakers.advise(archive, failures, openings, seconds)
-        circuits = self._breakers.open_circuits()
-        for archive, until in self._received.items():
-            if (
-                archive not in known
-                and archive in circuits
-                and circuits[archive].until == until
-            ):
+        until = {a: circuit.until for a, circuit in self._breakers.open_circuits().items()}
+        for archive, end in self._received.items():
+            if archive not in known and until.get(archive) == end:
                 # Another replica had a good answer: send a probe.
                 self._breakers.wake(archive)
-        self._received = {name: circuits[name].until for name in known if name in circuits}
+        self._received = {name: until[name] for name in known if name in until}
 
     async def _forget_all(self) -> None:
         try:
@@ -111,15 +100,13 @@ class SharedBreakers:
             return
 
 
-def _arguments(
-    forgotten: list[str], new_circuits: Mapping[str, OpenCircuit]
-) -> list[str | float]:
-    reported = [
+def _arguments(removed: list[str], new: Mapping[str, OpenCircuit]) -> list[str | float]:
+    added = [
         word
-        for archive, circuits in new_circuits.items()
-        for word in (archive, circuits.failures, circuits.openings, int(circuits.left * 1000))
+        for archive, circuit in new.items()
+        for word in (archive, circuit.failures, circuit.openings, int(circuit.left * 1000))
     ]
-    return [len(forgotten), *forgotten, *reported]
+    return [len(removed), *removed, *added]
 
 
 def _read(reply: object) -> dict[str, tuple[int, int, float]]:

@@ -88,9 +88,10 @@ _LOST: Final = -1
 
 # KEYS: requests by time, the bucket, the end of the pause. The epoch is stored among the
 # requests with an infinite time: whatever loses them (a restart, FLUSHALL, eviction) loses it
-# as well. ARGV: 1 to take or 0 to look, number of requests ahead, most in a window (0: no
-# window), its length, the interval of the bucket, its burst, the epoch we know or "", a new
-# epoch if there is none, the name of this request, then name and age of the requests to report.
+# as well.
+# ARGV: 1 to take or 0 to look, number of requests ahead, most in a window (0: no window), its
+# length, the interval of the bucket, its burst, the epoch we know or "", a new epoch if there
+# is none, the name of this request, then name and age of the requests to report.
 # All times are in microseconds. Times later than a window from now were written before the
 # clock was corrected.
 _TAKE: Final = Script("""
@@ -226,8 +227,8 @@ class RedisRateLimiter:
         self, state: "_PurposeState", name: str, ahead: int, budget: TimeBudget | None
     ) -> float:
         for _ in range(2):
-            reported = state.unreported(self._clock())
-            arguments = state.arguments(name, ahead, reported, self._clock())
+            reports = state.unreported(self._clock())
+            arguments = state.arguments(name, ahead, reports, self._clock())
             keys = [*state.keys, self._rest_key]
             try:
                 reply = await self._client.script(_TAKE, keys, *arguments, budget=budget)
@@ -236,7 +237,7 @@ class RedisRateLimiter:
                 raise
             epoch, wait, rest, left = _checked(reply)
             self._learn_rest(rest)
-            if state.note_reply(epoch, reported, self._clock(), lost=wait == _LOST):
+            if state.note_reply(epoch, reports, self._clock(), lost=wait == _LOST):
                 state.left = Left(self._clock(), left)
                 return wait
         raise RedisUnavailable
@@ -291,7 +292,8 @@ class _PurposeState:
         self.fallback = LocalFallback(rate)
         self.next_name = next_name
         most, span = Window.of(rate)
-        # A request that Redis allowed may be sent so late; the next must not follow too soon.
+        # A request may be sent `REDIS_TIME` after Redis counted it; the next must not follow
+        # too soon.
         self._window = Window(most, span + REDIS_TIME)
         self._interval = int(rate.seconds / rate.requests * _MICRO)
         self._burst = rate.burst
@@ -329,23 +331,23 @@ class _PurposeState:
         return [Sent(*item) for item in list(self._unreported.items())[-_MOST_REPORTED:]]
 
     def arguments(
-        self, name: str, ahead: int, reported: list[Sent], now: float
+        self, name: str, ahead: int, reports: list[Sent], now: float
     ) -> list[str | float]:
         """Return the arguments of the script."""
         most, span = self._window
-        ages = [word for s in reported for word in (s.name, int((now - s.moment) * _MICRO))]
+        ages = [word for s in reports for word in (s.name, int((now - s.moment) * _MICRO))]
         taking = 1 if name else 0
         rate = [most, int(span * _MICRO), self._interval, self._burst]
         return [taking, ahead, *rate, self._epoch, token_hex(8), name, *ages]
 
-    def note_reply(self, epoch: str, reported: list[Sent], now: float, *, lost: bool) -> bool:
+    def note_reply(self, epoch: str, reports: list[Sent], now: float, *, lost: bool) -> bool:
         """Note a reply; return False if Redis has lost its state and must be asked again."""
         self._epoch = epoch
         if lost:
             recent = self.fallback.since(now - self._window.span) if self._window.most else []
             self._unreported.update({sent.name: sent.moment for sent in recent})
             return False
-        for sent in reported:
+        for sent in reports:
             self._unreported.pop(sent.name, None)
         return True
 
