@@ -13,7 +13,7 @@ _BLOCK: Final = re.compile(r"```console\n((?:.*\n)*?)```")
 
 
 class Shown(NamedTuple):
-    """A command, and what the document says that it prints."""
+    """A command and its documented output."""
 
     document: str
     command: str

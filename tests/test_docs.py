@@ -17,7 +17,7 @@ from timegate.resolution.query import query_for
 from timegate.resolution.resolver import Resolver
 from timegate.responses import problems
 from timegate.responses.answers import Answers
-from timegate.responses.model import PARAMETERS, Response
+from timegate.responses.model import OWN_PARAMETERS, Response
 from timegate.server import routes
 from timegate.timemaps import FORMATS
 from timegate.verdict import Member, Verdict
@@ -78,7 +78,7 @@ def test_every_path_of_the_description_is_documented() -> None:
 def test_every_parameter_is_documented() -> None:
     table = section(HTTP, "Parameters")
 
-    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == PARAMETERS
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == OWN_PARAMETERS
 
 
 def test_every_member_of_the_verdict_is_documented() -> None:
