@@ -62,7 +62,7 @@ MOVED: Final = "http://example.org/moved"
 GONE: Final = "http://example.org/gone"
 """An archived 404."""
 REFUSED: Final = "http://example.org/refused"
-"""An archived 429: the site refused the crawler, the archive refuses nobody."""
+"""An archived 429: the site refused the crawler, the archive itself refuses no request."""
 UNCHANGED: Final = "http://example.org/unchanged"
 """Captured twice, the second time as a revisit record of the first."""
 VARIANTS: Final = ("http://example.net/", "https://example.net/", "http://www.example.net/")

@@ -88,8 +88,8 @@ class RedisServer:
         return self._told("total_connections_received")
 
     def _told(self, name: str) -> int:
-        told = self.say("INFO", "stats")
-        return int(told.partition(f"{name}:")[2].split()[0])
+        info = self.say("INFO", "stats")
+        return int(info.partition(f"{name}:")[2].split()[0])
 
     def pause(self) -> None:
         """Stop it: it accepts connections and sends nothing."""

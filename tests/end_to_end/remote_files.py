@@ -73,9 +73,9 @@ class _Handler(BaseHTTPRequestHandler):
         if start >= len(octets):
             return self._send(416, b"")
         etag = f'"{len(self.server.asked)}"' if fault == "changes" else '"1"'
-        told = f"bytes {start + (fault == 'elsewhere')}-{end - 1}/{len(octets)}"
+        content_range = f"bytes {start + (fault == 'elsewhere')}-{end - 1}/{len(octets)}"
         sent = octets[start + 1 : end] + b"x" if fault == "lies" else octets[start:end]
-        return self._send(206, sent, Content_Range=told, ETag=etag)
+        return self._send(206, sent, Content_Range=content_range, ETag=etag)
 
     def _send(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
@@ -157,15 +157,15 @@ def _answering(url: str, process: "subprocess.Popen[bytes]") -> str:
 @contextmanager
 def credentials(endpoint: str) -> Iterator[None]:
     """Set the credentials in the environment, as an operator does."""
-    told = {
+    environment = {
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": SECRET,
         "AWS_REGION": "us-east-1",
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ALLOW_HTTP": "true",
     }
-    before = {name: os.environ.get(name) for name in told}
-    os.environ.update(told)
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
     try:
         yield
     finally:

@@ -36,7 +36,7 @@ EXACT, COARSE, NEWEST = "20130615083000", "2014", None
 RIGHT: Final = {EXACT: EXACT, COARSE: "20150630235958", NEWEST: "20200202020202"}
 """The right answer to each question."""
 CLAIMED: Final = {EXACT: EXACT, COARSE: "20140702120000", NEWEST: "20130101000000"}
-"""What the archive that claims everything answers: nobody can tell from here (HU-20)."""
+"""The answer of an archive that claims everything; a client cannot recognise it (HU-20)."""
 
 SMALL: Final = ArchiveOptions(
     interval=0.01, patience=10.0, bulk=200_000, bomb=3_000_000, delay=0.01
@@ -55,7 +55,7 @@ class Outcome(Enum):
     DOUBTED = auto()
     """An answer that says what speaks against it."""
     CLAIM = auto()
-    """A lie that cannot be told from the truth."""
+    """A false answer that cannot be recognised."""
     NONE = auto()
     """That there is no copy, which may be so."""
     DIGITS = auto()

@@ -62,8 +62,8 @@ async def started(config: Path, *words: str) -> asyncio.subprocess.Process:
 
 async def ended(config: Path, *words: str) -> tuple[int | None, str]:
     process = await started(config, *words)
-    _, told = await process.communicate()
-    return process.returncode, told.decode()
+    _, stderr = await process.communicate()
+    return process.returncode, stderr.decode()
 
 
 def excess(archive: Archive, rate: Rate) -> float:
@@ -93,7 +93,7 @@ async def test_every_archive_is_asked_for_each_item_within_its_rate_limit(
     async with two_archives() as (shelf, attic):
         config = configured(tmp_path, {"shelf": (shelf, SHELF), "attic": (attic, ATTIC)})
 
-        code, told = await ended(config, "--batch", str(given), "--output", str(out))
+        code, stderr = await ended(config, "--batch", str(given), "--output", str(out))
 
         # A packet may be late, and the next one in time: a few look closer than they were sent.
         assert excess(shelf, SHELF) <= 0.1 * SHELF.requests
@@ -101,7 +101,7 @@ async def test_every_archive_is_asked_for_each_item_within_its_rate_limit(
         assert {page(n) for n in range(ITEMS)} <= asked_pages(attic).keys()
     rows = list(csv.DictReader(io.StringIO(out.read_text())))
     assert code == 3
-    assert "attic allows 200 in 1 s" in told
+    assert "attic allows 200 requests in 1 s" in stderr
     assert [row["input"] for row in rows] == [f"{page(n)} 2012-01-01" for n in range(ITEMS)]
     assert Counter(row["outcome"] for row in rows) == {
         "within": 100,
@@ -129,7 +129,7 @@ async def test_a_killed_run_resumes_without_repeating_questions(tmp_path: Path) 
         finished = {one["input"] for one in done}
         before = asked_pages(shelf), asked_pages(attic)
 
-        code, told = await ended(config, *words, "--resume")
+        code, stderr = await ended(config, *words, "--resume")
 
         repeated = [
             url
@@ -142,7 +142,7 @@ async def test_a_killed_run_resumes_without_repeating_questions(tmp_path: Path) 
     assert [json.loads(line)["input"] for line in early] == [page(n) for n in range(len(early))]
     assert 0 < len(early) <= len(finished)
     assert not (tmp_path / "out.jsonl.part").exists()
-    assert f"{ITEMS} references, {len(finished)} of them done" in told
+    assert f"{ITEMS} references, {len(finished)} already done" in stderr
     assert repeated == []
     assert [result["input"] for result in results] == [page(n) for n in range(ITEMS)]
     assert Counter(result["outcome"] for result in results)["unknown"] == 0
@@ -210,13 +210,13 @@ async def test_items_with_failures_are_asked_again_only_on_request(tmp_path: Pat
 
         resumed, _ = await ended(config, *words, "--resume")
         untouched = asked_pages(attic)
-        retried, told = await ended(config, *words, "--resume", "--retry-unknown")
+        retried, stderr = await ended(config, *words, "--resume", "--retry-unknown")
         refused, why = await ended(config, *words, "--retry-unknown")
 
     outcomes = [json.loads(line)["outcome"] for line in out.read_text().splitlines()]
     assert (before, resumed, retried) == (4, 4, 3)
     assert not untouched
-    assert "2 of the references are asked for again" in told
+    assert "retrying 2 references" in stderr
     assert outcomes == ["within", "absent", "refused"]
     assert refused == 2
     assert "goes with --resume" in why
@@ -231,10 +231,10 @@ async def test_an_interrupted_run_says_how_to_resume(tmp_path: Path) -> None:
         process = await started(config, "--batch", str(given), "--output", str(out))
         await attic.journal.until_requested(50)
         process.send_signal(signal.SIGINT)
-        _, told = await process.communicate()
+        _, stderr = await process.communicate()
 
     assert process.returncode == 130
-    assert b"--resume goes on" in told
+    assert b"continue with --resume" in stderr
     assert not out.exists()
 
 

@@ -202,8 +202,8 @@ def archived_headers(headers: Message) -> set[tuple[str, str]]:
     nothing under its own name but what describes the bytes (R-9); where a redirect led, pywb
     tells as it was written, we lead on to our own copy; we tell nothing of transfer codings.
     """
-    told = ((name.lower(), value) for name, value in headers.items())
-    return {(n.removeprefix(ASIDE), v) for n, v in told if n not in OF_THE_SERVER}
+    lowered = ((name.lower(), value) for name, value in headers.items())
+    return {(n.removeprefix(ASIDE), v) for n, v in lowered if n not in OF_THE_SERVER}
 
 
 @pytest.mark.parametrize(("stamp", "url"), PAGES)

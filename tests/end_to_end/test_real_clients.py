@@ -124,7 +124,7 @@ def test_edgis_client_gets_exactly_the_memento_it_requests(
 def test_edgis_client_follows_an_archived_redirect_through_us(
     plain_pywb: Pywb, edgi_pointed: Callable[[str], None], tmp_path: Path
 ) -> None:
-    # One archive: two on one host cannot be told apart in the target of a redirect.
+    # One archive: two on one host cannot be distinguished in the target of a redirect.
     with (
         running_timegate(tmp_path, {"plain": plain_pywb.url}) as running,
         wayback.WaybackClient() as client,

@@ -230,7 +230,7 @@ async def test_the_limit_holds_while_redis_goes_away_and_comes_back(
             await asyncio.sleep(1)
             server.start()
 
-    # While one replica has come back and the other has not told yet what it sent alone.
+    # One replica may be back before the other has reported what it sent alone.
     assert most_in_any_span(upstream.sent, RATE.seconds) <= 1.5 * RATE.requests
     assert len(upstream.sent) > RATE.requests
 
@@ -286,15 +286,15 @@ async def test_whatever_becomes_of_redis_every_question_is_answered(
                 answers.append(await one.resolve(page))
             heal(server)
             await one.healed()
-        told = [record.getMessage() for record in caplog.records]
+        messages = [record.getMessage() for record in caplog.records]
         archives.hold("http://example.org/last")
         await one.resolve("http://example.org/last")
 
         kept = server.number("DBSIZE")
 
     assert [answer.best is not None for answer in answers] == [True] * 20
-    assert len(told) <= 1
-    assert "secret" not in "".join(told)
+    assert len(messages) <= 1
+    assert "secret" not in "".join(messages)
     assert kept >= 3
 
 
@@ -521,8 +521,8 @@ def test_without_the_extra_the_error_says_what_to_install() -> None:
         "except ValueError as error: print(error)"
     )
 
-    told = subprocess.run(  # noqa: S603 -- ourselves
+    result = subprocess.run(  # noqa: S603 -- ourselves
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
 
-    assert "timegate-proxy[redis]" in told.stdout
+    assert "timegate-proxy[redis]" in result.stdout

@@ -115,13 +115,13 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def archives_of(running: Running) -> list[str]:
-    told: list[str] = json.loads(get(running.url, "/about")[1])["archives"]
-    return told
+    archives: list[str] = json.loads(get(running.url, "/about")[1])["archives"]
+    return archives
 
 
 def readiness(running: Running) -> dict[str, object]:
-    told: dict[str, object] = json.loads(get(running.url, "/readyz")[1])
-    return told
+    report: dict[str, object] = json.loads(get(running.url, "/readyz")[1])
+    return report
 
 
 def test_twenty_reloads_under_load_fail_no_request(archives: int, tmp_path: Path) -> None:
@@ -158,15 +158,15 @@ def test_a_bad_configuration_changes_nothing_and_is_reported(
         config.write_text("[listen]\nprot = 1\n")
         os.kill(running.pid, signal.SIGHUP)
         until(lambda: readiness(running)["configuration"] != "ok")
-        told = readiness(running)
+        report = readiness(running)
         still = archives_of(running)
         configured(config, archives, 0, 1)
         os.kill(running.pid, signal.SIGHUP)
         until(lambda: readiness(running)["configuration"] == "ok")
         then = archives_of(running)
 
-    assert told["ready"] is True
-    assert told["configuration"] == "not taken over, see the log"
+    assert report["ready"] is True
+    assert report["configuration"] == "not taken over, see the log"
     assert still == ["a0"]
     assert then == ["a0", "a1"]
 
@@ -184,7 +184,7 @@ def test_workers_apply_a_change_and_are_replaced_one_by_one(
             workers = children(running.pid)
             os.kill(running.pid, signal.SIGUSR2)
             until(lambda: len(workers & children(running.pid)) == 0)
-            # What the dead had under way is nobody's any more.
+            # Requests in progress at a dead worker are no longer counted.
             until(lambda: showing(running.pid) == children(running.pid))
 
     # The kernel drops connections that a closing listener has not accepted: a client sees a

@@ -268,10 +268,10 @@ async def test_no_secret_of_a_bucket_is_shown(
     async with served(address.url, index=str(address.index)) as collections:
         answer = await asked(collections, f"{STAMP}id_/{PAGE}")
 
-    told = (await body_of(answer)).decode() + caplog.text
+    shown = (await body_of(answer)).decode() + caplog.text
     assert answer.status == 502
-    assert SECRET not in told
-    assert "X-Amz" not in told
+    assert SECRET not in shown
+    assert "X-Amz" not in shown
 
 
 def test_a_missing_bucket_cannot_be_indexed(store: Store, tmp_path: Path) -> None:
@@ -308,8 +308,8 @@ def eleven(files: FileServer) -> dict[str, str]:
     lines: dict[str, str] = {}
     for row in rows_of(files.folder, files.folder.parent / "index.sqlite"):
         columns = (row.surt, row.stamp, row.url, row.mime, row.status or "-", row.digest)
-        told = f"{' '.join(map(str, columns))} - - {row.length} {row.offset} /old/{row.name}\n"
-        lines[row.url] = lines.get(row.url, "") + told.replace("one two", "one")
+        line = f"{' '.join(map(str, columns))} - - {row.length} {row.offset} /old/{row.name}\n"
+        lines[row.url] = lines.get(row.url, "") + line.replace("one two", "one")
     return lines
 
 

@@ -20,7 +20,7 @@ from tests.end_to_end.sending import send
 from tests.end_to_end.server import Running, running_timegate
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
-NOBODY = "http://127.0.0.1:9/"
+DEAD = "http://127.0.0.1:9/"
 
 
 @pytest.fixture(scope="module")
@@ -96,21 +96,21 @@ def test_mink_finds_the_server_alive_and_counts_the_mementos(server: Running) ->
     root = send(server.url)
     timemap = send(f"{server.url}/timemap/json/{held.FIFTY}")
 
-    told = json.loads(timemap.body)
-    dates = [datetime.fromisoformat(one["datetime"]) for one in told["mementos"]["list"]]
+    document = json.loads(timemap.body)
+    dates = [datetime.fromisoformat(one["datetime"]) for one in document["mementos"]["list"]]
     assert root.status == 200
     assert timemap.status == 200
-    assert told["original_uri"] == held.FIFTY
+    assert document["original_uri"] == held.FIFTY
     assert len(dates) == 2 * len(held.FIFTY_STAMPS)
     assert dates[0] == datetime(2012, 1, 1, 12, tzinfo=UTC)
-    assert all(one["uri"].startswith("http") for one in told["mementos"]["list"])
+    assert all(one["uri"].startswith("http") for one in document["mementos"]["list"])
 
 
 def test_mink_shows_no_mementos_only_if_their_absence_is_known(
     server: Running, plain_pywb: Pywb, tmp_path: Path
 ) -> None:
     absent = send(f"{server.url}/timemap/json/{held.UNKNOWN}")
-    with running_timegate(tmp_path, {"plain": plain_pywb.url, "dead": NOBODY}) as partial:
+    with running_timegate(tmp_path, {"plain": plain_pywb.url, "dead": DEAD}) as partial:
         unknown = send(f"{partial.url}/timemap/json/{held.UNKNOWN}")
 
     assert absent.status == 404
@@ -130,12 +130,12 @@ def test_moment_o7_finds_mementos_of_a_completely_encoded_url(
 
     reply = send(f"{server.url}/timemap/json/{encoded}", accept)
 
-    told = json.loads(reply.body)
+    document = json.loads(reply.body)
     assert reply.status == 200
-    assert told["original_uri"] == url
-    assert told["timegate_uri"] == f"{server.url}/timegate/{url}"
-    assert all(one["uri"].endswith(url) for one in told["mementos"]["list"])
-    assert all(datetime.fromisoformat(one["datetime"]) for one in told["mementos"]["list"])
+    assert document["original_uri"] == url
+    assert document["timegate_uri"] == f"{server.url}/timegate/{url}"
+    assert all(one["uri"].endswith(url) for one in document["mementos"]["list"])
+    assert all(datetime.fromisoformat(one["datetime"]) for one in document["mementos"]["list"])
 
 
 # MementoEmbed 0.2021.02.22 (PyPI; the same in oduwsdl/MementoEmbed 4d1b2ea): a user gives it
@@ -256,7 +256,7 @@ def test_internetarchivebot_links_to_no_archived_error(server: Running) -> None:
 def test_internetarchivebot_notes_no_absence_while_an_archive_is_silent(
     plain_pywb: Pywb, tmp_path: Path
 ) -> None:
-    with running_timegate(tmp_path, {"plain": plain_pywb.url, "dead": NOBODY}) as partial:
+    with running_timegate(tmp_path, {"plain": plain_pywb.url, "dead": DEAD}) as partial:
         found = bot_results(partial, {"7": f"url={quote(held.UNKNOWN, safe='')}"})
 
     assert found == {"7": None}

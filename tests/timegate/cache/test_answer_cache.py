@@ -43,7 +43,9 @@ async def test_an_answer_is_recalled_with_its_age(timed: TimedCache) -> None:
 async def test_a_clear_no_is_cached(timed: TimedCache) -> None:
     await timed.cache.remember(ARCHIVE, PAGE, AT, None)
 
-    assert await timed.cache.recall(ARCHIVE, PAGE, AT) == CachedAnswer(None, fresh=True, age=0.0)
+    assert await timed.cache.recall(ARCHIVE, PAGE, AT) == CachedAnswer(
+        None, fresh=True, age=0.0
+    )
     assert await timed.cache.recall("another", PAGE, AT) is None
 
 
@@ -212,7 +214,9 @@ async def test_a_cached_timemap_does_not_answer_for_the_newest_memento_for_long(
 async def test_an_empty_timemap_is_a_clear_no_for_ten_minutes(timed: TimedCache) -> None:
     await timed.cache.remember_timemap(ARCHIVE, PAGE, [])
 
-    assert await timed.cache.recall(ARCHIVE, PAGE, AT) == CachedAnswer(None, fresh=True, age=0.0)
+    assert await timed.cache.recall(ARCHIVE, PAGE, AT) == CachedAnswer(
+        None, fresh=True, age=0.0
+    )
     timed.clock.advance(600)
     recalled = await timed.cache.recall(ARCHIVE, PAGE, AT)
     assert recalled is not None
@@ -312,7 +316,9 @@ async def test_a_store_in_memory_answers_at_once_and_a_file_does_not(
     for cache in (timed.cache, on_disk):
         await cache.remember(ARCHIVE, PAGE, AT, found())
 
-    assert timed.cache.recall_now(ARCHIVE, PAGE, AT) == CachedAnswer(found(), fresh=True, age=0.0)
+    assert timed.cache.recall_now(ARCHIVE, PAGE, AT) == CachedAnswer(
+        found(), fresh=True, age=0.0
+    )
     assert timed.cache.recall_now(ARCHIVE, PAGE, None) is None
     assert on_disk.recall_now(ARCHIVE, PAGE, AT) is WAITING
     assert await on_disk.recall(ARCHIVE, PAGE, AT) == timed.cache.recall_now(ARCHIVE, PAGE, AT)

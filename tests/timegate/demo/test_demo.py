@@ -60,8 +60,8 @@ def test_a_delayed_source_gives_the_same_answers() -> None:
     assert delayed.entry.id == "a"
 
 
-def test_the_demo_is_a_configuration_of_its_own() -> None:
+def test_the_demo_cannot_be_combined_with_a_configuration() -> None:
     result = CliRunner().invoke(main, ["serve", "--demo", "--config", "x.toml"])
 
     assert result.exit_code == 2
-    assert "--demo is a configuration of its own" in result.output
+    assert "--demo cannot be combined with --config or --archives" in result.output

@@ -13,7 +13,7 @@ from archives.model import NEVER_ARCHIVED, Closest, Memento
 from archives.moment import Moment
 from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive
-from timegate.cache.memory import MemoryStore
+from timegate.cache.store import MemoryStore
 from timegate.observability.canaries import QUIET, CanaryWatch, Quiet, watching
 from timegate.observability.canary_history import CanaryQuestion, CanaryStore
 from timegate.resolution.coalescing import Question as Turn
@@ -159,9 +159,9 @@ def test_each_flip_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 
     watched(story)
 
-    told = [(one["page"], one["before"], one["state"]) for one in logged(caplog)]
-    assert told[0] == ("has", "kept", "lost")
-    assert sorted(told[1:]) == [("has", "lost", "kept"), ("lacks", "kept", "claims")]
+    flips = [(one["page"], one["before"], one["state"]) for one in logged(caplog)]
+    assert flips[0] == ("has", "kept", "lost")
+    assert sorted(flips[1:]) == [("has", "lost", "kept"), ("lacks", "kept", "claims")]
     assert all("http" not in str(one) for one in logged(caplog))
 
 

@@ -73,6 +73,8 @@ def test_the_section_outranks_the_entry(tmp_path: Path) -> None:
         (OWN + "canary = { haz = '1' }\n", "canary.haz: unknown key; allowed: has, at"),
     ],
 )
-def test_nonsense_is_refused_with_its_key(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_bad_value_is_rejected_with_its_key(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
     with pytest.raises(BadConfig, match=complaint):
         configured(tmp_path, text)

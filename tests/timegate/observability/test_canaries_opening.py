@@ -48,7 +48,7 @@ async def served(config: Config, rate_limits: Path | None = None) -> AsyncIterat
 async def states(site: Site) -> dict[str, str]:
     """Return the state of each canary page of the archive."""
     state = json.loads((await site.ask("/archives/a")).body)["state"]
-    return {side: told["state"] for side, told in state.get("canary", {}).items()}
+    return {side: canary["state"] for side, canary in state.get("canary", {}).items()}
 
 
 async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
@@ -77,20 +77,21 @@ async def test_an_archive_that_breaks_and_recovers_is_shown_everywhere() -> None
         await stands("lost", "kept")
         archive.holdings = held
         await stands("kept", "kept")
-        told = json.loads((await site.ask("/archives/a")).body)
+        shown = json.loads((await site.ask("/archives/a")).body)
         one = (await site.ask("/archives/a", ("Accept", "text/html"))).body.decode()
 
-    assert "claims a page that nobody can have" in page
+    assert "returns a copy of a page that never existed" in page
     claimed = 'timegate_archive_canary{archive="a",page="lacks",state="flipped"} 1.0'
     assert claimed in metrics.splitlines()
-    assert "canary" not in told
-    seen = told["state"]["canary"]["has"]
+    assert "canary" not in shown
+    seen = shown["state"]["canary"]["has"]
     assert (seen["url"], seen["at"]) == (PAGE, "2013-06-15T08:30:00Z")
     history = [span["state"] for span in seen["history"] if span["state"] != "unknown"]
     assert history == ["kept", "lost", "kept"]
-    assert "Lost a page that it had" not in one
+    assert "No longer returns a page that it had" not in one
     assert re.search(
-        r"lost a page that it had</span></td><td>it says that it holds no copy", one
+        r"no longer returns a page that it had</span></td><td>it says that it holds no copy",
+        one,
     )
 
 
@@ -138,7 +139,7 @@ async def test_canary_pages_of_a_restricted_archive_are_not_named() -> None:
 
     assert PAGE not in program
     assert PAGE not in page
-    assert "gives the page that it must have" in page.lower()
+    assert "returns a page that it is known to have" in page.lower()
 
 
 async def test_no_canaries_are_sent_while_users_need_the_rate_limit_or_the_archive_fails() -> (

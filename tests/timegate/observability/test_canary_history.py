@@ -91,7 +91,7 @@ def test_the_state_is_that_of_the_last_answer(seen: list[Verdict]) -> None:
 
 @given(verdicts)
 def test_each_flip_leads_from_one_state_to_the_next(seen: list[Verdict]) -> None:
-    told = flips(seen)
+    changes = flips(seen)
 
-    assert all(now not in (was, "unknown") for was, now in told)
-    assert all(a[1] == b[0] for a, b in pairwise(told))
+    assert all(now not in (was, "unknown") for was, now in changes)
+    assert all(a[1] == b[0] for a, b in pairwise(changes))

@@ -3,7 +3,7 @@
 import msgspec
 
 from archives.moment import Moment
-from timegate.cache.memory import MemoryStore
+from timegate.cache.store import MemoryStore
 from timegate.observability.canary_history import (
     CanaryQuestion,
     CanaryRecord,

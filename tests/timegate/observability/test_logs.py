@@ -88,9 +88,9 @@ def test_messages_of_aiohttp_about_clients_are_replaced() -> None:
 
     assert "secret" not in stream.getvalue()
     assert "192.0.2.77" not in stream.getvalue()
-    (told,) = lines(stream)
-    assert (told["event"], told["error"]) == ("a request failed", "ValueError")
-    assert "test_logs.py" in str(told["at"])
+    (line,) = lines(stream)
+    assert (line["event"], line["error"]) == ("a request failed", "ValueError")
+    assert "test_logs.py" in str(line["at"])
 
 
 def test_messages_of_asyncio_about_tasks_are_replaced() -> None:
@@ -196,10 +196,10 @@ def test_a_traceback_is_written_once_a_minute_for_each_subject() -> None:
     clock.advance(60)
     _raise_into(unforeseen, "a")
 
-    told = lines(stream)
-    assert [(line["id"], line["times"]) for line in told] == [("a", 1), ("b", 1), ("a", 3)]
-    assert told[0]["error"] == "ValueError"
-    assert "_raise_into" in str(told[0]["at"])
+    written = lines(stream)
+    assert [(line["id"], line["times"]) for line in written] == [("a", 1), ("b", 1), ("a", 3)]
+    assert written[0]["error"] == "ValueError"
+    assert "_raise_into" in str(written[0]["at"])
     assert "http://secret.example/" not in stream.getvalue()
 
 

@@ -18,7 +18,7 @@ class LyingServer:
         self.lie: Lie | None = None
         self.endless = False
         """Whether a lie is said again and again."""
-        self.heard: list[bytes] = []
+        self.commands: list[bytes] = []
         self.sent = 0
         self.port = 0
         self.kept: dict[bytes, bytes] = {}
@@ -40,7 +40,7 @@ class LyingServer:
         if command[0] == b"CLIENT" or self.lie is None:
             writer.write(self._honest(command))
             return
-        self.heard.append(command[0])
+        self.commands.append(command[0])
         lie = self.lie(command)
         writer.write(lie)
         self.sent += len(lie)

@@ -96,12 +96,12 @@ async def test_a_replica_that_finds_most_archives_dead_does_not_share_that(
 ) -> None:
     await one.finds_dead("a", "b")
     await other.exchange()
-    told = other.standing("a")
+    before = other.standing("a")
 
     await one.finds_dead("c")
     await other.exchange()
 
-    assert told == "open"
+    assert before == "open"
     assert [other.standing(archive) for archive in ARCHIVES] == [
         "half-open",
         "half-open",

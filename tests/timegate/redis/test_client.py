@@ -101,11 +101,11 @@ def test_after_the_first_failure_no_command_is_sent(failure: Exception | None) -
         world = Story()
         async with world.client() as client:
             world.connection.failure, world.connection.silent = failure, failure is None
-            told = [await read(client) for _ in range(10)]
-            return told, world.connection.asked, client.trouble
+            answers = [await read(client) for _ in range(10)]
+            return answers, world.connection.asked, client.trouble
 
-    told, asked, trouble = run(story())
-    assert told == [None] * 10
+    answers, asked, trouble = run(story())
+    assert answers == [None] * 10
     assert asked == 1
     assert trouble == ("first: gone" if failure else "first: slower than 0.035 s")
 

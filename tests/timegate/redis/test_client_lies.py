@@ -157,12 +157,12 @@ async def test_a_false_reply_is_not_believed_and_afterwards_all_works(
 ) -> None:
     world.server.lie = lambda _: lie
 
-    told = await world.ask_often()
-    heard = len(world.server.heard)
+    answers = await world.ask_often()
+    commands = len(world.server.commands)
     world.server.lie = None
 
-    assert told == [(None, 0.0)] * REQUESTS
-    assert heard <= COMMANDS_OF_A_REQUEST * REQUESTS
+    assert answers == [(None, 0.0)] * REQUESTS
+    assert commands <= COMMANDS_OF_A_REQUEST * REQUESTS
     assert await world.ask_until_believed() == b"value"
 
 
@@ -170,10 +170,10 @@ async def test_a_false_reply_is_not_believed_and_afterwards_all_works(
 async def test_an_endless_reply_is_not_read_for_long(world: World, lie: bytes) -> None:
     world.server.lie, world.server.endless = lambda _: lie, True
 
-    told = await world.ask_often()
+    answers = await world.ask_often()
     world.server.lie, world.server.endless = None, False
 
-    assert told == [(None, 0.0)] * REQUESTS
+    assert answers == [(None, 0.0)] * REQUESTS
     assert await world.ask_until_believed() == b"value"
 
 
@@ -224,5 +224,5 @@ async def test_a_cluster_that_redirects_in_circles_is_left_alone(word: bytes) ->
 
             assert found == [None] * REQUESTS
             assert client.trouble is not None
-            assert server.heard.count(b"GETRANGE") == 0
-            assert server.heard.count(b"EXISTS") <= MOST_TURNS
+            assert server.commands.count(b"GETRANGE") == 0
+            assert server.commands.count(b"EXISTS") <= MOST_TURNS

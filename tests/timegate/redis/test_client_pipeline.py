@@ -48,9 +48,9 @@ async def answers(batches: Pipeline, *words: str, place: str = "") -> list[objec
 def test_commands_of_one_iteration_are_sent_together_and_each_gets_its_answer() -> None:
     server = Server()
 
-    told = in_virtual_time(answering(server, "a", "b", "c"))
+    replies = in_virtual_time(answering(server, "a", "b", "c"))
 
-    assert told == ["a", "b", "c"]
+    assert replies == ["a", "b", "c"]
     assert server.batches == [3]
 
 
@@ -59,9 +59,9 @@ async def answering(server: Server, *words: str) -> list[object]:
 
 
 def test_a_failed_command_does_not_affect_the_others() -> None:
-    told = in_virtual_time(answering(Server(), "a", "bad", "c"))
+    replies = in_virtual_time(answering(Server(), "a", "bad", "c"))
 
-    assert [told[0], type(told[1]), told[2]] == ["a", ValueError, "c"]
+    assert [replies[0], type(replies[1]), replies[2]] == ["a", ValueError, "c"]
 
 
 @pytest.mark.parametrize("seconds", [0.01, 1.0])
@@ -69,17 +69,17 @@ def test_a_batch_that_fails_or_takes_too_long_fails_for_all(seconds: float) -> N
     server = Server(seconds)
     server.failure = Down("gone")
 
-    told = in_virtual_time(answering(server, "a", "b"))
+    replies = in_virtual_time(answering(server, "a", "b"))
 
-    assert [isinstance(answer, Down | TimeoutError) for answer in told] == [True, True]
+    assert [isinstance(answer, Down | TimeoutError) for answer in replies] == [True, True]
 
 
 def test_the_size_and_the_number_of_batches_are_bounded() -> None:
     server = Server()
 
-    told = in_virtual_time(answering(server, *map(str, range(5000))))
+    replies = in_virtual_time(answering(server, *map(str, range(5000))))
 
-    assert told == [*map(str, range(5000))]
+    assert replies == [*map(str, range(5000))]
     assert max(server.batches) == 256
     assert server.most_at_once == 8
 

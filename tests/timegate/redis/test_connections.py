@@ -27,7 +27,7 @@ async def test_a_cluster_that_is_back_is_used_again(tmp_path: Path) -> None:
             for node in nodes:
                 node.start()
             async with asyncio.timeout(30):
-                while client.trouble is not None:  # noqa: ASYNC110 -- nobody tells
+                while client.trouble is not None:  # noqa: ASYNC110 -- no event for it
                     await asyncio.sleep(0.05)
 
                 assert await client.read("a", "EXISTS", "a") == 0

@@ -316,7 +316,7 @@ async def test_a_replica_that_loses_redis_uses_its_share_of_what_was_left(
         server = stack.enter_context(redis_server(tmp_path / "redis"))
         replicas = Replicas(server.url, stack)
         one, other = await replicas.ledger(), await replicas.ledger()
-        # Five of six are gone: one is left, and nobody knows whose it is.
+        # Five of six are gone: one is left, and it is unknown for which replica.
         together = await taken(other, 4) + await taken(one, 1)
         server.kill()
 

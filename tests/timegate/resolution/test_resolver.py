@@ -38,11 +38,11 @@ ANY = Query(URL, AT)
 
 
 def story(world: World, tell: Callable[[World], Awaitable[T]]) -> T:
-    async def told() -> T:
+    async def run() -> T:
         async with world.coalescer:
             return await tell(world)
 
-    return in_virtual_time(told())
+    return in_virtual_time(run())
 
 
 def resolved(world: World, query: Query, preferences: Preferences | None = None) -> Resolution:
@@ -333,8 +333,8 @@ def test_spellings_that_were_not_tried_are_reported() -> None:
 
     resolution = resolved(world, ANY)
 
-    told = [(one.variant, one.archives) for one in resolution.unasked]
-    assert told == [
+    untried = [(one.variant, one.archives) for one in resolution.unasked]
+    assert untried == [
         ("scheme", ("c",)),
         ("www", ("a", "b", "c")),
         ("slash", ("a", "b", "c")),
@@ -381,7 +381,7 @@ def test_a_repeated_question_for_an_absent_page_is_answered_from_the_cache() -> 
 
     async def tell(_: World) -> Resolution:
         await resolve(ANY)
-        # What is learned from the first answers changes who is the most promising.
+        # What is learned from the first answers changes the order of the archives.
         order.reverse()
         return await resolve(ANY)
 

@@ -37,9 +37,9 @@ def test_percentiles_are_within_ten_percent(times: list[float]) -> None:
     latency = seen.latency("ann")
 
     ranked = sorted(times)
-    for share, told in ((0.5, latency.median), (0.95, latency.p95)):
+    for share, estimate in ((0.5, latency.median), (0.95, latency.p95)):
         exact = ranked[ceil(share * len(ranked)) - 1]
-        assert exact / 1.1 <= told <= exact * 1.1
+        assert exact / 1.1 <= estimate <= exact * 1.1
 
 
 def test_an_archive_that_became_slow_is_soon_known_as_slow() -> None:
@@ -173,11 +173,11 @@ notes = st.lists(
 
 @given(notes)
 def test_exported_observations_are_restored(
-    told: list[tuple[str, str, Outcome, float]],
+    attempts: list[tuple[str, str, Outcome, float]],
 ) -> None:
     clock = Clock()
     seen, restored = Observations(clock), Observations(clock)
-    for archive, host, outcome, seconds in told:
+    for archive, host, outcome, seconds in attempts:
         seen.note(archive, host, outcome, seconds)
 
     restored.restore(json.loads(json.dumps(seen.export())))

@@ -62,10 +62,10 @@ async def test_link_format_is_one_link_a_line_and_ends_without_a_comma() -> None
 
 
 async def test_json_has_the_members_of_memgator_and_ours_under_one_key() -> None:
-    told = json.loads(await text_of(WRITERS["json"], Listing(THREE)))
+    document = json.loads(await text_of(WRITERS["json"], Listing(THREE)))
 
-    ours = told.pop("timegate")
-    assert told == {
+    ours = document.pop("timegate")
+    assert document == {
         "original_uri": "http://example.org/",
         "self": "http://gate.example/timemap/json/http://example.org/",
         "mementos": {
@@ -129,10 +129,10 @@ async def test_cdxj_is_memgators_line_by_line() -> None:
 
 
 async def test_a_linkset_names_every_context_and_has_arrays_of_dates() -> None:
-    told = json.loads(await text_of(WRITERS["set"], Listing(THREE)))
+    document = json.loads(await text_of(WRITERS["set"], Listing(THREE)))
 
-    assert list(told) == ["linkset"]
-    itself, page = told["linkset"]
+    assert list(document) == ["linkset"]
+    itself, page = document["linkset"]
     assert itself["self"][0]["until"] == ["Tue, 01 Jan 2013 01:00:00 GMT"]
     assert page["anchor"] == ORIGINAL
     assert [link["href"] for link in page["memento"]] == [memento.uri for memento in THREE]
@@ -251,11 +251,13 @@ async def test_a_list_that_breaks_off_is_not_terminated(name: str) -> None:
 async def test_json_names_the_list_that_broke_off_at_its_end() -> None:
     breaks = Listing(LONG, captures("a", [3_001]), GONE)
 
-    told = json.loads(await text_of(WRITERS["json"], breaks, Listing(captures("b", [4_000]))))
+    document = json.loads(
+        await text_of(WRITERS["json"], breaks, Listing(captures("b", [4_000])))
+    )
 
-    assert told["timegate"]["sources"] == "partial"
-    assert told["timegate"]["missing"] == {"a": "it went away"}
-    assert told["mementos"]["last"]["uri"] == capture("b", 4_000).uri
+    assert document["timegate"]["sources"] == "partial"
+    assert document["timegate"]["missing"] == {"a": "it went away"}
+    assert document["mementos"]["last"]["uri"] == capture("b", 4_000).uri
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -302,7 +302,7 @@ NAMED = "http://archive.example:{port}/"
 async def test_when_an_address_refuses_the_next_is_tried() -> None:
     async with serving(OK) as server:
         url = NAMED.format(port=server.port)
-        # Loopback too, but nobody listens there.
+        # Loopback too, but without a listener.
         async with client(server, url=url, book=Book("127.0.0.2", "127.0.0.1")) as it:
             assert await it.ask(url) == b"ok"
 

@@ -64,14 +64,14 @@ async def test_while_no_name_server_answers_the_last_addresses_are_used_for_a_da
         await names.addresses(HOST)
 
 
-@pytest.mark.parametrize("told", [NO_SUCH_NAME, NOT_KNOWN])
-async def test_the_addresses_of_a_deleted_name_are_not_used(told: OSError) -> None:
+@pytest.mark.parametrize("error", [NO_SUCH_NAME, NOT_KNOWN])
+async def test_the_addresses_of_a_deleted_name_are_not_used(error: OSError) -> None:
     clock, book = Clock(), Book("192.0.2.1")
     names = DnsCache(book, clock)
     await names.addresses(HOST)
     clock.advance(MINUTE + 1)
 
-    book.trouble = told
+    book.trouble = error
     with pytest.raises(UnknownName):
         await names.addresses(HOST)
     book.trouble = SERVFAIL

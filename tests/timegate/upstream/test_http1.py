@@ -81,7 +81,7 @@ async def whole(wire: Wire, limits: ResponseTimeouts | None = None) -> bytes:
 Story = Callable[[Wire], Coroutine[object, object, object]]
 
 
-def told(story: Story) -> tuple[object, float | None]:
+def outcome_of(story: Story) -> tuple[object, float | None]:
     """Return how *story* ended, and when the connection was closed."""
 
     async def telling() -> tuple[object, float | None]:
@@ -102,7 +102,7 @@ def test_an_unused_connection_is_closed_after_thirty_seconds() -> None:
         wire.says_later(2, WHOLE)
         return await whole(wire)
 
-    assert told(story) == (b"whole", 32)
+    assert outcome_of(story) == (b"whole", 32)
 
 
 def test_each_use_starts_the_thirty_seconds_anew() -> None:
@@ -113,7 +113,7 @@ def test_each_use_starts_the_thirty_seconds_anew() -> None:
             await asyncio.sleep(20)
         return len(wire.sent)
 
-    assert told(story) == (5, 4 * 21 + 31)
+    assert outcome_of(story) == (5, 4 * 21 + 31)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_each_use_starts_the_thirty_seconds_anew() -> None:
 def test_a_missing_response_times_out(
     limits: tuple[float, float, float], outcome: str, closed_at: float
 ) -> None:
-    assert told(lambda wire: whole(wire, pace(*limits))) == (outcome, closed_at)
+    assert outcome_of(lambda wire: whole(wire, pace(*limits))) == (outcome, closed_at)
 
 
 def test_the_deadline_of_a_head_is_not_extended_by_its_octets() -> None:
@@ -135,7 +135,7 @@ def test_the_deadline_of_a_head_is_not_extended_by_its_octets() -> None:
             wire.says_later(second, WHOLE[second : second + 1] if second > 1 else WHOLE[:2])
         return await whole(wire)
 
-    assert told(story) == ("TimeoutError: did not answer in time", 10)
+    assert outcome_of(story) == ("TimeoutError: did not answer in time", 10)
 
 
 def test_the_deadline_of_a_second_request_is_its_own() -> None:
@@ -145,7 +145,7 @@ def test_the_deadline_of_a_second_request_is_its_own() -> None:
         await asyncio.sleep(11)
         return await whole(wire)
 
-    assert told(story) == ("TimeoutError: did not answer in time", 30)
+    assert outcome_of(story) == ("TimeoutError: did not answer in time", 30)
 
 
 def test_a_stalled_body_times_out() -> None:
@@ -153,7 +153,7 @@ def test_a_stalled_body_times_out() -> None:
         wire.says_later(9, HALF)
         return await whole(wire)
 
-    assert told(story) == ("TimeoutError: fell silent", 39)
+    assert outcome_of(story) == ("TimeoutError: stopped sending", 39)
 
 
 def test_a_body_that_trickles_ends_at_the_total_timeout() -> None:
@@ -163,7 +163,7 @@ def test_a_body_that_trickles_ends_at_the_total_timeout() -> None:
             wire.says_later(second, b"x")
         return await whole(wire)
 
-    assert told(story) == ("TimeoutError: took too long in all", 60)
+    assert outcome_of(story) == ("TimeoutError: took too long in all", 60)
 
 
 def test_a_slow_reader_does_not_count_as_a_stalled_sender() -> None:
@@ -178,7 +178,7 @@ def test_a_slow_reader_does_not_count_as_a_stalled_sender() -> None:
         wire.says_later(29, b"x")
         return [*seen, await connection.read(answer), connection.finish()]
 
-    assert told(story) == ([False, 100_000, True, b"x", True], 1 + 100 + 29 + 30)
+    assert outcome_of(story) == ([False, 100_000, True, b"x", True], 1 + 100 + 29 + 30)
 
 
 def test_a_connection_that_ends_before_a_response_is_reported_as_dropped() -> None:
@@ -186,7 +186,10 @@ def test_a_connection_that_ends_before_a_response_is_reported_as_dropped() -> No
         asyncio.get_running_loop().call_later(3, wire.end, None)
         return await whole(wire)
 
-    assert told(story) == ("ConnectionDropped: closed the connection without an answer", 3)
+    assert outcome_of(story) == (
+        "ConnectionDropped: closed the connection without an answer",
+        3,
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,7 +204,7 @@ def test_a_reset_is_reported(said: bytes, kind: type[Exception]) -> None:
         asyncio.get_running_loop().call_later(3, wire.end, error)
         return await whole(wire)
 
-    outcome, _ = told(story)
+    outcome, _ = outcome_of(story)
 
     assert isinstance(outcome, str)
     assert outcome.startswith(f"{kind.__name__}: connection lost: Connection reset by peer")
@@ -218,7 +221,7 @@ def test_data_that_came_before_a_failure_is_read_first() -> None:
             await connection.read(answer)
         return seen
 
-    assert told(story) == ([b"who"], 1)
+    assert outcome_of(story) == ([b"who"], 1)
 
 
 def test_a_complete_response_is_valid_even_if_the_connection_ends_with_it() -> None:
@@ -230,7 +233,7 @@ def test_a_complete_response_is_valid_even_if_the_connection_ends_with_it() -> N
         await asyncio.sleep(1)
         return await wire.connection.read(answer)
 
-    assert told(story) == (b"whole", 1)
+    assert outcome_of(story) == (b"whole", 1)
 
 
 def test_a_lost_connection_is_not_used() -> None:
@@ -240,7 +243,10 @@ def test_a_lost_connection_is_not_used() -> None:
         assert not wire.connection.usable
         return await whole(wire)
 
-    assert told(story) == ("ConnectionDropped: closed the connection without an answer", 0)
+    assert outcome_of(story) == (
+        "ConnectionDropped: closed the connection without an answer",
+        0,
+    )
 
 
 def test_invalid_octets_close_the_connection_at_once() -> None:
@@ -248,7 +254,7 @@ def test_invalid_octets_close_the_connection_at_once() -> None:
         wire.says_later(1, b"SSH-2.0")
         return await whole(wire)
 
-    outcome, closed_at = told(story)
+    outcome, closed_at = outcome_of(story)
 
     assert str(outcome).startswith("BrokenResponse: ")
     assert closed_at == 1

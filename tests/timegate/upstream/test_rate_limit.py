@@ -224,7 +224,7 @@ def test_under_any_load_the_archive_sees_no_more_than_it_allows(
             for pause, leaves_after in arrivals:
                 await asyncio.sleep(pause)
                 group.create_task(one(leaves_after))
-        # Whatever happened before, nobody is left with the slot or the turn.
+        # Whatever happened before, no slot and no turn is left taken.
         await asyncio.sleep(100)
         assert await ask(fetch) is None
         return archive

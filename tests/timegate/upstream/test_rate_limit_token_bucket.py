@@ -76,14 +76,14 @@ def test_taking_all_tokens_gives_the_whole_rate_and_no_more(rate: Rate) -> None:
 @given(rates, st.integers(0, 30))
 def test_the_predicted_wait_is_the_actual_wait(rate: Rate, ahead: int) -> None:
     bucket = bucket_of(rate, 0.0)
-    told = bucket.wait(0.0, ahead)
+    predicted = bucket.wait(0.0, ahead)
     now = 0.0
 
     for _ in range(ahead + 1):
         while (wait := bucket.take(now)) > 0:
             now += wait + 1e-9
 
-    assert now == pytest.approx(told, abs=1e-3)
+    assert now == pytest.approx(predicted, abs=1e-3)
 
 
 def test_a_bucket_does_not_fill_beyond_its_burst() -> None:

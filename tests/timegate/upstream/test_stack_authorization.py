@@ -34,7 +34,7 @@ async def ask(archive: ArchiveEntry, url: str, tls: ssl.SSLContext | None) -> No
         pass
 
 
-def told(server: RawServer) -> bool:
+def was_sent_the_secret(server: RawServer) -> bool:
     (head,) = server.heads
     return b"Authorization: Bearer hush-hush\r\n" in head
 
@@ -44,14 +44,14 @@ async def test_the_secret_is_sent_over_https() -> None:
     async with serving(OK, tls=theirs) as server:
         await ask(entry(server, "https"), server.url("/", "https"), ours)
 
-    assert told(server)
+    assert was_sent_the_secret(server)
 
 
 async def test_the_secret_is_never_sent_over_http() -> None:
     async with serving(OK) as server:
         await ask(entry(server, "http"), server.url("/"), None)
 
-    assert not told(server)
+    assert not was_sent_the_secret(server)
 
 
 async def test_the_secret_is_not_sent_to_another_origin_of_the_archive() -> None:
@@ -60,7 +60,7 @@ async def test_the_secret_is_not_sent_to_another_origin_of_the_archive() -> None
         both = replace(entry(first, "https"), replay=second.url("/{time14}/{uri}", "https"))
         await ask(both, second.url("/", "https"), ours)
 
-    assert not told(second)
+    assert not was_sent_the_secret(second)
     assert first.heads == []
 
 
@@ -77,4 +77,4 @@ async def test_the_secret_is_not_sent_to_another_archive() -> None:
         ):
             pass
 
-    assert not told(server)
+    assert not was_sent_the_secret(server)

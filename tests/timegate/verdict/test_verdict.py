@@ -144,8 +144,8 @@ def test_a_fraction_is_reported_with_the_digits_that_were_stated(
     result = judged(asking(SECOND + asked), found(memento(SECOND + "500")))
 
     time = of(result.time)
-    told = time["req"], time["until"], time["got"]
-    assert told == (second + req, second + until, second + ".500Z")
+    times = time["req"], time["until"], time["got"]
+    assert times == (second + req, second + until, second + ".500Z")
 
 
 @pytest.mark.parametrize(
@@ -260,16 +260,16 @@ def test_a_location_is_valid_in_a_header_whatever_the_archive_wrote() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [(None, None), (200, None), (404, 404), (302, 302)]
+    ("status", "reported"), [(None, None), (200, None), (404, 404), (302, 302)]
 )
 def test_an_archived_status_other_than_200_is_reported(
-    status: int | None, told: int | None
+    status: int | None, reported: int | None
 ) -> None:
     copy = memento(SECOND)._replace(status=status)
 
     result = judged(asking(SECOND), found(copy))
 
-    assert of(result.content)["status"] == told
+    assert of(result.content)["status"] == reported
     assert result.match.value == "exact"
 
 

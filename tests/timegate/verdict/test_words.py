@@ -9,7 +9,7 @@ from timegate.verdict import Member, Verdict, verdict
 from timegate.verdict.words import explained, headline
 
 
-def told(**members: Member) -> dict[str, tuple[str, str]]:
+def sentences_for(**members: Member) -> dict[str, tuple[str, str]]:
     judged = replace(Verdict(Member("approximate")), **members)
     return {point.topic: (point.tone, point.sentence) for point in explained(judged)}
 
@@ -55,12 +55,12 @@ def told(**members: Member) -> dict[str, tuple[str, str]]:
     ],
 )
 def test_the_time_is_explained(time: Member, tone: str, sentence: str) -> None:
-    assert told(time=time)["Time"] == (tone, sentence)
+    assert sentences_for(time=time)["Time"] == (tone, sentence)
 
 
 @pytest.mark.parametrize("value", ["any", "same", "alias", "other", "unknown"])
 def test_every_archive_member_has_its_sentence(value: str) -> None:
-    tone, sentence = told(
+    tone, sentence = sentences_for(
         archive=Member(value, {"req": "asked.example", "got": "got.example"})
     )["Archive"]
 
@@ -70,9 +70,9 @@ def test_every_archive_member_has_its_sentence(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["same", "normalized", "variant", "redirected", "unknown"])
 def test_every_uri_member_has_its_sentence(value: str) -> None:
-    tone, sentence = told(uri=Member(value, {"rule": "slash", "got": "http://got.example"}))[
-        "URL"
-    ]
+    tone, sentence = sentences_for(
+        uri=Member(value, {"rule": "slash", "got": "http://got.example"})
+    )["URL"]
 
     assert tone in ("good", "fair", "poor")
     assert ("http://got.example" in sentence) == (value in ("variant", "redirected"))
@@ -80,7 +80,7 @@ def test_every_uri_member_has_its_sentence(value: str) -> None:
 
 def test_a_member_without_a_difference_has_no_sentence() -> None:
     assert (
-        told(
+        sentences_for(
             granularity=Member("same"),
             coverage=Member("as-requested"),
             content=Member("unknown"),
@@ -91,7 +91,7 @@ def test_a_member_without_a_difference_has_no_sentence() -> None:
 
 
 def test_a_member_with_a_difference_has_a_sentence() -> None:
-    points = told(
+    points = sentences_for(
         granularity=Member("padded", {"got": "day"}),
         coverage=Member("degraded", {"req": "site", "got": "page"}),
         content=Member("raw", {"status": 404}),
