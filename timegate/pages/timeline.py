@@ -27,7 +27,7 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import not_negotiable, unreadable
 from timegate.timemaps import ArchiveLists, Merge, MergeDeadlines
-from timegate.timemaps.body import merge_summary
+from timegate.timemaps.formats import merge_summary
 from timegate.verdict import header_safe
 
 MOST: Final = 300_000

@@ -1,6 +1,6 @@
-"""What a page says of an answer, ready to be written: texts, tones and addresses.
+"""View of a resolution for people: texts, tones and addresses, ready for a page or a terminal.
 
-Templates decide nothing; whatever is here was decided by the verdict.
+All decisions are made by the verdict; neither this module nor the templates make any.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,11 +36,11 @@ _MONTHS: Final = (
 )
 
 
-class HeldCopy(NamedTuple):
+class CopyView(NamedTuple):
     """A copy in one archive."""
 
     archive: str
-    """The id."""
+    """The id of the archive."""
     name: str
     uri: str
     captured: str
@@ -48,21 +48,21 @@ class HeldCopy(NamedTuple):
     stamp: str
     """RFC 3339."""
     distance: str
-    """From what was asked, in words; empty where no time was asked for."""
+    """From the requested time, in words; empty if no time was requested."""
 
 
 class ArchiveOutcome(NamedTuple):
-    """What became of asking one archive."""
+    """The outcome of querying one archive."""
 
     name: str
     outcome: str
     """found, absent or unknown."""
-    told: str
+    explanation: str
     took: str
 
 
 class CitationView(NamedTuple):
-    """A reference ready to be copied."""
+    """A citation in one form."""
 
     form: str
     label: str
@@ -71,49 +71,50 @@ class CitationView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """One answer."""
+    """The view of one resolution."""
 
     tone: Tone
     headline: str
     words: str
     original: str
     asked: str
-    copy: HeldCopy | None
+    """The requested time, for people."""
+    copy: CopyView | None
     points: tuple[Point, ...]
-    others: tuple[HeldCopy, ...]
-    heard: tuple[ArchiveOutcome, ...]
+    others: tuple[CopyView, ...]
+    outcomes: tuple[ArchiveOutcome, ...]
     citations: tuple[CitationView, ...]
     target: str
-    """The URL that archives hold, as it stands at the end of our own addresses."""
+    """The URL under which archives hold the page, as the end of our own addresses."""
     stamp: str
-    """The time asked for as digits; empty for the newest."""
+    """The requested time as digits; empty for the newest copy."""
     start: str
     end: str
     identifier: str
     next_step: str = ""
-    """What to do where there is no copy."""
+    """What the user can do if there is no copy."""
 
     def without_copy(self, title: str, detail: str, next_step: str) -> "AnswerView":
-        """Return it with the reason why there is no copy."""
+        """Return the view with the reason why there is no copy."""
         return replace(self, headline=title, words=detail, next_step=next_step)
 
 
 def answer_view(
-    resolution: Resolution, judged: Verdict, registry: Registry, today: date | None = None
+    resolution: Resolution, verdict: Verdict, registry: Registry, today: date | None = None
 ) -> AnswerView:
-    """Return what is to be said of *resolution*."""
+    """Return the view of *resolution*."""
     query = resolution.query
-    tone, words = headline(judged)
+    tone, words = headline(verdict)
     return AnswerView(
         tone=tone,
         headline=words,
-        words=in_words(judged),
+        words=in_words(verdict),
         original=query.original,
         asked="the newest copy" if query.at is None else spoken(query.at),
         copy=_chosen(resolution, registry),
-        points=tuple(explained(judged)),
+        points=tuple(explained(verdict)),
         others=tuple(_others(resolution, registry)),
-        heard=tuple(heard(resolution.attempts, resolution.unanswered, registry)),
+        outcomes=tuple(archive_outcomes(resolution.attempts, resolution.unanswered, registry)),
         citations=tuple(_citations(resolution, registry, today or datetime.now(UTC).date())),
         target=header_safe(_held_as(resolution)),
         stamp="" if query.at is None else query.at.digits[:14],
@@ -124,20 +125,20 @@ def answer_view(
 
 
 def _held_as(resolution: Resolution) -> str:
-    """Return the spelling of the URL under which archives hold it, as far as known."""
+    """Return the URL variant under which archives hold the page, as far as known."""
     best = resolution.best
     return resolution.query.original if best is None else best.original
 
 
 def _dated(query: Query) -> str:
-    """Return the question as an identifier: a URL with a time is a duri."""
+    """Return the query as an identifier: a URL with a time is a duri."""
     if query.at is None:
         return query.original
     return Duri(query.at, query.original).canonical or query.original
 
 
 def spoken(moment: Moment) -> str:
-    """Write *moment* for people: ``22 January 2016, 11:20:29 UTC``, as finely as stated."""
+    """Return *moment* for people: ``22 January 2016, 11:20:29 UTC``, as precise as stated."""
     digits = moment.digits
     if len(digits) == 4:
         return digits
@@ -151,14 +152,14 @@ def spoken(moment: Moment) -> str:
 
 
 def name_of(archive: str, registry: Registry) -> str:
-    """Return how people call an archive."""
+    """Return the name of an archive for people."""
     entry = registry.by_id(archive)
     return archive if entry is None else entry.name
 
 
-def held(memento: Memento, at: Moment | None, registry: Registry) -> HeldCopy:
-    """Return what is to be said of one copy."""
-    return HeldCopy(
+def copy_view(memento: Memento, at: Moment | None, registry: Registry) -> CopyView:
+    """Return the view of one copy."""
+    return CopyView(
         memento.archive,
         name_of(memento.archive, registry),
         memento.uri,
@@ -173,35 +174,36 @@ def _distance(memento: Memento, at: Moment | None) -> str:
         return ""
     seconds = int(at.distance(second_of(memento.stamp)).total_seconds())
     if not seconds:
-        return "inside the time asked for" if len(at.digits) < 14 else "exactly then"
+        return "inside the time asked for" if len(at.digits) < 14 else "at exactly that time"
     return f"{duration(abs(seconds))} {'earlier' if seconds < 0 else 'later'}"
 
 
-def _chosen(resolution: Resolution, registry: Registry) -> HeldCopy | None:
+def _chosen(resolution: Resolution, registry: Registry) -> CopyView | None:
     memento = resolution.memento
     if memento is None:
         return None
-    chosen = held(memento, resolution.query.at, registry)
+    chosen = copy_view(memento, resolution.query.at, registry)
     return chosen._replace(uri=location(resolution, registry) or memento.uri)
 
 
-def _others(resolution: Resolution, registry: Registry) -> Iterator[HeldCopy]:
+def _others(resolution: Resolution, registry: Registry) -> Iterator[CopyView]:
     for attempt in resolution.alternatives:
         if isinstance(attempt.outcome, Closest):
-            yield held(attempt.outcome.memento, resolution.query.at, registry)
+            yield copy_view(attempt.outcome.memento, resolution.query.at, registry)
 
 
-def heard(
-    attempts: Sequence[Attempt], silent: Sequence[str], registry: Registry
+def archive_outcomes(
+    attempts: Sequence[Attempt], unanswered: Sequence[str], registry: Registry
 ) -> Iterator[ArchiveOutcome]:
-    """Yield what became of asking each archive, those without an answer last."""
+    """Yield the outcome of querying each archive, those without an answer last."""
     for attempt in attempts:
         if attempt.variant is None or isinstance(attempt.outcome, ArchiveError):
-            outcome, told = _outcome(attempt)
-            took = "remembered" if attempt.age is not None else f"{attempt.seconds:.1f} s"
-            yield ArchiveOutcome(name_of(attempt.archive, registry), outcome, told, took)
+            outcome, explanation = _outcome(attempt)
+            took = "cached" if attempt.age is not None else f"{attempt.seconds:.1f} s"
+            name = name_of(attempt.archive, registry)
+            yield ArchiveOutcome(name, outcome, explanation, took)
     answered = {attempt.archive for attempt in attempts}
-    for archive in silent:
+    for archive in unanswered:
         if archive not in answered:
             yield ArchiveOutcome(name_of(archive, registry), "unknown", "no answer in time", "")
 
@@ -213,8 +215,8 @@ def _outcome(attempt: Attempt) -> tuple[str, str]:
     if isinstance(outcome, ArchiveError):
         return "unknown", printable(outcome.why[:300])
     doubts = "; ".join(outcome.doubts)
-    told = f"has a copy from {spoken(outcome.memento.captured)}"
-    return "found", printable(f"{told}, in doubt: {doubts}" if doubts else told)
+    found = f"has a copy from {spoken(outcome.memento.captured)}"
+    return "found", printable(f"{found}, in doubt: {doubts}" if doubts else found)
 
 
 def _citations(

@@ -1,4 +1,4 @@
-"""Requests and responses as handlers see them, without the HTTP server."""
+"""Requests and responses, independent of the HTTP server, and reading of request targets."""
 
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -10,14 +10,14 @@ from urllib.parse import parse_qsl, unquote
 
 from timegate.resolution.context import UNLIMITED, RequestContext
 from timegate.resolution.model import Preferences
-from timegate.resolution.preferences import NO_PREFERENCES, preferences_from
+from timegate.resolution.preferences import NO_PREFERENCES, PARAMETERS, preferences_from
 
 NO_NEGOTIATION: Final = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
 """The ``Link`` of a resource that is not a memento and has none."""
 
 
 class ClientRequest(NamedTuple):
-    """One request. *rest* is the raw target behind the route, query included."""
+    """One request. *rest* is the raw target after the route, query included."""
 
     method: str
     rest: str
@@ -34,7 +34,7 @@ class ClientRequest(NamedTuple):
 
     @property
     def preferences(self) -> tuple[Preferences, tuple[str, ...]]:
-        """What the header fields ask for, and the preferences that are applied."""
+        """The preferences in the header fields, and those of ``Prefer`` that are applied."""
         prefer, caching = self.headers.get("Prefer"), self.headers.get("Cache-Control")
         if prefer is None and caching is None:
             return NO_PREFERENCES, ()
@@ -58,7 +58,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class StreamingResponse:
-    """A response whose body is made while it is sent.
+    """A response whose body is produced while it is sent.
 
     If *chunks* raises, the connection is aborted, so that a part is never taken for the whole
     (R-21).
@@ -70,8 +70,8 @@ class StreamingResponse:
     most_idle: float | None = None
     """Seconds without progress after which sending ends; None for the usual rule."""
     in_progress: bool = False
-    """Whether the request counts as in progress until the body is sent: a batch is worked on
-    while it is read."""
+    """Whether the request counts as in progress until the body is sent: the lines of a batch
+    are resolved while the response is sent."""
 
 
 class EarlyResponse(Exception):
@@ -95,7 +95,7 @@ class PostHandler(Protocol):
 
     @property
     def body_deadline(self) -> float:
-        """Seconds until the body has to be there."""
+        """Seconds within which the body has to arrive."""
         ...
 
     async def __call__(
@@ -111,7 +111,7 @@ class ClosingBody(AsyncGenerator[bytes, None]):
         self._stack = stack
 
     async def asend(self, value: None) -> bytes:
-        """Return the next piece."""
+        """Return the next chunk."""
         return await self._chunks.asend(value)
 
     async def athrow(
@@ -125,53 +125,53 @@ class ClosingBody(AsyncGenerator[bytes, None]):
         return await self._chunks.athrow(kind() if isinstance(kind, type) else kind)
 
     async def aclose(self) -> None:
-        """End it, and what it reads from."""
+        """Close the body and its source."""
         try:
             await self._chunks.aclose()
         finally:
             await self._stack.aclose()
 
 
-PARAMETERS: Final = frozenset(
-    {"as", "archives", "exclude", "precision", "tolerance", "direction", "wait", "verify"}
-)
+FORMAT_PARAMETER: Final = "as"
+OWN_PARAMETERS: Final = frozenset({FORMAT_PARAMETER, *(p.name for p in PARAMETERS)})
+"""Query parameters that are not part of the identifier."""
 _ENCODED_COLON: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+%3[Aa]")
 
 
 def identifier_in(rest: str) -> str:
-    """Return the identifier in *rest*, decoded once if it was encoded as a whole."""
+    """Return the identifier in *rest*, decoded once if all of it is percent-encoded."""
     if _ENCODED_COLON.match(rest):
         return unquote(rest, errors="surrogateescape")
     return rest
 
 
 def without_parameters(rest: str) -> tuple[str, Mapping[str, str]]:
-    """Return the identifier and our parameters behind it."""
-    before, mark, behind = rest.rpartition("?")
-    if not mark or "=" not in behind:
+    """Return the identifier, and our parameters after it."""
+    identifier, mark, query = rest.rpartition("?")
+    if not mark or "=" not in query:
         return rest, {}
     pairs = (
-        parse_qsl(behind, keep_blank_values=True, max_num_fields=20)
-        if behind.count("&") < 20
+        parse_qsl(query, keep_blank_values=True, max_num_fields=20)
+        if query.count("&") < 20
         else []
     )
-    if not pairs or not all(name in PARAMETERS for name, _ in pairs):
+    if not pairs or not all(name in OWN_PARAMETERS for name, _ in pairs):
         return rest, {}
     values: dict[str, list[str]] = {}
     for name, value in pairs:
         values.setdefault(name, []).append(value)
-    # Lists may be written either way; of what is no list, two are one too many.
-    return before, {name: ",".join(given) for name, given in values.items()}
+    # A repeated parameter is a list; for a parameter that takes no list it is a bad value.
+    return identifier, {name: ",".join(texts) for name, texts in values.items()}
 
 
-_LONGEST: Final = 2000
+_LONGEST_ACCEPT: Final = 2000
 _WEIGHT: Final = re.compile(r"[01](?:\.[0-9]{0,3})?")
 
 
 def weights(accept: str) -> dict[str, float]:
-    """Return the weight of every media range that *accept* names; what is no weight is 0."""
+    """Return the weight of every media range in *accept*; an invalid weight is 0."""
     found: dict[str, float] = {}
-    for member in accept[:_LONGEST].lower().split(","):
+    for member in accept[:_LONGEST_ACCEPT].lower().split(","):
         media, *parameters = (part.strip() for part in member.split(";"))
         stated = (p.removeprefix("q=") for p in parameters if p.startswith("q="))
         text = next(stated, "1")
@@ -180,7 +180,7 @@ def weights(accept: str) -> dict[str, float]:
 
 
 def weight(accept: str, offer: str) -> float:
-    """Return how much *accept* likes *offer*; the most specific range decides."""
-    named = weights(accept)
+    """Return the weight of the media type *offer*; the most specific range counts."""
+    stated = weights(accept)
     ranges = (offer, f"{offer.partition('/')[0]}/*", "*/*")
-    return next((named[media] for media in ranges if media in named), 0.0)
+    return next((stated[media] for media in ranges if media in stated), 0.0)

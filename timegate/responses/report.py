@@ -23,7 +23,7 @@ _LONGEST_REASON: Final = 300
 
 
 def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Json:
-    """Return the verdict and the copy in plain JSON types: the body of a redirect (X-1)."""
+    """Return the verdict and the memento in plain JSON types: the body of a redirect (X-1)."""
     members = {name: _member(member) for name, member in verdict.members()}
     return {
         "identifier": resolution.query.identifier,
@@ -34,7 +34,7 @@ def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Jso
 
 
 def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_url: str) -> Json:
-    """Return all that is known of the answer, in plain JSON types."""
+    """Return the whole report on a resolution, in plain JSON types."""
     query = resolution.query
     members = {name: _member(member) for name, member in verdict.members()}
     return {
@@ -113,27 +113,33 @@ def _attempts(resolution: Resolution) -> Iterator[Json]:
 
 
 def unasked(resolution: Resolution) -> Iterator[Json]:
-    """Yield the spellings of the URL for which some archives were not asked (S-7)."""
-    for one in resolution.unasked:
-        yield {"variant": one.variant, "url": one.url, "archives": [*one.archives]}
+    """Yield the URL variants for which some archives were not asked (S-7)."""
+    for variant in resolution.unasked:
+        yield {
+            "variant": variant.variant,
+            "url": variant.url,
+            "archives": [*variant.archives],
+        }
 
 
-def unheard(resolution: Resolution, named: ArchiveEntry | None) -> str | None:
-    """Say why *named*, which the reference names, did not say no itself; None where it did.
+def missing_named_archive(resolution: Resolution, named: ArchiveEntry | None) -> str | None:
+    """Return why the archive that the reference names did not answer; None if it did.
 
-    A 404 over the others is no word of the one that is most likely to have the copy.
+    Of all archives it is the most likely to have the copy, so its silence is reported.
     """
     written = resolution.query.archive_id
     if written is None:
         return None
     if named is None:
-        return f"nobody here knows the archive that is named, {written}"
-    asked = any(attempt.archive == named.id for attempt in resolution.attempts)
-    note = named.apply or named.access_note or named.access
+        return f"this server does not know the archive that the reference names, {written}"
+    queried = any(attempt.archive == named.id for attempt in resolution.attempts)
     if named.access != "open":
-        could = "has none that programs may see" if asked else "cannot be asked by programs"
-        return f"{named.name} {could} ({note})"
-    return None if asked else f"{named.name}, which is named, was not asked"
+        access = "shows programs no copy" if queried else "cannot be queried by programs"
+        note = named.apply or named.access_note or named.access
+        return f"{named.name} {access} ({note})"
+    if queried:
+        return None
+    return f"{named.name}, the archive that the reference names, was not queried"
 
 
 def _outcome(attempt: Attempt) -> Json:
@@ -151,7 +157,7 @@ def _outcome(attempt: Attempt) -> Json:
 
 
 def _printable(text: str) -> str:
-    """Return *text*, part of which an archive may have written, without controls (E-1)."""
+    """Return *text*, which may quote an archive, without control characters (E-1)."""
     return masked(text[:_LONGEST_REASON])
 
 
@@ -160,22 +166,21 @@ def _own(path: str, resolution: Resolution, base_url: str) -> str:
 
 
 LONGEST_LINKS: Final = 8000
-"""Octets. Clients on aiohttp refuse a field of more than 8190."""
-_LONGEST_KEPT: Final = 16 * 1024
-"""Octets of addresses, about; what has more is written anew each time. With six archives and
-addresses of 1.8 kB, what is kept here was 42 MB; with 35 and 8 kB it would be a gigabyte."""
+"""Octets. Clients on aiohttp reject a field of more than 8190."""
+_LONGEST_CACHED: Final = 16 * 1024
+"""Octets of addresses, approximately; longer links are written anew each time. With six
+archives and addresses of 1.8 kB, the cache took 42 MB; with 35 and 8 kB it would take 1 GB."""
 
 
 def links(resolution: Resolution, base_url: str, registry: Registry | None = None) -> str:
-    """Return the value of ``Link``: the original, our own resources, the copy and its likes.
+    """Return the value of ``Link``: the original, mementos, TimeMap, TimeGate, PWID.
 
-    The PWID (``cite-as``) is given where *registry* knows how the archive is called in one. The
-    original is always there (M-6); others, the least important first, are left out where the
-    field would grow too long.
+    The PWID (``cite-as``) is included if *registry* has the archive-id. The original is always
+    included (M-6); if the field gets too long, the last links are left out.
     """
     original = header_safe(resolution.query.original)
     base = base_url.rstrip("/")
-    written = [
+    all_links = [
         f'<{original}>; rel="original"',
         *_mementos(resolution),
         f'<{base}/timemap/link/{original}>; rel="timemap"; type="application/link-format"',
@@ -183,21 +188,21 @@ def links(resolution: Resolution, base_url: str, registry: Registry | None = Non
     ]
     pwid = None if registry is None else _pwid(resolution, registry)
     if pwid is not None:
-        written.append(f'<{header_safe(pwid)}>; rel="cite-as"')
-    return ", ".join(_fitting(written))
+        all_links.append(f'<{header_safe(pwid)}>; rel="cite-as"')
+    return ", ".join(_fitting(all_links))
 
 
-def _fitting(written: Sequence[str]) -> Iterable[str]:
-    if sum(map(len, written)) + 2 * len(written) <= LONGEST_LINKS:
-        return written
-    return _cut(written)
+def _fitting(all_links: Sequence[str]) -> Iterable[str]:
+    if sum(map(len, all_links)) + 2 * len(all_links) <= LONGEST_LINKS:
+        return all_links
+    return _cut(all_links)
 
 
-def _cut(written: Iterable[str]) -> Iterator[str]:
-    room = LONGEST_LINKS
-    for number, link in enumerate(written):
-        if number == 0 or len(link) + 2 <= room:
-            room -= len(link) + 2
+def _cut(all_links: Iterable[str]) -> Iterator[str]:
+    left = LONGEST_LINKS
+    for number, link in enumerate(all_links):
+        if number == 0 or len(link) + 2 <= left:
+            left -= len(link) + 2
             yield link
 
 
@@ -205,19 +210,19 @@ def _mementos(resolution: Resolution) -> tuple[str, ...]:
     chosen = resolution.memento
     if chosen is None:
         return ()
-    stated, copies = _stated(resolution), (*known_copies(resolution),)
-    if len(chosen.uri) * len(copies) > _LONGEST_KEPT:
-        return _written(chosen, stated, copies)
-    return _written_before(chosen, stated, copies)
+    stated, known = _stated(resolution), (*known_mementos(resolution),)
+    if len(chosen.uri) * len(known) > _LONGEST_CACHED:
+        return _memento_links(chosen, stated, known)
+    return _cached_memento_links(chosen, stated, known)
 
 
-def _written(
-    chosen: Memento, stated: tuple[Relation, ...], copies: tuple[Memento, ...]
+def _memento_links(
+    chosen: Memento, stated: tuple[Relation, ...], known: tuple[Memento, ...]
 ) -> tuple[str, ...]:
-    """Write the copy chosen, then its neighbours; one target, one link (M-8)."""
+    """Return links to the chosen memento, then to its neighbours; one for each target (M-8)."""
     rels: dict[str, list[str]] = {chosen.uri: []}
     dates = {chosen.uri: chosen.stamp}
-    for relation, memento in _nearest(chosen, stated, copies).items():
+    for relation, memento in _nearest(chosen, stated, known).items():
         if dates.setdefault(memento.uri, memento.stamp) == memento.stamp:
             rels.setdefault(memento.uri, []).append(relation)
     return tuple(
@@ -228,32 +233,32 @@ def _written(
     )
 
 
-# A page that many ask for is found again and again, with the same neighbours.
-_written_before: Final = lru_cache(maxsize=1024)(_written)
+# Popular pages are resolved again and again, with the same neighbours.
+_cached_memento_links: Final = lru_cache(maxsize=1024)(_memento_links)
 
 
 def neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Memento]:
-    """Return the neighbours that the archive states, or better ones that others hold.
+    """Return the neighbours that the archive states, or nearer ones of other archives.
 
-    Where it states none there may be one that nobody knows, and so there may where others were
-    not heard because the copy is exact: then none is claimed.
+    A neighbour that the archive does not state is left out, because there may be one that is
+    unknown. If archives were skipped, all are left out.
     """
-    return _nearest(chosen, _stated(resolution), (*known_copies(resolution),))
+    return _nearest(chosen, _stated(resolution), (*known_mementos(resolution),))
 
 
 def _nearest(
-    chosen: Memento, stated: Iterable[Relation], copies: Sequence[Memento]
+    chosen: Memento, stated: Iterable[Relation], known: Sequence[Memento]
 ) -> dict[Relation, Memento]:
     best: dict[Relation, Memento] = {}
     for relation in stated:
-        found = _NEAREST[relation](copies, chosen.stamp)
+        found = _NEAREST[relation](known, chosen.stamp)
         if found is not None:
             best[relation] = found
     return best
 
 
-def known_copies(resolution: Resolution) -> Iterator[Memento]:
-    """Yield every copy that the answers of the archives name."""
+def known_mementos(resolution: Resolution) -> Iterator[Memento]:
+    """Yield every memento that the answers of the archives name."""
     for attempt in filter(None, (resolution.best, *resolution.alternatives)):
         if isinstance(attempt.outcome, Closest):
             yield attempt.outcome.memento

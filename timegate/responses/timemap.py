@@ -1,8 +1,8 @@
 """TimeMap responses, written while the lists of the archives are merged.
 
-Archives that are missing are named in ``Memento-Sources`` as far as that is known before the
-first octet, and at the end where the format has a place for it. Otherwise an incomplete list
-ends abnormally, as a broken download does (R-21).
+``Memento-Sources`` names the archives that are known to be missing before the first octet is
+sent. Those that fail later are named at the end if the format allows that; otherwise the
+connection is aborted, so that the list is not taken for complete (R-21).
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ class TimeMapResponses:
         self._base_url = base_url
         self._deadlines = deadlines or Deadlines()
 
-    async def respond(  # noqa: PLR0913 -- the request, taken apart
+    async def respond(  # noqa: PLR0913 -- the parts of a request
         self,
         form: str,
         text: str,
@@ -108,25 +108,25 @@ class TimeMapResponses:
 
 
 def _writer(name: str, names: TimeMapLinks, accept: str) -> TimeMapWriter:
-    liked = weights(accept)
-    if name == "link" and liked.get(LINKSET, 0.0) > liked.get(LINK, 0.0):
+    weight = weights(accept)
+    if name == "link" and weight.get(LINKSET, 0.0) > weight.get(LINK, 0.0):
         return LinksetWriter(names)
     return FORMATS[name](names)
 
 
 def sources(merge: Merge) -> str:
-    """Return the value of ``Memento-Sources``: whether all who were asked have answered."""
+    """Return the value of ``Memento-Sources``: how many archives answered, which did not."""
     missing = sorted(merge.failures)
     params: ParamsType = {"asked": len(merge.asked), "failed": len(missing)}
     if missing:
-        # An operator may call an archive anything; a String holds ASCII only (RFC 9651 3.3.3).
+        # Operators choose the ids of archives; a String is ASCII only (RFC 9651 3.3.3).
         plain = (c for c in " ".join(missing) if c.isascii() and c.isprintable())
         params["missing"] = "".join(islice(plain, 1000))
     return ser((Token("partial" if missing else "complete"), params))
 
 
 def _headers(writer: TimeMapWriter, merge: Merge, names: TimeMapLinks) -> dict[str, str]:
-    # Not rel="original": that would call the TimeMap itself a memento (M-55).
+    # No rel="original": it would declare the TimeMap itself to be a memento (M-55).
     link = (
         f'<{names.timemaps["link"]}>; anchor="{names.original}"; rel="timemap"; type="{LINK}"'
     )

@@ -1,6 +1,5 @@
 """TimeMaps: the lists of many archives, merged in order of time and streamed."""
 
-from timegate.timemaps.body import merge_summary, written
 from timegate.timemaps.formats import (
     FORMATS,
     LINK,
@@ -9,6 +8,8 @@ from timegate.timemaps.formats import (
     LinksetWriter,
     TimeMapLinks,
     TimeMapWriter,
+    merge_summary,
+    written,
 )
 from timegate.timemaps.lists import ArchiveLists, ListCache
 from timegate.timemaps.merge import Merge, MergeDeadlines, merged
