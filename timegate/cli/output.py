@@ -19,7 +19,7 @@ from rich.text import Text
 from archives.model import Closest
 from archives.registry import Registry
 from timegate.resolution.model import Resolution
-from timegate.responses.answer_view import AnswerView, ArchiveOutcome, HeldCopy, answer_view
+from timegate.responses.answer_view import AnswerView, ArchiveOutcome, CopyView, answer_view
 from timegate.responses.report import missing_named_archive
 from timegate.text import escaped
 from timegate.verdict import Verdict, header_safe, in_words, location
@@ -94,7 +94,7 @@ def _parts(view: AnswerView, symbols: dict[Tone, str]) -> Iterator[RenderableTyp
     if view.others:
         yield Text("Also in", "dim")
         yield _others(view.others)
-    failed = [archive for archive in view.heard if archive.outcome == "unknown"]
+    failed = [archive for archive in view.outcomes if archive.outcome == "unknown"]
     if failed:
         yield Text("No answer from", "dim")
         yield _failed(failed)
@@ -114,7 +114,7 @@ def _points(points: Sequence[Point], symbols: dict[Tone, str]) -> Table:
     return table
 
 
-def _others(others: Sequence[HeldCopy]) -> Table:
+def _others(others: Sequence[CopyView]) -> Table:
     table = _table()
     for copy in others:
         table.add_row(Text(copy.name), Text(copy.distance or copy.captured), _link(copy.uri))
@@ -124,7 +124,7 @@ def _others(others: Sequence[HeldCopy]) -> Table:
 def _failed(archives: Sequence[ArchiveOutcome]) -> Table:
     table = _table()
     for archive in archives:
-        table.add_row(Text(archive.name, "magenta"), Text(archive.told))
+        table.add_row(Text(archive.name, "magenta"), Text(archive.explanation))
     return table
 
 

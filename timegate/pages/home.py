@@ -19,7 +19,7 @@ from timegate.pages.rendering import HEADERS, Pages
 from timegate.resolution.context import RequestContext
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
-from timegate.responses.answer_view import AnswerView, answer_view, heard, name_of
+from timegate.responses.answer_view import AnswerView, answer_view, archive_outcomes, name_of
 from timegate.responses.answers import VARY_PAGE, Answers
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
 from timegate.responses.problems import problem
@@ -262,7 +262,7 @@ class Home:
             answered=len(step.asked) - len(step.waiting),
             asked=len(step.asked),
             waiting=[name_of(archive, self._registry) for archive in step.waiting],
-            attempts=list(heard(step.attempts, (), self._registry)),
+            attempts=list(archive_outcomes(step.attempts, (), self._registry)),
         )
 
     def _part(self, form: FormFields, **values: object) -> str:

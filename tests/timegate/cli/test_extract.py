@@ -188,5 +188,5 @@ def test_if_an_archive_does_not_give_the_bytes_the_next_one_is_queried(tmp_path:
     assert (told["memento"]["archive"], told["outcome"]) == ("whole", "substitute")
     assert "; instead of broken: " in told["why"]
     assert "1 reference could not be fetched: trying other archives" in result.stderr
-    assert "1 reference, 1 of them in" in result.stderr
+    assert "1 reference, 1 saved in" in result.stderr
     assert len(bodies(tmp_path / "o.warc")) == 1

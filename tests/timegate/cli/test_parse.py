@@ -34,7 +34,7 @@ def test_a_repair_is_named_with_its_position() -> None:
         in result.output
     )
     assert "fragment   #x (not sent to archives)" in result.output
-    assert "time       none said: the newest copy" in result.output
+    assert "time       none: the newest copy" in result.output
 
 
 def test_json_has_one_line_for_each_input_with_every_member() -> None:

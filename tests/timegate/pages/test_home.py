@@ -178,7 +178,7 @@ async def test_without_a_memento_the_page_says_whether_all_archives_answered() -
         unknown = await served.ask(asking(PWID), BROWSER)
 
     assert absent.status == 404
-    assert "No archive that was asked holds a copy" in Html(absent.body.decode()).text
+    assert "No archive that was queried holds a copy" in Html(absent.body.decode()).text
     assert "What to do: Try another spelling" in Html(absent.body.decode()).text
     assert unknown.status == 504
     assert "Not every archive answered" in Html(unknown.body.decode()).text
