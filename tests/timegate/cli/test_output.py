@@ -125,8 +125,10 @@ def lines_of(asked: str, *attempts: Attempt) -> list[str]:
     [
         (
             "archive.org",
-            "Internet Archive Wayback Machine, the archive that the reference names, "
-            + "was not queried",
+            (
+                "Internet Archive Wayback Machine, the archive that the reference names, "
+                "was not queried"
+            ),
         ),
         (
             "gone.example",
