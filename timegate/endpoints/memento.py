@@ -35,7 +35,7 @@ from timegate.resolution.query import NotNegotiable, query_for_url
 from timegate.responses.answers import Answers
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, identifier_in
 from timegate.responses.problems import not_negotiable, problem, unreadable
-from timegate.responses.report import known_copies, neighbours
+from timegate.responses.report import known_mementos, neighbours
 from timegate.timemaps import TimeMapLinks
 from timegate.verdict import header_safe
 
@@ -83,7 +83,7 @@ class _Describing:
             return _counted(answer, resolution)
         names = TimeMapLinks.of(asked.query.original, self._answers.base_url)
         around = neighbours(resolution, closest)
-        described = Described.of(names, closest, around, known_copies(resolution))
+        described = Described.of(names, closest, around, known_mementos(resolution))
         body = write(described._replace(told=json.loads(answer.body)))
         headers = {**answer.headers, "Content-Type": media_type(name)}
         return replace(answer, headers=headers, body=body.encode())

@@ -20,7 +20,7 @@ from timegate.resolution.preferences import check_archives, preferences_from
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
-    PARAMETERS,
+    OWN_PARAMETERS,
     ClientRequest,
     EarlyResponse,
     Response,
@@ -297,4 +297,4 @@ def _without_own(value: str) -> tuple[str, list[str]]:
 
 def _is_own(pair: str) -> bool:
     name, equals, _ = pair.partition("=")
-    return bool(equals) and name in PARAMETERS
+    return bool(equals) and name in OWN_PARAMETERS

@@ -273,11 +273,11 @@ class Coalescer:
                 raise
             outcome = Unreachable(archive, original, f"no answer within {self._patience:g} s")
         attempt = Attempt(archive, outcome, clock() - began, original, variant)
-        attempt = await self._remembered(question, attempt, context)
+        attempt = await self._cache_answer(question, attempt, context)
         self._observe(attempt)
         return attempt
 
-    async def _remembered(
+    async def _cache_answer(
         self, question: Question, attempt: Attempt, context: RequestContext
     ) -> Attempt:
         """Cache the answer, and return *attempt*; as failed if caching raises.

@@ -111,8 +111,8 @@ class Answers:
         if query.archive_id is not None:
             named = self._registry.by_pwid(query.archive_id)
             if named is None and resolution.preferences.precision in ("exact", "archive"):
-                detail = f"this server does not know the archive {query.archive_id}; "
-                detail += "with less precision, other archives are queried"
+                detail = f"the archive {query.archive_id} is not registered; with less "
+                detail += "precision, other archives are queried"
                 return problem(404, "unknown-archive", detail, headers=headers)
         return nothing_found(resolution, named, headers)
 

@@ -24,7 +24,7 @@ _TITLES: Final = {
     "bad-parameter": "A parameter is not valid",
     "too-long": "The identifier is too long",
     "not-negotiable": "Archives cannot be queried for this identifier",
-    "unknown-archive": "This server does not know the archive",
+    "unknown-archive": "The archive is not registered",
     "no-memento": "No archive that was queried holds a copy",
     "restricted-archive": "Only an archive with restricted access may hold a copy",
     "read-on-site": "The collection can only be read on site",

@@ -131,7 +131,7 @@ def missing_named_archive(resolution: Resolution, named: ArchiveEntry | None) ->
     if written is None:
         return None
     if named is None:
-        return f"this server does not know the archive that the reference names, {written}"
+        return f"the archive that the reference names, {written}, is not registered"
     queried = any(attempt.archive == named.id for attempt in resolution.attempts)
     if named.access != "open":
         access = "shows programs no copy" if queried else "cannot be queried by programs"

@@ -132,7 +132,7 @@ def lines_of(asked: str, *attempts: Attempt) -> list[str]:
         ),
         (
             "gone.example",
-            "this server does not know the archive that the reference names, gone.example",
+            "the archive that the reference names, gone.example, is not registered",
         ),
         ("netarkivet.dk", "Netarkivet (Danish Web Archive) cannot be queried by programs ("),
     ],

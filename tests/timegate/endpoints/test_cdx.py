@@ -121,7 +121,7 @@ async def test_no_captures_is_an_error_while_an_archive_has_not_answered(
 
     assert seen.status == status
     assert seen.headers["Memento-Sources"] == 'partial;asked=2;failed=1;missing="b"'
-    assert "b did not say" in json.loads(seen.body)["detail"]
+    assert "b did not answer" in json.loads(seen.body)["detail"]
 
 
 async def test_missing_archives_are_named_in_memento_sources() -> None:

@@ -88,7 +88,10 @@ async def test_an_onsite_collection_gives_the_same_answer_at_every_address(
 
     told = json.loads(seen.body)
     assert (seen.status, told["type"].rpartition("/")[2]) == (403, "read-on-site")
-    assert told["detail"] == "Vault is read on site only. In the reading room. Ask at the desk."
+    assert (
+        told["detail"]
+        == "Vault can only be read on site. In the reading room. Ask at the desk."
+    )
     assert set(told) == {"type", "title", "status", "detail"}
     assert shelf.lists == 0
 

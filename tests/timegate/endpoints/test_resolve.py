@@ -189,7 +189,7 @@ async def test_a_404_says_that_no_other_archive_was_queried() -> None:
     async with serving(FakeArchive("a", 0.0, (EXACT,)), extra=(closed,)) as site:
         seen = await site.ask(f"/resolve/{reference}?precision=archive")
 
-    assert json.loads(seen.body)["detail"].endswith("; no other archive was asked")
+    assert json.loads(seen.body)["detail"].endswith("; no other archive was queried")
     assert '<https://closed.example/>; rel="help"' in seen.headers["Link"]
     assert "sources=partial;asked=0" in seen.headers["Memento-Precision"]
 
@@ -201,8 +201,10 @@ async def test_a_404_says_that_the_named_archive_was_not_queried() -> None:
         asked = await site.ask(f"/resolve/{PWID}")
 
     details = [json.loads(seen.body)["detail"] for seen in (spared, unknown, asked)]
-    assert details[0].endswith("; a, which is named, was not asked")
-    assert details[1].endswith("; nobody here knows the archive that is named, gone.example")
+    assert details[0].endswith("; a, the archive that the reference names, was not queried")
+    assert details[1].endswith(
+        "; the archive that the reference names, gone.example, is not registered"
+    )
     assert "named" not in details[2]
 
 
@@ -317,4 +319,4 @@ async def test_a_404_says_that_the_archive_has_none_before_the_time() -> None:
         seen = await site.ask(f"/resolve/duri:2016-01-22:{URL}?direction=before")
 
     assert seen.status == 404
-    assert "has none before the time asked for" in json.loads(seen.body)["detail"]
+    assert "holds no copy before the requested time" in json.loads(seen.body)["detail"]

@@ -95,7 +95,7 @@ async def test_no_memento_is_404_only_if_every_archive_has_answered() -> None:
 
     assert (absent.status, failed.status, silent.status) == (404, 504, 504)
     assert json.loads(absent.body)["type"].endswith("/no-memento")
-    assert "not every one was asked for http" in json.loads(absent.body)["detail"]
+    assert "not every one was queried for http" in json.loads(absent.body)["detail"]
     assert json.loads(absent.body)["unasked"][-1]["archives"]
     assert json.loads(failed.body)["type"].endswith("/upstream-incomplete")
     assert int(failed.headers["Retry-After"]) >= 1
@@ -205,7 +205,7 @@ async def test_a_choice_that_leaves_no_archive_is_not_reported_as_no_memento(
         seen = await site.ask(f"/timegate/{URL}", AT, ("Prefer", wish))
 
     assert seen.status == 400
-    assert "no archive is left to ask" in json.loads(seen.body)["detail"]
+    assert "no archive is left to query" in json.loads(seen.body)["detail"]
     assert "accept-datetime" in seen.headers["Vary"]
 
 
@@ -214,7 +214,7 @@ async def test_no_archive_in_use_is_reported_as_such() -> None:
         seen = await site.ask(f"/timegate/{URL}", AT)
 
     assert seen.status == 404
-    assert "no archive could be asked" in json.loads(seen.body)["detail"]
+    assert "no archive could be queried" in json.loads(seen.body)["detail"]
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ async def test_no_captures_is_an_error_while_an_archive_has_not_answered(
     assert seen.status == status
     assert "X-Memento-Count" not in seen.headers
     assert seen.headers["Memento-Sources"] == 'partial;asked=2;failed=1;missing="b"'
-    assert "b did not say" in json.loads(seen.body)["detail"]
+    assert "b did not answer" in json.loads(seen.body)["detail"]
 
 
 async def test_archives_missing_at_the_first_byte_are_named_in_the_header() -> None:

@@ -162,7 +162,7 @@ async def test_an_archive_without_an_answer_is_not_reported_as_not_found() -> No
         available = await site.ask(f"/wayback/available?url={URL}")
 
     assert (web.status, available.status) == (504, 504)
-    assert "c did not say" in json.loads(available.body)["detail"]
+    assert "c did not answer" in json.loads(available.body)["detail"]
 
 
 # Availability
