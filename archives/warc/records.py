@@ -12,15 +12,14 @@ from typing import BinaryIO, Final
 from archives.diagnostics import Malformed
 from archives.moment import Moment
 from archives.regex_compat import compiled
+from archives.warc.decompression import MAGIC, GzipMember
 from archives.warc.files import (
-    MAGIC,
     READ_SIZE,
     WINDOW,
     ByteSource,
     Damage,
     Damaged,
     FileSection,
-    GzipMember,
     Plain,
 )
 from archives.warc.http import Block, Fields, Headers, Oversized, decode_text, head_end
