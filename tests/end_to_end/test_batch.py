@@ -219,7 +219,7 @@ async def test_items_with_failures_are_asked_again_only_on_request(tmp_path: Pat
     assert "retrying 2 references" in stderr
     assert outcomes == ["within", "absent", "refused"]
     assert refused == 2
-    assert "goes with --resume" in why
+    assert "requires --resume" in why
 
 
 async def test_an_interrupted_run_says_how_to_resume(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_clear_no_exits_with_3(plain_pywb: Pywb, tmp_path: Path) -> None:
     result = asked(tmp_path, plain_pywb.url, held.UNKNOWN, "2013")
 
     assert result.exit_code == 3
-    assert "absent: the archive says that it has no copy" in result.output
+    assert "absent: the archive has no copy" in result.output
 
 
 def test_no_answer_exits_with_4_and_is_not_reported_as_absent(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_no_answer_exits_with_4_and_is_not_reported_as_absent(tmp_path: Path) ->
     ("arguments", "why"),
     [
         (["nope", "http://x.org/"], "unknown archive 'nope'"),
-        (["netarkivet-dk", "http://x.org/"], "cannot be asked by programs"),
+        (["netarkivet-dk", "http://x.org/"], "cannot be queried by programs"),
         (["internet-archive", "http://x.org/"], "who is asking"),
         (["internet-archive", "ftp://x.org/"], "http and https URLs, not ftp"),
         (["internet-archive", "http://x.org/", "01/02/2016"], "ambiguous"),
