@@ -56,17 +56,17 @@ def page(browser: "Browser", address: str) -> Iterator["Page"]:
     context.set_default_timeout(20_000)
     opened = context.new_page()
     errors: list[str] = []
-    opened.on("console", lambda told: _note(errors, told, address))
+    opened.on("console", lambda message: _note(errors, message, address))
     opened.on("pageerror", lambda error: errors.append(str(error)))
     yield opened
     context.close()
     assert errors == []
 
 
-def _note(errors: list[str], told: "ConsoleMessage", address: str) -> None:
+def _note(errors: list[str], message: "ConsoleMessage", address: str) -> None:
     # An archive to which a test goes may lack an icon; that is not ours.
-    if told.type in ("error", "warning") and told.location["url"].startswith(address):
-        errors.append(told.text)
+    if message.type in ("error", "warning") and message.location["url"].startswith(address):
+        errors.append(message.text)
 
 
 @pytest.fixture(scope="session")

@@ -54,9 +54,9 @@ def test_progress_is_shown_while_archives_answer(page: Page) -> None:
     page.goto("/")
     page.evaluate(
         """() => {
-            window.told = [];
+            window.lines = [];
             const line = document.getElementById("progress-line");
-            new MutationObserver(() => told.push(line.textContent))
+            new MutationObserver(() => lines.push(line.textContent))
                 .observe(line, { childList: true, characterData: true, subtree: true });
         }"""
     )
@@ -64,9 +64,9 @@ def test_progress_is_shown_while_archives_answer(page: Page) -> None:
     page.keyboard.press("Enter")
 
     expect(page.locator("#verdict")).to_be_visible()
-    told = page.evaluate("told")
-    assert told[0] == "Searching the archives."
-    assert any("of 4 archives have answered, waiting for" in line for line in told)
+    lines = page.evaluate("lines")
+    assert lines[0] == "Searching the archives."
+    assert any("of 4 archives have answered, waiting for" in line for line in lines)
     expect(page.locator("#progress")).to_be_hidden()
 
 

@@ -38,8 +38,8 @@ def arrived(proxy: Proxy, targets: Sequence[str], folder: Path) -> list[str | in
         )
     )
     command = [installed("curl", "curl"), "--config", str(orders)]
-    told = subprocess.run(command, capture_output=True, check=False, timeout=3 * PATIENCE)  # noqa: S603 -- Debian's own
-    answers = [line.split(" ") for line in told.stdout.decode().splitlines()]
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=3 * PATIENCE)  # noqa: S603 -- Debian's own
+    answers = [line.split(" ") for line in ended.stdout.decode().splitlines()]
     assert {version for version, status in answers if int(status)} == {"2"}
     return [
         int(status) if status != "200" else _target(folder / str(number))

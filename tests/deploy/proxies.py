@@ -62,8 +62,8 @@ class Proxy:
         """Caddy before 2.8.0 sends the last chunk whatever happened (its commit 4de2c1c65)."""
         if self.name != "caddy":
             return
-        told = subprocess.run([self.program, "version"], capture_output=True, check=True)  # noqa: S603 -- Debian's own
-        version = told.stdout.decode().removeprefix("v").split()[0]
+        ended = subprocess.run([self.program, "version"], capture_output=True, check=True)  # noqa: S603 -- Debian's own
+        version = ended.stdout.decode().removeprefix("v").split()[0]
         if tuple(map(int, version.split(".")[:2])) < (2, 8):
             pytest.skip(
                 f"Caddy {version} ends broken answers like whole ones; use 2.8 or later"

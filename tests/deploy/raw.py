@@ -142,8 +142,10 @@ class RawServer:
                 self.go_on.wait(PATIENCE)
                 talk.sendall(_chunk(b"data: second\n\n") + b"0\r\n\r\n")
             case _:
-                told = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
-                talk.sendall(told % (len(head), head))
+                response = (
+                    b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+                )
+                talk.sendall(response % (len(head), head))
 
 
 _CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -17,8 +17,8 @@ def switched_on(folder: Path) -> str:
     """Return the example with all its examples, and with paths that exist."""
     (folder / "warcs").mkdir()
     text = re.sub(r"^url = .*\n", "", EXAMPLE.read_text(), flags=re.MULTILINE)
-    kept = [line.removeprefix("#: ") for line in text.splitlines() if "redis:" not in line]
-    return "\n".join(kept).replace("/srv/warcs", str(folder / "warcs"))
+    lines = [line.removeprefix("#: ") for line in text.splitlines() if "redis:" not in line]
+    return "\n".join(lines).replace("/srv/warcs", str(folder / "warcs"))
 
 
 def keys(struct: type[msgspec.Struct], prefix: str = "") -> set[str]:

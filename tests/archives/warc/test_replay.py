@@ -16,26 +16,26 @@ from archives.warc.captures import DigestCheck, read_digest
 from archives.warc.replay import SMALL, ArchivedResponse, Replayer, UnreadableRecord
 from archives.warc_index.model import IndexRow
 from tests import warcs
-from tests.timegate.collections.sample_collections import FakeShelf, shelf_of
+from tests.timegate.collections.sample_collections import FakeCollection, indexed_files
 
 LARGE = bytes(range(256)) * (SMALL // 256 + 512)
 CHUNKED = warcs.chunked(warcs.PAGE)
 ORIGINAL = "http://example.com/"
 
 
-def collection(folder: Path, *records: bytes) -> FakeShelf:
-    return shelf_of(folder, {"one.warc.gz": warcs.gzipped(*records)})
+def collection(folder: Path, *records: bytes) -> FakeCollection:
+    return indexed_files(folder, {"one.warc.gz": warcs.gzipped(*records)})
 
 
 @contextmanager
-def replaying(shelf: FakeShelf) -> Iterator[Replayer]:
+def replaying(shelf: FakeCollection) -> Iterator[Replayer]:
     with ThreadPoolExecutor(1) as threads:
         yield Replayer(shelf.id, shelf, threads)
 
 
 @asynccontextmanager
 async def opened(
-    shelf: FakeShelf, row: int = 0, *, body: bool = True
+    shelf: FakeCollection, row: int = 0, *, body: bool = True
 ) -> AsyncIterator[ArchivedResponse]:
     with replaying(shelf) as replayer:
         archived = await replayer.open(shelf.rows[row], body=body)
@@ -47,7 +47,7 @@ async def read(archived: ArchivedResponse, start: int = 0, end: int | None = Non
     return b"".join([piece async for piece in archived.chunks(start, end)])
 
 
-async def body_of(shelf: FakeShelf, row: int = 0) -> bytes:
+async def body_of(shelf: FakeCollection, row: int = 0) -> bytes:
     async with opened(shelf, row) as archived:
         return await read(archived)
 
@@ -213,7 +213,7 @@ async def test_a_revisit_without_its_original_is_an_error(tmp_path: Path) -> Non
 
 
 async def test_a_revisit_of_a_revisit_is_an_error(tmp_path: Path) -> None:
-    class Circular(FakeShelf):
+    class Circular(FakeCollection):
         async def original_of(
             self, url: str, digest: str | None, refers_to: tuple[str, str] | None
         ) -> IndexRow | None:
@@ -238,7 +238,7 @@ async def test_every_sound_capture_can_be_replayed(tmp_path: Path, kind: str) ->
 
 async def test_an_arc_record_is_replayed(tmp_path: Path) -> None:
     records = warcs.arc_header() + warcs.arc_record()
-    shelf = shelf_of(tmp_path, {"one.arc.gz": gzip.compress(b"")[:0] + records})
+    shelf = indexed_files(tmp_path, {"one.arc.gz": gzip.compress(b"")[:0] + records})
 
     assert await body_of(shelf) == warcs.PAGE
 

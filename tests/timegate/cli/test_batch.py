@@ -34,8 +34,8 @@ def listed(folder: Path, text: str, name: str = "list.txt") -> str:
 def test_a_list_from_standard_input_is_written_to_standard_output(tmp_path: Path) -> None:
     result = batch(tmp_path, "--batch", "-", given="nonsense\nhttp://a.example/ 2016\n")
 
-    told = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(one["input"], one["outcome"]) for one in told] == [
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(one["input"], one["outcome"]) for one in rows] == [
         ("nonsense", "refused"),
         ("http://a.example/ 2016", "unknown"),
     ]

@@ -60,7 +60,7 @@ def test_cdxj_indexer_and_our_index_find_the_same_captures(tmp_path: Path) -> No
     ours = CliRunner().invoke(main, ["index", "--json", str(tmp_path / "out.warc.gz")])
 
     lines = [line.split(" ", 2) for line in written.getvalue().splitlines()]
-    found = {(stamp, json.loads(told)["status"]) for _, stamp, told in lines}
+    found = {(stamp, json.loads(row)["status"]) for _, stamp, row in lines}
     assert len(lines) == json.loads(ours.stdout)["captures"] == 5
     assert {("20190820074600", "301"), ("20190820074610", "404")} <= found
 
@@ -184,9 +184,9 @@ def test_if_an_archive_does_not_give_the_bytes_the_next_one_is_queried(tmp_path:
 
         result = CliRunner().invoke(main, words, input=given)
 
-    told = json.loads(result.stdout)
-    assert (told["memento"]["archive"], told["outcome"]) == ("whole", "substitute")
-    assert "; instead of broken: " in told["why"]
+    row = json.loads(result.stdout)
+    assert (row["memento"]["archive"], row["outcome"]) == ("whole", "substitute")
+    assert "; instead of broken: " in row["why"]
     assert "1 reference could not be fetched: trying other archives" in result.stderr
     assert "1 reference, 1 saved in" in result.stderr
     assert len(bodies(tmp_path / "o.warc")) == 1

@@ -47,21 +47,21 @@ def asked(url: str, **headers: str) -> tuple[int, str | None]:
 
 
 def test_every_printed_address_is_served() -> None:
-    with started() as (told, _):
-        statuses = {name: asked(told[name])[0] for name in ("timegate", "memento", "raw")}
-        unknown = asked(told["unknown"])[0]
+    with started() as (archive, _):
+        statuses = {name: asked(archive[name])[0] for name in ("timegate", "memento", "raw")}
+        unknown = asked(archive["unknown"])[0]
 
     assert statuses == {"timegate": 302, "memento": 200, "raw": 200}
     assert unknown == 404
-    assert told["url"].startswith("http://127.0.0.1:")
+    assert archive["url"].startswith("http://127.0.0.1:")
 
 
 def test_a_running_archive_serves_many_requests_and_reports_its_faults() -> None:
-    with started() as (told, process):
+    with started() as (archive, process):
         seen = [
-            asked(told["timegate"]),
-            asked(told["timegate"], Prefer="misbehave=redirect-307"),
-            asked(told["timegate"].replace("/timegate/", "/~server-error/timegate/")),
+            asked(archive["timegate"]),
+            asked(archive["timegate"], Prefer="misbehave=redirect-307"),
+            asked(archive["timegate"].replace("/timegate/", "/~server-error/timegate/")),
         ]
         assert process.stderr is not None
         lines = [process.stderr.readline().rstrip() for _ in seen]
@@ -76,8 +76,8 @@ def test_a_running_archive_serves_many_requests_and_reports_its_faults() -> None
 
 def test_the_same_seed_gives_the_same_faults() -> None:
     def errs() -> list[tuple[int, str | None]]:
-        with started("--chance", "0.5", "--seed", "5", *ways) as (told, _):
-            return [asked(told["timegate"]) for _ in range(12)]
+        with started("--chance", "0.5", "--seed", "5", *ways) as (archive, _):
+            return [asked(archive["timegate"]) for _ in range(12)]
 
     ways = ("--fault", "redirect-307", "--fault", "vary-missing", "--fault", "forbidden")
     first = errs()
@@ -119,8 +119,8 @@ def test_an_unknown_fault_is_rejected_with_a_suggestion() -> None:
 
 
 def test_a_port_in_use_is_reported() -> None:
-    with started() as (told, _):
-        port = told["url"].rpartition(":")[2]
+    with started() as (archive, _):
+        port = archive["url"].rpartition(":")[2]
         ended = CliRunner().invoke(misbehave_command, ["--port", port, "--seconds", "0"])
 
     assert ended.exit_code == 1
@@ -130,9 +130,9 @@ def test_a_port_in_use_is_reported() -> None:
 def test_links_begin_with_the_given_base_url() -> None:
     options = ["--seconds", "0", "--base-url", "https://proxy.example/x/", "--json"]
 
-    told = json.loads(CliRunner().invoke(misbehave_command, options).output)
+    archive = json.loads(CliRunner().invoke(misbehave_command, options).output)
 
-    assert told["timegate"] == "https://proxy.example/x/timegate/http://example.org/"
+    assert archive["timegate"] == "https://proxy.example/x/timegate/http://example.org/"
 
 
 def test_the_certificate_authority_of_tls_faults_can_be_saved(tmp_path: Path) -> None:

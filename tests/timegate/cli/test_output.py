@@ -66,16 +66,16 @@ def test_the_memento_is_shown_with_its_verdict_and_the_differences() -> None:
 def test_other_mementos_are_listed_with_their_distance() -> None:
     best, other = found(), found("https://arquivo.pt/wayback/2017/x", "20170122112029")
 
-    told = shown(best, other, best=best)
+    text = shown(best, other, best=best)
 
-    assert "366 days later  https://arquivo.pt/wayback/2017/x" in told
+    assert "366 days later  https://arquivo.pt/wayback/2017/x" in text
 
 
 def test_without_a_memento_the_archives_without_an_answer_are_named_in_red() -> None:
-    told = shown(silent(), colour=True)
+    text = shown(silent(), colour=True)
 
-    assert "\x1b[1;31m✘ No copy was found" in told
-    assert "Wayback Machine" in told
+    assert "\x1b[1;31m✘ No copy was found" in text
+    assert "Wayback Machine" in text
 
 
 def test_without_a_memento_variants_that_were_not_queried_are_named() -> None:
@@ -98,20 +98,20 @@ def test_without_a_memento_variants_that_were_not_queried_are_named() -> None:
 def test_a_link_can_be_opened_also_where_it_is_folded() -> None:
     best = found(f"https://arquivo.pt/wayback/20160123040000/{'x' * 100}")
 
-    told = shown(best, best=best, width=40, colour=True)
+    text = shown(best, best=best, width=40, colour=True)
 
-    assert told.count(f"\x1b]8;id={told.partition(']8;id=')[2].partition(';')[0]};https://") > 1
+    assert text.count(f"\x1b]8;id={text.partition(']8;id=')[2].partition(';')[0]};https://") > 1
 
 
 @pytest.mark.parametrize("evil", ["\x1b]0;title\x07", "\x9b31m", "[red]x[/red]", "\u202e"])
 def test_text_from_archives_is_not_interpreted_by_the_terminal(evil: str) -> None:
     best = found(f"https://arquivo.pt/{evil}")
 
-    told = shown(best, silent(evil), best=best)
+    text = shown(best, silent(evil), best=best)
 
     for character in "\x1b\x9b\x07\u202e":
-        assert character not in told
-    assert "[red]" not in evil or "[red]x[/red]" in told
+        assert character not in text
+    assert "[red]" not in evil or "[red]x[/red]" in text
 
 
 def lines_of(asked: str, *attempts: Attempt) -> list[str]:

@@ -31,8 +31,8 @@ OURS = f"{BASE}/collections/{ID}"
 
 
 @dataclass
-class FakeShelf:
-    """A `Shelf` that keeps its rows in a list; *trouble* is raised in place of an answer."""
+class FakeCollection:
+    """A collection that has its rows in a list; *trouble* is raised instead of an answer."""
 
     rows: list[IndexRow]
     id: str = ID
@@ -108,11 +108,11 @@ def _row(found: Capture, path: Path) -> IndexRow:
     )
 
 
-def shelf_of(folder: Path, files: Mapping[str, bytes]) -> FakeShelf:
+def indexed_files(folder: Path, files: Mapping[str, bytes]) -> FakeCollection:
     """Write *files* and index them."""
     for name, octets in files.items():
         (folder / name).write_bytes(octets)
-    return FakeShelf([row for name in files for row in rows_in(folder / name)])
+    return FakeCollection([row for name in files for row in rows_in(folder / name)])
 
 
 def entry_of(base: str = BASE) -> ArchiveEntry:
@@ -128,13 +128,15 @@ def entry_of(base: str = BASE) -> ArchiveEntry:
 
 
 @asynccontextmanager
-async def shelving(shelf: FakeShelf, *unserved: ArchiveEntry) -> AsyncIterator[Site]:
-    """Serve a collection beside others that are not."""
+async def serving_collection(
+    collection: FakeCollection, *unserved: ArchiveEntry
+) -> AsyncIterator[Site]:
+    """Serve *collection*; *unserved* archives are only known."""
     entry = entry_of()
     registry = Registry([entry, *unserved])
-    source = WarcArchive(entry, shelf)
+    source = WarcArchive(entry, collection)
     with ThreadPoolExecutor(2) as threads:
-        holding = OpenCollection.of(shelf, source, threads)
+        holding = OpenCollection.of(collection, source, threads)
         collections = Collections([holding], registry, BASE)
         answers = Answers(CollectionResolver(source), registry, BASE)
         dispatch = dispatch_to(

@@ -8,7 +8,12 @@ import pytest
 
 from archives.errors import Unreachable
 from tests import warcs
-from tests.timegate.collections.sample_collections import OURS, FakeShelf, shelf_of, shelving
+from tests.timegate.collections.sample_collections import (
+    OURS,
+    FakeCollection,
+    indexed_files,
+    serving_collection,
+)
 from tests.timegate.endpoints.served import Seen
 
 URL = "http://example.com/"
@@ -20,20 +25,23 @@ LARGE = bytes(range(256)) * 8192
 
 
 async def get(
-    shelf: FakeShelf, target: str = RAW, *headers: tuple[str, str], method: str = "GET"
+    collection: FakeCollection,
+    target: str = RAW,
+    *headers: tuple[str, str],
+    method: str = "GET",
 ) -> Seen:
-    async with shelving(shelf) as site:
+    async with serving_collection(collection) as site:
         return await site.ask(target, *headers, method=method)
 
 
-def collection_of(folder: Path, *records: bytes, name: str = "one.warc.gz") -> FakeShelf:
+def collection_of(folder: Path, *records: bytes, name: str = "one.warc.gz") -> FakeCollection:
     layout = warcs.gzipped if name.endswith("gz") else warcs.plain
-    return shelf_of(folder, {name: layout(*records)})
+    return indexed_files(folder, {name: layout(*records)})
 
 
 def archived_page(
     folder: Path, payload: bytes = warcs.PAGE, status: str = "200 OK", **fields: str
-) -> FakeShelf:
+) -> FakeCollection:
     mime = fields.pop("mime", "text/html")
     block = warcs.answer(payload, status, mime, **fields)
     return collection_of(folder, warcs.record(block, block_digest=warcs.digest(block)))
@@ -76,7 +84,7 @@ async def test_other_types_are_sent_as_attachments_to_people_too(tmp_path: Path)
 
 
 async def test_only_headers_that_describe_the_bytes_keep_their_name(tmp_path: Path) -> None:
-    shelf = archived_page(
+    collection = archived_page(
         tmp_path,
         content_language="da",
         set_cookie="a=1",
@@ -88,7 +96,7 @@ async def test_only_headers_that_describe_the_bytes_keep_their_name(tmp_path: Pa
         etag='"theirs"',
     )
 
-    seen = await get(shelf)
+    seen = await get(collection)
 
     assert seen.headers["Content-Language"] == "da"
     assert seen.headers["X-Archive-Orig-Server"] == "Apache"
@@ -137,9 +145,9 @@ async def test_archived_transfer_coding_is_removed(tmp_path: Path) -> None:
 async def test_an_archived_redirect_stays_in_the_collection(
     tmp_path: Path, view: str, location: str, expected: str
 ) -> None:
-    shelf = archived_page(tmp_path, b"", "301 Moved Permanently", location=location)
+    collection = archived_page(tmp_path, b"", "301 Moved Permanently", location=location)
 
-    seen = await get(shelf, f"/collections/mine/{STAMP}{view}/{URL}")
+    seen = await get(collection, f"/collections/mine/{STAMP}{view}/{URL}")
 
     assert seen.status == 301
     assert seen.headers["Location"] == f"{OURS}/{STAMP}{view}/{expected}"
@@ -182,26 +190,28 @@ async def test_a_status_that_cannot_be_sent_becomes_a_header(tmp_path: Path) -> 
 
 
 async def test_an_archived_partial_response_keeps_its_range(tmp_path: Path) -> None:
-    shelf = archived_page(tmp_path, b"abc", "206 Partial Content", content_range="bytes 0-2/9")
+    collection = archived_page(
+        tmp_path, b"abc", "206 Partial Content", content_range="bytes 0-2/9"
+    )
 
-    seen = await get(shelf)
+    seen = await get(collection)
 
     assert (seen.status, seen.headers["Content-Range"]) == (206, "bytes 0-2/9")
 
 
 async def test_a_resource_record_has_only_a_type(tmp_path: Path) -> None:
-    shelf = collection_of(tmp_path, warcs.record(b"text", "resource", mime="text/plain"))
+    collection = collection_of(tmp_path, warcs.record(b"text", "resource", mime="text/plain"))
 
-    seen = await get(shelf)
+    seen = await get(collection)
 
     assert (seen.status, seen.body) == (200, b"text")
     assert seen.headers["Content-Type"] == "text/plain"
 
 
 async def test_head_has_the_headers_of_get(tmp_path: Path) -> None:
-    shelf = collection_of(tmp_path, warcs.response())
+    collection = collection_of(tmp_path, warcs.response())
 
-    seen = await get(shelf, method="HEAD")
+    seen = await get(collection, method="HEAD")
 
     assert (seen.status, seen.body) == (200, b"")
     assert seen.headers["Content-Length"] == str(len(warcs.PAGE))
@@ -250,10 +260,10 @@ async def test_a_range_after_the_end_is_refused(tmp_path: Path, payload: bytes) 
 
 
 async def test_a_known_etag_is_not_modified(tmp_path: Path) -> None:
-    shelf = collection_of(tmp_path, warcs.response())
-    etag = (await get(shelf)).headers["ETag"]
+    collection = collection_of(tmp_path, warcs.response())
+    etag = (await get(collection)).headers["ETag"]
 
-    seen = await get(shelf, RAW, ("If-None-Match", f'"other", {etag}'))
+    seen = await get(collection, RAW, ("If-None-Match", f'"other", {etag}'))
 
     assert (seen.status, seen.body) == (304, b"")
     assert seen.headers["ETag"] == etag == f'"{warcs.digest(warcs.PAGE)[5:]}"'
@@ -272,9 +282,9 @@ async def test_if_range_with_another_etag_ignores_the_range(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("view", ["", "id_", "mp_"])
 async def test_another_time_redirects_to_the_nearest_capture(tmp_path: Path, view: str) -> None:
-    shelf = collection_of(tmp_path, warcs.response())
+    collection = collection_of(tmp_path, warcs.response())
 
-    seen = await get(shelf, f"/collections/mine/2019{view}/{URL}")
+    seen = await get(collection, f"/collections/mine/2019{view}/{URL}")
 
     assert seen.status == 302
     assert seen.headers["Location"] == f"{OURS}/{STAMP}{view}/{URL}"
@@ -284,9 +294,9 @@ async def test_another_time_redirects_to_the_nearest_capture(tmp_path: Path, vie
 
 
 async def test_a_url_variant_redirects_to_the_archived_url(tmp_path: Path) -> None:
-    shelf = collection_of(tmp_path, warcs.response())
+    collection = collection_of(tmp_path, warcs.response())
 
-    seen = await get(shelf, f"/collections/mine/{STAMP}id_/https://www.example.com/")
+    seen = await get(collection, f"/collections/mine/{STAMP}id_/https://www.example.com/")
 
     assert seen.status == 302
     assert seen.headers["Location"] == f"{OURS}/{STAMP}id_/{URL}"
@@ -295,11 +305,11 @@ async def test_a_url_variant_redirects_to_the_archived_url(tmp_path: Path) -> No
 
 async def test_fractions_of_a_second_distinguish_captures(tmp_path: Path) -> None:
     dates = ("2020-02-20T20:20:20.250Z", "2020-02-20T20:20:20.750Z")
-    shelf = collection_of(
+    collection = collection_of(
         tmp_path, *(warcs.response(date=date, payload=date.encode()) for date in dates)
     )
 
-    seen = await get(shelf, f"/collections/mine/{STAMP}750id_/{URL}")
+    seen = await get(collection, f"/collections/mine/{STAMP}750id_/{URL}")
 
     assert seen.body == dates[1].encode()
 
@@ -315,9 +325,9 @@ async def test_a_url_without_captures_is_not_found(tmp_path: Path) -> None:
 
 
 async def test_an_index_that_cannot_answer_is_an_error_and_not_absence() -> None:
-    shelf = FakeShelf([], trouble=Unreachable("mine", URL, "not indexed yet"))
+    collection = FakeCollection([], trouble=Unreachable("mine", URL, "not indexed yet"))
 
-    seen = await get(shelf)
+    seen = await get(collection)
 
     assert seen.status == 504
     assert "not indexed yet" in seen.body.decode()
@@ -335,14 +345,14 @@ async def test_an_invalid_time_is_refused(tmp_path: Path, stamp: str) -> None:
 async def test_the_error_for_a_damaged_record_has_file_and_offset(tmp_path: Path) -> None:
     block = warcs.answer()
     record = warcs.record(block, block_digest=warcs.digest(b"something else"))
-    shelf = collection_of(tmp_path, warcs.warcinfo(), record)
+    collection = collection_of(tmp_path, warcs.warcinfo(), record)
 
-    seen = await get(shelf)
+    seen = await get(collection)
 
     document = json.loads(seen.body)
     assert seen.status == 502
     assert document["type"].endswith("/damaged-record")
-    assert (document["file"], document["offset"]) == ("one.warc.gz", shelf.rows[0].offset)
+    assert (document["file"], document["offset"]) == ("one.warc.gz", collection.rows[0].offset)
     assert str(tmp_path) not in seen.body.decode()
 
 
@@ -359,10 +369,10 @@ async def test_the_response_for_a_large_damaged_record_is_aborted(
 
 
 async def test_a_missing_file_is_a_bad_gateway(tmp_path: Path) -> None:
-    shelf = collection_of(tmp_path, warcs.response())
+    collection = collection_of(tmp_path, warcs.response())
     (tmp_path / "one.warc.gz").unlink()
 
-    seen = await get(shelf)
+    seen = await get(collection)
 
     assert seen.status == 502
     assert str(tmp_path) not in seen.body.decode()

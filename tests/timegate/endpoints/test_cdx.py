@@ -198,10 +198,10 @@ async def test_resume_keys_page_through_the_whole_list() -> None:
 async def test_a_resume_key_in_json_follows_an_empty_row() -> None:
     async with serving(*two()) as site:
         wanted = (("limit", "1"), ("showResumeKey", "true"), ("output", "json"))
-        told = json.loads(text(await asked(site, IA, *wanted, ("fl", "timestamp"))))
-        again = await asked(site, IA, ("resumeKey", told[-1][0]), ("fl", "timestamp"))
+        rows = json.loads(text(await asked(site, IA, *wanted, ("fl", "timestamp"))))
+        again = await asked(site, IA, ("resumeKey", rows[-1][0]), ("fl", "timestamp"))
 
-    assert told[:3] == [["timestamp"], [at(1)], []]
+    assert rows[:3] == [["timestamp"], [at(1)], []]
     assert text(again).split() == [at(2), at(3)]
 
 
@@ -229,12 +229,12 @@ async def test_pywb_output_formats_are_written(output: str, content_type: str) -
         seen = await asked(site, "/cdx", ("output", output), ("filter", "=status:200"))
 
     (line,) = text(seen).splitlines()
-    told = json.loads(line[line.index("{") :])
+    row = json.loads(line[line.index("{") :])
     assert seen.headers["Content-Type"] == content_type
-    assert told["url"] == ORIGINAL
-    assert (told["mime"], told["status"], told["digest"]) == ("text/html", "200", "AAA")
-    assert told["source"] == "b"
-    assert told["memento"] == capture("b", 2).uri
+    assert row["url"] == ORIGINAL
+    assert (row["mime"], row["status"], row["digest"]) == ("text/html", "200", "AAA")
+    assert row["source"] == "b"
+    assert row["memento"] == capture("b", 2).uri
 
 
 async def test_pywb_finds_the_closest_with_closest_and_sort() -> None:

@@ -10,7 +10,12 @@ from archives.errors import Unreachable
 from archives.surt import surt
 from tests import warcs
 from tests.fakes import an_entry
-from tests.timegate.collections.sample_collections import OURS, FakeShelf, shelf_of, shelving
+from tests.timegate.collections.sample_collections import (
+    OURS,
+    FakeCollection,
+    indexed_files,
+    serving_collection,
+)
 from tests.timegate.endpoints.served import Seen
 from tests.timegate.endpoints.test_timemap import body
 from timegate.collections.cdx import key_range
@@ -23,45 +28,47 @@ AT = ("Accept-Datetime", "Tue, 01 Jan 2019 10:00:00 GMT")
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> FakeShelf:
+def collection(tmp_path: Path) -> FakeCollection:
     records = [warcs.response(date=date) for date in DATES]
     records += [warcs.response(url) for url in OTHERS]
-    return shelf_of(tmp_path, {"all.warc.gz": warcs.gzipped(*records)})
+    return indexed_files(tmp_path, {"all.warc.gz": warcs.gzipped(*records)})
 
 
-async def asked(shelf: FakeShelf, target: str, *headers: tuple[str, str]) -> Seen:
-    async with shelving(shelf) as site:
+async def asked(collection: FakeCollection, target: str, *headers: tuple[str, str]) -> Seen:
+    async with serving_collection(collection) as site:
         return await site.ask(target, *headers)
 
 
-async def listed(shelf: FakeShelf, **pairs: str) -> Seen:
+async def listed(collection: FakeCollection, **pairs: str) -> Seen:
     query = urlencode({"url": URL, **pairs}, quote_via=quote)
-    return await asked(shelf, f"/collections/mine/cdx?{query}")
+    return await asked(collection, f"/collections/mine/cdx?{query}")
 
 
-async def rows(shelf: FakeShelf, **pairs: str) -> list[dict[str, str]]:
-    seen = await listed(shelf, output="json", **pairs)
+async def rows(collection: FakeCollection, **pairs: str) -> list[dict[str, str]]:
+    seen = await listed(collection, output="json", **pairs)
     assert seen.status == 200
     return [json.loads(line) for line in body(seen.body).splitlines()]
 
 
-async def test_the_overview_lists_the_collections(shelf: FakeShelf) -> None:
-    seen = await asked(shelf, "/collections")
+async def test_the_overview_lists_the_collections(collection: FakeCollection) -> None:
+    seen = await asked(collection, "/collections")
 
-    (told,) = json.loads(seen.body)["collections"]
-    assert (told["id"], told["name"]) == ("mine", "My own")
-    assert told["raw"] == f"{OURS}/{{stamp}}id_/{{url}}"
+    (listed,) = json.loads(seen.body)["collections"]
+    assert (listed["id"], listed["name"]) == ("mine", "My own")
+    assert listed["raw"] == f"{OURS}/{{stamp}}id_/{{url}}"
 
 
 @pytest.mark.parametrize("target", ["mine", "mine/", "mine?x=1"])
-async def test_a_collection_lists_its_endpoints(shelf: FakeShelf, target: str) -> None:
-    seen = await asked(shelf, f"/collections/{target}")
+async def test_a_collection_lists_its_endpoints(
+    collection: FakeCollection, target: str
+) -> None:
+    seen = await asked(collection, f"/collections/{target}")
 
     assert json.loads(seen.body)["cdx"] == f"{OURS}/cdx?url={{url}}"
 
 
-async def test_an_unknown_collection_is_not_found(shelf: FakeShelf) -> None:
-    seen = await asked(shelf, f"/collections/theirs/{URL}")
+async def test_an_unknown_collection_is_not_found(collection: FakeCollection) -> None:
+    seen = await asked(collection, f"/collections/theirs/{URL}")
 
     assert seen.status == 404
     assert "/collections lists them" in json.loads(seen.body)["detail"]
@@ -71,7 +78,7 @@ async def test_an_unknown_collection_is_not_found(shelf: FakeShelf) -> None:
     "rest", ["", "/", f"/{URL}", f"/timemap/link/{URL}", f"/cdx?url={URL}", f"/20180101/{URL}"]
 )
 async def test_an_onsite_collection_gives_the_same_answer_at_every_address(
-    shelf: FakeShelf, rest: str
+    collection: FakeCollection, rest: str
 ) -> None:
     vault = an_entry(
         "warc",
@@ -83,59 +90,63 @@ async def test_an_onsite_collection_gives_the_same_answer_at_every_address(
         pwid=("vault.example",),
     )
 
-    async with shelving(shelf, vault) as site:
+    async with serving_collection(collection, vault) as site:
         seen = await site.ask(f"/collections/vault{rest}", AT)
 
-    told = json.loads(seen.body)
-    assert (seen.status, told["type"].rpartition("/")[2]) == (403, "read-on-site")
+    problem = json.loads(seen.body)
+    assert (seen.status, problem["type"].rpartition("/")[2]) == (403, "read-on-site")
     assert (
-        told["detail"]
+        problem["detail"]
         == "Vault can only be read on site. In the reading room. Ask at the desk."
     )
-    assert set(told) == {"type", "title", "status", "detail"}
-    assert shelf.lists == 0
+    assert set(problem) == {"type", "title", "status", "detail"}
+    assert collection.lists == 0
 
 
 @pytest.mark.parametrize("prefix", ["timegate/", ""])
 async def test_the_timegate_redirects_into_the_collection(
-    shelf: FakeShelf, prefix: str
+    collection: FakeCollection, prefix: str
 ) -> None:
-    seen = await asked(shelf, f"/collections/mine/{prefix}{URL}", AT)
+    seen = await asked(collection, f"/collections/mine/{prefix}{URL}", AT)
 
     assert seen.status == 302
     assert seen.headers["Location"] == f"{OURS}/{STAMPS[1]}/{URL}"
     assert seen.headers["Vary"] == "accept-datetime, prefer"
     assert f'<{OURS}/timemap/link/{URL}>; rel="timemap"' in seen.headers["Link"]
     assert f'<{OURS}/timegate/{URL}>; rel="timegate"' in seen.headers["Link"]
-    assert shelf.lists == 0
+    assert collection.lists == 0
 
 
 async def test_the_timegate_gives_the_newest_capture_without_accept_datetime(
-    shelf: FakeShelf,
+    collection: FakeCollection,
 ) -> None:
-    seen = await asked(shelf, f"/collections/mine/timegate/{URL}")
+    seen = await asked(collection, f"/collections/mine/timegate/{URL}")
 
     assert seen.headers["Location"] == f"{OURS}/{STAMPS[2]}/{URL}"
 
 
-async def test_the_timegate_states_the_url_variant_that_it_found(shelf: FakeShelf) -> None:
-    seen = await asked(shelf, "/collections/mine/timegate/https://www.example.com/", AT)
+async def test_the_timegate_states_the_url_variant_that_it_found(
+    collection: FakeCollection,
+) -> None:
+    seen = await asked(collection, "/collections/mine/timegate/https://www.example.com/", AT)
 
     assert seen.headers["Location"] == f"{OURS}/{STAMPS[1]}/{URL}"
     assert "uri=variant" in seen.headers["Memento-Precision"]
 
 
-async def test_the_timegate_answers_404_for_a_url_that_is_not_held(shelf: FakeShelf) -> None:
-    seen = await asked(shelf, "/collections/mine/timegate/http://other.example/", AT)
+async def test_the_timegate_answers_404_for_a_url_that_is_not_held(
+    collection: FakeCollection,
+) -> None:
+    seen = await asked(collection, "/collections/mine/timegate/http://other.example/", AT)
 
     assert seen.status == 404
 
 
 async def test_an_unreadable_index_is_not_reported_as_not_found() -> None:
-    shelf = FakeShelf([], trouble=Unreachable("mine", URL, "not indexed yet"))
+    collection = FakeCollection([], trouble=Unreachable("mine", URL, "not indexed yet"))
 
     answers = [
-        await asked(shelf, f"/collections/mine/{target}")
+        await asked(collection, f"/collections/mine/{target}")
         for target in (f"timegate/{URL}", f"timemap/link/{URL}", f"cdx?url={URL}")
     ]
 
@@ -144,9 +155,9 @@ async def test_an_unreadable_index_is_not_reported_as_not_found() -> None:
 
 @pytest.mark.parametrize("form", ["link", "json", "cdxj"])
 async def test_the_timemap_lists_addresses_in_the_collection(
-    shelf: FakeShelf, form: str
+    collection: FakeCollection, form: str
 ) -> None:
-    seen = await asked(shelf, f"/collections/mine/timemap/{form}/{URL}")
+    seen = await asked(collection, f"/collections/mine/timemap/{form}/{URL}")
 
     text = body(seen.body)
     assert seen.status == 200
@@ -154,10 +165,10 @@ async def test_the_timemap_lists_addresses_in_the_collection(
     assert f"{OURS}/timegate/{URL}" in text
 
 
-async def test_cdx_rows_name_file_offset_and_length(shelf: FakeShelf) -> None:
-    found = await rows(shelf, limit="1")
+async def test_cdx_rows_name_file_offset_and_length(collection: FakeCollection) -> None:
+    found = await rows(collection, limit="1")
 
-    row = shelf.rows[0]
+    row = collection.rows[0]
     assert found == [
         {
             "urlkey": "com,example)/",
@@ -173,8 +184,8 @@ async def test_cdx_rows_name_file_offset_and_length(shelf: FakeShelf) -> None:
     ]
 
 
-async def test_cdx_has_the_line_format_of_pywb(shelf: FakeShelf) -> None:
-    seen = await listed(shelf)
+async def test_cdx_has_the_line_format_of_pywb(collection: FakeCollection) -> None:
+    seen = await listed(collection)
 
     assert seen.headers["Content-Type"] == "text/x-cdxj"
     lines = body(seen.body).splitlines()
@@ -193,9 +204,9 @@ async def test_cdx_has_the_line_format_of_pywb(shelf: FakeShelf) -> None:
     ],
 )
 async def test_cdx_filters_sorts_and_limits(
-    shelf: FakeShelf, pairs: dict[str, str], stamps: tuple[str, ...]
+    collection: FakeCollection, pairs: dict[str, str], stamps: tuple[str, ...]
 ) -> None:
-    found = await rows(shelf, **pairs)
+    found = await rows(collection, **pairs)
 
     assert [row["timestamp"] for row in found] == [*stamps]
 
@@ -212,27 +223,27 @@ async def test_cdx_filters_sorts_and_limits(
     ],
 )
 async def test_cdx_matches_ranges_of_urls(
-    shelf: FakeShelf, url: str, match: str, urls: list[str]
+    collection: FakeCollection, url: str, match: str, urls: list[str]
 ) -> None:
-    found = await rows(shelf, url=url, matchType=match)
+    found = await rows(collection, url=url, matchType=match)
 
     assert [row["url"] for row in found] == urls
 
 
 async def test_a_range_of_urls_is_not_cut_off_at_the_first_late_capture(
-    shelf: FakeShelf,
+    collection: FakeCollection,
 ) -> None:
-    late = shelf.rows[0]._replace(stamp="20250101000000")
-    early = shelf.rows[3]._replace(stamp="20170101000000")
-    shelf.rows[:] = [late, early]
+    late = collection.rows[0]._replace(stamp="20250101000000")
+    early = collection.rows[3]._replace(stamp="20170101000000")
+    collection.rows[:] = [late, early]
 
-    found = await rows(shelf, url="example.com", matchType="host", to="2018")
+    found = await rows(collection, url="example.com", matchType="host", to="2018")
 
     assert [row["url"] for row in found] == [OTHERS[0]]
 
 
-async def test_cdx_without_captures_is_404_with_a_message(shelf: FakeShelf) -> None:
-    seen = await listed(shelf, url="http://other.example/")
+async def test_cdx_without_captures_is_404_with_a_message(collection: FakeCollection) -> None:
+    seen = await listed(collection, url="http://other.example/")
 
     assert seen.status == 404
     assert json.loads(seen.body)["message"] == "No captures found for: http://other.example/"
@@ -241,8 +252,10 @@ async def test_cdx_without_captures_is_404_with_a_message(shelf: FakeShelf) -> N
 @pytest.mark.parametrize(
     "pairs", [{"matchType": "regex"}, {"page": "1"}, {"url": ""}, {"from": "soon"}]
 )
-async def test_cdx_rejects_unusable_parameters(shelf: FakeShelf, pairs: dict[str, str]) -> None:
-    seen = await listed(shelf, **pairs)
+async def test_cdx_rejects_unusable_parameters(
+    collection: FakeCollection, pairs: dict[str, str]
+) -> None:
+    seen = await listed(collection, **pairs)
 
     assert seen.status == 400
 

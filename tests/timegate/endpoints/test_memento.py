@@ -332,8 +332,8 @@ async def test_a_list_names_archives_that_did_not_answer() -> None:
         seen = await site.ask(f"/list/2014/{URL}")
         page = await site.ask(f"/list/2014/{URL}", ("Accept", "text/html"))
 
-    told = json.loads(seen.body)["timegate"]["sources"]
-    assert (told["value"], told["failed"]) == ("partial", 1)
+    sources = json.loads(seen.body)["timegate"]["sources"]
+    assert (sources["value"], sources["failed"]) == ("partial", 1)
     assert seen.headers["Cache-Control"] == "no-cache"
     assert b"1 of 2 did not answer: b (no answer in time)" in page.body
 

@@ -52,10 +52,10 @@ async def test_rejected_lists_are_reported_but_the_server_stays_ready() -> None:
 async def test_failing_archives_and_cache_are_reported_but_the_server_stays_ready() -> None:
     answer = await readiness(Condition(), "reading: no space left")
 
-    told = json.loads(answer.body)
+    body = json.loads(answer.body)
     assert answer.status == 200
-    assert told["archives"] == {"asked": 2, "resting": ["dead"]}
-    assert told["cache"] == "in trouble, see the log"
+    assert body["archives"] == {"asked": 2, "resting": ["dead"]}
+    assert body["cache"] == "in trouble, see the log"
 
 
 async def test_readiness_shows_no_names_of_files_or_hosts() -> None:

@@ -30,9 +30,9 @@ async def test_events_name_archive_and_outcome_but_no_url() -> None:
     events = [await anext(stream.chunks) for _ in range(3)]
     await stream.chunks.aclose()
 
-    told = [json.loads(event.decode().partition("data: ")[2]) for event in events]
-    assert told[0] == {"archive": "a", "outcome": "found", "milliseconds": 250}
-    assert [one["outcome"] for one in told] == ["found", "absent", "unknown"]
+    data = [json.loads(event.decode().partition("data: ")[2]) for event in events]
+    assert data[0] == {"archive": "a", "outcome": "found", "milliseconds": 250}
+    assert [one["outcome"] for one in data] == ["found", "absent", "unknown"]
     assert b"secret" not in b"".join(events)
 
 

@@ -238,12 +238,12 @@ async def test_an_exception_in_a_line_affects_only_its_row() -> None:
         seen = await site.ask("/resolve", method="POST", body=body)
 
     lines = [json.loads(line) for line in seen.body.splitlines() if line.startswith(b"{")]
-    told = {line["input"]: line for line in lines}
-    assert {text: line["status"] for text, line in told.items()} == {
+    rows = {line["input"]: line for line in lines}
+    assert {text: line["status"] for text, line in rows.items()} == {
         "http://broken.example/": 500,
         URL: 200,
     }
-    assert "internal error" in told["http://broken.example/"]["detail"]
+    assert "internal error" in rows["http://broken.example/"]["detail"]
     assert b"secret" not in seen.body
     assert seen.body.endswith(b"0\r\n\r\n")
 
@@ -284,12 +284,12 @@ async def test_an_unmet_precision_is_504_while_an_archive_has_not_answered() -> 
     async with serving(*archives) as site:
         seen = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}?precision=exact")
 
-    told = json.loads(seen.body)
+    problem = json.loads(seen.body)
     assert seen.status == 504
-    assert told["type"].endswith("/upstream-incomplete")
-    assert told["detail"].startswith("the best copy so far is ")
-    assert told["alternatives"][0]["archive"] == "a"
-    assert sorted(each["outcome"] for each in told["archives"]) == ["found", "unknown"]
+    assert problem["type"].endswith("/upstream-incomplete")
+    assert problem["detail"].startswith("the best copy so far is ")
+    assert problem["alternatives"][0]["archive"] == "a"
+    assert sorted(each["outcome"] for each in problem["archives"]) == ["found", "unknown"]
     assert seen.headers["Cache-Control"] == "no-store"
     assert seen.headers["Retry-After"]
 

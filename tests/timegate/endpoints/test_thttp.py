@@ -214,7 +214,7 @@ SPACED = "duri:2016:http://example.org/a%20b"
 
 
 @pytest.mark.parametrize(
-    ("operand", "told"),
+    ("operand", "expected"),
     [
         (f"{PWID}%20{PWID_URI}", b"TRUE\r\n"),
         (f"{PWID} {PWID.replace('urn:pwid', 'URN:PWID')}", b"TRUE\r\n"),
@@ -227,13 +227,13 @@ SPACED = "duri:2016:http://example.org/a%20b"
     ],
 )
 async def test_two_identifiers_are_compared_by_their_canonical_forms(
-    operand: str, told: bytes
+    operand: str, expected: bytes
 ) -> None:
     answer = await ask(f"I=I?{operand}")
 
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "text/plain"
-    assert answer.body == told
+    assert answer.body == expected
 
 
 async def test_the_equals_sign_of_the_operation_may_be_encoded() -> None:

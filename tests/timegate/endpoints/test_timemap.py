@@ -42,10 +42,10 @@ def lister(name: str, *script: Sequence[Memento] | float | Exception) -> Lister:
 
 
 @asynccontextmanager
-async def serving(*archives: Lister, shelf: FakeListCache | None = None) -> AsyncIterator[Site]:
+async def serving(*archives: Lister, cache: FakeListCache | None = None) -> AsyncIterator[Site]:
     world = World(*archives)
     registry = entries(world)
-    lists = ArchiveLists(fixed(world.archives), shelf or FakeListCache())
+    lists = ArchiveLists(fixed(world.archives), cache or FakeListCache())
     timemaps = TimeMapResponses(lists, world.route, registry, "https://gate.example", QUICK)
     resolve = resolve_of(Answers(world.resolver, registry, ""), registry)
     dispatch = dispatch_to(resolve, prefixes={"/timemap/": TimeMapEndpoint(timemaps)})
@@ -258,24 +258,24 @@ async def test_a_list_that_breaks_off_after_the_first_byte_is_aborted() -> None:
 
 
 async def test_incomplete_json_says_so_at_its_end() -> None:
-    shelf = FakeListCache()
+    cache = FakeListCache()
 
-    async with serving(lister("a", *BREAKS), B, shelf=shelf) as site:
+    async with serving(lister("a", *BREAKS), B, cache=cache) as site:
         seen = await site.ask(f"/timemap/json/{ORIGINAL}")
 
-    told = json.loads(body(seen.body))
-    assert told["timegate"]["missing"] == {"a": "cut"}
-    assert "a" not in shelf.kept
-    assert shelf.kept["b"] == captures("b", [2])
+    timemap = json.loads(body(seen.body))
+    assert timemap["timegate"]["missing"] == {"a": "cut"}
+    assert "a" not in cache.kept
+    assert cache.kept["b"] == captures("b", [2])
 
 
-# What the client wishes
+# Preferences of the client
 
 
 async def test_a_cached_list_is_sent_without_queries() -> None:
     archive = lister("a", captures("a", [9]))
 
-    async with serving(archive, shelf=FakeListCache(a=captures("a", [1]))) as site:
+    async with serving(archive, cache=FakeListCache(a=captures("a", [1]))) as site:
         seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("Cache-Control", "only-if-cached"))
 
     assert capture("a", 1).uri in body(seen.body)

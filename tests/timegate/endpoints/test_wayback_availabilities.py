@@ -37,9 +37,9 @@ class Client:
 
     async def results(self, body: str | bytes, query: str = "") -> list[dict[str, object]]:
         """Return the results; they must have come with 200."""
-        status, told = await self.post(body, query)
+        status, answer = await self.post(body, query)
         assert status == 200
-        results = told["results"]
+        results = answer["results"]
         assert isinstance(results, list)
         return results
 

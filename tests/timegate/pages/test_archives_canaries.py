@@ -9,7 +9,7 @@ from tests.timegate.pages.served_pages import BROWSER, Html, site
 from timegate.pages.archives import alarm, archive_view, canary_view
 
 
-def told(state: str, *history: tuple[str, float]) -> dict[str, object]:
+def result(state: str, *history: tuple[str, float]) -> dict[str, object]:
     spans = [
         {"state": name, "why": "it <b>said</b> so", "first": at, "last": at + 60, "times": 2}
         for name, at in history
@@ -30,8 +30,8 @@ def with_canary(has: str, lacks: str) -> Mapping[str, object]:
         "breaker": "closed",
         "last_success": 1.0,
         "canary": {
-            "has": told(has, ("kept", 1_478_000_000.0), (has, 1_479_000_000.0)),
-            "lacks": told(lacks, (lacks, 1_478_500_000.0)),
+            "has": result(has, ("kept", 1_478_000_000.0), (has, 1_479_000_000.0)),
+            "lacks": result(lacks, (lacks, 1_478_500_000.0)),
         },
     }
 

@@ -153,7 +153,7 @@ async def test_a_mistake_is_marked_at_its_character() -> None:
 
 
 @pytest.mark.parametrize(
-    ("q", "at", "status", "told"),
+    ("q", "at", "status", "words"),
     [
         ("duri:2016:mailto:a@b.c", "", 422, "http and https"),
         (URL, "31 June 2005", 400, "The date cannot be read"),
@@ -163,12 +163,12 @@ async def test_a_mistake_is_marked_at_its_character() -> None:
         ("Thu, 31 May 2007 20:35:00 GMT", "", 422, "of which URL"),
     ],
 )
-async def test_unusable_input_is_explained(q: str, at: str, status: int, told: str) -> None:
+async def test_unusable_input_is_explained(q: str, at: str, status: int, words: str) -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
         seen = await served.ask(asking(q, at), BROWSER)
 
     assert seen.status == status
-    assert told in Html(seen.body.decode()).text
+    assert words in Html(seen.body.decode()).text
 
 
 async def test_without_a_memento_the_page_says_whether_all_archives_answered() -> None:

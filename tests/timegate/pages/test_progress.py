@@ -39,32 +39,32 @@ async def test_progress_events_come_for_each_archive_and_then_the_answer() -> No
     async with site(*archives) as served:
         seen = await served.ask(WATCH)
 
-    told = events(seen)
-    lines = [Html(data).text for name, data in told if name == "progress"]
+    received = events(seen)
+    lines = [Html(data).text for name, data in received if name == "progress"]
     assert seen.headers["Content-Type"] == "text/event-stream"
-    assert [name for name, _ in told] == ["progress"] * 4 + ["answer"]
+    assert [name for name, _ in received] == ["progress"] * 4 + ["answer"]
     assert lines[0].startswith("0 of 3 archives have answered, waiting for a, b, c.")
     assert lines[1].startswith("1 of 3 archives have answered, waiting for b, c.")
     assert "has a copy from 25 January 2016" in lines[1]
     assert lines[3].startswith("3 of 3 archives have answered.")
-    assert f"http://a/{LATER}/{URL}" in Html(told[-1][1]).links
+    assert f"http://a/{LATER}/{URL}" in Html(received[-1][1]).links
 
 
 async def test_a_silent_archive_does_not_delay_the_answer() -> None:
     async with site(FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", NEVER)) as served:
-        told = events(await served.ask(WATCH))
+        received = events(await served.ask(WATCH))
 
-    assert [name for name, _ in told] == ["progress", "progress", "answer"]
-    assert "b (no answer in time)" in Html(told[-1][1]).text
+    assert [name for name, _ in received] == ["progress", "progress", "answer"]
+    assert "b (no answer in time)" in Html(received[-1][1]).text
 
 
 async def test_a_cached_answer_is_sent_at_once() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,)), FakeArchive("b", 0.0)) as served:
         await served.ask(WATCH)
         asked = served.world.requests()
-        told = events(await served.ask(WATCH))
+        received = events(await served.ask(WATCH))
 
-    assert [name for name, _ in told] == ["progress", "answer"]
+    assert [name for name, _ in received] == ["progress", "answer"]
     assert served.world.requests() == asked
 
 
@@ -74,9 +74,9 @@ async def test_a_search_goes_on_after_the_client_has_disconnected() -> None:
         writer.write(f"GET {WATCH} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         await reader.readuntil(b"event: progress")
         writer.close()
-        told = events(await served.ask(WATCH))
+        received = events(await served.ask(WATCH))
 
-    assert f"http://a/{LATER}/{URL}" in Html(told[-1][1]).links
+    assert f"http://a/{LATER}/{URL}" in Html(received[-1][1]).links
     assert served.world.requests() == 1
 
 

@@ -19,14 +19,14 @@ async def test_a_client_with_too_many_connections_gets_503_and_is_disconnected()
         held = [await asyncio.open_connection("127.0.0.1", site.port) for _ in range(2)]
         await until(lambda: connections.total == 2)
         reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
-        told = await reader.read()
+        response = await reader.read()
         for _, one in [*held, (reader, writer)]:
             one.close()
         await until(lambda: connections.total == 0)
         again = await site.ask("/healthz")
 
-    assert told.startswith(b"HTTP/1.1 503 ")
-    assert b"Retry-After: 1\r\n" in told
+    assert response.startswith(b"HTTP/1.1 503 ")
+    assert b"Retry-After: 1\r\n" in response
     assert refused == ["connections-per-client"]
     assert again.status == 200
 

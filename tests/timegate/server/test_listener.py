@@ -197,9 +197,9 @@ async def test_a_target_with_raw_non_ascii_is_rejected_with_the_encoded_form() -
         writer.close()
         await writer.wait_closed()
 
-    told = json.loads(answer.partition(b"\r\n\r\n")[2])
-    assert told["status"] == 400
-    assert "ü as %C3%BC" in told["detail"]
+    problem = json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert problem["status"] == 400
+    assert "ü as %C3%BC" in problem["detail"]
 
 
 def test_the_kernel_buffers_little_of_a_response_that_is_not_read() -> None:

@@ -82,8 +82,8 @@ async def test_local_collections_are_replayed_at_the_second_origin(tmp_path: Pat
     config = demo_config(tmp_path)
     config = type(config)(config.registry, base_url=GATE, replay_url=REPLAY)
     async with configured(config, GATE) as (site, _):
-        told = await site.ask("/collections", ("Accept", "application/json"))
-        cdx = json.loads(told.body)["collections"][0]["cdx"]
+        overview = await site.ask("/collections", ("Accept", "application/json"))
+        cdx = json.loads(overview.body)["collections"][0]["cdx"]
         moved = await site.ask("/collections/harbour/2016/http://harbour.example/")
 
     assert cdx.startswith(f"{REPLAY}/collections/")

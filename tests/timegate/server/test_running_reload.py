@@ -101,7 +101,7 @@ async def test_the_error_of_the_first_handler_is_raised_unchanged() -> None:
 
 
 async def test_a_handler_that_fails_ends_the_block() -> None:
-    told = asyncio.Event()
+    failed = asyncio.Event()
     breaking = asyncio.Event()
 
     @asynccontextmanager
@@ -118,10 +118,10 @@ async def test_a_handler_that_fails_ends_the_block() -> None:
             yield answer
 
     async def story() -> None:
-        async with Reloading(opening, told.set) as answering:
+        async with Reloading(opening, failed.set) as answering:
             await answering.open("only")
             breaking.set()
-            await told.wait()
+            await failed.wait()
 
     with pytest.raises(ExceptionGroup) as caught:
         await story()

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.server.sending import ClientDeadline
+from timegate.server.connection_limit import ClientDeadline
 
 
 async def _reads(octets: int, seconds: float, times: int) -> None:

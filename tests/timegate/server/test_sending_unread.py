@@ -21,9 +21,9 @@ from timegate.responses.answers import Answers
 from timegate.responses.model import ClientRequest, PostHandler, Response, StreamingResponse
 from timegate.server.client_quota import ClientLimits
 from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit
+from timegate.server.connection_limit import ClientDeadline
 from timegate.server.listener import bound, serving
 from timegate.server.middleware import Dispatch, Routes
-from timegate.server.sending import ClientDeadline
 
 LONG = b"no identifier " + b"x" * 900 + b"\n"
 GRACE = 0.3
