@@ -45,7 +45,7 @@ COMMANDS: Final = {
     "check": Listed("check:check_command", "Test whether an archive follows the protocol."),
     "misbehave": Listed("misbehave:misbehave_command", "Run a faulty archive to test clients."),
     "index": Listed("index:index_command", "Index your own WARC files."),
-    "extract": Listed("extract:extract_command", "Save the copies for a list as a WARC."),
+    "extract": Listed("extract:extract_command", "Save the copies of a list as a WARC."),
     "completion": Listed("completion:completion_command", "Print a shell completion script."),
 }
 """In the order of the help."""

@@ -23,6 +23,7 @@ from timegate.conformance.history import BadHistory, History
 from timegate.conformance.report import (
     CheckResult,
     Report,
+    as_html,
     as_json,
     as_junit,
     exit_code,
@@ -31,7 +32,6 @@ from timegate.conformance.report import (
     summary,
     trace,
 )
-from timegate.conformance.report_html import as_html
 from timegate.conformance.run import (
     PATIENCE,
     CheckJob,

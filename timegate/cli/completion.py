@@ -10,7 +10,7 @@ from timegate.cli.options import Words
 @click.argument("shell", type=Words(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    r"""Print a script with which SHELL completes commands, options and archive IDs.
+    r"""Print a script that lets a shell complete commands, options and archive IDs.
 
     \b
     Examples:

@@ -144,7 +144,7 @@ class CanaryRow(NamedTuple):
     page: str
     """URL and time of the requested page; empty if they are not public."""
     since: str
-    asked: str
+    tested: str
 
 
 class PastRow(NamedTuple):
@@ -198,8 +198,8 @@ def _row(kind: str, canary: Mapping[str, object]) -> CanaryRow:
     # The time means nothing for a page that never existed.
     shown = ("url", "at") if kind == "has" else ("url",)
     page = " from ".join(str(canary[key]) for key in shown if canary.get(key))
-    since, asked = _minute(canary.get("since")), _minute(canary.get("last_asked"))
-    return CanaryRow(tone, words, page, since, asked)
+    since, tested = _minute(canary.get("since")), _minute(canary.get("last_asked"))
+    return CanaryRow(tone, words, page, since, tested)
 
 
 def _past(kind: str, past: Mapping[str, object]) -> PastRow:

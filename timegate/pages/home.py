@@ -32,14 +32,14 @@ MOST_SEARCHES: Final = 32
 class SearchProgress(NamedTuple):
     """The progress of a search: the archives, and those that have answered."""
 
-    asked: tuple[str, ...]
+    archives: tuple[str, ...]
     attempts: tuple[Attempt, ...]
 
     @property
     def waiting(self) -> tuple[str, ...]:
         """The archives that have not answered yet."""
         answered = {attempt.archive for attempt in self.attempts}
-        return tuple(archive for archive in self.asked if archive not in answered)
+        return tuple(archive for archive in self.archives if archive not in answered)
 
 
 _BACKLOG: Final = 1_000
@@ -259,8 +259,8 @@ class Home:
     def _progress(self, step: SearchProgress) -> str:
         return self._pages.render(
             "progress",
-            answered=len(step.asked) - len(step.waiting),
-            asked=len(step.asked),
+            answered=len(step.archives) - len(step.waiting),
+            total=len(step.archives),
             waiting=[name_of(archive, self._registry) for archive in step.waiting],
             attempts=list(archive_outcomes(step.attempts, (), self._registry)),
         )

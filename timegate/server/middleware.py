@@ -29,8 +29,7 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import PROBLEM_TYPE, problem
 from timegate.server.client_quota import Client, ClientLimits, ClientQuota
-from timegate.server.connection_limit import COMMON, send
-from timegate.server.sending import body_of, stream
+from timegate.server.connection_limit import COMMON, body_of, send, stream
 
 Key = tuple[str | None, ...]
 _MOST_BYTES: Final = 16 * 1024 * 1024

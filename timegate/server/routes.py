@@ -13,10 +13,9 @@ from timegate.endpoints.cdx import Captures, PywbCdx, WaybackCdx
 from timegate.endpoints.collections import Collections, VisibleCollections
 from timegate.endpoints.memento import ApiEndpoint, ListEndpoint, MementoEndpoint
 from timegate.endpoints.openapi import OpenApi
-from timegate.endpoints.operations import Condition, Monitor, Operations
+from timegate.endpoints.operations import Condition, Monitor, Operations, robots, without_files
 from timegate.endpoints.raw_proxy import RawProxyEndpoint
 from timegate.endpoints.resolve import BatchResolve, PwidResolver, Resolve
-from timegate.endpoints.robots import robots, unbidden
 from timegate.endpoints.thttp import ThttpEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint, forwarded
 from timegate.endpoints.timemap import TimeMapEndpoint
@@ -178,7 +177,7 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
         routes = Routes(
             handlers.exact(home),
             handlers.prefixes(),
-            unbidden(handlers.resolve),
+            without_files(handlers.resolve),
             handlers.posts(),
         )
         yield Dispatch(

@@ -11,8 +11,15 @@ from timegate.conformance.catalogue import Finding
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.facts import Facts
 from timegate.conformance.probes import memento
-from timegate.conformance.report import CheckResult, Report, as_json, as_junit, exit_code, lines
-from timegate.conformance.report_html import as_html
+from timegate.conformance.report import (
+    CheckResult,
+    Report,
+    as_html,
+    as_json,
+    as_junit,
+    exit_code,
+    lines,
+)
 from timegate.conformance.session import RecordedExchange
 from timegate.conformance.subject import Subject
 
