@@ -86,7 +86,7 @@ def test_an_archive_that_was_not_queried_is_not_called_silent() -> None:
 
     assert view is not None
     assert view.rows[0].words == "not tested yet"
-    assert view.rows[0].asked == view.rows[0].since == view.rows[0].page == ""
+    assert view.rows[0].tested == view.rows[0].since == view.rows[0].page == ""
 
 
 async def test_text_from_archives_is_escaped() -> None:

@@ -19,8 +19,8 @@ from tests.timegate.conformance.checking import NOW, checked
 from tests.timegate.endpoints.served import Seen, Site
 from tests.timegate.pages.served_pages import BROWSER, Html, unasked
 from timegate.conformance.history import CheckLock, History
-from timegate.conformance.subject import Subject
 from timegate.conformance.report import Report
+from timegate.conformance.subject import Subject
 from timegate.endpoints.operations import Operations
 from timegate.pages.archives import ArchivePages
 from timegate.pages.checks import PATH, ArchiveChecks, Run
