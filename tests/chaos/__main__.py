@@ -1,4 +1,4 @@
-"""``make chaos``: every scenario, or those named; exits with 1 if a promise was broken."""
+"""``make chaos``: all scenarios or the named ones; exits with 1 if a promise is broken."""
 
 from tests.chaos import (
     bombs,
@@ -41,4 +41,4 @@ GROUPS = (
 SCENARIOS = tuple(scenario for group in GROUPS for scenario in group.SCENARIOS)
 
 if __name__ == "__main__":
-    command(SCENARIOS, "chaos", "Run faults with real processes on 127.0.0.1.")()
+    command(SCENARIOS, "chaos", "Inject faults into real processes on 127.0.0.1.")()

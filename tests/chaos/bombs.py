@@ -23,65 +23,65 @@ _FLOODS: Final = (
 )
 
 
-class Seen(NamedTuple):
+class RequestCost(NamedTuple):
     """The cost of one request."""
 
     status: int
     grown: float
-    """Megabytes at the peak above what there was before."""
+    """Megabytes of the peak above the memory before."""
     cpu: float
     seconds: float
 
 
 async def bombs(rig: Rig) -> None:
-    """HU-15, HU-09, HU-14, S14: every bomb at a list and at a raw copy."""
+    """HU-15, HU-09, HU-14, S14: every bomb as a list and as a raw memento."""
     with misbehaving(rig.folder) as address:
         config = "".join(entry(address, name) for name in ("none", *_BOMBS, *_FLOODS))
         with timegate(rig.place("t"), config) as server:
-            await _asked(server, "none", f"/timemap/link/{PAGE}")
+            await _measure(server, "none", f"/timemap/link/{PAGE}")
             async with pinged(server.port, rig.folder) as liveness:
                 lists = {
-                    name: await _asked(server, name, f"/timemap/link/{PAGE}")
+                    name: await _measure(server, name, f"/timemap/link/{PAGE}")
                     for name in (*_BOMBS, *_FLOODS)
                 }
                 copies = {
-                    name: await _asked(server, name, f"/memento/proxy/20200202020202/{PAGE}")
+                    name: await _measure(server, name, f"/memento/proxy/20200202020202/{PAGE}")
                     for name in _BOMBS
                 }
             alive = server.running.alive
-    for what, seen in (("a list", lists), ("a raw copy", copies)):
-        _report(rig, what, seen, alive=alive)
+    for what, costs in (("a list", lists), ("a raw memento", copies)):
+        _report(rig, what, costs, alive=alive)
     rig.speed("liveness meanwhile", liveness, "max 250 ms", met=liveness.worst <= 250)
 
 
-def _report(rig: Rig, what: str, seen: dict[str, Seen], *, alive: bool) -> None:
-    worst = max(seen, key=lambda name: seen[name].grown)
+def _report(rig: Rig, what: str, costs: dict[str, RequestCost], *, alive: bool) -> None:
+    worst = max(costs, key=lambda name: costs[name].grown)
     rig.promise(
-        f"{len(seen)} bombs and floods at {what}: memory at most",
-        f"+{seen[worst].grown:.0f} MB ({worst})",
+        f"{len(costs)} bombs and floods as {what}: peak memory",
+        f"+{costs[worst].grown:.0f} MB ({worst})",
         "+64 MB, alive",
-        met=alive and seen[worst].grown <= 64,
+        met=alive and costs[worst].grown <= 64,
     )
-    busiest = max(seen, key=lambda name: seen[name].cpu)
+    busiest = max(costs, key=lambda name: costs[name].cpu)
     rig.speed(
-        f"bombs and floods at {what}: CPU at most",
-        f"{seen[busiest].cpu:.1f} s ({busiest}, {seen[busiest].seconds:.1f} s in all)",
+        f"bombs and floods as {what}: most CPU",
+        f"{costs[busiest].cpu:.1f} s ({busiest}, {costs[busiest].seconds:.1f} s in all)",
         "2 s",
-        met=seen[busiest].cpu <= 2,
+        met=costs[busiest].cpu <= 2,
     )
 
 
-async def _asked(server: TimeGate, archive: str, target: str) -> Seen:
+async def _measure(server: TimeGate, archive: str, target: str) -> RequestCost:
     headers = {"Prefer": f"archives={archive}"}
     client = Client(server.port, date=None, headers=headers, patience=40)
-    server.running.forget_peak()
+    server.running.reset_peak()
     before, spent, began = server.running.megabytes, server.running.cpu, time.monotonic()
-    status = await _swallowed(client, target)
+    status = await _read_and_discard(client, target)
     grown = server.running.peak - before
-    return Seen(status, grown, server.running.cpu - spent, time.monotonic() - began)
+    return RequestCost(status, grown, server.running.cpu - spent, time.monotonic() - began)
 
 
-async def _swallowed(client: Client, target: str) -> int:
+async def _read_and_discard(client: Client, target: str) -> int:
     """Read a response of any size without keeping it."""
     try:
         async with asyncio.timeout(client.patience):
@@ -99,7 +99,7 @@ async def _swallowed(client: Client, target: str) -> int:
 
 
 def _many_headers(file: Path) -> None:
-    """M7: 8.4 million header lines in less than 98 kB; with warcio 1.7 GB and 22 s."""
+    """Write 8.4 million header lines in less than 98 kB; warcio takes 1.7 GB and 22 s."""
     _packed(file, b"WARC/1.0\r\nWARC-Type: response\r\n", b"a:b\r\n" * 100_000, 84)
 
 
@@ -118,7 +118,7 @@ def _many_members(file: Path) -> None:
 
 
 def _packed(file: Path, head: bytes, block: bytes, times: int) -> None:
-    """Write it piece by piece: a child's peak memory counts from that of its parent."""
+    """Write in pieces: the peak memory of a child starts at that of its parent."""
     with gzip.open(file, "wb", 9) as packed:
         packed.write(head)
         for _ in range(times):
@@ -135,7 +135,7 @@ _FILES: Final = {
 
 
 async def hostile_warcs(rig: Rig) -> None:
-    """S14, M7: WARC files that unpack to much, given to ``timegate index``."""
+    """S14: small WARC files that inflate to much, given to ``timegate index``."""
     plain = rig.place("plain")
     (plain / "one.warc.gz").write_bytes(warcs.gzipped(warcs.record(warcs.answer())))
     usual = await asyncio.to_thread(_indexed, plain)
@@ -155,10 +155,10 @@ async def hostile_warcs(rig: Rig) -> None:
 
 
 def _indexed(folder: Path) -> tuple[int, float, float]:
-    """Run ``timegate index``; return exit code, megabytes at most, and seconds of CPU."""
+    """Run ``timegate index``; return exit code, peak megabytes, and CPU seconds."""
     command = python("timegate", "index", str(folder))
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 -- ourselves
-    # Not Popen.wait: only this tells what the process has used.
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 -- our own command
+    # Not Popen.wait: only this returns the resource usage of the process.
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     return child.returncode, used.ru_maxrss / 1024, used.ru_utime + used.ru_stime

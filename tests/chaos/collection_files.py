@@ -1,4 +1,4 @@
-"""Collections whose files are torn, replaced or copied, and indexes that do not fit them."""
+"""Collections with truncated, replaced or copied files, and indexes of other files."""
 
 import asyncio
 import os
@@ -14,10 +14,10 @@ from archives.warc_index.building import index_collection
 from tests.chaos.rig.processes import python
 from tests.chaos.rig.timegates import TimeGate, timegate
 from tests.chaos.rig.warc_files import (
-    Asked,
-    asked,
+    FetchResult,
     contents,
     entry,
+    fetch_all,
     pages,
     records,
     write,
@@ -31,14 +31,14 @@ Held = dict[str, bytes]
 
 
 class _Case(NamedTuple):
-    """A change to three files and their index, and what they hold afterwards."""
+    """A change to three files and their index; returns the captures that they hold then."""
 
     name: str
-    harm: Callable[[Path, Held], Held]
+    change: Callable[[Path, Held], Held]
 
 
-def _torn(folder: Path, held: Held) -> Held:
-    """Cut the last record of the middle file, which has never been indexed."""
+def _truncated(folder: Path, held: Held) -> Held:
+    """Truncate the last record of the second file, which has never been indexed."""
     shutil.rmtree(folder / _INDEX)
     file = folder / "b.warc.gz"
     os.truncate(file, file.stat().st_size - 40)
@@ -86,16 +86,16 @@ def _without(held: Held, end: str) -> Held:
 
 
 _CASES: Final = (
-    _Case("a torn tail in the middle file of three, never indexed", _torn),
+    _Case("a truncated record in the second of three files, never indexed", _truncated),
     _Case("a file that grew since it was indexed", _older_index),
-    _Case("an older file in the place of one that was indexed", _newer_index),
+    _Case("an indexed file replaced by an older one", _newer_index),
     _Case("no index", _no_index),
     _Case("the index of another collection", _index_of_another),
 )
 
 
-async def unfitting(rig: Rig) -> None:
-    """CD-04: files and indexes that do not fit together, found at a start."""
+async def mismatch(rig: Rig) -> None:
+    """CD-04: files that differ from their index when the server starts."""
     for number, case in enumerate(_CASES):
         folder = rig.place(f"warcs{number}")
         held: Held = {}
@@ -105,40 +105,40 @@ async def unfitting(rig: Rig) -> None:
             held |= some
         index_collection(folder)
         all_pages = held | pages("b", 20, _EACH)
-        held = case.harm(folder, held)
+        held = case.change(folder, held)
         before = contents(folder)
         with timegate(rig.place(f"t{number}"), entry(folder)) as server:
             found = await _until_all(server, held)
             others = dict.fromkeys(all_pages.keys() - held.keys(), b"")
-            strange = await asked(server, others)
-            said = server.running.said()
-        untouched = contents(folder) == before
-        told = "b.warc.gz@" in said
+            strange = await fetch_all(server, others)
+            log = server.running.log_text()
+        unchanged = contents(folder) == before
+        reported = "b.warc.gz@" in log
         rig.promise(
-            f"{case.name}: {len(held)} whole captures",
-            f"{found}; of {len(others)} others {strange.absent} absent; "
-            f"files {'untouched' if untouched else 'CHANGED'}"
-            + ("; the log tells where it is torn" if told else ""),
-            "all right, others absent, no file touched" + (", told" if not number else ""),
+            f"{case.name}: {len(held)} complete captures",
+            f"{found}; {strange.absent} of {len(others)} others absent; "
+            f"files {'unchanged' if unchanged else 'CHANGED'}"
+            + ("; the log has the place" if reported else ""),
+            "all right, others absent, files unchanged" + (", reported" if not number else ""),
             met=found.right == len(held)
             and strange.absent == len(others)
-            and untouched
-            and (told or bool(number)),
+            and unchanged
+            and (reported or bool(number)),
         )
 
 
-async def _until_all(server: TimeGate, held: Held) -> Asked:
-    """Request the pages until all are right, or no change can be expected."""
+async def _until_all(server: TimeGate, held: Held) -> FetchResult:
+    """Request the pages until all are right, for at most 20 seconds."""
     until = time.monotonic() + 20
-    found = await asked(server, held)
+    found = await fetch_all(server, held)
     while found.right < len(held) and time.monotonic() < until:
         await asyncio.sleep(0.5)
-        found = await asked(server, held)
+        found = await fetch_all(server, held)
     return found
 
 
 async def shared(rig: Rig) -> None:
-    """CD-09: a server and two indexers over one growing collection."""
+    """CD-09: a server and two indexers on one growing collection."""
     folder = rig.place("warcs")
     held = pages("first", _EACH)
     write(folder / "first.warc.gz", held)
@@ -152,19 +152,19 @@ async def shared(rig: Rig) -> None:
             write(folder / f"n{number}.warc.gz", more)
             runs = await asyncio.gather(*(_indexed(folder) for _ in range(2)))
             ended += runs
-            # What was there before has to be there whoever is writing.
-            meanwhile = await asked(server, held)
+            # Earlier captures must be found while the index is written.
+            meanwhile = await fetch_all(server, held)
             worst = max(worst, len(held) - meanwhile.right)
             held |= more
         found = await _until_all(server, held)
     strange = [text for code, text in ended if code not in (0, 2) or "Traceback" in text]
     second = sum(code == 2 for code, _ in ended)
     rig.promise(
-        f"a server and {rounds} times two timegate index over one collection",
-        f"{found}; {worst} at most missing meanwhile; {second} of {len(ended)} told that "
-        f"another was at it; {len(strange)} other ends{_first(strange)}; "
+        f"a server and {rounds} times two runs of timegate index on one collection",
+        f"{found}; at most {worst} missing meanwhile; {second} of {len(ended)} runs found "
+        f"another one active; {len(strange)} other exits{_first(strange)}; "
         f"index {_checked(folder)}",
-        "all right, none missing, index whole",
+        "all right, none missing, index intact",
         met=found.right == len(held) and not worst and not strange and _checked(folder) == "ok",
     )
 
@@ -175,8 +175,8 @@ async def _indexed(folder: Path) -> tuple[int, str]:
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )
-    _, told = await process.communicate()
-    return process.returncode or 0, told.decode(errors="replace")
+    _, errors = await process.communicate()
+    return process.returncode or 0, errors.decode(errors="replace")
 
 
 def _first(texts: list[str]) -> str:
@@ -186,12 +186,12 @@ def _first(texts: list[str]) -> str:
 def _checked(folder: Path) -> str:
     index = folder / _INDEX / "index.sqlite"
     with closing(sqlite3.connect(f"file:{index}?mode=ro", uri=True)) as connection:
-        told: str = connection.execute("PRAGMA integrity_check").fetchone()[0]
-    return told
+        result: str = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    return result
 
 
 async def copied(rig: Rig) -> None:
-    """CD-14: cp of a collection that grows and is indexed at that very moment."""
+    """CD-14: copies of a collection that are made while it grows and is indexed."""
     folder = rig.place("warcs")
     held = pages("first", 4000)
     write(folder / "first.warc.gz", held)
@@ -202,7 +202,7 @@ async def copied(rig: Rig) -> None:
         more = pages(f"n{number}", 2000)
         write(folder / f"n{number}.warc.gz", more)
         held |= more
-        # The last are those that were made while the index was written.
+        # The last copies were made while the index was written.
         for copy in (await _copies(folder, rig.place(f"copies{number}")))[-4:]:
             with timegate(rig.place(f"t{copy.parent.name}{copy.name}"), entry(copy)) as server:
                 some = dict(list(held.items())[opened % 10 :: 10])
@@ -212,8 +212,8 @@ async def copied(rig: Rig) -> None:
                 bad.append(f"{copy.name}: {found}")
         shutil.rmtree(rig.place(f"copies{number}"))
     rig.promise(
-        f"{opened} copies (cp -r and cp -a) of a collection while it is indexed: opened",
-        f"{opened - len(bad)} have every capture that was asked for{_first(bad)}",
+        f"{opened} copies (cp -r and cp -a) of a collection that is being indexed: opened",
+        f"{opened - len(bad)} have every requested capture{_first(bad)}",
         "all",
         met=not bad,
     )
@@ -225,7 +225,7 @@ async def _copies(folder: Path, place: Path) -> list[Path]:
     async with asyncio.TaskGroup() as group:
         index = group.create_task(_indexed(folder))
         while not index.done():
-            # With and without the times of the files, by which the index knows them.
+            # With and without the times of the files, by which the index recognises them.
             how = "-a" if len(made) % 2 else "-r"
             copy = place / f"copy{len(made)}{how}"
             process = await asyncio.create_subprocess_exec("cp", how, str(folder), str(copy))
@@ -235,7 +235,7 @@ async def _copies(folder: Path, place: Path) -> list[Path]:
 
 
 SCENARIOS: Final = (
-    Scenario("collection-unfitting", "CD-04", unfitting, 240),
+    Scenario("collection-mismatch", "CD-04", mismatch, 240),
     Scenario("collection-shared", "CD-09", shared, 180),
     Scenario("collection-copied", "CD-14", copied, 300, full_seconds=1800),
 )

@@ -46,7 +46,7 @@ def _report_partial(rig: Rig, farm: Archives, dead: int, answers: list[Answer]) 
     wanted = "partial" if dead else "complete"
     flagged = [a for a in right if f"sources={wanted}" in (a.header("Memento-Precision") or "")]
     rig.promise(
-        f"{dead} of {COUNT} dead: right, and says whether all answered",
+        f"{dead} of {COUNT} dead: right answers that say whether all archives answered",
         f"{len(flagged):,} of {len(answers):,} ({statuses(answers)})",
         "all",
         met=len(flagged) == len(answers),
@@ -56,7 +56,7 @@ def _report_partial(rig: Rig, farm: Archives, dead: int, answers: list[Answer]) 
 
 
 async def all_hang(rig: Rig) -> None:
-    """FA-03: SIGSTOP to all archives; cold and with an entry that has gone stale."""
+    """FA-03: SIGSTOP to all archives, with an empty cache and with a stale entry."""
     place = rig.place("t")
     environment = shifted_clock(place)
     known, cold = timegates("known", 1)[0], timegates("cold", 1)[0]
@@ -69,7 +69,7 @@ async def all_hang(rig: Rig) -> None:
         farm.process.pause()
         set_clock(place, 2 * 86_400)
         async with pinged(server.port, rig.folder) as liveness:
-            # Asked in other words, past the answers that are ready for a few seconds.
+            # Another Accept header, so that the response cache of a few seconds is not used.
             again = Client(server.port, headers={"Accept": "*/*"})
             unknown, stale = await asyncio.gather(client.ask(cold), again.ask(known))
         farm.process.go_on()
@@ -83,17 +83,17 @@ async def all_hang(rig: Rig) -> None:
     )
     same = stale.header("Location") == fresh.header("Location") and stale.status == 302
     rig.promise(
-        "all hang, an entry two days old (clock set on by libfaketime)",
+        "all hang, an entry two days old (clock advanced by libfaketime)",
         f"{stale.status} after {stale.seconds:.2f} s, {_staleness(stale)}",
-        "the old answer within 1.9 s, marked",
+        "the stale answer within 1.9 s, marked",
         met=same and stale.seconds <= 1.9 and "stale" in _staleness(stale),
     )
     rig.speed("liveness meanwhile", liveness, "max 100 ms", met=liveness.worst <= 100)
 
 
 def _staleness(answer: Answer) -> str:
-    told = [answer.header(name) for name in ("Cache-Status", "Age", "Memento-Precision")]
-    return "; ".join(part for part in map(str, told) if "stale" in part) or "not marked"
+    values = [answer.header(name) for name in ("Cache-Status", "Age", "Memento-Precision")]
+    return "; ".join(part for part in map(str, values) if "stale" in part) or "not marked"
 
 
 async def isolation(rig: Rig) -> None:
@@ -102,7 +102,10 @@ async def isolation(rig: Rig) -> None:
     with archives(COUNT, rig.folder) as farm:
         farm.behave(range(COUNT), seconds=0.2)
         with timegate(rig.place("t"), farm.entries()) as server:
-            healthy, other = _asking_only(server.port, 1), _asking_only(server.port, 0)
+            healthy, other = (
+                _client_of_archive(server.port, 1),
+                _client_of_archive(server.port, 0),
+            )
             before = await healthy.at_once(timegates("before", count), 8)
             farm.behave([0], "hang")
             async with asyncio.TaskGroup() as group:
@@ -113,20 +116,22 @@ async def isolation(rig: Rig) -> None:
     ratio = percentile(during, 0.99) / percentile(before, 0.99)
     failed = [answer for answer in during if answer.status != 302]
     rig.promise(
-        "answers of a healthy archive beside 120 questions to a hung one",
+        "answers of a healthy archive during 120 questions to a hung one",
         f"{len(during) - len(failed)} of {len(during)} (hung: {statuses(stuck)})",
         "all",
         met=not failed,
     )
-    rig.speed("their p99 against before", f"{ratio:.2f} times", "1.2 times", met=ratio <= 1.2)
+    rig.speed(
+        "their p99 compared with before", f"{ratio:.2f} times", "1.2 times", met=ratio <= 1.2
+    )
 
 
-def _asking_only(port: int, archive: int) -> Client:
+def _client_of_archive(port: int, archive: int) -> Client:
     return Client(port, headers={"Prefer": f"archives=a{archive}"})
 
 
 async def breaker(rig: Rig) -> None:
-    """FA-08: an archive dies under a stream of questions, is left alone, and comes back."""
+    """FA-08: an archive fails under load, the breaker opens, and the archive recovers."""
     seconds = rig.scaled(100, 45)
     with (
         archives(3, rig.folder) as farm,
@@ -143,23 +148,23 @@ async def breaker(rig: Rig) -> None:
             await asyncio.sleep(alive_again - time.monotonic())
             farm.behave([0])
         answers = load.result()
-        noted = [at - began for at, _ in farm.noted(0)]
-    _report_breaker(rig, noted, alive_again - began, answers)
+        request_times = [at - began for at, _ in farm.requests_to(0)]
+    _report_breaker(rig, request_times, alive_again - began, answers)
 
 
 def _report_breaker(
-    rig: Rig, noted: list[float], alive_again: float, answers: list[Answer]
+    rig: Rig, request_times: list[float], alive_again: float, answers: list[Answer]
 ) -> None:
-    dead = [at for at in noted if at < alive_again]
+    dead = [at for at in request_times if at < alive_again]
     quick = [at for at in dead if at < 2]
     rig.promise(
-        "requests to a dead archive until it is left alone",
+        "requests to a dead archive until the breaker opens",
         f"{len(quick)}, then {len(dead) - len(quick)} in {alive_again - 2:.0f} s",
-        "5, then at most 1 each 30 s",
+        "5, then at most 1 every 30 s",
         met=len(quick) <= 6 and len(dead) - len(quick) <= 1,
     )
-    back = next((at for at in noted if at >= alive_again), None)
-    many = len([at for at in noted if back is not None and back <= at <= back + 3])
+    back = next((at for at in request_times if at >= alive_again), None)
+    many = len([at for at in request_times if back is not None and back <= at <= back + 3])
     rig.promise(
         "in use again after it recovered",
         "never"
@@ -185,8 +190,8 @@ async def bad_network(rig: Rig) -> None:
             config += farm.entry(number, port=proxy.port)
         with timegate(rig.place("t"), config) as server:
             answers = await Client(server.port).at_once(timegates("net", count), 40)
-    strange = [a for a in answers if a.status not in (302, 503, 504)]
-    lying = [
+    unexpected = [a for a in answers if a.status not in (302, 503, 504)]
+    wrong = [
         a
         for a in answers
         if a.status == 302
@@ -195,16 +200,16 @@ async def bad_network(rig: Rig) -> None:
     ]
     rig.promise(
         f"{part_of(count, 5_000)} questions over a bad network",
-        f"{statuses(answers)}; {len(lying)} wrong",
-        "no wrong answer, honest partials",
-        met=not strange and not lying,
+        f"{statuses(answers)}; {len(wrong)} wrong",
+        "no wrong answer, partial ones marked",
+        met=not unexpected and not wrong,
     )
     p100 = percentile(answers, 1.0)
-    rig.promise("the longest", f"{p100:.2f} s", "5.3 s", met=p100 <= 5.3)
+    rig.promise("longest response time", f"{p100:.2f} s", "5.3 s", met=p100 <= 5.3)
 
 
 async def trickle(rig: Rig) -> None:
-    """HU-17 at a TimeGate: one byte every second, from a slow network, until the deadline."""
+    """HU-17 for a TimeGate: one byte a second over a slow network, until the deadline."""
     with archives(2, rig.folder) as farm:
         slow = await rig.stack.enter_async_context(
             fault_proxy(farm.ports[0], Faults(slices=1, bandwidth=1.0))
@@ -212,7 +217,7 @@ async def trickle(rig: Rig) -> None:
         config = farm.entry(0, port=slow.port) + farm.entry(1)
         with timegate(rig.place("t"), config) as server:
             both = await Client(server.port).ask(timegates("both", 1)[0])
-            alone = await _asking_only(server.port, 0).ask(timegates("alone", 1)[0])
+            alone = await _client_of_archive(server.port, 0).ask(timegates("alone", 1)[0])
     rig.promise(
         "one of two archives sends a byte a second",
         f"{both.status} after {both.seconds:.2f} s",
@@ -220,7 +225,7 @@ async def trickle(rig: Rig) -> None:
         met=both.status == 302 and both.seconds <= 2.3,
     )
     rig.promise(
-        "the only one does",
+        "the only archive sends a byte a second",
         f"{alone.status} after {alone.seconds:.2f} s",
         "504 within 5.3 s",
         met=alone.status == 504 and alone.seconds <= 5.3,

@@ -1,6 +1,6 @@
 """S17: no spelling of a forbidden address leads to a connection, at any endpoint that fetches.
 
-The witness is strace: whatever our code believes, `connect` was called for the archives alone.
+Checked with strace: `connect` is called for the addresses of the archives only.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from tests.chaos.rig.timegates import timegate
 from tests.chaos.rig.tracer import connected, strace
 from tests.chaos.scenario import Rig, Scenario
 
-_SURFACES: Final = (
+_ENDPOINTS: Final = (
     "/timegate/{}",
     "/timemap/link/{}",
     "/resolve/{}",
@@ -40,28 +40,28 @@ async def forbidden_by_clients(rig: Rig) -> None:
     with archives(2, rig.folder) as farm:
         with timegate(rig.place("t"), farm.entries(), before=strace(log)) as server:
             targets = [
-                surface.format(f"http://{_sendable(host)}/secret", host=_sendable(host))
-                for surface in _SURFACES
+                endpoint.format(f"http://{_sendable(host)}/secret", host=_sendable(host))
+                for endpoint in _ENDPOINTS
                 for host in hosts
             ]
             answers = await Client(server.port).at_once(targets, 16)
-        strange = _strange(log, set(farm.ports))
+        others = _others(log, set(farm.ports))
     rig.promise(
-        f"{len(hosts)} spellings on {len(_SURFACES)} surfaces: connections elsewhere",
-        f"{len(strange)} of {len(connected(log)):,} seen by strace {strange[:3] or ''}",
+        f"{len(hosts)} spellings at {len(_ENDPOINTS)} endpoints: other connections",
+        f"{len(others)} of {len(connected(log)):,} seen by strace {others[:3] or ''}",
         "0",
-        met=not strange and bool(connected(log)),
+        met=not others and bool(connected(log)),
     )
     failed = [a for a in answers if a.status in (0, 500)]
-    rig.promise("their answers", statuses(answers), "no 500, none without", met=not failed)
+    rig.promise("their answers", statuses(answers), "no 500, none missing", met=not failed)
 
 
 def _sendable(host: str) -> str:
-    """Return *host* as octets that may stand in a request line."""
+    """Return *host* with the characters that a request line may contain."""
     return quote(host, safe="[]:@%#.~-_")
 
 
-def _strange(log: Path, allowed: set[int]) -> list[tuple[str, int]]:
+def _others(log: Path, allowed: set[int]) -> list[tuple[str, int]]:
     return [
         (address, port)
         for address, port in connected(log)
@@ -70,26 +70,26 @@ def _strange(log: Path, allowed: set[int]) -> list[tuple[str, int]]:
 
 
 async def forbidden_by_archives(rig: Rig) -> None:
-    """Archives that redirect to metadata services, files, private addresses, strangers."""
+    """Archives that redirect to metadata services, files, private and other hosts."""
     log = rig.folder / "strace"
     with misbehaving(rig.folder) as address:
         config = "".join(entry(address, name) for name in _REDIRECTS)
         with timegate(rig.place("t"), config, before=strace(log)) as server:
             answers = [
-                await Client(server.port, headers={"Prefer": f"archives={name}"}).ask(surface)
+                await Client(server.port, headers={"Prefer": f"archives={name}"}).ask(endpoint)
                 for name in _REDIRECTS
-                for surface in (
+                for endpoint in (
                     f"/timegate/{PAGE}",
                     f"/timemap/link/{PAGE}",
                     f"/memento/proxy/20200202020202/{PAGE}",
                 )
             ]
-        strange = _strange(log, {int(address.rpartition(":")[2])})
+        others = _others(log, {int(address.rpartition(":")[2])})
     rig.promise(
-        f"{len(_REDIRECTS)} kinds of redirect by archives: connections elsewhere",
-        f"{len(strange)} of {len(connected(log))} {strange[:3] or ''} ({statuses(answers)})",
+        f"{len(_REDIRECTS)} kinds of redirect by archives: other connections",
+        f"{len(others)} of {len(connected(log))} {others[:3] or ''} ({statuses(answers)})",
         "0",
-        met=not strange and bool(connected(log)),
+        met=not others and bool(connected(log)),
     )
 
 
@@ -117,18 +117,18 @@ async def forbidden_by_commands(rig: Rig) -> None:
 
 
 def _report(rig: Rig, name: str, code: int, log: Path, allowed: set[int]) -> None:
-    strange = _strange(log, allowed)
+    others = _others(log, allowed)
     rig.promise(
-        f"timegate {name}: connections elsewhere",
-        f"{len(strange)} of {len(connected(log))} {strange[:3] or ''}, exit {code}",
+        f"timegate {name}: other connections",
+        f"{len(others)} of {len(connected(log))} {others[:3] or ''}, exit {code}",
         "0",
-        met=not strange,
+        met=not others,
     )
 
 
 def _run(log: Path, name: str, *words: str) -> int:
     command = [*strace(log), *python("timegate", name, *words)]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=100)  # noqa: S603 -- ourselves
+    done = subprocess.run(command, capture_output=True, check=False, timeout=100)  # noqa: S603 -- our own command
     return done.returncode
 
 

@@ -23,7 +23,7 @@ async def _answer(port: int, target: str) -> AsyncIterator[asyncio.StreamReader]
     client = Client(port, date=None)
     reader, writer = await client.connect()
     try:
-        # HTTP/1.0, so that the body comes without chunks.
+        # HTTP/1.0, so that the body has no chunks.
         request = client.request(target, last=True).replace(b"HTTP/1.1", b"HTTP/1.0", 1)
         writer.write(request)
         yield reader
@@ -32,7 +32,7 @@ async def _answer(port: int, target: str) -> AsyncIterator[asyncio.StreamReader]
 
 
 async def long_list(rig: Rig) -> None:
-    """RB-01, S12: one archive lists a million, eleven others 10,000 each."""
+    """RB-01, S12: one archive lists a million mementos, eleven others 10,000 each."""
     length = rig.scaled(1_000_000, 100_000)
     with archives(12, rig.folder) as farm:
         farm.behave([0], length=length)
@@ -80,7 +80,7 @@ async def _read_list(reader: asyncio.StreamReader) -> tuple[float, int, bool]:
 
 
 async def slow_list_reader(rig: Rig) -> None:
-    """RB-01: the same list for a client that reads 200 kB a second; cut off after a while."""
+    """RB-01: the same list for a client that reads 200 kB a second, for some seconds."""
     seconds = rig.scaled(20, 8)
     with archives(12, rig.folder) as farm:
         farm.behave([0], length=1_000_000)
@@ -101,8 +101,8 @@ async def slow_list_reader(rig: Rig) -> None:
     )
 
 
-async def large_copies(rig: Rig) -> None:
-    """RB-05: raw copies of 1 GB each to readers of 100 kB a second."""
+async def large_mementos(rig: Rig) -> None:
+    """RB-05: raw mementos of 1 GB for clients that read 100 kB a second."""
     readers, seconds = rig.scaled(50, 20), rig.scaled(15, 6)
     with archives(1, rig.folder) as farm:
         farm.behave([0], size=1 << 30)
@@ -113,20 +113,20 @@ async def large_copies(rig: Rig) -> None:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             await asyncio.sleep(1)
             before = server.running.megabytes
-            server.running.forget_peak()
+            server.running.reset_peak()
             async with asyncio.TaskGroup() as group:
                 for _ in range(readers):
-                    group.create_task(_sip(server.port, target, seconds))
+                    group.create_task(_read_slowly(server.port, target, seconds))
             grown = server.running.peak - before
     rig.promise(
-        f"{readers} raw copies of 1 GB to slow readers: memory",
+        f"{readers} raw mementos of 1 GB for slow readers: memory",
         f"+{grown:.0f} MB ({head.split(chr(13))[0]})",
         f"+{readers} MB",
         met=grown <= readers and " 200 " in head,
     )
 
 
-async def _sip(port: int, target: str, seconds: int) -> None:
+async def _read_slowly(port: int, target: str, seconds: int) -> None:
     async with _answer(port, target) as reader:
         for _ in range(seconds * 10):
             await reader.read(10_000)
@@ -136,5 +136,5 @@ async def _sip(port: int, target: str, seconds: int) -> None:
 SCENARIOS: Final = (
     Scenario("long-list", "RB-01, S12, S3", long_list, 150),
     Scenario("slow-list-reader", "RB-01, S12", slow_list_reader, 90),
-    Scenario("large-copies", "RB-05", large_copies, 90),
+    Scenario("large-mementos", "RB-05", large_mementos, 90),
 )

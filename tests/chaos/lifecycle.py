@@ -1,4 +1,4 @@
-"""Stops under load, a collection that disappears and returns, few file descriptors."""
+"""A stop under load, a collection that disappears and returns, few file descriptors."""
 
 import asyncio
 import shutil
@@ -33,7 +33,7 @@ async def stopped_under_load(rig: Rig) -> None:
             answers, (code, took) = load.result(), end.result()
     wrong = [answer for answer in answers if answer.status != 302]
     rig.promise(
-        "SIGTERM with 200 in flight",
+        "SIGTERM with 200 requests in flight",
         f"{statuses(answers)}; exit {code} after {took:.1f} s",
         "all answered, exit 0 within 10 s",
         met=not wrong and code == 0 and took <= 10,
@@ -48,28 +48,30 @@ async def stopped_under_load(rig: Rig) -> None:
 
 
 async def collection_gone(rig: Rig) -> None:
-    """FA-16: the folder of a collection goes away while it is served, and comes back."""
+    """FA-16: the folder of a collection disappears while it is served, and returns."""
     folder = rig.place("warcs")
     (folder / "one.warc").write_bytes(warcs.record(warcs.answer()))
     index_collection(folder)
     with archives(3, rig.folder) as farm:
         own = f'[[archive]]\nid = "mine"\nkind = "warc"\npath = "{folder}"\n'
         with timegate(rig.place("t"), farm.entries() + own) as server:
-            # By then what is indexed at the start is indexed.
+            # The indexing at the start is finished by then.
             await asyncio.sleep(4)
-            before = await _copy(server)
+            before = await _memento(server)
             away = folder.rename(rig.folder / "away")
-            during = await _copy(server)
+            during = await _memento(server)
             others = await Client(server.port).at_once(timegates("others", 100), 8)
             await asyncio.sleep(rig.scaled(8, 3))
-            made_anew = folder.exists()
+            created_again = folder.exists()
             shutil.rmtree(folder, ignore_errors=True)
             away.rename(folder)
             healed = await _until_back(server)
-    rig.promise("a folder that is gone is not made anew", made_anew, "False", met=not made_anew)
+    rig.promise(
+        "a missing folder is created again", created_again, "False", met=not created_again
+    )
     rig.promise(
         "a collection's folder moved away while serving",
-        f"before {before.status}, gone {during.status} {_problem(during)}, "
+        f"before: {before.status}, missing: {during.status} {_problem(during)}, "
         f"back {healed}; other archives: {statuses(others)}",
         "200, like a dead archive, 200 without restart; others unaffected",
         met=before.status == 200
@@ -79,8 +81,8 @@ async def collection_gone(rig: Rig) -> None:
     )
 
 
-async def _copy(server: TimeGate) -> Answer:
-    """Ask for the bytes of the one copy there is."""
+async def _memento(server: TimeGate) -> Answer:
+    """Request the bytes of the only memento."""
     target = f"/memento/proxy/20200220202020/{_PAGE}"
     client = Client(server.port, date=None, headers={"Prefer": "archives=mine"})
     return await client.ask(target)
@@ -94,10 +96,10 @@ def _problem(answer: Answer) -> str:
 
 async def _until_back(server: TimeGate) -> str:
     began = time.monotonic()
-    answer = await _copy(server)
+    answer = await _memento(server)
     while answer.status != 200 and time.monotonic() < began + 35:
         await asyncio.sleep(0.25)
-        answer = await _copy(server)
+        answer = await _memento(server)
     if answer.status == 200:
         return f"after {time.monotonic() - began:.1f} s"
     return f"not within 35 s ({answer.status} {_problem(answer)})"
@@ -124,15 +126,15 @@ async def few_descriptors(rig: Rig) -> None:
     rig.promise(
         "64 file descriptors, 500 clients at once",
         f"{statuses(answers)} in {took:.1f} s, CPU {busy:.0%}, then {idle:.0%}",
-        "no crash, no busy loop when it is over, honest answers",
+        "no crash, no busy loop afterwards, failures reported",
         met=alive and idle < 0.2 and all(a.status in (0, 302, 502, 503, 504) for a in answers),
     )
     good = [answer for answer in after if answer.status == 302]
-    rig.promise("afterwards", f"{len(good)} of 20 right", "all", met=len(good) == 20)
+    rig.promise("requests afterwards", f"{len(good)} of 20 right", "all", met=len(good) == 20)
 
 
 async def idle(rig: Rig) -> None:
-    """PP-13: without requests of clients, no archive is queried."""
+    """PP-13: without client requests, no archive is queried."""
     with (
         archives(12, rig.folder) as farm,
         timegate(rig.place("t"), farm.entries()) as server,
@@ -140,12 +142,12 @@ async def idle(rig: Rig) -> None:
         async with pinged(server.port, rig.folder) as liveness:
             seconds = rig.scaled(20, 5, 600)
             await asyncio.sleep(seconds)
-        asked = sum(farm.asked)
+        requests = sum(farm.request_counts)
     rig.promise(
-        f"requests to archives at start and in {part_of(seconds, 600)} s without a question",
-        asked,
+        f"requests to archives at start and in {part_of(seconds, 600)} s without clients",
+        requests,
         "0",
-        met=asked == 0,
+        met=requests == 0,
     )
     rig.speed("liveness of an idle server", liveness, "max 100 ms", met=liveness.worst <= 100)
 

@@ -28,7 +28,7 @@ _COUNT: Final = 4
 
 
 class Fault(NamedTuple):
-    """A fault of the file."""
+    """A fault of the cache file."""
 
     name: str
     harm: Callable[[Path], None]
@@ -39,20 +39,20 @@ def _deleted(file: Path) -> None:
         each.unlink()
 
 
-def _cut(file: Path) -> None:
+def _truncated(file: Path) -> None:
     with file.open("r+b") as opened:
         opened.truncate(100)
 
 
-def _spoiled(file: Path) -> None:
+def _overwritten(file: Path) -> None:
     with file.open("r+b") as opened:
         opened.write(random.Random(3).randbytes(max(file.stat().st_size, 8192)))  # noqa: S311 -- the same in every run
 
 
 FAULTS: Final = (
     Fault("deleted", _deleted),
-    Fault("cut to 100 bytes", _cut),
-    Fault("overwritten with garbage", _spoiled),
+    Fault("truncated to 100 bytes", _truncated),
+    Fault("overwritten with garbage", _overwritten),
 )
 
 
@@ -69,8 +69,8 @@ def _wrong(farm: Archives, answers: list[Answer]) -> list[Answer]:
     ]
 
 
-async def cache_spoiled(rig: Rig) -> None:
-    """FA-15: the file is harmed while it is in use, and before a start."""
+async def cache_damaged(rig: Rig) -> None:
+    """FA-15: the file is damaged while it is in use, and before a start."""
     with archives(_COUNT, rig.folder) as farm:
         for number, fault in enumerate(FAULTS):
             place = rig.place(f"{number}")
@@ -82,13 +82,13 @@ async def cache_spoiled(rig: Rig) -> None:
             fault.harm(file) if file.exists() else None
             with timegate(place, _config(farm, file)) as server:
                 after = await _ask(server, "after", 50) + await _ask(server, "before", 50)
-                told = server.told("/readyz").get("cache")
+                state = server.json_at("/readyz").get("cache")
             wrong = _wrong(farm, during + after)
             rig.promise(
                 f"SQLite cache {fault.name}, in use and before a start",
                 f"{len(during + after) - len(wrong)} of {len(during + after)} right; "
-                f"readyz then says {told}",
-                "all right",
+                f"/readyz then reports {state}",
+                "all answers right",
                 met=not wrong,
             )
 
@@ -98,7 +98,7 @@ async def _ask(server: TimeGate, label: str, count: int) -> list[Answer]:
 
 
 async def cache_locked(rig: Rig) -> None:
-    """FA-15: another process holds the file."""
+    """FA-15: another process locks the file."""
     seconds = rig.scaled(10, 5, 30)
     with archives(_COUNT, rig.folder) as farm:
         place = rig.place("t")
@@ -107,28 +107,30 @@ async def cache_locked(rig: Rig) -> None:
             await _ask(server, "before", 50)
             client = Client(server.port)
             usual = await client.at_rate(timegates("usual", 100), 25)
-            with _held(file):
+            with _locked(file):
                 async with pinged(server.port, rig.folder) as liveness:
                     answers = await client.at_rate(timegates("held", seconds * 25), 25)
-                told = server.told("/readyz").get("cache")
+                state = server.json_at("/readyz").get("cache")
             await asyncio.sleep(2)
             await _ask(server, "again", 20)
             await asyncio.sleep(1)
-            healed = server.told("/readyz").get("cache")
+            state_after = server.json_at("/readyz").get("cache")
     wrong = _wrong(farm, answers)
     rig.promise(
         f"SQLite cache locked by another process for {part_of(seconds, 30)} s",
-        f"{statuses(answers)}, {len(wrong)} wrong; readyz says {told}, then {healed}",
-        "all right, says so, heals",
-        met=not wrong and told != "ok" and healed == "ok",
+        f"{statuses(answers)}, {len(wrong)} wrong; /readyz reports {state}, then {state_after}",
+        "all answers right, reported, recovers",
+        met=not wrong and state != "ok" and state_after == "ok",
     )
     added = (percentile(answers, 0.99) - percentile(usual, 0.99)) * 1000
-    rig.speed("locked: p99 against before", f"{added:+.0f} ms", "+250 ms", met=added <= 250)
+    rig.speed(
+        "locked: p99 compared with before", f"{added:+.0f} ms", "+250 ms", met=added <= 250
+    )
     rig.speed("locked: liveness", liveness, "max 100 ms", met=liveness.worst <= 100)
 
 
 @contextmanager
-def _held(file: Path) -> Iterator[None]:
+def _locked(file: Path) -> Iterator[None]:
     with closing(sqlite3.connect(file, 30, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         yield
@@ -136,28 +138,28 @@ def _held(file: Path) -> Iterator[None]:
 
 
 async def disk_full(rig: Rig) -> None:
-    """FA-15: a disk of 256 kB, which fills; the same disk turned read-only."""
+    """FA-15: a disk of 256 kB that becomes full; then the same disk, read-only."""
     with archives(_COUNT, rig.folder) as farm, small_disk(rig.folder / "disk", "256k") as disk:
         file = disk.path / "cache.db"
         with timegate(rig.place("t"), _config(farm, file)) as server:
             full = await _ask(server, "full", rig.scaled(600, 200))
-            told = server.told("/readyz").get("cache")
+            state = server.json_at("/readyz").get("cache")
         disk.make_read_only()
         with timegate(rig.place("t"), _config(farm, file)) as server:
             started = await _ask(server, "started", 50)
-            then = server.told("/readyz").get("cache")
+            at_start = server.json_at("/readyz").get("cache")
     answers = full + started
     wrong = _wrong(farm, answers)
     rig.promise(
         "SQLite cache on a full disk of 256 kB, then started on a read-only one",
-        f"{len(wrong)} of {len(answers)} wrong; readyz says {told}, then {then}",
-        "none wrong, says so",
-        met=not wrong and told != "ok" and then != "ok",
+        f"{len(wrong)} of {len(answers)} wrong; /readyz reports {state}, then {at_start}",
+        "no wrong answer, reported",
+        met=not wrong and state != "ok" and at_start != "ok",
     )
 
 
 async def writer_killed(rig: Rig) -> None:
-    """CD-13: kill -9 while the cache is written, then its entries are requested."""
+    """CD-13: kill -9 while the cache is written; then its entries are requested."""
     rounds = rig.scaled(20, 4, 200)
     chance = random.Random(5)  # noqa: S311 -- the same in every run
     found = wrong = 0
@@ -167,9 +169,9 @@ async def writer_killed(rig: Rig) -> None:
         for number in range(rounds):
             with timegate(place, _config(farm, file)) as server:
                 if number:
-                    kept = await _only_cached(server, f"r{number - 1}")
-                    found += len(kept)
-                    wrong += len(_wrong(farm, kept))
+                    cached = await _only_cached(server, f"r{number - 1}")
+                    found += len(cached)
+                    wrong += len(_wrong(farm, cached))
                 async with asyncio.TaskGroup() as group:
                     load = group.create_task(_ask(server, f"r{number}", 400))
                     await asyncio.sleep(0.2 + chance.random())
@@ -177,8 +179,8 @@ async def writer_killed(rig: Rig) -> None:
                     await load
     rig.promise(
         f"{part_of(rounds, 200)} rounds of kill -9 while the cache writes",
-        f"{wrong} wrong of {found:,} answers found in it afterwards",
-        "0 wrong, and it opens",
+        f"{wrong} wrong of {found:,} answers found in the cache afterwards",
+        "0 wrong, the file opens",
         met=wrong == 0 and found > 0,
     )
 
@@ -189,8 +191,8 @@ async def _only_cached(server: TimeGate, label: str) -> list[Answer]:
     return [answer for answer in answers if answer.status == 302]
 
 
-async def no_room(rig: Rig) -> None:
-    """The same limit without a mount: RLIMIT_FSIZE, where a write raises SIGXFSZ."""
+async def file_limit(rig: Rig) -> None:
+    """FA-15 without a mount: RLIMIT_FSIZE, which makes a write raise SIGXFSZ."""
     limit = ("prlimit", "--fsize=262144", "--")
     with archives(_COUNT, rig.folder) as farm:
         place = rig.place("t")
@@ -202,14 +204,17 @@ async def no_room(rig: Rig) -> None:
             raise CannotRun("no prlimit (apt: util-linux)") from error
     wrong = _wrong(farm, answers)
     rig.promise(
-        "files of 256 kB at most (RLIMIT_FSIZE)", statuses(answers), "all right", met=not wrong
+        "files of 256 kB at most (RLIMIT_FSIZE)",
+        statuses(answers),
+        "all answers right",
+        met=not wrong,
     )
 
 
 SCENARIOS: Final = (
-    Scenario("cache-spoiled", "FA-15, S2", cache_spoiled, 90),
+    Scenario("cache-damaged", "FA-15, S2", cache_damaged, 90),
     Scenario("cache-locked", "FA-15, S2", cache_locked, 90),
     Scenario("disk-full", "FA-15, S2", disk_full, 90),
-    Scenario("file-limit", "FA-15", no_room, 90),
+    Scenario("file-limit", "FA-15", file_limit, 90),
     Scenario("cache-writer-killed", "CD-13", writer_killed, 180, full_seconds=2400),
 )

@@ -16,18 +16,18 @@ from tests.chaos.rig.mounts import small_disk
 from tests.chaos.rig.timegates import TimeGate, ended, timegate
 from tests.chaos.scenario import Rig, Scenario
 
-_TALKATIVE: Final = '[log]\nlevel = "debug"\naccess = true\n'
+_LOG_EVERYTHING: Final = '[log]\nlevel = "debug"\naccess = true\n'
 _MOST_LINES: Final = 100
-"""A second, unless configured otherwise."""
+"""Lines a second; the default."""
 
 
 async def log_disk_full(rig: Rig) -> None:
-    """RB-08: the disk that the log is on is full, and has room again."""
+    """RB-08: the disk of the log is full, and later has space again."""
     many = rig.scaled(1000, 300)
     with (
         small_disk(rig.folder / "disk", "512k") as disk,
         archives(2, rig.folder) as farm,
-        timegate(disk.path, farm.entries() + _TALKATIVE) as server,
+        timegate(disk.path, farm.entries() + _LOG_EVERYTHING) as server,
     ):
         before = await _flooded(server, "before", many)
         filler = _filled(disk.path)
@@ -38,21 +38,21 @@ async def log_disk_full(rig: Rig) -> None:
         filler.unlink()
         await asyncio.sleep(1.1)
         await _flooded(server, "after", 50)
-        server_went_on = await _until_longer(server, size + grown)
+        log_continued = await _until_longer(server, size + grown)
         _filled(disk.path)
         code, _ = ended(server)
     slower = (percentile(full, 0.99) - percentile(before, 0.99)) * 1000
     rig.promise(
-        "the log's disk is full: answers",
+        "the disk of the log is full: answers",
         f"{statuses(full)}, /readyz {ready}, {grown} octets written",
         "all 302, 200",
         met=all(answer.status == 302 for answer in full) and ready == 200,
     )
-    rig.speed("their p99 against before", f"{slower:+.0f} ms", "+50 ms", met=slower <= 50)
+    rig.speed("their p99 compared with before", f"{slower:+.0f} ms", "+50 ms", met=slower <= 50)
     rig.promise(
-        "there is room again: the log goes on", server_went_on, "True", met=server_went_on
+        "there is space again: the log continues", log_continued, "True", met=log_continued
     )
-    rig.promise("ended while the disk is full: exit code", code, "0", met=code == 0)
+    rig.promise("stopped while the disk is full: exit code", code, "0", met=code == 0)
 
 
 def _filled(folder: Path) -> Path:
@@ -73,7 +73,7 @@ def _size(server: TimeGate) -> int:
 
 
 async def _until_longer(server: TimeGate, size: int) -> bool:
-    """Wait for a line, for a short time."""
+    """Wait a short time for a new line in the log."""
     for _ in range(50):
         if _size(server) > size:
             return True
@@ -85,46 +85,46 @@ async def log_reader_stopped(rig: Rig) -> None:
     """RB-08: the log goes into a pipe whose reader is stopped."""
     many = rig.scaled(2000, 1000)
     with archives(2, rig.folder) as farm:
-        pipe, told = rig.folder / "pipe", rig.folder / "reader"
-        config = farm.entries() + _TALKATIVE + "lines_per_second = 100000\n"
-        with timegate(rig.place("t"), config, before=_piped(pipe, told)) as server:
-            reader = int(told.read_text())
+        pipe, pid_file = rig.folder / "pipe", rig.folder / "reader"
+        config = farm.entries() + _LOG_EVERYTHING + "lines_per_second = 100000\n"
+        with timegate(rig.place("t"), config, before=_piped(pipe, pid_file)) as server:
+            reader = int(pid_file.read_text())
             os.kill(reader, signal.SIGSTOP)
             try:
                 async with pinged(server.port, rig.folder) as liveness:
                     answers = await _flooded(server, "stopped", many)
             finally:
                 os.kill(reader, signal.SIGCONT)
-            while "lines_dropped=" not in server.running.said():
+            while "lines_dropped=" not in server.running.log_text():
                 await _flooded(server, "again", 1)
                 await asyncio.sleep(0.05)
             code, _ = ended(server)
-    lost = sum(map(int, re.findall(r"lines_dropped=([0-9]+)", server.running.said())))
+    dropped = sum(map(int, re.findall(r"lines_dropped=([0-9]+)", server.running.log_text())))
     rig.promise(
-        "nobody reads the log: answers",
-        f"{statuses(answers)}, then exit {code}; {lost:,} lines lost, and counted",
+        "the reader of the log is stopped: answers",
+        f"{statuses(answers)}, then exit {code}; {dropped:,} lines dropped and counted",
         "all 302, exit 0",
         met=all(answer.status == 302 for answer in answers) and code == 0,
     )
     rig.speed("liveness meanwhile", liveness, "max 100 ms", met=liveness.worst <= 100)
 
 
-def _piped(pipe: Path, told: Path) -> tuple[str, ...]:
+def _piped(pipe: Path, pid_file: Path) -> tuple[str, ...]:
     """Return the command that runs another with a reader at its standard error.
 
-    The reader ends with it; its pid is *told*.
+    The reader ends with it; its pid is written to *pid_file*.
     """
-    place, file = shlex.quote(str(pipe)), shlex.quote(str(told))
+    place, file = shlex.quote(str(pipe)), shlex.quote(str(pid_file))
     script = f'mkfifo {place}; cat <{place} >&2 & echo $! >{file}; exec "$@" 2>{place}'
     return ("sh", "-c", script, "sh")
 
 
 async def log_flooded(rig: Rig) -> None:
-    """RB-08: a line for each request, and a flood of them."""
+    """RB-08: a log line for each request, and a flood of requests."""
     many = rig.scaled(4000, 1000)
     with (
         archives(2, rig.folder) as farm,
-        timegate(rig.place("t"), farm.entries() + _TALKATIVE) as server,
+        timegate(rig.place("t"), farm.entries() + _LOG_EVERYTHING) as server,
     ):
         async with pinged(server.port, rig.folder) as liveness:
             began = time.monotonic()
@@ -133,14 +133,14 @@ async def log_flooded(rig: Rig) -> None:
         await asyncio.sleep(1.1)
         await _flooded(server, "last", 1)
         ended(server)
-    said = server.running.said()
-    lines = said.count("\n")
-    dropped = sum(map(int, re.findall(r"lines_dropped=([0-9]+)", said)))
+    log = server.running.log_text()
+    lines = log.count("\n")
+    dropped = sum(map(int, re.findall(r"lines_dropped=([0-9]+)", log)))
     rig.promise(
-        f"{len(answers) / took:.0f} requests a second, all to be written: lines a second",
-        f"{lines / took:.0f}, and {dropped:,} counted ({statuses(answers)})",
-        f"{_MOST_LINES} in each second begun",
-        # Two of them more than it took: one at its end, one for what came after.
+        f"{len(answers) / took:.0f} requests a second, all logged: lines a second",
+        f"{lines / took:.0f}, and {dropped:,} dropped ({statuses(answers)})",
+        f"{_MOST_LINES} in each started second",
+        # Two seconds more: the one in which the load ended, and one for the lines after it.
         met=lines <= _MOST_LINES * (took + 2)
         and all(answer.status == 302 for answer in answers),
     )

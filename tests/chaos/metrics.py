@@ -14,24 +14,24 @@ _LARGEST: Final = 1_000_000
 _SEED: Final = 12_08
 _LABELS: Final = re.compile(r'([a-z_]+)="')
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0123456789-_~"
-_STRANGE: Final = 300
+_RANDOM_COUNT: Final = 300
 
 
 async def many_labels(rig: Rig) -> None:
-    """RB-09: /metrics after each of 10,000 archives was asked, for random addresses."""
+    """RB-09: /metrics after a question to each of 10,000 archives, and random addresses."""
     count = rig.scaled(10_000, 1_000)
     chance = random.Random(_SEED)  # noqa: S311 -- the same each time
     with archives(1, rig.folder) as farm:
         entries = "".join(_entry(farm, number) for number in range(count))
         with timegate(rig.place("t"), entries) as server:
             empty = await Client(server.port, date=None).ask("/metrics")
-            asked = await _each(server.port, chance, count)
-            first = await _after_strange(server.port, chance)
-            second = await _after_strange(server.port, chance)
+            answers = await _query_each(server.port, chance, count)
+            first = await _after_random(server.port, chance)
+            second = await _after_random(server.port, chance)
     size = len(second.body)
     rig.promise(
-        f"/metrics after {count:,} archives were asked, and {2 * _STRANGE:,} random addresses",
-        f"{size:,} octets ({len(empty.body):,} at the start); {statuses(asked)}",
+        f"/metrics after {count:,} archives and {2 * _RANDOM_COUNT:,} random addresses: size",
+        f"{size:,} octets ({len(empty.body):,} at the start); {statuses(answers)}",
         f"{_LARGEST:,}",
         met=second.status == 200 and 0 < size <= _LARGEST,
     )
@@ -39,12 +39,12 @@ async def many_labels(rig: Rig) -> None:
     rig.promise(
         "names of labels",
         ", ".join(names),
-        "the same at the start and in the end; no URL",
+        "the same before and after; no URL",
         met=_names(first) == _names(second) and "example" not in second.body.decode(),
     )
     more = _series(second) - _series(first)
     rig.promise(
-        "lines that random addresses added",
+        "lines added by random addresses",
         more,
         "at most 40 (a status, a route)",
         met=more <= 40,
@@ -59,20 +59,20 @@ def _entry(farm: Archives, number: int) -> str:
     )
 
 
-async def _after_strange(port: int, chance: random.Random) -> Answer:
-    """Send strange requests, and return the metrics."""
+async def _after_random(port: int, chance: random.Random) -> Answer:
+    """Send requests with random addresses, and return the metrics."""
     client = Client(port, headers={"Prefer": "archives=x1"}, patience=60)
     places = ("timegate/", "timemap/link/", "memento/", "api/json/", "list/", "")
     targets = [
         f"/{chance.choice(places)}{_random(chance)}.example/?{_random(chance)}"
-        for _ in range(_STRANGE)
+        for _ in range(_RANDOM_COUNT)
     ]
     await client.at_once(targets, 4)
     return await Client(port, date=None, patience=60).ask("/metrics")
 
 
-async def _each(port: int, chance: random.Random, count: int) -> list[Answer]:
-    """Ask each archive once, a few at a time."""
+async def _query_each(port: int, chance: random.Random, count: int) -> list[Answer]:
+    """Query each archive once, four at a time."""
     waiting = iter([(f"x{number}", _random(chance)) for number in range(count)])
 
     async def some() -> list[Answer]:

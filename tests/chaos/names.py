@@ -13,9 +13,9 @@ from tests.chaos.rig.timegates import TimeGate, timegate
 from tests.chaos.scenario import Rig, Scenario
 
 _LIVE: Final = f"{SILENT}.100"
-_REMEMBERED: Final = 61.0
+_LIFETIME: Final = 61.0
 """Seconds after which a name is looked up again."""
-_AGAIN: Final = 31.0
+_RETRY: Final = 31.0
 _DEAD: Final = [f"{SILENT}.{number}" for number in range(1, 8)]
 _TROUBLES: Final = ("silent", "servfail", "refused", "nxdomain")
 
@@ -23,24 +23,24 @@ _TROUBLES: Final = ("silent", "servfail", "refused", "nxdomain")
 async def name_server_gone(rig: Rig) -> None:
     """FA-07: the name server fails after names were resolved."""
     with own_network(), archives(4, rig.folder) as farm, name_server(rig.folder) as names:
-        names.tell(**{name: ["127.0.0.1"] for name in _TROUBLES})
+        names.set_names(**{name: ["127.0.0.1"] for name in _TROUBLES})
         entries = "".join(named(farm, n, name) for n, name in enumerate(_TROUBLES))
         with timegate(rig.place("t"), entries, before=names.before) as server:
-            known = [await asked(server, farm, name, "known") for name in _TROUBLES]
-            assert all(a.status == 302 for one in known for a in one), known
-            await asyncio.sleep(_REMEMBERED)
-            names.tell(**{name: name for name in _TROUBLES})
+            known = [await query(server, farm, name, "known") for name in _TROUBLES]
+            assert all(a.status == 302 for answers in known for a in answers), known
+            await asyncio.sleep(_LIFETIME)
+            names.set_names(**{name: name for name in _TROUBLES})
             for name in _TROUBLES[:-1]:
                 await _last_good(rig, server, farm, name, f"the name server is {name}")
-            gone = await asked(server, farm, "nxdomain", "gone")
+            gone = await query(server, farm, "nxdomain", "gone")
             names.process.kill()
-            await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(_RETRY)
             await _last_good(rig, server, farm, "servfail", "the name server is dead")
             server.running.send(signal.SIGHUP)
             line_with(server.running, "reload taken=True")
             await _last_good(rig, server, farm, "refused", "the same after a reload")
     rig.promise(
-        "the name server says that there is no such name (any more)",
+        "the name server answers NXDOMAIN",
         statuses(gone),
         "504: its old address is not used",
         met=all(answer.status in (502, 503, 504) for answer in gone),
@@ -48,7 +48,7 @@ async def name_server_gone(rig: Rig) -> None:
 
 
 async def _last_good(rig: Rig, server: TimeGate, farm: Archives, name: str, what: str) -> None:
-    answers = await asked(server, farm, name, what.rpartition(" ")[2])
+    answers = await query(server, farm, name, what.rpartition(" ")[2])
     longest = percentile(answers, 1.0)
     rig.promise(
         f"{what}: last good address used (for a day)",
@@ -58,18 +58,18 @@ async def _last_good(rig: Rig, server: TimeGate, farm: Archives, name: str, what
     )
 
 
-async def names_of_the_dead(rig: Rig) -> None:
+async def addresses_dead(rig: Rig) -> None:
     """FA-07: one address of eight alive, one of two; IPv6 only where there is no IPv6."""
     with own_network():
         add_address(_LIVE)
         with archives(3, rig.folder, "0.0.0.0") as farm, name_server(rig.folder) as names:  # noqa: S104 -- in a network of its own
-            names.tell(eight=[*_DEAD, _LIVE], two=[_DEAD[0], _LIVE], six=["fd00::1"])
+            names.set_names(eight=[*_DEAD, _LIVE], two=[_DEAD[0], _LIVE], six=["fd00::1"])
             entries = "".join(named(farm, n, name) for n, name in enumerate(_NAMES))
             with timegate(rig.place("t"), entries, before=names.before) as server:
-                found = {name: await asked(server, farm, name, name) for name in _NAMES}
+                found = {name: await query(server, farm, name, name) for name in _NAMES}
     first, *later = found["eight"]
     rig.promise(
-        "1 address of 8 alive: the first question, and the longest of the next",
+        "1 of 8 addresses alive: first question, and the longest of the next",
         f"{first.status} after {first.seconds:.2f} s, then {statuses(later)} within "
         f"{percentile(later, 1.0):.2f} s",
         "302 within 2 s, then at once",
@@ -77,8 +77,8 @@ async def names_of_the_dead(rig: Rig) -> None:
     )
     first = found["two"][0]
     rig.promise(
-        "1 address of 2 alive: the next is tried",
-        f"{first.status}, all in {first.seconds:.2f} s",
+        "1 of 2 addresses alive: the next is tried",
+        f"{first.status} after {first.seconds:.2f} s",
         "within 0.3 s",
         met=first.status == 302 and first.seconds <= 0.45,
     )
@@ -86,7 +86,7 @@ async def names_of_the_dead(rig: Rig) -> None:
     rig.promise(
         "IPv6 addresses only, IPv6 off",
         f"{statuses(none)} within {percentile(none, 1.0):.2f} s",
-        "an honest failure at once",
+        "reported as a failure at once",
         met=all(a.status == 504 for a in none) and percentile(none, 1.0) <= 0.3,
     )
 
@@ -95,7 +95,7 @@ _NAMES: Final = ("eight", "two", "six")
 
 
 def named(farm: Archives, number: int, name: str) -> str:
-    """Write an archive whose TimeGate has a name; its copies are where the farm says."""
+    """Return the configuration of an archive whose TimeGate has a host name."""
     base = f"http://{name}.internal:{farm.ports[number]}/a{number}"
     return (
         f'[[archive]]\nid = "{name}"\nkind = "memento"\ntimegate = "{base}/timegate/"\n'
@@ -103,20 +103,20 @@ def named(farm: Archives, number: int, name: str) -> str:
     )
 
 
-async def asked(server: TimeGate, farm: Archives, name: str, label: str) -> list[Answer]:
+async def query(server: TimeGate, farm: Archives, name: str, label: str) -> list[Answer]:
     """Query one archive alone, each time over a new connection."""
     client = Client(server.port, headers={"Prefer": f"archives={name}"})
     answers = []
     for target in timegates(label, 4):
         answers.append(await client.ask(target))
-        # They close their doors to end what is open, and open them again.
-        everybody = range(len(farm.ports))
-        farm.behave(everybody, "refuse")
-        farm.behave(everybody)
+        # The archives close their listeners and connections, and listen again.
+        all_archives = range(len(farm.ports))
+        farm.behave(all_archives, "refuse")
+        farm.behave(all_archives)
     return answers
 
 
 SCENARIOS: Final = (
     Scenario("name-server-gone", "FA-07", name_server_gone, 180, quick=False),
-    Scenario("addresses-dead", "FA-07", names_of_the_dead),
+    Scenario("addresses-dead", "FA-07", addresses_dead),
 )

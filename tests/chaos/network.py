@@ -14,7 +14,7 @@ from tests.chaos.rig.timegates import TimeGate, timegate
 from tests.chaos.scenario import Rig, Scenario
 
 _QUESTIONS: Final = 3
-"""To each; a breaker opens after five failures."""
+"""Questions to each archive; a breaker opens after five failures."""
 _CONNECT: Final = 2.0
 
 
@@ -29,17 +29,17 @@ async def no_connection(rig: Rig) -> None:
             await alone.at_once(timegates("before", 4), 4)
             descriptors, threads = server.running.descriptors, _threads(server)
             for kind in places:
-                await _asked_alone(rig, server, kind)
-            beside = await Client(server.port).at_once(timegates("beside", 40), 4)
+                await _query_one(rig, server, kind)
+            others = await Client(server.port).at_once(timegates("others", 40), 4)
             await asyncio.sleep(_CONNECT)
             left = server.running.descriptors - descriptors
             more = _threads(server) - threads
-    good = [answer for answer in beside if answer.status == 302]
+    good = [answer for answer in others if answer.status == 302]
     rig.promise(
-        "answers of a healthy archive beside these five",
-        f"{len(good)} of {len(beside)}, the longest {percentile(beside, 1.0):.2f} s",
+        "answers of a healthy archive while these five fail",
+        f"{len(good)} of {len(others)}, longest {percentile(others, 1.0):.2f} s",
         "all within 2.3 s",
-        met=len(good) == len(beside) and percentile(beside, 1.0) <= 2.3,
+        met=len(good) == len(others) and percentile(others, 1.0) <= 2.3,
     )
     rig.promise(
         "descriptors and threads left over",
@@ -49,16 +49,16 @@ async def no_connection(rig: Rig) -> None:
     )
 
 
-async def _asked_alone(rig: Rig, server: TimeGate, archive: str) -> None:
+async def _query_one(rig: Rig, server: TimeGate, archive: str) -> None:
     client = Client(server.port, headers={"Prefer": f"archives={archive}"})
     answers = await client.at_once(timegates(archive, _QUESTIONS), 1)
-    honest = all(answer.status in (502, 503, 504) for answer in answers)
+    reported = all(answer.status in (502, 503, 504) for answer in answers)
     longest = percentile(answers, 1.0)
     rig.promise(
-        f"an archive alone: {archive}",
+        f"a single archive, {archive}",
         f"{statuses(answers)} within {longest:.2f} s: {_why(answers[-1])}",
-        f"an honest failure within {_CONNECT:g} s",
-        met=honest and longest <= _CONNECT + 0.3,
+        f"reported as a failure within {_CONNECT:g} s",
+        met=reported and longest <= _CONNECT + 0.3,
     )
 
 
@@ -72,7 +72,7 @@ def _why(answer: Answer) -> str:
 
 
 def entry(name: str, place: tuple[str, int]) -> str:
-    """Write an archive that is at *place*."""
+    """Return the configuration of an archive at *place*."""
     base = f"http://{place[0]}:{place[1]}"
     return (
         f'[[archive]]\nid = "{name}"\nkind = "memento"\ntimegate = "{base}/timegate/"\n'
@@ -82,7 +82,7 @@ def entry(name: str, place: tuple[str, int]) -> str:
 
 @contextmanager
 def full_queue() -> Iterator[int]:
-    """Listen where nobody accepts, with a queue that is full: the next is not answered."""
+    """Yield a port whose accept queue is full: the next connection is not answered."""
     with ExitStack() as stack:
         server = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         port = int(server.getsockname()[1])

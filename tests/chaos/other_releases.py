@@ -1,4 +1,4 @@
-"""Files of an older and of a later release: read, set aside or left alone, never spoiled."""
+"""Cache and index files of an older and of a later release: replaced or left unchanged."""
 
 import sqlite3
 import subprocess
@@ -11,7 +11,7 @@ from tests.chaos.rig.archives import archives
 from tests.chaos.rig.asking import DATE, Client, original, timegates
 from tests.chaos.rig.processes import python
 from tests.chaos.rig.timegates import timegate
-from tests.chaos.rig.warc_files import asked, entry, pages, write
+from tests.chaos.rig.warc_files import entry, fetch_all, pages, write
 from tests.chaos.scenario import Rig, Scenario
 
 _COUNT: Final = 4
@@ -20,19 +20,19 @@ _OLDER: Final = ("CREATE TABLE older (a)", "PRAGMA user_version = 0")
 
 
 class _Release(NamedTuple):
-    """How its file differs from ours."""
+    """A release, and how its files differ from ours."""
 
     name: str
     changes: tuple[str, ...]
     stays: bool
-    """Whether the file is left as it is."""
+    """Whether the file must stay unchanged."""
 
 
 _CACHES: Final = (
     _Release("a later release", _LATER, stays=True),
     _Release("an older release", _OLDER, stays=False),
     _Release(
-        "a release that wrote values otherwise",
+        "a release with another encoding of values",
         ("UPDATE entry SET value = x'02' || value",),
         stays=False,
     ),
@@ -64,7 +64,7 @@ async def caches(rig: Rig) -> None:
             before = _changed(file, release)
             with timegate(place, config) as server:
                 answers = await Client(server.port).at_once(timegates("page", 50), 8)
-                told = server.told("/readyz").get("cache")
+                state = server.json_at("/readyz").get("cache")
             right = [
                 answer
                 for answer in answers
@@ -74,12 +74,12 @@ async def caches(rig: Rig) -> None:
             same = file.read_bytes() == before
             rig.promise(
                 f"a cache of {release.name}",
-                f"{len(right)} of 50 right; the file {'is as it was' if same else 'is ours'}; "
-                f"readyz says {told}",
-                "all right" + (", the file untouched, told" if release.stays else ""),
+                f"{len(right)} of 50 right; the file is {'unchanged' if same else 'replaced'}; "
+                f"/readyz reports {state}",
+                "all answers right" + (", file unchanged, reported" if release.stays else ""),
                 met=len(right) == 50
                 and same == release.stays
-                and (told != "ok") == release.stays,
+                and (state != "ok") == release.stays,
             )
 
 
@@ -93,15 +93,15 @@ async def indexes(rig: Rig) -> None:
         file = folder / ".timegate" / "index.sqlite"
         before = _changed(file, release)
         command = python("timegate", "index", str(folder))
-        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603, ASYNC221 -- ourselves, and nobody waits
+        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603, ASYNC221 -- our own command; nothing else runs
         with timegate(rig.place(f"t{number}"), entry(folder)) as server:
-            found = await asked(server, held)
+            found = await fetch_all(server, held)
         same = file.read_bytes() == before
         rig.promise(
             f"the index of {release.name}",
-            f"timegate index ends with {run.returncode} ({_last(run.stderr or run.stdout)}); "
-            f"served: {found}; the file {'is as it was' if same else 'is ours'}",
-            "refused, unknown, untouched" if release.stays else "built anew, all right",
+            f"timegate index exits with {run.returncode} ({_last(run.stderr or run.stdout)}); "
+            f"served: {found}; the file is {'unchanged' if same else 'replaced'}",
+            "rejected, unknown, unchanged" if release.stays else "rebuilt, all right",
             met=same == release.stays
             and (found.unknown if release.stays else found.right) == len(held)
             and run.returncode == (2 if release.stays else 0),

@@ -1,4 +1,4 @@
-"""The configuration is read again under load, each time with an archive more or less."""
+"""Reloads of the configuration under load, which add or remove an archive."""
 
 import asyncio
 import signal
@@ -12,17 +12,17 @@ from tests.chaos.rig.liveness import pinged
 from tests.chaos.rig.timegates import HEAD, TimeGate, timegate
 from tests.chaos.scenario import Rig, Scenario
 
-_COMING_AND_GOING: Final = 3
-"""The archive that is taken out and put in again."""
+_REMOVED: Final = 3
+"""The archive that is removed and added again."""
 _EACH: Final = 0.6
 """Seconds until the next change."""
 _LAST: Final = 5.0
-"""Seconds for which it stays out in the end."""
+"""Seconds for which it stays removed after the last change."""
 _RATE: Final = 60.0
 
 
 async def reloaded(rig: Rig) -> None:
-    """FA-17: an archive is taken out and put in again, 50 times, under load."""
+    """FA-17: an archive is removed and added again, 50 times, under load."""
     times = rig.scaled(50, 6)
     with archives(4, rig.folder) as farm:
         farm.behave(range(4), seconds=0.1)
@@ -30,7 +30,7 @@ async def reloaded(rig: Rig) -> None:
         with timegate(place, farm.entries()) as server:
             client = Client(server.port)
             await client.at_once(timegates("before", 40), 8)
-            descriptors = await _anew(server)
+            descriptors = await _descriptors_after_reload(server)
             count = int(_RATE * (times * _EACH + _LAST))
             async with asyncio.TaskGroup() as group:
                 load = group.create_task(client.at_rate(timegates("load", count), _RATE))
@@ -38,14 +38,14 @@ async def reloaded(rig: Rig) -> None:
                     removals = await _changed(server, farm, place / "timegate.toml", times)
                     await asyncio.sleep(_LAST)
             answers = load.result()
-            asked = [at for at, _ in farm.noted(_COMING_AND_GOING)]
-            taken = _taken(server) - 1
-            left = await _anew(server) - descriptors
-    _report(rig, answers, times, taken)
-    lag = longest_lag(removals, asked)
+            requests = [at for at, _ in farm.requests_to(_REMOVED)]
+            applied = _reloads(server) - 1
+            left = await _descriptors_after_reload(server) - descriptors
+    _report(rig, answers, times, applied)
+    lag = longest_lag(removals, requests)
     rig.promise(
-        f"{len(removals)} times an archive was removed: asked for the last time",
-        f"{lag:.2f} s after the signal at most",
+        f"an archive removed {len(removals)} times: its last request",
+        f"at most {lag:.2f} s after the signal",
         "2 s",
         met=lag <= 2,
     )
@@ -53,27 +53,27 @@ async def reloaded(rig: Rig) -> None:
     rig.speed("liveness meanwhile", liveness, "max 250 ms", met=liveness.worst <= 250)
 
 
-def _report(rig: Rig, answers: list[Answer], times: int, taken: int) -> None:
+def _report(rig: Rig, answers: list[Answer], times: int, applied: int) -> None:
     failed = [answer for answer in answers if answer.status != 302]
     rig.promise(
-        f"SIGHUP {times} times under {_RATE:g} new questions a second: failed",
+        f"SIGHUP {times} times under {_RATE:g} new questions a second: failed requests",
         f"{len(failed)} of {len(answers):,} ({statuses(answers)}), "
-        f"p99 {percentile(answers, 0.99):.2f} s; {taken} taken over",
-        "0, all taken over",
-        met=not failed and taken == times,
+        f"p99 {percentile(answers, 0.99):.2f} s; {applied} reloads applied",
+        "0, all reloads applied",
+        met=not failed and applied == times,
     )
 
 
-def _taken(server: TimeGate) -> int:
-    return server.running.said().count("reload taken=True")
+def _reloads(server: TimeGate) -> int:
+    return server.running.log_text().count("reload taken=True")
 
 
-async def _anew(server: TimeGate) -> int:
-    """Reload once more, and return the descriptors of one that has not asked anybody yet."""
-    before = _taken(server)
+async def _descriptors_after_reload(server: TimeGate) -> int:
+    """Reload, and return the descriptors while no archive has been queried."""
+    before = _reloads(server)
     server.running.send(signal.SIGHUP)
     await asyncio.sleep(2)
-    assert _taken(server) == before + 1
+    assert _reloads(server) == before + 1
     return server.running.descriptors
 
 
@@ -82,7 +82,7 @@ async def _changed(
 ) -> list[tuple[float, float]]:
     """Remove the archive and add it again; return the begin and the end of its absence."""
     with_it = HEAD + farm.entries()
-    without = with_it.replace(farm.entry(_COMING_AND_GOING), "")
+    without = with_it.replace(farm.entry(_REMOVED), "")
     spans = []
     out_since = 0.0
     for number in range(times):
@@ -98,9 +98,9 @@ async def _changed(
     return [*spans, (out_since, float("inf"))]
 
 
-def longest_lag(removals: list[tuple[float, float]], asked: list[float]) -> float:
+def longest_lag(removals: list[tuple[float, float]], requests: list[float]) -> float:
     """Return the longest time after its removal at which the archive was still queried."""
-    lags = [at - since for since, until in removals for at in asked if since <= at < until]
+    lags = [at - since for since, until in removals for at in requests if since <= at < until]
     return max(lags, default=0.0)
 
 

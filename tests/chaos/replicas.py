@@ -1,4 +1,4 @@
-"""Two replicas as one service: their requests together, and the cost of failures."""
+"""Two replicas as one service: the sum of their requests, and failures."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ def _place(rig: Rig) -> Path:
 
 
 async def coalescing(rig: Rig) -> None:
-    """S10: 1,000 identical cold questions over both replicas."""
+    """S10: 1,000 identical cold questions to both replicas."""
     with archives(COUNT, rig.folder) as farm:
         farm.behave(range(COUNT), seconds=0.5)
         with replicas(_place(rig), farm.entries()) as both:
@@ -31,9 +31,9 @@ async def coalescing(rig: Rig) -> None:
             await asyncio.sleep(3)
             farm.forget()
             answers = await both.client.at_once(timegates("same", 1) * 1000, 200)
-            asked = farm.asked
+            asked = farm.request_counts
     rig.promise(
-        "1,000 identical cold questions, 200 at once, over both: requests each archive saw",
+        "1,000 identical cold questions, 200 at once, to both: requests to each archive",
         f"{min(asked)} to {max(asked)} ({statuses(answers)})",
         "1 (answers: 1,000 x 302)",
         met=asked == [1] * COUNT and all(answer.status == 302 for answer in answers),
@@ -41,7 +41,7 @@ async def coalescing(rig: Rig) -> None:
 
 
 async def limit_kept(rig: Rig) -> None:
-    """S9, ten times faster: 24 requests in any 6 s under load from both."""
+    """S9, ten times faster: 24 requests in any 6 s under load from both replicas."""
     await _limit(rig, 6.0, rig.scaled(20, 10))
 
 
@@ -58,12 +58,12 @@ async def _limit(rig: Rig, span: float, seconds: int) -> None:
         replicas(_place(rig), farm.entry(0, limits)) as both,
     ):
         answers = await both.client.at_rate(timegates("lim", int(seconds * _RATE)), _RATE)
-        sent = [at for at, _ in farm.noted(0)]
+        sent = [at for at, _ in farm.requests_to(0)]
     most = most_in_any_span(sent, span)
     rig.promise(
         f"an archive that allows 24 in {span:g} s, {seconds} s of load from both replicas",
         f"{most} at most in any {span:g} s, {len(sent)} in all ({statuses(answers)})",
-        "24, and nothing but honest answers",
+        "24, and only answers or reported failures",
         met=most <= 24 < len(sent) and all(a.status in (302, 503, 504, 502) for a in answers),
     )
 
@@ -84,7 +84,7 @@ async def master_killed(rig: Rig) -> None:
     rig.promise(
         "one of three Redis masters killed under load",
         f"{statuses(answers)}, p100 {percentile(answers, 1.0) * 1000:.0f} ms",
-        "none fails",
+        "no failed request",
         met=not wrong,
     )
     rig.promise("Redis in use again", healed, "10 s", met=healed.startswith("after"))
@@ -92,17 +92,17 @@ async def master_killed(rig: Rig) -> None:
 
 async def _healed(both: Replicas) -> str:
     began = time.monotonic()
-    told: list[dict[str, object]] = []
+    states: list[dict[str, object]] = []
     while time.monotonic() < began + 10:
-        told = [await asyncio.to_thread(one.told, "/readyz") for one in both.servers]
-        if all(each.get("cache") == "ok" for each in told):
+        states = [await asyncio.to_thread(server.json_at, "/readyz") for server in both.servers]
+        if all(each.get("cache") == "ok" for each in states):
             return f"after {time.monotonic() - began:.1f} s"
         await asyncio.sleep(0.1)
-    return f"not within 10 s: {told}"
+    return f"not within 10 s: {states}"
 
 
 async def _mixed(both: Replicas, seconds: int) -> list[Answer]:
-    """Ask new questions and old ones, at a steady rate."""
+    """Send new and repeated questions at a steady rate."""
     count = int(seconds * _RATE)
     new = timegates("new", count)
     targets = [new[n] if n % 2 else new[n // 3] for n in range(count)]
@@ -110,7 +110,7 @@ async def _mixed(both: Replicas, seconds: int) -> list[Answer]:
 
 
 async def replica_killed(rig: Rig) -> None:
-    """A replica is killed under load: only what was in flight on it may fail."""
+    """A replica is killed under load: only its requests in flight may fail."""
     seconds = rig.scaled(20, 10)
     with archives(3, rig.folder) as farm:
         farm.behave(range(3), seconds=0.1)
@@ -125,8 +125,8 @@ async def replica_killed(rig: Rig) -> None:
     late = [a for a in wrong if a.began > killed_at]
     rig.promise(
         "a replica killed under load",
-        f"{statuses(answers)}; {len(wrong)} failed, {len(late)} of them asked afterwards",
-        "only those in flight on it fail",
+        f"{statuses(answers)}; {len(wrong)} failed, {len(late)} of them sent afterwards",
+        "only its requests in flight fail",
         met=not late,
     )
 
@@ -149,7 +149,7 @@ async def rolling_restart(rig: Rig) -> None:
     rig.promise(
         "rolling restart of both replicas behind HAProxy",
         f"{statuses(answers)}, ended in {max(took for _, took in codes):.1f} s",
-        "none fails",
+        "no failed request",
         met=not wrong and all(code == 0 for code, _ in codes),
     )
 

@@ -1,4 +1,4 @@
-"""Runs scenarios one after the other, each bounded, and writes their figures into a table."""
+"""Runs scenarios one after the other, with time limits, and writes figures into a table."""
 
 import asyncio
 import tempfile
@@ -14,29 +14,29 @@ from tests.chaos.table import Row, rows_of, updated
 
 
 class Table(NamedTuple):
-    """Where figures are written."""
+    """The table that figures are written into."""
 
     file: Path
     kind: str
     order: Sequence[str]
 
-    def take(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Row]) -> None:
         self.file.write_text(updated(self.file.read_text(), self.kind, rows, self.order))
 
 
 def run_all(chosen: Sequence[Scenario], length: Length, table: Table | None) -> bool:
-    """Run some; return whether every promise was kept."""
+    """Run the *chosen* scenarios; return whether every promise was kept."""
     kept = True
     for scenario in chosen:
         rows = run_one(scenario, length)
         kept = kept and not any(row.broken for row in rows)
         if table is not None and rows:
-            table.take(rows)
+            table.write(rows)
     return kept
 
 
 def run_one(scenario: Scenario, length: Length) -> list[Row]:
-    """Run one scenario to its end, whatever that is."""
+    """Run one scenario; one that cannot run or exceeds its time limit has a row too."""
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
         figures: list[Figure] = []
         try:
@@ -45,9 +45,9 @@ def run_one(scenario: Scenario, length: Length) -> list[Row]:
             click.echo(f"{'not run':<7} {scenario.name}: {reason}")
             return rows_of(scenario, figures, f"not run: {reason}")
         except TimeoutError:
-            text = f"not over within {scenario.patience(length):g} s"
+            text = f"not finished within {scenario.time_limit(length):g} s"
             click.echo(f"{'MISSED':<7}{scenario.name}: {text}")
-            figures.append(Figure("the whole", text, "an end", met=False, promise=True))
+            figures.append(Figure("whole scenario", text, "finished", met=False, promise=True))
     return rows_of(scenario, figures, None)
 
 
@@ -56,18 +56,18 @@ async def _bounded(
 ) -> None:
     async with AsyncExitStack() as stack:
         rig = Rig(folder, stack, length, figures, scenario.name)
-        async with asyncio.timeout(scenario.patience(length)):
+        async with asyncio.timeout(scenario.time_limit(length)):
             await scenario.run(rig)
 
 
 def command(scenarios: Sequence[Scenario], kind: str, doc: str) -> click.Command:
-    """Make the command line of ``python -m tests.chaos`` and ``python -m tests.load``."""
+    """Return the command for ``python -m tests.chaos`` and ``python -m tests.load``."""
 
     @click.command(help=doc)
     @click.argument("names", nargs=-1)
-    @click.option("--quick", is_flag=True, help="Few rounds, and not the long scenarios.")
-    @click.option("--full", is_flag=True, help="As long as the catalogue asks for: hours.")
-    @click.option("--list", "listing", is_flag=True, help="Name the scenarios.")
+    @click.option("--quick", is_flag=True, help="Few rounds, without the long scenarios.")
+    @click.option("--full", is_flag=True, help="As long as the catalogue requires: hours.")
+    @click.option("--list", "listing", is_flag=True, help="List the scenarios.")
     @click.option(
         "--table",
         type=click.Path(path_type=Path, exists=True),

@@ -1,4 +1,4 @@
-"""A scenario: its name, the rows of the catalogue that it covers, and its run."""
+"""Scenarios: name, covered rows of the catalogue, function, and the reported figures."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import click
 
 Length = Literal["quick", "usual", "full"]
-"""A minute or less for CI; what an evening allows; what the catalogue asks for."""
+"""At most a minute, for CI; some minutes; as long as the catalogue requires."""
 
 
 class CannotRun(Exception):
@@ -24,7 +24,7 @@ class Figure(NamedTuple):
     target: str
     met: bool
     promise: bool
-    """Whether missing it is a fault of ours, not a slow machine."""
+    """Whether missing it is a fault of the program, and not of a slow machine."""
 
     @property
     def verdict(self) -> str:
@@ -34,7 +34,7 @@ class Figure(NamedTuple):
 
 @dataclass
 class Rig:
-    """The tools of a run; everything it starts ends with *stack*."""
+    """The environment of a run; everything that it starts ends with *stack*."""
 
     folder: Path
     stack: AsyncExitStack
@@ -43,28 +43,28 @@ class Rig:
     name: str = ""
 
     def scaled(self, usual: int, quick: int, full: int | None = None) -> int:
-        """Return how many; *full* where more is asked for than the *usual*."""
+        """Return the number for this length of run; without *full*, that is the *usual* one."""
         if self.length == "quick":
             return quick
         return full if full is not None and self.length == "full" else usual
 
     def promise(self, what: str, measured: object, target: str, *, met: bool) -> None:
-        """Report what must hold on any machine."""
+        """Report a figure whose target must be met on any machine."""
         self._report(Figure(what, str(measured), target, met, promise=True))
 
     def speed(self, what: str, measured: object, target: str, *, met: bool) -> None:
-        """Report what depends on how busy the machine is."""
+        """Report a figure that depends on the load of the machine."""
         self._report(Figure(what, str(measured), target, met, promise=False))
 
     def _report(self, figure: Figure) -> None:
-        # Where it ran is of no interest, and another place each time.
+        # The folder differs in every run.
         figure = figure._replace(measured=figure.measured.replace(f"{self.folder}/", ""))
         self.figures.append(figure)
         what = f"{self.name}: {figure.what}"
         click.echo(f"{figure.verdict:<7}{what}: {figure.measured} (target: {figure.target})")
 
     def place(self, name: str) -> Path:
-        """Return a folder of its own."""
+        """Make the folder *name* and return its path."""
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -72,33 +72,33 @@ class Rig:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One scripted run."""
+    """One scenario."""
 
     name: str
     rows: str
-    """Of the catalogue and the promises: ``FA-01, S1``."""
+    """Rows of the catalogue and objectives that it covers: ``FA-01, S1``."""
     run: Callable[[Rig], Awaitable[None]]
     seconds: float = 60.0
-    """After which it is ended and counts as missed."""
+    """Time limit; a scenario that exceeds it is stopped and counts as missed."""
     quick: bool = True
-    """Whether it is among those of ``--quick``."""
+    """Whether it runs with ``--quick``."""
     full_seconds: float = 0.0
-    """After which it is ended with ``--full``; 0 where that changes nothing."""
+    """Time limit with ``--full``; 0 for the same."""
 
-    def patience(self, length: Length) -> float:
-        """Return the seconds after which it is ended."""
+    def time_limit(self, length: Length) -> float:
+        """Return the time limit in seconds."""
         return self.full_seconds if self.full_seconds and length == "full" else self.seconds
 
 
 def part_of(count: int, whole: int) -> str:
-    """Write how many there were, and of how many if that is less than the catalogue's."""
+    """Format *count*, and *whole*, the number in the catalogue, if that is greater."""
     return f"{count:,}" if count >= whole else f"{count:,} (of {whole:,})"
 
 
 def named(scenarios: Sequence[Scenario], names: Sequence[str]) -> list[Scenario]:
-    """Return those that are named, all if none is. Raises ValueError."""
+    """Return the scenarios in *names*, or all if *names* is empty. Raises ValueError."""
     known = {scenario.name: scenario for scenario in scenarios}
-    strange = [name for name in names if name not in known]
-    if strange:
-        raise ValueError(f"no scenario {strange[0]}; there are {', '.join(known)}")
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"no scenario {unknown[0]}; there are {', '.join(known)}")
     return [known[name] for name in names] if names else list(scenarios)

@@ -55,7 +55,7 @@ _CHUNKS: Final = (
 
 
 def vectors() -> Iterator[bytes]:
-    """Yield requests after which the marked one is either body or nonsense."""
+    """Yield requests in which the marked one is part of a body, or malformed."""
     for method in (b"POST /resolve", b"GET /healthz"):
         for fields in _FIELDS:
             yield method + b" HTTP/1.1\r\nHost: x\r\n" + fields + b"\r\n\r\n" + _CHUNKED
@@ -71,29 +71,31 @@ def vectors() -> Iterator[bytes]:
 
 
 async def smuggled_requests(rig: Rig) -> None:
-    """SE-03: whether the request inside a request is carried out."""
+    """SE-03: a request inside the body of another is not executed."""
     sent = list(vectors())
     with archives(2, rig.folder) as farm, timegate(rig.place("t"), farm.entries()) as server:
-        said = [await asyncio.to_thread(_said, server.port, octets) for octets in sent]
+        replies = [await asyncio.to_thread(_exchange, server.port, octets) for octets in sent]
         healthy = await Client(server.port).ask("/healthz")
-        noted = [target for number in range(2) for _, target in farm.noted(number)]
-    marked = [target for target in noted if "smuggled.example" in target]
-    broken = [octets for octets, answer in zip(sent, said, strict=True) if b" 500 " in answer]
+        targets = [target for number in range(2) for _, target in farm.requests_to(number)]
+    marked = [target for target in targets if "smuggled.example" in target]
+    broken = [
+        octets for octets, answer in zip(sent, replies, strict=True) if b" 500 " in answer
+    ]
     rig.promise(
-        f"{len(sent)} requests with another inside: carried out",
+        f"{len(sent)} requests that contain another: executed",
         f"{len(marked)}; {len(broken)} answered 500",
         "0; 0",
         met=not marked and not broken and healthy.status == 200,
     )
 
 
-def _said(port: int, octets: bytes) -> bytes:
-    """Send *octets* and return all that comes back within a second."""
+def _exchange(port: int, octets: bytes) -> bytes:
+    """Send *octets*; return what is received until a second passes without data."""
     answer = b""
-    with socket.create_connection(("127.0.0.1", port), 1.0) as talk:
+    with socket.create_connection(("127.0.0.1", port), 1.0) as connection:
         try:
-            talk.sendall(octets)
-            while piece := talk.recv(65536):
+            connection.sendall(octets)
+            while piece := connection.recv(65536):
                 answer += piece
         except OSError:
             return answer
@@ -108,24 +110,24 @@ _FAULTS: Final = (
 
 
 async def smuggled_answers(rig: Rig) -> None:
-    """HU-14, HU-22: after a bad answer, the next one on that connection is right."""
+    """HU-14, HU-22: after a bad answer, the next one from that host is right."""
     right = f"/web/20100101120000/{PAGE}"
     wrong = []
     with misbehaving(rig.folder) as address:
-        # One host for all of them: whatever is left in a connection meets the next request.
+        # One host for all: data left in a connection would be read as the next answer.
         config = "".join(entry(address, name) for name in ("none", *_FAULTS))
         with timegate(rig.place("t"), config) as server:
             for number, fault in enumerate(_FAULTS):
                 bad = Client(server.port, headers={"Prefer": f"archives={fault}"})
-                for surface in ("timegate", "timemap/link", "memento/proxy/20200202020202"):
-                    await bad.ask(f"/{surface}/{PAGE}")
+                for endpoint in ("timegate", "timemap/link", "memento/proxy/20200202020202"):
+                    await bad.ask(f"/{endpoint}/{PAGE}")
                 date = f"Fri, 01 Jan 2010 12:00:{number:02} GMT"
                 good = Client(server.port, date=date, headers={"Prefer": "archives=none"})
                 answer = await good.ask(f"/timegate/{PAGE}")
                 if not (answer.header("Location") or "").endswith(right):
                     wrong.append(fault)
     rig.promise(
-        f"{len(_FAULTS)} ways to leave something in a connection: next answers wrong",
+        f"{len(_FAULTS)} faults that leave data in a connection: wrong next answers",
         f"{len(wrong)} {wrong or ''}",
         "0",
         met=not wrong,
@@ -133,7 +135,7 @@ async def smuggled_answers(rig: Rig) -> None:
 
 
 async def slow_bodies(rig: Rig) -> None:
-    """SE-02, S16: a head and a body that come a byte at a time are not waited for."""
+    """SE-02, S16: requests whose head or body arrives a byte a second are ended."""
     with archives(1, rig.folder) as farm, timegate(rig.place("t"), farm.entries()) as server:
         head, body = await asyncio.gather(
             asyncio.to_thread(_trickled, server.port, b"GET /healthz HTTP/1.1\r\nHost: "),
@@ -143,18 +145,22 @@ async def slow_bodies(rig: Rig) -> None:
                 b"POST /resolve HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n",
             ),
         )
-    rig.promise("a head of one byte a second ends", f"{head:.1f} s", "11 s", met=head <= 11)
-    rig.promise("a body of one byte a second ends", f"{body:.1f} s", "16 s", met=body <= 16.5)
+    rig.promise(
+        "a head at one byte a second ends after", f"{head:.1f} s", "11 s", met=head <= 11
+    )
+    rig.promise(
+        "a body at one byte a second ends after", f"{body:.1f} s", "16 s", met=body <= 16.5
+    )
 
 
 def _trickled(port: int, beginning: bytes) -> float:
-    """Send a byte a second until the other side ends; return after how many seconds."""
-    with socket.create_connection(("127.0.0.1", port), 1.0) as talk:
-        talk.sendall(beginning)
+    """Send a byte a second until the server closes the connection; return the seconds."""
+    with socket.create_connection(("127.0.0.1", port), 1.0) as connection:
+        connection.sendall(beginning)
         for second in range(40):
             try:
-                talk.sendall(b"a")
-                if talk.recv(1) == b"" or second > 38:
+                connection.sendall(b"a")
+                if connection.recv(1) == b"" or second > 38:
                     return float(second)
             except TimeoutError:
                 continue

@@ -14,7 +14,7 @@ _HEAD: Final = (
 
 
 class Row(NamedTuple):
-    """One line."""
+    """One row of the table."""
 
     scenario: str
     rows: str
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 def rows_of(scenario: Scenario, figures: Sequence[Figure], unable: str | None) -> list[Row]:
-    """Write what *scenario* reported; *unable* says why there is no more."""
+    """Return the rows of *scenario*; *unable* is the reason if it could not run."""
     rows = [
         Row(
             scenario.name,
@@ -50,15 +50,15 @@ def rows_of(scenario: Scenario, figures: Sequence[Figure], unable: str | None) -
 
 
 def updated(text: str, kind: str, rows: Sequence[Row], order: Sequence[str]) -> str:
-    """Put *rows* of one scenario into the table *kind*, which is in this *order*."""
+    """Replace the rows of one scenario in the table *kind*; *order* is that of scenarios."""
     begin = _BEGIN.format(kind)
     before, mark, rest = text.partition(begin)
     inside, end, after = rest.partition(_END)
     if not mark or not end:
         raise ValueError(f"the file has no {begin} ... {_END}")
-    kept: dict[str, list[str]] = {}
+    lines_by_scenario: dict[str, list[str]] = {}
     for line in inside.strip().splitlines()[len(_HEAD) :]:
-        kept.setdefault(line.split(" | ")[0].removeprefix("| "), []).append(line)
-    kept[rows[0].scenario] = [row.text for row in rows]
-    lines = [line for each in order for line in kept.get(each, ())]
+        lines_by_scenario.setdefault(line.split(" | ")[0].removeprefix("| "), []).append(line)
+    lines_by_scenario[rows[0].scenario] = [row.text for row in rows]
+    lines = [line for each in order for line in lines_by_scenario.get(each, ())]
     return before + mark + "\n" + "\n".join((*_HEAD, *lines)) + "\n" + end + after

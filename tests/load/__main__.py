@@ -1,4 +1,4 @@
-"""``make load``: every scenario, or those named; exits with 1 if a promise was broken."""
+"""``make load``: all scenarios or the named ones; exits with 1 if a promise is broken."""
 
 from tests.chaos.running import command
 from tests.load import large_cache, limits, many_clients, overload, pipelines, soak

@@ -7,7 +7,7 @@ from tests.chaos.rig.timegates import TimeGate
 
 
 async def capacity(server: TimeGate, seconds: int) -> float:
-    """Return how many new questions a second are answered at most."""
+    """Return the number of new questions that the server can answer in a second."""
     client = Client(server.port)
     await client.at_once(timegates("warm", 50), 16)
     began = time.monotonic()

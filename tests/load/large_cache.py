@@ -33,12 +33,12 @@ from timegate.cache import AnswerCache, SqliteStore
 _COUNT: Final = 4
 _MILLION: Final = 1_000_000
 _PIECE: Final = 1000
-"""Pages that are written together."""
+"""Pages between two flushes."""
 _LIMIT: Final = 64
 _LONG: Final = "x" * 1800
-_BESIDE: Final = 40
-"""Megabytes beside the cache: 16 of answers that are ready to be given again for a minute, what
-was made of the last thousand addresses, and what waits to be written."""
+_OTHER_MEMORY: Final = 40
+"""Megabytes for other memory: 16 for the response cache of a minute, the parsed forms of the
+last thousand addresses, and the queue of entries to be written."""
 _ONLY_CACHED: Final = {"Cache-Control": "only-if-cached"}
 
 
@@ -47,7 +47,7 @@ def _config(farm: Archives, url: str, megabytes: int) -> str:
 
 
 async def large_cache(rig: Rig) -> None:
-    """LO-07: hits among a million entries, the start with them, and a limit that is reached."""
+    """LO-07: hits among a million entries, the start with them, and the size limit."""
     pages = rig.scaled(_MILLION, 40_000) // _COUNT
     with archives(_COUNT, rig.folder) as farm:
         place = rig.place("t")
@@ -64,7 +64,7 @@ async def large_cache(rig: Rig) -> None:
             bare = await client.at_once(["/healthz"] * rig.scaled(5_000, 1_000), 4)
             farm.forget()
             hits = await _hits(server, pages, rig.scaled(5_000, 1_000))
-            asked = sum(farm.asked)
+            questions = sum(farm.request_counts)
         wrong = [a for a in hits if a.header("Location") != _right(farm, a)]
         lower = int(megabytes * 0.95)
         with timegate(place, _config(farm, f"sqlite:{file}", lower)) as server:
@@ -75,31 +75,31 @@ async def large_cache(rig: Rig) -> None:
         _, afterwards = _counted(file)
     rig.promise(
         f"{part_of(entries, _MILLION)} entries in {megabytes:.0f} MB: hits",
-        f"{len(hits) - len(wrong):,} of {len(hits):,} right, {asked} questions to archives",
-        "all right, 0 questions",
-        met=not wrong and not asked,
+        f"{len(hits) - len(wrong):,} of {len(hits):,} right, {questions} questions to archives",
+        "all answers right, 0 questions",
+        met=not wrong and not questions,
     )
     p99 = percentile(hits, 0.99) * 1000
-    middle = percentile(hits, 0.5) * 1000
+    median = percentile(hits, 0.5) * 1000
     other = percentile(bare, 0.99) * 1000
     rig.speed(
         "their p99",
-        f"{p99:.0f} ms (median {middle:.1f}; of /healthz in the same way {other:.0f} ms)",
+        f"{p99:.0f} ms (median {median:.1f} ms; p99 of /healthz {other:.0f} ms)",
         "20 ms",
         met=p99 <= 20,
     )
-    rig.speed("start with it", f"{started:.1f} s", "2 s", met=started <= 2)
+    rig.speed("start with this cache", f"{started:.1f} s", "2 s", met=started <= 2)
     rig.promise(
-        f"in use after the limit was set to {lower} MB ({statuses(new)})",
+        f"size after the limit was set to {lower} MB ({statuses(new)})",
         f"{afterwards:.0f} MB ({afterwards / lower:.1%})",
-        "at most 5 % more or less",
+        "within 5 %",
         met=0.95 <= afterwards / lower <= 1.05,
     )
     rig.speed("liveness meanwhile", liveness, "max 100 ms", met=liveness.worst <= 100)
 
 
 async def _fill(file: Path, farm: Archives, pages: int) -> None:
-    """Write the answers of the archives as the server writes them."""
+    """Write the answers of the archives in the format of the server."""
     store = SqliteStore(file, limit=2 << 30)
     memory = AnswerCache(store, time.time, _version(file))
     at = Moment.of(parsedate_to_datetime(DATE))
@@ -120,13 +120,15 @@ def _answer(farm: Archives, number: int, url: str) -> Closest:
     at = parsedate_to_datetime(DATE)
     times = captures(number)
 
-    def one(index: int) -> Memento:
+    def captured(index: int) -> Memento:
         stamp = f"{times[index]:%Y%m%d%H%M%S}"
         where = memento(farm.ports[number], number, times[index], url)
         return Memento(stamp, where, url, f"a{number}")
 
     chosen = min(range(len(times)), key=lambda n: abs(times[n] - at))
-    return Closest(one(chosen), "timegate", (), {"first": one(0), "last": one(-1)})
+    return Closest(
+        captured(chosen), "timegate", (), {"first": captured(0), "last": captured(-1)}
+    )
 
 
 def _version(file: Path) -> str:
@@ -138,7 +140,7 @@ def _version(file: Path) -> str:
 
 
 def _counted(file: Path) -> tuple[int, float]:
-    """Return how many entries there are, and megabytes in use."""
+    """Return the number of entries, and the megabytes in use."""
     with closing(sqlite3.connect(file)) as connection:
         (entries,) = connection.execute("SELECT count(*) FROM entry").fetchone()
         total, free, size = (
@@ -159,7 +161,7 @@ def _right(farm: Archives, answer: Answer) -> str:
 
 
 class _Flooded(NamedTuple):
-    """What a flood left."""
+    """The state of a store after a flood."""
 
     hot: int
     of_hot: int
@@ -169,24 +171,24 @@ class _Flooded(NamedTuple):
 
 
 async def flooded_stores(rig: Rig) -> None:
-    """RB-07 at the stores: a million entries, each asked for once, beside some that are hot."""
+    """RB-07 for the stores: a million entries, each used once, and some hot ones."""
     count = rig.scaled(_MILLION, 60_000)
     most = _LIMIT * 1.1
     for url in ("memory:", f"sqlite:{rig.place('t') / 'cache.db'}"):
         kind = url.partition(":")[0]
-        told = await _flood(url, count)
+        result = await _flood(url, count)
         rig.promise(
             f"{part_of(count, _MILLION)} entries through a {kind} store of {_LIMIT} MB: "
             "memory and files",
-            f"+{told.grown:.0f} MB and {told.files:.0f} MB",
+            f"+{result.grown:.0f} MB and {result.files:.0f} MB",
             f"{most:.0f} MB",
-            met=told.grown <= most and told.files <= most,
+            met=result.grown <= most and result.files <= most,
         )
         rig.promise(
-            f"{kind}: what was asked for now and then is still there",
-            f"{told.hot} of {told.of_hot} ({told.dropped} others were not written)",
+            f"{kind}: hot entries that are still there",
+            f"{result.hot} of {result.of_hot} ({result.dropped} others not written)",
             "all",
-            met=told.hot == told.of_hot,
+            met=result.hot == result.of_hot,
         )
 
 
@@ -194,15 +196,15 @@ async def _flood(url: str, count: int) -> _Flooded:
     command = python("tests.chaos.rig.flood", url, str(_LIMIT), str(count))
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
-        told, _ = await process.communicate()
+        output, _ = await process.communicate()
     finally:
         if process.returncode is None:
             process.kill()
-    return _Flooded(**json.loads(told))
+    return _Flooded(**json.loads(output))
 
 
 async def flooded(rig: Rig) -> None:
-    """RB-07 over HTTP: new questions with very long addresses, beside some that are hot."""
+    """RB-07 over HTTP: new questions with very long URLs, and some hot ones."""
     for url in ("memory:", f"sqlite:{rig.place('sqlite') / 'cache.db'}"):
         await _flooded(rig, url)
 
@@ -220,9 +222,9 @@ async def _flooded(rig: Rig, url: str) -> None:
             for first in range(0, count, 300):
                 targets = [f"{t}/{_LONG}" for t in timegates("once", 300, first)]
                 answers += [_short(a) for a in await client.at_once(targets, 8)]
-                # In other words each time, past the answers that are ready for a minute.
-                words = {"Accept": f"*/*;q=0.{first // 300 + 1:03}"}
-                await Client(server.port, headers=words).at_once(hot, 8)
+                # Another Accept header each time, so that the response cache is not used.
+                headers = {"Accept": f"*/*;q=0.{first // 300 + 1:03}"}
+                await Client(server.port, headers=headers).at_once(hot, 8)
             grown = server.running.peak - before
             farm.forget()
             cached = Client(server.port, headers=_ONLY_CACHED)
@@ -231,20 +233,20 @@ async def _flooded(rig: Rig, url: str) -> None:
         wrong = [a for a in answers if a.status != 302]
     megabytes = files / (1 << 20)
     most = _LIMIT * 1.1
-    allowed = (most if kind == "memory" else 0) + _BESIDE
+    allowed = (most if kind == "memory" else 0) + _OTHER_MEMORY
     rig.promise(
-        f"{part_of(count, _MILLION)} questions with addresses of 1.8 kB, {_LIMIT} MB in "
+        f"{part_of(count, _MILLION)} questions with URLs of 1.8 kB, {_LIMIT} MB in "
         f"{kind}: memory and files",
         f"+{grown:.0f} MB and {megabytes:.0f} MB ({len(wrong)} wrong)",
-        f"+{allowed:.0f} MB ({_BESIDE} are not the cache) and {most:.0f} MB",
+        f"+{allowed:.0f} MB ({_OTHER_MEMORY} for other memory) and {most:.0f} MB",
         met=not wrong and grown <= allowed and megabytes <= most,
     )
-    kept = [answer for answer in still if answer.status == 302]
+    cached_hot = [answer for answer in still if answer.status == 302]
     rig.promise(
         f"{kind}: hot questions that are still answered from the cache",
-        f"{len(kept)} of {len(still)}",
+        f"{len(cached_hot)} of {len(still)}",
         "all",
-        met=len(kept) == len(still),
+        met=len(cached_hot) == len(still),
     )
 
 

@@ -19,21 +19,21 @@ from tests.chaos.scenario import CannotRun, Rig, Scenario
 from tests.load.capacity import capacity
 
 _ARCHIVES: Final = 6
-_FEW_PLACES: Final = {"TIMEGATE_LIMITS_IN_FLIGHT": "64", "TIMEGATE_LIMITS_QUEUE": "16"}
+_FEW_AT_ONCE: Final = {"TIMEGATE_LIMITS_IN_FLIGHT": "64", "TIMEGATE_LIMITS_QUEUE": "16"}
 _SOFT, _HARD = 2.0, 5.0
 _MEGABYTES: Final = 200
-# Nice values: who measures and the archives come first, then who takes the processor.
-_MEASURING, _TAKING, _SERVING = -10, -5, 0
+# Nice values of the clients and archives, of the busy processes, and of our server.
+_MEASURING, _BURNING, _SERVING = -10, -5, 0
 
 
-async def processor_taken(rig: Rig) -> None:
+async def busy_processor(rig: Rig) -> None:
     """LO-10: as many busy processes as cores, all with a higher priority than our server."""
     seconds = rig.scaled(10, 4)
     with _measuring(), archives(_ARCHIVES, rig.folder) as farm:
         before = ("nice", "-n", str(_SERVING - _MEASURING))
         with (
             timegate(
-                rig.place("t"), farm.entries(), before=before, environment=_FEW_PLACES
+                rig.place("t"), farm.entries(), before=before, environment=_FEW_AT_ONCE
             ) as server,
             _burners(rig.folder),
         ):
@@ -49,20 +49,20 @@ async def processor_taken(rig: Rig) -> None:
                 many = await client.at_rate(timegates("many", int(rate * seconds)), rate)
     _held(rig, "all archives hang, hard deadline", none, 504, _HARD)
     _held(rig, "one of six hangs, soft deadline", some, 302, _SOFT)
-    refused = [answer for answer in many if answer.status in (429, 503)]
+    rejected = [answer for answer in many if answer.status in (429, 503)]
     longest = percentile(many, 1.0)
     rig.promise(
-        f"{seconds} s at three times the {rate / 3:.0f}/s that are possible then",
+        f"{seconds} s at three times the remaining capacity of {rate / 3:.0f}/s",
         statuses(many),
-        "answers and refusals, nothing else",
+        "only answers and rejections",
         met=all(answer.status in (302, 429, 502, 503, 504) for answer in many),
     )
-    rig.speed("the longest of them", f"{longest:.1f} s", "5 s + 20 %", met=longest <= 6)
+    rig.speed("longest response time", f"{longest:.1f} s", "5 s + 20 %", met=longest <= 6)
     rig.speed(
-        "refusals, median and longest",
-        f"{percentile(refused, 0.5):.2f} s and {percentile(refused, 1.0):.2f} s",
-        "within the wait for a place, 0.5 s, + 20 %",
-        met=bool(refused) and percentile(refused, 0.5) <= 0.6,
+        "rejections, median and longest",
+        f"{percentile(rejected, 0.5):.2f} s and {percentile(rejected, 1.0):.2f} s",
+        "within the queue time of 0.5 s + 20 %",
+        met=bool(rejected) and percentile(rejected, 0.5) <= 0.6,
     )
     rig.speed("liveness meanwhile", liveness, "max 250 ms", met=liveness.worst <= 250)
 
@@ -82,20 +82,20 @@ def _held(rig: Rig, what: str, answers: list[Answer], status: int, deadline: flo
 @contextmanager
 def _measuring() -> Iterator[None]:
     """Raise the priority of this process and of those started in the block."""
-    was = os.getpriority(os.PRIO_PROCESS, 0)
+    before = os.getpriority(os.PRIO_PROCESS, 0)
     try:
         os.setpriority(os.PRIO_PROCESS, 0, _MEASURING)
     except PermissionError as error:
-        raise CannotRun("not allowed to come before other processes (nice)") from error
+        raise CannotRun("no permission to raise the priority (nice)") from error
     try:
         yield
     finally:
-        os.setpriority(os.PRIO_PROCESS, 0, was)
+        os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 @contextmanager
 def _burners(folder: Path) -> Iterator[None]:
-    command = ["nice", "-n", str(_TAKING - _MEASURING), sys.executable, "-c"]
+    command = ["nice", "-n", str(_BURNING - _MEASURING), sys.executable, "-c"]
     with ExitStack() as stack:
         for _ in range(os.cpu_count() or 1):
             stack.enter_context(running([*command, "while True: pass"], folder / "burner.log"))
@@ -124,13 +124,13 @@ async def little_memory(rig: Rig) -> None:
             first = await Client(port).ask(questions[0])
             again = time.monotonic() - began
     rig.promise(
-        f"{seconds} s (of 60) at three times the {rate / 3:.0f}/s that can be done",
+        f"{seconds} s (of 60) at three times the capacity of {rate / 3:.0f}/s",
         f"{statuses(answers)}",
-        "answers and refusals, nothing else",
+        "only answers and rejections",
         met=all(answer.status in (302, 429, 502, 503, 504) for answer in answers),
     )
     rig.promise(
-        f"memory at most, killed beyond {_MEGABYTES} MB resident (a watcher, no cgroup)",
+        f"peak memory, killed above {_MEGABYTES} MB resident (by a watcher, no cgroup)",
         f"{peak:.0f} MB" if alive else "killed",
         f"{_MEGABYTES} MB",
         met=alive and peak <= _MEGABYTES,
@@ -155,6 +155,6 @@ def _peak(server: TimeGate) -> float:
 
 
 SCENARIOS: Final = (
-    Scenario("processor-taken", "LO-10", processor_taken, 120),
+    Scenario("busy-processor", "LO-10", busy_processor, 120),
     Scenario("little-memory", "RB-10", little_memory, 120),
 )

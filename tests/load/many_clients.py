@@ -22,7 +22,7 @@ from tests.chaos.rig.timegates import timegate
 from tests.chaos.scenario import Rig, Scenario
 
 _EACH: Final = 25
-"""Connections from one address; a client may have 32."""
+"""Connections from one address; the limit is 32."""
 
 
 async def many_archives(rig: Rig) -> None:
@@ -34,29 +34,29 @@ async def many_archives(rig: Rig) -> None:
             farm.forget()
             async with pinged(server.port, rig.folder) as liveness:
                 answers = await Client(server.port).at_once(timegates("many", 200), 200)
-            asked = farm.asked
+            counts = farm.request_counts
     right = [
         a
         for a in answers
         if a.header("Location") == farm.closest(DATE, range(35), original(a.target))
     ]
-    honest = [
+    marked = [
         a
         for a in answers
         if a in right
         or (a.status == 302 and "partial" in (a.header("Memento-Precision") or ""))
     ]
     rig.promise(
-        "200 new questions at once to 35 archives: right, or honestly partial",
-        f"{len(right)} right, {len(honest) - len(right)} partial of 200 ({statuses(answers)})",
+        "200 new questions at once to 35 archives: right, or marked as partial",
+        f"{len(right)} right, {len(marked) - len(right)} partial of 200 ({statuses(answers)})",
         "all",
-        met=len(honest) == len(answers),
+        met=len(marked) == len(answers),
     )
     rig.speed(
-        "requests an archive saw, fewest and most",
-        f"{min(asked)} and {max(asked)}",
+        "requests to an archive, fewest and most",
+        f"{min(counts)} and {max(counts)}",
         "within 10 %",
-        met=min(asked) >= 0.9 * max(asked),
+        met=min(counts) >= 0.9 * max(counts),
     )
     rig.speed("liveness", liveness, "p99 100 ms", met=liveness.p99 <= 100)
 
@@ -71,43 +71,43 @@ class Crowd:
         self.failed = 0
 
     def _address(self) -> str:
-        house = next(self._numbers) // _EACH
-        return f"127.{20 + house // 250}.1.{house % 250 + 1}"
+        number = next(self._numbers) // _EACH
+        return f"127.{20 + number // 250}.1.{number % 250 + 1}"
 
     async def join(self, octets: bytes) -> None:
-        """Open a connection, send something, and read nothing."""
-        one = socket.socket()
-        one.setblocking(False)  # noqa: FBT003 -- its only parameter
-        # So that what is not read piles up at the server, not in the kernel.
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        """Open a connection, send *octets*, and read nothing."""
+        client = socket.socket()
+        client.setblocking(False)  # noqa: FBT003 -- its only parameter
+        # Unread data is then buffered in the server, not in the kernel.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         loop = asyncio.get_running_loop()
         try:
-            one.bind((self._address(), 0))
-            await asyncio.wait_for(loop.sock_connect(one, ("127.0.0.1", self._port)), 10)
-            await loop.sock_sendall(one, octets)
+            client.bind((self._address(), 0))
+            await asyncio.wait_for(loop.sock_connect(client, ("127.0.0.1", self._port)), 10)
+            await loop.sock_sendall(client, octets)
         except (OSError, TimeoutError):
             self.failed += 1
-            one.close()
+            client.close()
         else:
-            self.open.append(one)
+            self.open.append(client)
 
-    def sip(self) -> Iterator[int]:
+    def read_little(self) -> Iterator[int]:
         """Read a little from each."""
-        for one in self.open:
+        for client in self.open:
             try:
-                yield len(one.recv(1000))
+                yield len(client.recv(1000))
             except BlockingIOError:
                 yield -1
             except OSError:
                 yield 0
 
     def close(self) -> None:
-        for one in self.open:
-            one.close()
+        for client in self.open:
+            client.close()
 
 
-def _saying(port: int, number: int) -> bytes:
-    """Return the octets of one of three kinds: half a head, a request, one for a list."""
+def _octets(port: int, number: int) -> bytes:
+    """Return half a head, a request, or a request for a list."""
     client = Client(port)
     match number % 3:
         case 0:
@@ -132,22 +132,22 @@ async def slow_clients(rig: Rig) -> None:
             for first in range(0, wanted, 200):
                 numbers = range(first, min(first + 200, wanted))
                 await asyncio.gather(
-                    *(crowd.join(_saying(server.port, number)) for number in numbers)
+                    *(crowd.join(_octets(server.port, number)) for number in numbers)
                 )
             took = time.monotonic() - began
             held = server.running.descriptors
-            answers = await _beside(crowd, Client(server.port), rig.scaled(15, 5))
+            answers = await _normal_client(crowd, Client(server.port), rig.scaled(15, 5))
             peak = server.running.peak
     rig.promise(
         f"{wanted:,} slow clients in {took:.0f} s: memory",
-        f"{peak:.0f} MB with {held:,} descriptors open ({crowd.failed} were refused)",
+        f"{peak:.0f} MB with {held:,} descriptors open ({crowd.failed} rejected)",
         "300 MB",
         met=peak <= 300,
     )
     p99 = percentile(answers, 0.99)
     good = [answer for answer in answers if answer.status == 302]
     rig.promise(
-        "a normal client beside them",
+        "a normal client at the same time",
         f"{len(good)} of {len(answers)} ({statuses(answers)})",
         "all answered",
         met=len(good) == len(answers),
@@ -155,11 +155,11 @@ async def slow_clients(rig: Rig) -> None:
     rig.speed("its p99", f"{p99:.2f} s", "1 s", met=p99 <= 1)
 
 
-async def _beside(crowd: Crowd, client: Client, seconds: int) -> list[Answer]:
+async def _normal_client(crowd: Crowd, client: Client, seconds: int) -> list[Answer]:
     async with asyncio.TaskGroup() as group:
         task = group.create_task(client.at_rate(timegates("normal", seconds * 10), 10))
         for _ in range(seconds):
-            sum(crowd.sip())
+            sum(crowd.read_little())
             await asyncio.sleep(1)
     return task.result()
 

@@ -11,7 +11,7 @@ from tests.chaos.scenario import Rig, Scenario
 
 
 async def pipelined(rig: Rig) -> None:
-    """LO-09: 100 requests on each of 20 connections, all before an answer is read."""
+    """LO-09: 100 requests on each of 20 connections, all sent before an answer is read."""
     with archives(3, rig.folder) as farm, timegate(rig.place("t"), farm.entries()) as server:
         async with asyncio.TaskGroup() as group:
             tasks = [
@@ -21,7 +21,7 @@ async def pipelined(rig: Rig) -> None:
         answers = [answer for task in tasks for answer in task.result()]
     crossed = [a for a in answers if not _is_for(a, original(a.target))]
     rig.promise(
-        f"{len(tasks)} connections of 100 pipelined requests: answers that are another's",
+        f"{len(tasks)} connections of 100 pipelined requests: answers to another request",
         f"{len(crossed)} of {len(answers):,} ({statuses(answers)})",
         "0, in order",
         met=not crossed and len(answers) == 100 * len(tasks),
@@ -54,7 +54,7 @@ async def short_connections(rig: Rig) -> None:
     rig.promise(
         f"{many:,} connections of one request each",
         f"{len(crossed)} wrong ({statuses(answers)}), then {left} descriptors",
-        "0 wrong, none left over",
+        "0 wrong, no descriptors left over",
         met=not crossed and left < 100,
     )
 

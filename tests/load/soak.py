@@ -17,12 +17,12 @@ from tests.chaos.scenario import Rig, Scenario
 
 _RATE: Final = 12
 _EVERY: Final = 5.0
-"""Seconds between two looks at the process."""
-# Small, so that what is bounded is full before anybody measures.
+"""Seconds between two samples of the process."""
+# Small, so that the cache is full before the measurement begins.
 _CACHE: Final = '[cache]\nurl = "memory:"\nmegabytes = 8\n'
 _FAULTS: Final = ("failing", "reset", "hang", "limited", "absent", "right")
 _FAULTY_SHARE: Final = 0.06
-"""Of five archives in six: one request in twenty is faulted."""
+"""Of five archives in six: one request in twenty meets a fault."""
 _HOT: Final = 40
 _UNRETRIEVED: Final = (
     "never retrieved",
@@ -36,7 +36,7 @@ _IDENTIFIERS: Final = (
     "urn:pwid:a1.example:2010-01-22T11:20:29Z:page:{url}",
     "duri:2010:{url}",
 )
-_SURFACES: Final = (
+_ENDPOINTS: Final = (
     "/timegate/{new}",
     "/timegate/{new}",
     "/timegate/{hot}",
@@ -84,7 +84,7 @@ class _Load:
 
     async def one(self) -> None:
         if self._chance.random() < 0.03:
-            await self._leave(self._target())
+            await self._disconnect(self._target())
             return
         self._count(await self._client.ask(self._target()))
 
@@ -108,7 +108,7 @@ class _Load:
 
     def _target(self) -> str:
         self._new += 1
-        chosen = self._chance.choice(_SURFACES)
+        chosen = self._chance.choice(_ENDPOINTS)
         new = f"http://www.example.org/new/{self._new}"
         hot = f"http://www.example.org/hot/{self._chance.randrange(_HOT)}"
         identifier = self._chance.choice(_IDENTIFIERS).format(url=hot)
@@ -116,12 +116,12 @@ class _Load:
 
     def _count(self, answer: Answer) -> None:
         self.statuses[str(answer.status or answer.trouble.split(" ")[0])] += 1
-        # An archive that failed is told as 502 or 504; too much at once as 503.
+        # 502 and 504 report a failed archive, 503 too many concurrent requests.
         if answer.status in (0, 500):
             self.wrong[f"{answer.status} {answer.target} {answer.trouble}"] += 1
 
-    async def _leave(self, target: str) -> None:
-        self.statuses["left"] += 1
+    async def _disconnect(self, target: str) -> None:
+        self.statuses["disconnected"] += 1
         _, writer = await self._client.connect()
         try:
             writer.write(self._client.request(target, last=True))
@@ -131,49 +131,49 @@ class _Load:
 
 
 async def soak(rig: Rig) -> None:
-    """LO-06: an hour of mixed questions, one answer in twenty of the archives a fault."""
+    """LO-06: an hour of mixed requests, with a fault in one of twenty archive answers."""
     minutes = rig.scaled(3, 1, 60)
     folder = rig.place("warcs")
     (folder / "one.warc").write_bytes(warcs.record(warcs.answer()))
     index_collection(folder)
     own = f'[[archive]]\nid = "mine"\nkind = "warc"\npath = "{folder}"\n'
     with archives(len(_FAULTS), rig.folder) as farm:
-        _harm(farm)
+        _set_faults(farm)
         with timegate(rig.place("t"), _CACHE + farm.entries() + own) as server:
             load = _Load(server)
             await load.many(rig.scaled(6_000, 1_500, 20_000), 16)
-            # Connections that nobody uses are closed by then.
+            # Idle connections are closed by then.
             await asyncio.sleep(rig.scaled(20, 20, 60))
             warm = server.running.megabytes
-            samples = await _watched(server, load, minutes * 60)
-            # What hangs at an archive is given up within the hard deadline.
+            samples = await _sampled(server, load, minutes * 60)
+            # Questions to a hanging archive end within the hard deadline.
             await asyncio.sleep(8)
-            rest = _sample(server)
-        said = server.running.said()
+            after_load = _sample(server)
+        log = server.running.log_text()
     _report(rig, minutes, load, samples)
     rig.promise(
-        "left when nobody asks any more",
-        f"{rest.descriptors} descriptors, {rest.tasks} tasks, "
-        f"{rest.megabytes:.1f} MB (warm: {warm:.1f})",
-        "no more than at any time before",
-        met=rest.descriptors <= max(s.descriptors for s in samples)
-        and rest.tasks <= max(s.tasks for s in samples),
+        "in use after the load",
+        f"{after_load.descriptors} descriptors, {after_load.tasks} tasks, "
+        f"{after_load.megabytes:.1f} MB (warm: {warm:.1f})",
+        "no more than during the load",
+        met=after_load.descriptors <= max(s.descriptors for s in samples)
+        and after_load.tasks <= max(s.tasks for s in samples),
     )
-    lines = [line for line in said.splitlines() if any(w in line for w in _UNRETRIEVED)]
+    lines = [line for line in log.splitlines() if any(w in line for w in _UNRETRIEVED)]
     rig.promise(
-        "lines of exceptions nobody looked at",
+        "log lines about unhandled exceptions",
         f"{len(lines)} {lines[0][:200] if lines else ''}".strip(),
         "0",
         met=not lines,
     )
 
 
-def _harm(farm: Archives) -> None:
+def _set_faults(farm: Archives) -> None:
     for number, kind in enumerate(_FAULTS):
         farm.behave([number], kind, share=_FAULTY_SHARE)
 
 
-async def _watched(server: TimeGate, load: _Load, seconds: float) -> list[Sample]:
+async def _sampled(server: TimeGate, load: _Load, seconds: float) -> list[Sample]:
     samples: list[Sample] = []
     async with asyncio.TaskGroup() as group:
         steady = group.create_task(load.steadily(seconds))
@@ -185,7 +185,7 @@ async def _watched(server: TimeGate, load: _Load, seconds: float) -> list[Sample
 
 def _sample(server: TimeGate) -> Sample:
     running = server.running
-    # Read before we open a connection of our own.
+    # Read before the request for the metrics opens a connection.
     megabytes, descriptors = running.megabytes, running.descriptors
     return Sample(
         time.monotonic(), megabytes, descriptors, int(server.metric("timegate_tasks"))
@@ -193,20 +193,22 @@ def _sample(server: TimeGate) -> Sample:
 
 
 def _report(rig: Rig, minutes: int, load: _Load, samples: Sequence[Sample]) -> None:
-    asked = sum(load.statuses.values())
-    told = ", ".join(f"{count:,} x {status}" for status, count in load.statuses.most_common())
+    count_all = sum(load.statuses.values())
+    by_status = ", ".join(
+        f"{count:,} x {status}" for status, count in load.statuses.most_common()
+    )
     wrong = load.wrong.total()
     rig.promise(
-        f"{minutes} min of {_RATE}/s over {len(_SURFACES)} surfaces: no answer, or 500",
-        f"{wrong} of {asked:,} ({told})"
+        f"{minutes} min of {_RATE}/s at {len(_ENDPOINTS)} endpoints: no answer, or 500",
+        f"{wrong} of {count_all:,} ({by_status})"
         + "".join(f"; {what}" for what, _ in load.wrong.most_common(2)),
         "0.1 %",
-        met=wrong <= asked / 1000,
+        met=wrong <= count_all / 1000,
     )
     hours = [(sample.at - samples[0].at) / 3600 for sample in samples]
     slope = linear_regression(hours, [sample.megabytes for sample in samples]).slope
     before, after = _ends(samples, lambda sample: sample.megabytes)
-    # In minutes, the grain of the allocator is more than a leak.
+    # Over minutes, the granularity of the allocator exceeds a leak.
     report = rig.promise if minutes >= 30 else rig.speed
     report(
         "memory after the warm-up",
@@ -222,7 +224,7 @@ def _report(rig: Rig, minutes: int, load: _Load, samples: Sequence[Sample]) -> N
         rig.promise(
             f"{what}, median of the first and of the last quarter",
             f"{before:.0f} and {after:.0f}",
-            "no more than 5 more",
+            "at most 5 more",
             met=after <= before + 5,
         )
 

@@ -14,39 +14,40 @@ from tests.chaos.rig.processes import Running, python, running
 
 @dataclass(frozen=True, slots=True)
 class Archives:
-    """Controls the archives, and reads their records."""
+    """Controls the archives, and reads the requests that they recorded."""
 
     process: Running
     ports: list[int]
 
-    def behave(self, which: Iterable[int], kind: str = "right", **manner: float) -> None:
-        """Change the manner of some (`tests.chaos.rig.farm.Manner`)."""
-        self._say({"behave": list(which), "manner": {"kind": kind, **manner}})
+    def behave(self, which: Iterable[int], kind: str = "right", **options: float) -> None:
+        """Change the behaviour of some archives (`tests.chaos.rig.farm.Behaviour`)."""
+        self._send({"behave": list(which), "behaviour": {"kind": kind, **options}})
 
     @property
-    def asked(self) -> list[int]:
-        """How many requests each has seen."""
-        counts: list[int] = self._say({"tell": "counts"})
+    def request_counts(self) -> list[int]:
+        """The number of requests to each archive."""
+        counts: list[int] = self._send({"get": "counts"})
         return counts
 
-    def noted(self, archive: int) -> list[tuple[float, str]]:
-        """When one was asked, by the monotonic clock, and for which target."""
-        noted: list[tuple[float, str]] = self._say({"tell": "noted", "archive": archive})
-        return noted
+    def requests_to(self, archive: int) -> list[tuple[float, str]]:
+        """Return the time, by the monotonic clock, and the target of each request to one."""
+        requests: list[tuple[float, str]] = self._send({"get": "requests", "archive": archive})
+        return requests
 
     def forget(self) -> None:
-        self._say({"forget": True})
+        """Delete the recorded requests."""
+        self._send({"forget": True})
 
-    def _say(self, words: dict[str, object]) -> list:  # type: ignore[type-arg]
-        talk = self.process.process
-        assert talk.stdin is not None
-        assert talk.stdout is not None
-        talk.stdin.write(json.dumps(words) + "\n")
-        talk.stdin.flush()
-        return json.loads(talk.stdout.readline())  # type: ignore[no-any-return]
+    def _send(self, command: dict[str, object]) -> list:  # type: ignore[type-arg]
+        process = self.process.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(command) + "\n")
+        process.stdin.flush()
+        return json.loads(process.stdout.readline())  # type: ignore[no-any-return]
 
     def entries(self, limits: str = "") -> str:
-        """Write them as an operator would."""
+        """Return their configuration."""
         return "".join(self.entry(number, limits) for number in range(len(self.ports)))
 
     def entry(self, number: int, limits: str = "", port: int | None = None) -> str:
@@ -59,7 +60,7 @@ class Archives:
         )
 
     def closest(self, date: str, among: Iterable[int], url: str) -> str:
-        """Return where the right answer leads if these archives answer."""
+        """Return the URI of the right memento if the archives in *among* answer."""
         at = parsedate_to_datetime(date)
         times = (
             (abs(time - at), time, number) for number in among for time in captures(number)

@@ -1,4 +1,4 @@
-"""The clients of a scenario: raw HTTP/1.1 over asyncio, one connection a request or kept."""
+"""The clients of a scenario: raw HTTP/1.1 over asyncio."""
 
 import asyncio
 import math
@@ -12,7 +12,7 @@ from typing import Final
 
 DATE: Final = "Fri, 22 Jan 2010 11:20:29 GMT"
 _LONGEST: Final = 1 << 20
-# Many clients: one alone may have 32 connections.
+# One client may have only 32 connections.
 _ADDRESSES: Final = cycle(range(1, 255))
 
 
@@ -45,7 +45,7 @@ class Client:
     headers: Mapping[str, str] | None = None
     patience: float = 30.0
     address: str | None = None
-    """From where it connects, all of 127.0.0.0/8 is loopback; None for many clients."""
+    """Its own address, in 127.0.0.0/8; None for another one each time."""
     tls: ssl.SSLContext | None = None
 
     def request(self, target: str, *, last: bool) -> bytes:
@@ -68,7 +68,7 @@ class Client:
         )
 
     async def ask(self, target: str) -> Answer:
-        """Ask over a connection of its own."""
+        """Send one request over a new connection."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(self.patience):
@@ -83,40 +83,40 @@ class Client:
             return Answer(target, 0, began, spent, trouble=f"{type(error).__name__} {error}")
 
     async def at_once(self, targets: Iterable[str], connections: int) -> list[Answer]:
-        """Ask over so many connections, each for the next as soon as the last is answered."""
+        """Send the requests over *connections*, each the next one after an answer."""
         waiting = iter(targets)
         answers: list[Answer] = []
 
-        async def one() -> None:
+        async def work() -> None:
             for target in waiting:
                 answers.append(await self.ask(target))  # noqa: PERF401 -- shared by tasks
 
         async with asyncio.TaskGroup() as group:
             for _ in range(connections):
-                group.create_task(one())
+                group.create_task(work())
         return answers
 
     async def at_rate(
         self, targets: Sequence[str], each_second: float, most: int = 4000
     ) -> list[Answer]:
-        """Ask at a steady rate, however long answers take (an open loop)."""
+        """Send requests at a steady rate, independent of the answers (an open loop)."""
         answers: list[Answer] = []
         places = asyncio.Semaphore(most)
         began = time.monotonic()
 
-        async def one(target: str) -> None:
+        async def send(target: str) -> None:
             async with places:
                 answers.append(await self.ask(target))
 
         async with asyncio.TaskGroup() as group:
             for number, target in enumerate(targets):
                 await asyncio.sleep(began + number / each_second - time.monotonic())
-                group.create_task(one(target))
+                group.create_task(send(target))
         return answers
 
 
 async def read_answer(reader: asyncio.StreamReader, target: str, began: float) -> Answer:
-    """Read one answer to its end; raises IncompleteReadError if it has none."""
+    """Read one answer; raises IncompleteReadError if it is truncated."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     answer = Answer(target, int(head.split(" ", 2)[1]), began, 0.0, head)
     body = await _body(reader, answer)
@@ -138,13 +138,13 @@ async def _body(reader: asyncio.StreamReader, answer: Answer) -> bytes:
 
 
 def percentile(answers: Iterable[Answer], share: float) -> float:
-    """Return the seconds within which that share was answered."""
+    """Return the seconds within which that share of requests was answered."""
     spans = sorted(answer.seconds for answer in answers)
     return spans[max(math.ceil(len(spans) * share) - 1, 0)] if spans else math.nan
 
 
 def statuses(answers: Iterable[Answer]) -> str:
-    """Count answers by status, for people."""
+    """Return a text with the number of answers by status."""
     counts = Counter(answer.status or answer.trouble.split(" ")[0] for answer in answers)
     return ", ".join(f"{count:,} x {status}" for status, count in counts.most_common())
 

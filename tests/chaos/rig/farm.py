@@ -1,9 +1,9 @@
-"""One process that plays many archives, each at a port of its own, each with its manner.
+"""One process with many archives, each at its own port and with its own behaviour.
 
     python -m tests.chaos.rig.farm COUNT [HOST]
 
-It is told what to do in JSON lines at its standard input, and answers each with one; it ends
-when the input does. Archive *n* is below ``/a{n}/`` and holds ten captures of every URL, at
+It reads commands as JSON lines from its standard input, and answers each with one line; it ends
+when the input ends. Archive *n* is below ``/a{n}/`` and holds ten captures of every URL, at
 times of its own (`tests.bench.archives.captures`).
 """
 
@@ -20,26 +20,26 @@ from typing import Final
 
 from tests.bench.archives import EPOCH, World
 
-MOST_NOTED: Final = 200_000
+MOST_REQUESTS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How one archive behaves."""
+class Behaviour:
+    """The behaviour of one archive."""
 
     kind: str = "right"
     """right, absent, failing, limited, hang, reset, refuse, mute"""
     seconds: float = 0.0
-    """It answers that much later."""
+    """Delay of its answers."""
     length: int = 0
-    """Mementos in its lists; 0 for the ten it has of every URL."""
+    """Mementos in its lists; 0 for the ten of every URL."""
     size: int = 100
-    """Bytes of its raw copies."""
+    """Bytes of its raw mementos."""
     allowed: int = 0
-    """Answered 429 to whoever asks more often, in any *span* seconds; 0 for no limit."""
+    """Requests in any *span* seconds before it answers 429; 0 for no limit."""
     span: float = 60.0
     share: float = 1.0
-    """Of its requests that are treated so, by chance; the others are answered right."""
+    """Random share of the requests that get this behaviour; the others are answered right."""
 
 
 class Farm(World):
@@ -48,19 +48,19 @@ class Farm(World):
     def __init__(self, count: int, host: str) -> None:
         super().__init__(count, 0.0, 0.0, None)
         self.host = host
-        self.manners = [Manner() for _ in range(count)]
-        self.noted: list[list[tuple[float, str]]] = [[] for _ in range(count)]
+        self.behaviours = [Behaviour() for _ in range(count)]
+        self.requests: list[list[tuple[float, str]]] = [[] for _ in range(count)]
         self.servers: list[asyncio.Server | None] = [None] * count
         self.ports = [0] * count
         self.writers: list[set[asyncio.StreamWriter]] = [set() for _ in range(count)]
 
     async def listen(self, number: int) -> None:
-        """Open the door of one archive."""
+        """Start to listen for one archive."""
         if self.servers[number] is not None:
             return
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await self.converse(number, reader, writer)
+            await self.serve(number, reader, writer)
 
         server = await asyncio.start_server(
             connected, self.host, self.ports[number], backlog=1024, reuse_address=True
@@ -69,14 +69,14 @@ class Farm(World):
         self.ports[number] = server.sockets[0].getsockname()[1]
 
     def shut(self, number: int) -> None:
-        """Refuse connections, and end those there are."""
+        """Refuse new connections, and end the open ones."""
         server, self.servers[number] = self.servers[number], None
         if server is not None:
             server.close()
         for writer in self.writers[number]:
             writer.transport.abort()
 
-    async def converse(
+    async def serve(
         self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self.writers[number].add(writer)
@@ -94,61 +94,61 @@ class Farm(World):
         first, *lines = head.split("\r\n")
         headers = {n.lower(): v for n, _, v in (line.partition(": ") for line in lines)}
         method, target, _ = first.split(" ", 2)
-        manner = self._manner(number)
-        noted = self.noted[number]
-        if len(noted) < MOST_NOTED:
-            noted.append((time.monotonic(), target))
-        if manner.kind == "hang":
+        behaviour = self._behaviour(number)
+        requests = self.requests[number]
+        if len(requests) < MOST_REQUESTS:
+            requests.append((time.monotonic(), target))
+        if behaviour.kind == "hang":
             await asyncio.sleep(300)
-        if manner.kind == "reset":
+        if behaviour.kind == "reset":
             _reset(writer)
             return False
-        if manner.seconds:
-            await asyncio.sleep(manner.seconds)
-        async for piece in self._pieces(number, manner, target, headers):
+        if behaviour.seconds:
+            await asyncio.sleep(behaviour.seconds)
+        async for piece in self._pieces(number, behaviour, target, headers):
             writer.write(
                 piece.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" if method == "HEAD" else piece
             )
             await writer.drain()
             if method == "HEAD":
                 break
-        # A long list has no length: it ends with the connection.
-        return not (manner.length and "/timemap/" in target)
+        # A long list has no Content-Length: it ends with the connection.
+        return not (behaviour.length and "/timemap/" in target)
 
-    def _manner(self, number: int) -> Manner:
-        manner = self.manners[number]
-        if manner.share < 1 and self.random.random() >= manner.share:
-            return replace(manner, kind="right")
-        return manner
+    def _behaviour(self, number: int) -> Behaviour:
+        behaviour = self.behaviours[number]
+        if behaviour.share < 1 and self.random.random() >= behaviour.share:
+            return replace(behaviour, kind="right")
+        return behaviour
 
     async def _pieces(
-        self, number: int, manner: Manner, target: str, headers: dict[str, str]
+        self, number: int, behaviour: Behaviour, target: str, headers: dict[str, str]
     ) -> AsyncIterator[bytes]:
         rest = target.split("/", 2)[2]
         base = f"http://127.0.0.1:{self.ports[number]}/a{number}"
-        if self._is_too_often(number) or manner.kind == "limited":
+        if self._is_too_often(number) or behaviour.kind == "limited":
             yield _plain(429, b"slowly", "Retry-After: 2\r\n")
-        elif manner.kind in ("absent", "failing"):
-            yield _plain(404 if manner.kind == "absent" else 500, b"no")
-        elif manner.length and rest.startswith("timemap/"):
-            for piece in long_list(base, rest.split("/", 2)[2], number, manner.length):
+        elif behaviour.kind in ("absent", "failing"):
+            yield _plain(404 if behaviour.kind == "absent" else 500, b"no")
+        elif behaviour.length and rest.startswith("timemap/"):
+            for piece in long_list(base, rest.split("/", 2)[2], number, behaviour.length):
                 yield piece
         elif rest[:14].isdecimal():
-            for piece in copy(rest[:14], manner.size):
+            for piece in copy(rest[:14], behaviour.size):
                 yield piece
         else:
             yield self._right(number, rest, headers, base)
 
     def _is_too_often(self, number: int) -> bool:
-        manner = self.manners[number]
-        since = time.monotonic() - manner.span
-        recent = sum(1 for at, _ in self.noted[number][-1000:] if at > since)
-        return bool(manner.allowed) and recent > manner.allowed
+        behaviour = self.behaviours[number]
+        since = time.monotonic() - behaviour.span
+        recent = sum(1 for at, _ in self.requests[number][-1000:] if at > since)
+        return bool(behaviour.allowed) and recent > behaviour.allowed
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    one: socket.socket = writer.get_extra_info("socket")
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection: socket.socket = writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()
 
 
@@ -159,7 +159,7 @@ def _plain(status: int, body: bytes, headers: str = "") -> bytes:
 
 
 def long_list(base: str, url: str, number: int, length: int) -> Iterator[bytes]:
-    """Make a TimeMap of any length while it is sent."""
+    """Yield a TimeMap of any length in pieces."""
     head = "HTTP/1.1 200 OK\r\nContent-Type: application/link-format\r\nConnection: close"
     yield f'{head}\r\n\r\n<{url}>; rel="original"'.encode()
 
@@ -173,7 +173,7 @@ def long_list(base: str, url: str, number: int, length: int) -> Iterator[bytes]:
 
 
 def copy(stamp: str, size: int) -> Iterator[bytes]:
-    """Make the bytes of a capture, nothing but zeros."""
+    """Yield the response for a capture, with a body of zeros."""
     when = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.strptime(stamp, "%Y%m%d%H%M%S"))
     yield (
         f"HTTP/1.1 200 OK\r\nMemento-Datetime: {when}\r\nContent-Type: text/plain\r\n"
@@ -184,25 +184,25 @@ def copy(stamp: str, size: int) -> Iterator[bytes]:
         yield block[: size - sent]
 
 
-async def obey(farm: Farm, told: dict[str, object]) -> object:
-    """Do what a line says; return what to answer."""
-    match told:
-        case {"behave": list(numbers), "manner": dict(manner)}:
+async def execute(farm: Farm, command: dict[str, object]) -> object:
+    """Execute one command, and return its answer."""
+    match command:
+        case {"behave": list(numbers), "behaviour": dict(options)}:
             for number in numbers:
-                farm.manners[number] = Manner(**manner)
-                if farm.manners[number].kind == "refuse":
+                farm.behaviours[number] = Behaviour(**options)
+                if farm.behaviours[number].kind == "refuse":
                     farm.shut(number)
                 else:
                     await farm.listen(number)
             return "ok"
-        case {"tell": "counts"}:
-            return [len(noted) for noted in farm.noted]
-        case {"tell": "noted", "archive": int(number)}:
-            return farm.noted[number]
+        case {"get": "counts"}:
+            return [len(requests) for requests in farm.requests]
+        case {"get": "requests", "archive": int(number)}:
+            return farm.requests[number]
         case {"forget": True}:
-            farm.noted = [[] for _ in farm.noted]
+            farm.requests = [[] for _ in farm.requests]
             return "ok"
-    raise ValueError(f"unknown: {told}")
+    raise ValueError(f"unknown: {command}")
 
 
 async def main(count: int, host: str = "127.0.0.1") -> None:
@@ -215,7 +215,7 @@ async def main(count: int, host: str = "127.0.0.1") -> None:
     sys.stdout.write(json.dumps(farm.ports) + "\n")
     sys.stdout.flush()
     while line := await reader.readline():
-        answer = await obey(farm, json.loads(line))
+        answer = await execute(farm, json.loads(line))
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

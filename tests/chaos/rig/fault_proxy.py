@@ -1,4 +1,4 @@
-"""A TCP proxy between us and an archive or a Redis that makes the network bad, for netem."""
+"""A TCP proxy that simulates a bad network to an archive or Redis, instead of netem."""
 
 import asyncio
 import random
@@ -18,23 +18,23 @@ class Faults:
 
     latency: float = 0.0
     jitter: float = 0.0
-    """Up to that many seconds more, by chance."""
+    """Random additional delay, up to so many seconds."""
     bandwidth: float = 0.0
-    """Bytes a second; 0 for as many as come."""
+    """Bytes a second; 0 for no limit."""
     slices: int = 0
-    """Bytes in a piece; 0 for as they come."""
+    """Bytes in a piece; 0 for the pieces as they were read."""
     reset_share: float = 0.0
     """Share of connections that end in a reset at their first answer."""
     most: int = 0
     """Bytes after which a connection is closed; 0 for never."""
     half_closed: bool = False
-    """The way back stays open when the server has closed."""
+    """The connection to the client stays open after the server has closed its own."""
     hold: bool = False
-    """Nothing passes."""
+    """Nothing is forwarded."""
     chance: random.Random = field(default_factory=lambda: random.Random(11))  # noqa: S311 -- the same faults in every run
 
     async def wait(self, octets: int) -> None:
-        while self.hold:  # noqa: ASYNC110 -- changed by hand
+        while self.hold:  # noqa: ASYNC110 -- a plain attribute, set by the scenario
             await asyncio.sleep(0.05)
         pause = self.latency + self.jitter * self.chance.random()
         if self.bandwidth:
@@ -53,8 +53,8 @@ class FaultProxy:
 
 @asynccontextmanager
 async def fault_proxy(upstream: int, faults: Faults | None = None) -> AsyncIterator[FaultProxy]:
-    """Stand between a client and the *upstream* port of 127.0.0.1."""
-    made = faults or Faults()
+    """Run a proxy to the port *upstream* of 127.0.0.1."""
+    settings = faults or Faults()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -67,9 +67,9 @@ async def fault_proxy(upstream: int, faults: Faults | None = None) -> AsyncItera
         tasks.add(task)
         try:
             way_in = _pump(reader, outer, Faults())
-            await asyncio.gather(way_in, _pump(inner, writer, made), return_exceptions=True)
+            await asyncio.gather(way_in, _pump(inner, writer, settings), return_exceptions=True)
         except asyncio.CancelledError:
-            # The proxy is being taken down; whoever did that waits for this task.
+            # The proxy is being stopped, which waits for this task.
             writer.transport.abort()
         finally:
             tasks.discard(task)
@@ -77,7 +77,7 @@ async def fault_proxy(upstream: int, faults: Faults | None = None) -> AsyncItera
     tasks: set[asyncio.Task[object]] = set()
     async with await asyncio.start_server(serve, "127.0.0.1", 0, backlog=1024) as server:
         try:
-            yield FaultProxy(server.sockets[0].getsockname()[1], made)
+            yield FaultProxy(server.sockets[0].getsockname()[1], settings)
         finally:
             server.close()
             for task in tasks:
@@ -95,7 +95,7 @@ async def _pump(
             if sent == 0 and faults.chance.random() < faults.reset_share:
                 _reset(writer)
                 return
-            await _passed(octets, writer, faults)
+            await _forward(octets, writer, faults)
             sent += len(octets)
             if faults.most and sent > faults.most:
                 return
@@ -106,7 +106,7 @@ async def _pump(
             writer.close()
 
 
-async def _passed(octets: bytes, writer: asyncio.StreamWriter, faults: Faults) -> None:
+async def _forward(octets: bytes, writer: asyncio.StreamWriter, faults: Faults) -> None:
     size = faults.slices or len(octets)
     for start in range(0, len(octets), size):
         piece = octets[start : start + size]
@@ -117,6 +117,6 @@ async def _passed(octets: bytes, writer: asyncio.StreamWriter, faults: Faults) -
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    one: socket.socket = writer.get_extra_info("socket")
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection: socket.socket = writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()

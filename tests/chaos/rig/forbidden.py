@@ -49,7 +49,7 @@ def _six(text: str) -> Iterator[str]:
 
 
 def spellings() -> list[str]:
-    """Return authorities, some of which are none at all."""
+    """Return host parts of URLs, some of them malformed."""
     found = [spelled for text in _FOUR for spelled in _four(text)]
     found += [spelled for text in _SIX for spelled in _six(text)]
     found += [*_NAMES, *(f"user@{name}" for name in _NAMES)]

@@ -1,4 +1,4 @@
-"""Responsiveness of a server during a block, measured by the pinger."""
+"""The response times of a server during a block, measured by the pinger."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from tests.chaos.rig.processes import python, running
 
 @dataclass
 class Liveness:
-    """Milliseconds of ten pings a second; filled when the block has ended."""
+    """Milliseconds of ten pings a second; filled at the end of the block."""
 
     spans: list[float] = field(default_factory=list)
 
@@ -38,5 +38,5 @@ async def pinged(port: int, folder: Path) -> AsyncIterator[Liveness]:
     with running(command, folder / "pinger.log", piped=True) as process:
         await asyncio.sleep(0.3)
         yield liveness
-        told, _ = await asyncio.to_thread(process.process.communicate, "\n")
-        liveness.spans += json.loads(told)
+        output, _ = await asyncio.to_thread(process.process.communicate, "\n")
+        liveness.spans += json.loads(output)

@@ -1,4 +1,4 @@
-"""The misbehaving archive as a process; only this module knows how to start it."""
+"""The misbehaving archive as a process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.chaos.rig.processes import line_with, python, running
 
 PAGE = "http://example.org/"
-"""What it holds, five times."""
+"""The page of which it holds five captures."""
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def misbehaving(folder: Path) -> Iterator[str]:
 
 
 def entry(address: str, fault: str) -> str:
-    """Write it as an archive of its own with one fault."""
+    """Return the configuration of an archive with one fault."""
     base = f"{address}/~{fault}"
     return (
         f'[[archive]]\nid = "{fault}"\nkind = "memento"\ntimegate = "{base}/timegate/"\n'

@@ -1,4 +1,4 @@
-"""A disk so small that it fills; needs the right to mount."""
+"""A disk that is small enough to be filled; requires permission to mount."""
 
 import shutil
 import subprocess
@@ -38,4 +38,4 @@ def _mounting(program: str, *words: str) -> None:
     found = shutil.which(program)
     if found is None:
         raise CannotRun(f"no {program} (apt: mount)")
-    subprocess.run([found, *words], check=True, capture_output=True)  # noqa: S603 -- the system's own
+    subprocess.run([found, *words], check=True, capture_output=True)  # noqa: S603 -- a system program

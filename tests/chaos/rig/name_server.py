@@ -1,9 +1,9 @@
-"""A name server over UDP with settable answers, which counts questions.
+"""A name server over UDP with settable answers, which counts queries.
 
     python -m tests.chaos.rig.name_server ADDRESS
 
-Told in JSON lines at its standard input, each a table of what it does with a name: a list of
-addresses, or ``silent``, ``servfail``, ``refused``, ``nxdomain``. Ends when the input does.
+Each JSON line at its standard input is a table with the answer for each name: a list of
+addresses, or ``silent``, ``servfail``, ``refused``, ``nxdomain``. Ends when the input ends.
 """
 
 import json
@@ -17,12 +17,12 @@ from typing import Final
 _CODES: Final = {"servfail": 2, "nxdomain": 3, "refused": 5}
 _A, _AAAA, _INTERNET = 1, 28, 1
 _SECONDS: Final = 1
-"""For which an answer may be kept."""
-Manner = list[str] | str
+"""The TTL of answers."""
+NameAnswer = list[str] | str
 
 
 def question(packet: bytes) -> tuple[str, int, bytes]:
-    """Return the name and the type that are asked for, and the question as it was sent."""
+    """Return the name and the type of a query, and its question section."""
     labels, at = [], 12
     while length := packet[at]:
         labels.append(packet[at + 1 : at + 1 + length].decode("ascii").lower())
@@ -38,42 +38,42 @@ def record(kind: int, address: str) -> bytes:
     return struct.pack("!HHHIH", 0xC00C, kind, _INTERNET, _SECONDS, len(octets)) + octets
 
 
-def reply(packet: bytes, manner: Manner) -> bytes:
-    """Answer one question."""
-    _, kind, asked = question(packet)
+def reply(packet: bytes, answer: NameAnswer) -> bytes:
+    """Return the response to one query."""
+    _, kind, section = question(packet)
     records: list[bytes] = []
     code = 0
-    if isinstance(manner, str):
-        code = _CODES[manner]
+    if isinstance(answer, str):
+        code = _CODES[answer]
     elif kind in (_A, _AAAA):
-        fitting = [one for one in manner if (":" in one) == (kind == _AAAA)]
-        records = [record(kind, one) for one in fitting]
-    # A reply to a standard query with recursion wanted and had.
+        matching = [address for address in answer if (":" in address) == (kind == _AAAA)]
+        records = [record(kind, address) for address in matching]
+    # A response to a standard query, with recursion desired and available.
     head = packet[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, len(records), 0, 0)
-    return head + asked + b"".join(records)
+    return head + section + b"".join(records)
 
 
 def main(address: str) -> None:
-    """Answer until the input ends; a name that is not told does not exist."""
-    table: dict[str, Manner] = {}
-    asked: Counter[str] = Counter()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as place:
-        place.bind((address, 53))
+    """Answer queries until the input ends; unknown names do not exist."""
+    table: dict[str, NameAnswer] = {}
+    counts: Counter[str] = Counter()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind((address, 53))
         while True:
-            ready, _, _ = select.select([place, sys.stdin], [], [])
-            if place in ready:
-                packet, who = place.recvfrom(4096)
+            ready, _, _ = select.select([udp, sys.stdin], [], [])
+            if udp in ready:
+                packet, client = udp.recvfrom(4096)
                 name, _, _ = question(packet)
-                asked[name] += 1
-                manner = table.get(name, "nxdomain")
-                if manner != "silent":
-                    place.sendto(reply(packet, manner), who)
+                counts[name] += 1
+                answer = table.get(name, "nxdomain")
+                if answer != "silent":
+                    udp.sendto(reply(packet, answer), client)
             if sys.stdin in ready:
                 line = sys.stdin.readline()
                 if not line:
                     return
                 table |= json.loads(line)
-                sys.stdout.write(json.dumps(asked) + "\n")
+                sys.stdout.write(json.dumps(counts) + "\n")
                 sys.stdout.flush()
 
 

@@ -19,23 +19,23 @@ class Dns:
 
     process: Running
     before: Sequence[str]
-    """The command that runs another which asks this one for names."""
+    """Prefix for a command that is to use this name server."""
 
-    def tell(self, **names: list[str] | str) -> dict[str, int]:
-        """Set what is done with names below ``.internal``; return how often each was asked."""
-        talk = self.process.process
-        assert talk.stdin is not None
-        assert talk.stdout is not None
-        table = {f"{name}.internal": manner for name, manner in names.items()}
-        talk.stdin.write(json.dumps(table) + "\n")
-        talk.stdin.flush()
-        asked: dict[str, int] = json.loads(talk.stdout.readline())
-        return asked
+    def set_names(self, **names: list[str] | str) -> dict[str, int]:
+        """Set the answers for names in ``.internal``; return the number of queries of each."""
+        process = self.process.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        table = {f"{name}.internal": answer for name, answer in names.items()}
+        process.stdin.write(json.dumps(table) + "\n")
+        process.stdin.flush()
+        counts: dict[str, int] = json.loads(process.stdout.readline())
+        return counts
 
 
 @contextmanager
 def name_server(folder: Path) -> Iterator[Dns]:
-    """Run one; only in a network of its own is its place free."""
+    """Run a name server, in a network namespace of its own, where the port is free."""
     before = with_name_server(folder, _ADDRESS)
     command = python("tests.chaos.rig.name_server", _ADDRESS)
     with running(command, folder / "names.log", piped=True) as process:

@@ -1,8 +1,7 @@
-"""A network of its own: no way out, and addresses that are dead in every way there is.
+"""A network namespace without a route to the outside, with addresses that fail in various ways.
 
-What is opened and started in the block lives in it: sockets belong to the namespace of the
-thread that makes them, processes begin in that of who starts them. Nothing has to be removed
-afterwards, it goes with the last who is in it.
+Sockets belong to the namespace of the thread that makes them, and processes to that of the
+thread that starts them. Nothing has to be removed: a namespace ends with its last process.
 """
 
 import ctypes
@@ -21,7 +20,7 @@ _HERE: Final = "/proc/thread-self/ns/net"
 
 OURS: Final = "10.1.0.1"
 SILENT: Final = "10.9.0"
-"""Three numbers; whatever goes there is lost."""
+"""The first three numbers of a network whose packets are lost."""
 DEAD_ROUTES: Final = {
     "blackhole": "10.8.0.1",
     "unreachable": "10.7.0.1",
@@ -31,15 +30,15 @@ DEAD_ROUTES: Final = {
 
 @contextmanager
 def own_network() -> Iterator[None]:
-    """Be in a network with loopback, `SILENT`, `DEAD_ROUTES` and nothing else, without IPv6."""
+    """Run the block in a network with loopback, `SILENT` and `DEAD_ROUTES`, without IPv6."""
     system = ctypes.CDLL(None, use_errno=True)
     outside = os.open(_HERE, os.O_RDONLY)
     try:
         if system.unshare(_NEW_NETWORK):
             why = os.strerror(ctypes.get_errno())
-            raise CannotRun(f"a network of its own cannot be had here: {why}")
+            raise CannotRun(f"no network namespace can be made here: {why}")
         try:
-            _furnish()
+            _configure()
             yield
         finally:
             system.setns(outside, _NEW_NETWORK)
@@ -47,20 +46,20 @@ def own_network() -> Iterator[None]:
         os.close(outside)
 
 
-def _furnish() -> None:
+def _configure() -> None:
     Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")
     _ip("link", "set", "lo", "up")
-    # Not of loopback, else the kernel would send nothing from it.
+    # Not in 127.0.0.0/8: the kernel sends nothing from there to other networks.
     _ip("address", "add", f"{OURS}/32", "dev", "lo")
-    # It comes back to us, who are not meant, and do not pass it on. A black hole would tell
-    # who is on the same machine at once.
+    # Packets come back over loopback and are dropped, because the address is not ours. A route
+    # of type blackhole would be an immediate error for programs on this machine.
     _ip("route", "add", f"{SILENT}.0/24", "dev", "lo", "src", OURS)
     for kind, address in DEAD_ROUTES.items():
         _ip("route", "add", kind, address)
 
 
 def add_address(address: str) -> None:
-    """Have one more."""
+    """Add *address* to loopback."""
     _ip("address", "add", f"{address}/32", "dev", "lo")
 
 
@@ -68,11 +67,11 @@ def _ip(*words: str) -> None:
     found = shutil.which("ip", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if found is None:
         raise CannotRun("no ip (apt: iproute2)")
-    subprocess.run([found, *words], check=True, capture_output=True)  # noqa: S603 -- the system's own
+    subprocess.run([found, *words], check=True, capture_output=True)  # noqa: S603 -- a system program
 
 
 def with_name_server(folder: Path, address: str) -> Sequence[str]:
-    """Return the command that runs another which asks *address* for names, and no file."""
+    """Return the prefix for a command that is to use the name server at *address* only."""
     file = folder / "resolv.conf"
     file.write_text(f"nameserver {address}\n")
     unshare = shutil.which("unshare")

@@ -1,4 +1,4 @@
-"""Processes that a scenario starts and ends by their pid, with figures of the kernel."""
+"""Processes that a scenario starts and ends by their pid, with figures from /proc."""
 
 import os
 import signal
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Final
 
 _TICK: Final = os.sysconf("SC_CLK_TCK")
-PATIENCE: Final = 20.0
+TIMEOUT: Final = 20.0
 
 
 @dataclass(slots=True)
 class Running:
-    """A process of ours, or one that serves us."""
+    """A process that a scenario has started."""
 
     process: "subprocess.Popen[str]"
     log: Path
@@ -32,15 +32,15 @@ class Running:
 
     @property
     def megabytes(self) -> float:
-        """Resident now."""
+        """Resident memory."""
         return _status(self.pid, "VmRSS") / 1024
 
     @property
     def peak(self) -> float:
-        """Megabytes at most since the start, or since `forget_peak`."""
+        """Peak of the resident memory in megabytes, since the start or `reset_peak`."""
         return _status(self.pid, "VmHWM") / 1024
 
-    def forget_peak(self) -> None:
+    def reset_peak(self) -> None:
         Path(f"/proc/{self.pid}/clear_refs").write_text("5")
 
     @property
@@ -49,7 +49,7 @@ class Running:
 
     @property
     def cpu(self) -> float:
-        """Seconds so far."""
+        """CPU seconds so far."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICK
 
@@ -68,11 +68,11 @@ class Running:
         self.process.wait()
 
     def stop(self) -> int:
-        """Ask it to end, and return its exit code."""
+        """Send SIGTERM, and return the exit code."""
         self.send(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT)
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         return self.log.read_text(errors="replace")
 
 
@@ -91,10 +91,10 @@ def running(
     environment: Mapping[str, str] | None = None,
     piped: bool = False,
 ) -> Iterator[Running]:
-    """Start *command*; at the end of the block it is gone."""
+    """Start *command*, and end it at the end of the block."""
     pipe = subprocess.PIPE if piped else None
     with log.open("a") as output:
-        process = subprocess.Popen(  # noqa: S603 -- ourselves, or Debian's own
+        process = subprocess.Popen(  # noqa: S603 -- our own commands, or system programs
             command,
             stdin=pipe or subprocess.DEVNULL,
             stdout=pipe or output,
@@ -102,36 +102,36 @@ def running(
             text=True,
             env={**os.environ, **(environment or {})},
         )
-    one = Running(process, log)
+    started = Running(process, log)
     try:
-        yield one
+        yield started
     finally:
-        _ended(one)
+        _end(started)
 
 
-def _ended(one: Running) -> None:
-    one.go_on()
-    one.send(signal.SIGTERM)
+def _end(started: Running) -> None:
+    started.go_on()
+    started.send(signal.SIGTERM)
     try:
-        one.process.wait(PATIENCE)
+        started.process.wait(TIMEOUT)
     except subprocess.TimeoutExpired:
-        one.kill()
-    for pipe in (one.process.stdin, one.process.stdout):
+        started.kill()
+    for pipe in (started.process.stdin, started.process.stdout):
         if pipe is not None:
             pipe.close()
 
 
-def line_with(one: Running, words: str) -> str:
-    """Wait for a line of its log."""
-    until = time.monotonic() + PATIENCE
+def line_with(started: Running, words: str) -> str:
+    """Wait for a line with *words* in the log, and return it."""
+    until = time.monotonic() + TIMEOUT
     while time.monotonic() < until:
-        for line in one.said().splitlines():
+        for line in started.log_text().splitlines():
             if words in line:
                 return line
-        if not one.alive:
+        if not started.alive:
             break
         time.sleep(0.02)
-    raise RuntimeError(f"{one.process.args!r} did not start: {one.said()[-2000:]}")
+    raise RuntimeError(f"{started.process.args!r} did not start: {started.log_text()[-2000:]}")
 
 
 def python(*words: str) -> list[str]:

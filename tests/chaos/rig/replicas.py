@@ -1,4 +1,4 @@
-"""Two replicas over a shared Redis, behind a real HAProxy with the configuration of deploy/."""
+"""Two replicas with a shared Redis, behind HAProxy with the configuration of deploy/."""
 
 import shutil
 import ssl
@@ -13,7 +13,7 @@ from tests.chaos.scenario import CannotRun
 from tests.deploy.proxies import running as running_proxy
 from tests.end_to_end.redis_servers import PROGRAM, RedisServer, cluster_url, redis_cluster
 
-# What does not fit into one replica's places waits in HAProxy, which sends 256 to each.
+# HAProxy sends at most 256 concurrent requests to each replica; the others wait in it.
 _ENVIRONMENT = {"TIMEGATE_LIMITS_TRUSTED_PROXIES": "127.0.0.1/32"}
 
 
@@ -24,7 +24,7 @@ class Replicas:
     folder: Path
     config: str
     port: int
-    """Of HAProxy, with TLS."""
+    """The TLS port of HAProxy."""
     tls: ssl.SSLContext
     ports: list[int]
     nodes: list[RedisServer]
@@ -36,7 +36,7 @@ class Replicas:
         return Client(self.port, tls=self.tls)
 
     def start(self, number: int) -> None:
-        """Start one, also again."""
+        """Start or restart one replica."""
         stack = ExitStack()
         served = timegate(
             self.folder,
@@ -68,11 +68,11 @@ def replicas(folder: Path, config: str) -> Iterator[Replicas]:
         proxy = stack.enter_context(running_proxy("haproxy", folder / "haproxy", *ports))
         shared = f'[cache]\nurl = "{cluster_url(nodes)}"\nreplicas = 2\n'
         assert proxy.tls.tls is not None
-        made = Replicas(folder, shared + config, proxy.tls.port, proxy.tls.tls, ports, nodes)
+        started = Replicas(folder, shared + config, proxy.tls.port, proxy.tls.tls, ports, nodes)
         for number in range(2):
-            made.start(number)
+            started.start(number)
         try:
-            yield made
+            yield started
         finally:
-            for each in made.running:
+            for each in started.running:
                 each.close()

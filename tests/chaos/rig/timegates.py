@@ -30,7 +30,7 @@ class TimeGate:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def told(self, path: str) -> dict[str, object]:
+    def json_at(self, path: str) -> dict[str, object]:
         """Return the JSON at *path*, whatever its status."""
         try:
             with urlopen(self.url + path, timeout=10) as reply:  # noqa: S310 -- loopback
@@ -40,19 +40,19 @@ class TimeGate:
         return found
 
     def metric(self, name: str) -> float:
-        """Return what ``/metrics`` says of *name*, which has no labels."""
+        """Return the value of the metric *name*, which has no labels."""
         with urlopen(self.url + "/metrics", timeout=10) as reply:  # noqa: S310 -- loopback
             lines = reply.read().decode().splitlines()
         return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
 
     def state(self, archive: str) -> dict[str, object]:
-        found = self.told(f"/archives/{archive}")["state"]
+        found = self.json_at(f"/archives/{archive}")["state"]
         assert isinstance(found, dict)
         return found
 
 
 @contextmanager
-def timegate(  # noqa: PLR0913 -- one for each way to run it
+def timegate(  # noqa: PLR0913 -- each for some scenarios
     folder: Path,
     config: str,
     *,
@@ -62,9 +62,9 @@ def timegate(  # noqa: PLR0913 -- one for each way to run it
     name: str = "timegate",
     listen: str = "",
 ) -> Iterator[TimeGate]:
-    """Serve *config*; *before* is a command that runs ours: prlimit, strace, unshare.
+    """Serve *config*; *before* is a prefix of the command: prlimit, strace, unshare.
 
-    Archives of *config* are ours alone; *listen* goes before the first table.
+    Only the archives in *config* are used; *listen* is put before the first table.
     """
     file = folder / f"{name}.toml"
     file.write_text(listen + HEAD + config)
@@ -112,7 +112,7 @@ def wait_for(port: int, seconds: float = 20.0) -> None:
 
 
 def ended(server: TimeGate) -> tuple[int, float]:
-    """End it; return its exit code and the seconds that took."""
+    """Stop the server with SIGTERM; return its exit code and the seconds that it took."""
     began = time.monotonic()
     server.running.send(signal.SIGTERM)
     return server.running.process.wait(30), time.monotonic() - began

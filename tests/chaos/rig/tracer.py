@@ -1,4 +1,4 @@
-"""Connections of a process, traced in the kernel."""
+"""The connections of a process, traced with strace."""
 
 import re
 import shutil
@@ -14,15 +14,15 @@ _CONNECT: Final = re.compile(
 
 
 def strace(log: Path) -> tuple[str, ...]:
-    """Return the command that runs another and writes its connections to *log*."""
+    """Return the prefix for a command whose connections are to be written to *log*."""
     program = shutil.which("strace")
     if program is None:
         raise CannotRun("no strace (apt: strace)")
-    # Only these calls stop the process: the rest runs at full speed.
+    # Only these calls are intercepted: everything else runs at full speed.
     return (program, "-f", "--seccomp-bpf", "-qq", "-e", "trace=connect", "-o", str(log), "--")
 
 
 def connected(log: Path) -> list[tuple[str, int]]:
-    """Return addresses and ports of all connections over IP that were tried."""
+    """Return the addresses and ports of all attempted IP connections."""
     text = log.read_text(errors="replace")
     return [(found[2], int(found[1])) for found in _CONNECT.finditer(text)]

@@ -1,4 +1,4 @@
-"""WARC files of many small pages, each at an address of its own with bytes of its own."""
+"""WARC files of many small pages, each with its own URL and its own bytes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ _STAMP: Final = "20200220202020"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The responses for every page."""
+class FetchResult:
+    """The number of responses of each kind."""
 
     right: int
     wrong: int
-    """Other bytes than were captured."""
+    """The bytes differ from the captured ones."""
     absent: int
-    """Said to be nowhere."""
+    """404."""
     unknown: int
-    """Said to be unknown at the moment."""
+    """Any other status: the answer is unknown at the moment."""
 
     def __str__(self) -> str:
         return (
@@ -32,7 +32,7 @@ class Asked:
 
 
 def page(label: str, number: int) -> tuple[str, bytes]:
-    """Return the address and the bytes of a page; those of a file lie all over an index."""
+    """Return the URL and the bytes of a page; the URLs of a file are spread over the index."""
     url = f"http://example.com/{number * 7919 % 10_007:05}/{label}/{number}"
     return url, f"<p>{url}</p>\n".encode() * (1 + number % 7)
 
@@ -54,8 +54,8 @@ def entry(folder: Path) -> str:
     return f'[[archive]]\nid = "mine"\nkind = "warc"\npath = "{folder}"\n'
 
 
-async def asked(server: TimeGate, held: Mapping[str, bytes]) -> Asked:
-    """Ask for the bytes of every page."""
+async def fetch_all(server: TimeGate, held: Mapping[str, bytes]) -> FetchResult:
+    """Request the bytes of every page."""
     client = Client(server.port, date=None)
     targets = [f"/collections/mine/{_STAMP}id_/{url}" for url in held]
     answers = await client.at_once(targets, 4)
@@ -63,7 +63,7 @@ async def asked(server: TimeGate, held: Mapping[str, bytes]) -> Asked:
     right = sum(a.body == held[_page(a.target)] for a in good)
     absent = sum(a.status == 404 for a in answers)
     wrong = len(good) - right
-    return Asked(right, wrong, absent, len(answers) - len(good) - absent)
+    return FetchResult(right, wrong, absent, len(answers) - len(good) - absent)
 
 
 def _page(target: str) -> str:
@@ -71,7 +71,7 @@ def _page(target: str) -> str:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return the files of a collection, so that one can see whether they are as they were."""
+    """Return the content of the files of a collection, to detect changes."""
     return {file.name: file.read_bytes() for file in _files(folder)}
 
 
