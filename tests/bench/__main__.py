@@ -1,4 +1,4 @@
-"""``make bench``: every benchmark, or those named. Ratios within one run, and CPU seconds.
+"""``make bench``: all benchmarks or the named ones, as ratios within one run and CPU seconds.
 
 python -m tests.bench [NAME...] [--memgator PATH]
 """
@@ -10,7 +10,7 @@ BENCHES = (
     *("identifiers", "linkformat", "upstream", "timegate", "timemap"),
     *("warc", "index", "replay"),
 )
-# Those that can be measured beside a rival.
+# These take options.
 _WITH_OPTIONS = ("timegate", "index", "replay")
 
 

@@ -1,10 +1,10 @@
-"""Fake archives for benchmarks: many in one process, as fast as asyncio lets them be.
+"""Fake archives for benchmarks: many in one process, as fast as asyncio allows.
 
     python -m tests.bench.archives COUNT [--median SECONDS --sigma S] [--hang N]
 
 Archive *n* is below ``/a{n}/``: ``timegate/{url}`` (302 with Link), ``timemap/link/{url}`` and
 ``{stamp}/{url}``. Each holds 10 captures of every URL, at times of its own, so that no two
-archives tie. Prints its port. ``/stats`` counts requests by archive.
+archives have the same distance. Prints its port. ``/stats`` counts requests by archive.
 """
 
 import argparse
@@ -31,15 +31,15 @@ class World:
     def __init__(self, count: int, median: float, sigma: float, hang: int | None) -> None:
         self.times = [captures(n) for n in range(count)]
         self.median, self.sigma, self.hang = median, sigma, hang
-        self.asked = [0] * count
+        self.counts = [0] * count
         self.random = random.Random(7)
 
     async def answer(self, target: str, headers: dict[str, str], base: str) -> bytes | None:
         if target == "/stats":
-            return _reply(200, json.dumps(self.asked).encode())
+            return _reply(200, json.dumps(self.counts).encode())
         _, name, rest = target.split("/", 2)
         archive = int(name[1:])
-        self.asked[archive] += 1
+        self.counts[archive] += 1
         if archive == self.hang:
             await asyncio.sleep(120)
             return None
@@ -51,8 +51,8 @@ class World:
         times = self.times[archive]
         if rest.startswith("timegate/"):
             url = rest[9:]
-            asked = headers.get("accept-datetime")
-            at = parsedate_to_datetime(asked) if asked else times[-1]
+            wanted = headers.get("accept-datetime")
+            at = parsedate_to_datetime(wanted) if wanted else times[-1]
             chosen = min(range(len(times)), key=lambda n: abs(times[n] - at))
             location = _memento(base, times[chosen], url)
             links = _links(base, url, times, chosen)

@@ -17,21 +17,21 @@ ROUNDS = 5
 
 
 def main() -> None:
-    """Print PWIDs and duris read per CPU second, and how the time grows with the length."""
+    """Print PWIDs and duris parsed per CPU second, and the growth of the time with length."""
     print(f"{'what':<34}{'a CPU second':>14}{'of urlsplit':>13}")
     for name, texts in samples().items():
         reference = rate(urlsplit, texts)
         print(f"{name + ', urlsplit':<34}{reference:>14,.0f}{1:>13.2f}")
         reading = rate(parse, texts)
-        print(f"{name + ', read':<34}{reading:>14,.0f}{reading / reference:>13.2f}")
+        print(f"{name + ', parsed':<34}{reading:>14,.0f}{reading / reference:>13.2f}")
         naming = rate(lambda text: parse(text).identifier.canonical, texts)
-        print(f"{name + ', read and written':<34}{naming:>14,.0f}{naming / reference:>13.2f}")
+        print(f"{name + ', parsed and written':<34}{naming:>14,.0f}{naming / reference:>13.2f}")
     print(
         "\nhostile text of 1, 2, 4, 8 KiB: growth of the time for each doubling (2 is linear)"
     )
     for name, text in hostile().items():
         seconds = [
-            best(parse_or_refuse, [text * (size // len(text.encode()))] * 50) for size in SIZES
+            best(parse_or_reject, [text * (size // len(text.encode()))] * 50) for size in SIZES
         ]
         growth = " ".join(f"{b / a:5.2f}" for a, b in pairwise(seconds))
         print(f"{name:<34}{growth}   {seconds[-1] / 50 * 1e6:,.0f} us at 8 KiB")
@@ -63,7 +63,7 @@ SIZES = (1024, 2048, 4096, 8128)
 def hostile() -> dict[str, str]:
     return {
         "colons": ":",
-        "blanks": " ",
+        "spaces": " ",
         "percent signs": "%25",
         "brackets": "[",
         "dots": "a.",
@@ -74,11 +74,11 @@ def hostile() -> dict[str, str]:
     }
 
 
-def parse_or_refuse(text: str) -> object:
+def parse_or_reject(text: str) -> object:
     try:
         return parse(text)
-    except Malformed as complaint:
-        return complaint
+    except Malformed as error:
+        return error
 
 
 def rate(work: Callable[[str], object], texts: Sequence[str]) -> float:

@@ -1,9 +1,9 @@
-"""Cost of a look-up in a large index of local captures, compared with a small one.
+"""Cost of a lookup in a large index of local captures, compared with a small one.
 
 python -m tests.bench.index [--captures 10000000]
 
-The rows are made up and written straight into the index. Each size is asked in a process of
-its own, whose memory is told. A look-up at the larger size may take twice that of the smaller.
+The rows are synthetic and written directly into the index. Each size is queried in a process of
+its own, whose memory is printed. A lookup in the larger index may take twice the time.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from archives.warc_index.writing import FilledPart, IndexWriter
 SMALL = 10_000
 LARGE = 10_000_000
 CAPTURES_PER_PAGE = 20
-LOOK_UPS = 3_000
+LOOKUPS = 3_000
 ROUNDS = 7
 MOST = 2.0
 
@@ -38,33 +38,33 @@ MOST = 2.0
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--captures", type=int, default=LARGE)
-    parser.add_argument("--ask", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--query", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.ask:
-        print(json.dumps(asyncio.run(asked(options.ask, options.captures))))
+    if options.query:
+        print(json.dumps(asyncio.run(query(options.query, options.captures))))
         return
     small, large = measured(SMALL), measured(options.captures)
     ratio = large["cpu"] / small["cpu"]
-    print(f"look-up at {options.captures:,} captures: {ratio:.2f} times that at {SMALL:,}")
+    print(f"lookup at {options.captures:,} captures: {ratio:.2f} times that at {SMALL:,}")
     print(f"memory: {large['rss'] - small['rss']:+.1f} MB")
     if ratio > MOST:
         sys.exit(f"more than {MOST} times")
 
 
 def measured(count: int) -> dict[str, float]:
-    """Build an index of *count* captures, and ask it in another process."""
+    """Build an index of *count* captures, and query it in another process."""
     with tempfile.TemporaryDirectory() as name:
         began = time.perf_counter()
         size = build(Path(name), count)
         took = time.perf_counter() - began
-        command = [sys.executable, "-m", "tests.bench.index", "--ask", name]
+        command = [sys.executable, "-m", "tests.bench.index", "--query", name]
         command += ["--captures", str(count)]
         answer = subprocess.run(command, check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(answer.stdout)
     print(
-        f"{count:,} captures: {size / 1e6:.1f} MB, written in {took:.1f} s; a look-up "
+        f"{count:,} captures: {size / 1e6:.1f} MB, written in {took:.1f} s; a lookup "
         f"{found['cpu']:.1f} us of CPU, {found['wall']:.1f} us in all, "
-        f"{found['absent']:.1f} us for what is absent; {found['rss']:.1f} MB resident"
+        f"{found['absent']:.1f} us for an absent URL; {found['rss']:.1f} MB resident"
     )
     return found
 
@@ -74,7 +74,7 @@ def page(number: int) -> str:
 
 
 def build(folder: Path, count: int) -> int:
-    """Write *count* captures in the order of the index, which is quick."""
+    """Write *count* captures in the order of the index, which is fast."""
     index = LocalFiles.of(folder).index
     index.parent.mkdir()
     connection, _ = open_writer(index)
@@ -101,8 +101,8 @@ def captures(count: int) -> Iterator[Capture]:
             yield Capture(key, stamp, url, "text/html", 200, digest, place * 1000, 900)
 
 
-async def asked(folder: Path, count: int) -> dict[str, float]:
-    """Return microseconds for a look-up, the best of some rounds, and memory in MB."""
+async def query(folder: Path, count: int) -> dict[str, float]:
+    """Return microseconds for a lookup, the best of several rounds, and memory in MB."""
     pages = max(count // CAPTURES_PER_PAGE, 1)
     chance = random.Random(1)
     questions = [
@@ -110,22 +110,22 @@ async def asked(folder: Path, count: int) -> dict[str, float]:
             page(chance.randrange(pages)),
             Moment(f"200{chance.randrange(2)}{chance.randrange(1, 13):02}"),
         )
-        for _ in range(LOOK_UPS)
+        for _ in range(LOOKUPS)
     ]
-    # Time stands still for it: a busy machine is no slow disk, and does not make it rest.
+    # A clock that stands still: a busy machine must not look like a slow disk.
     async with Collection("bench", folder, clock=lambda: 0.0) as collection:
         rounds = [await _round(collection, questions) for _ in range(ROUNDS)]
         began = time.process_time()
-        for number in range(LOOK_UPS):
+        for number in range(LOOKUPS):
             assert await collection.nearest(f"http://absent.example/{number}", None) is None
         absent = time.process_time() - began
     cpu, wall = min(rounds)
-    each = 1e6 / LOOK_UPS
+    each = 1e6 / LOOKUPS
     return {"cpu": cpu * each, "wall": wall * each, "absent": absent * each, "rss": memory()}
 
 
 def memory() -> float:
-    """Return the most that this process has held, in MB; not what its parent did before it."""
+    """Return the peak memory of this process in MB, without that of its parent."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 

@@ -1,7 +1,7 @@
-"""How fast TimeMaps in link-format become rows, and how little memory that takes.
+"""Speed and memory of parsing TimeMaps in link-format.
 
-Everything is counted in rows that exist: their number and a checksum of all stamps and URIs
-are compared with what was written. Speed is CPU time of this process, the best of five.
+The number of rows and a checksum of all stamps and URIs are compared with the document. Speed
+is CPU time of this process, the best of five.
 """
 
 import gc
@@ -25,7 +25,7 @@ FORMS = {
     "CRLF": '<{0}>; rel="memento"; datetime="{1}",\r\n',
     "other order, other case": '<{0}>;Datetime="{1}";Rel="Memento",\n',
     "unquoted rel, single quotes": "<{0}>; rel=memento; datetime='{1}',\n",
-    "folded, blanks everywhere": '<{0}>\n ; rel = "memento"\n ; datetime = "{1}" ,\n',
+    "folded, with many spaces": '<{0}>\n ; rel = "memento"\n ; datetime = "{1}" ,\n',
     "title with <>,; and a license": (
         '<{0}>; rel="memento"; datetime="{1}"; title="a, <b>; c"; license="http://cc.example/0/",\n'
     ),
@@ -49,7 +49,7 @@ def captures(count: int) -> list[tuple[str, str]]:
 
 
 def document(form: str, count: int) -> Iterator[bytes]:
-    """Yield a TimeMap in chunks, as a connection would."""
+    """Yield a TimeMap in chunks, as they arrive from a connection."""
     links = (form.format(uri, http_date(stamp)) for stamp, uri in captures(count))
     rest = b'<http://www.example.com/>; rel="original",\n'
     while batch := "".join(islice(links, 2000)):
@@ -75,18 +75,18 @@ def strict_matches_in(chunks: list[bytes]) -> int:
 
 
 def lines_in(chunks: list[bytes]) -> int:
-    """Count line ends by splitting: the lower bound for any reader."""
+    """Count lines by splitting: the lower bound for any parser."""
     return sum(len(chunk.split(b"\n")) - 1 for chunk in chunks)
 
 
 def seconds(*runs: Callable[[], int]) -> list[float]:
-    """Return the CPU seconds of the best of five for each run, taking turns.
+    """Return the CPU seconds of the best of five for each run, in turn.
 
-    Turns, because other work on the machine slows down whoever is measured meanwhile.
+    In turn, so that other load on the machine affects all runs.
     """
     best = [float("inf")] * len(runs)
     gc.collect()
-    gc.freeze()  # the benchmark's own lists are not the reader's to be charged for
+    gc.freeze()  # collecting the lists of the benchmark must not count
     for _ in range(5):
         for number, run in enumerate(runs):
             start = time.process_time()
@@ -96,7 +96,7 @@ def seconds(*runs: Callable[[], int]) -> list[float]:
 
 
 def verify(form: str, count: int) -> None:
-    """Compare every stamp and URI that is read with what was written."""
+    """Compare every parsed stamp and URI with the document."""
     decoder = LinkTimeMap("http://web.archive.example/")
     expected = found = number = 0
     for stamp, uri in captures(count):
@@ -110,9 +110,9 @@ def verify(form: str, count: int) -> None:
 
 
 def peak_memory(form: str, count: int) -> int:
-    """Return the peak in bytes of reading *count* links: the same ten thousand, repeated.
+    """Return the peak memory in bytes for *count* links: the same ten thousand, repeated.
 
-    They lie on ten thousand days, so that the memory of days is as full as it gets.
+    They are on ten thousand different days, so that the memo of days is full.
     """
     body = "".join(
         form.format(uri, http_date(stamp)) for stamp, uri in captures(10_000)
@@ -130,14 +130,14 @@ def peak_memory(form: str, count: int) -> int:
 
 
 def main() -> None:
-    """Print links per CPU second for every form, the bare limit beside it, and peak memory."""
+    """Print links per CPU second for every form, lower bounds, and peak memory."""
     gc.set_threshold(20_000, 50, 100)  # as `timegate serve` does
     usual = next(iter(FORMS.values()))
     usual_chunks = list(document(usual, SMALL))
     print(
-        f"link-format to rows, {SMALL:,} links in chunks of {CHUNK // 1024} KiB; beside it how"
+        f"link-format to rows, {SMALL:,} links in chunks of {CHUNK // 1024} KiB, and the time"
     )
-    print("many times as long it takes as findall with a strict pattern, and as bytes.split:")
+    print("divided by that of findall with a strict pattern, and by that of bytes.split:")
     for name, form in FORMS.items():
         verify(form, SMALL)
         chunks = list(document(form, SMALL))
@@ -160,14 +160,14 @@ def main() -> None:
 
 
 def growth(filler: bytes) -> float:
-    """Return how much more time four times as much nonsense takes, divided by four."""
+    """Return the time for four times as much malformed text, divided by four."""
 
-    def nonsense(chunks: list[bytes]) -> int:
+    def malformed(chunks: list[bytes]) -> int:
         decoder = LinkTimeMap("")
         return sum(len(decoder.feed(chunk)) for chunk in chunks)
 
     chunk = filler * (CHUNK // len(filler))
-    long, short = seconds(partial(nonsense, [chunk] * 16), partial(nonsense, [chunk] * 4))
+    long, short = seconds(partial(malformed, [chunk] * 16), partial(malformed, [chunk] * 4))
     return long / short / 4
 
 

@@ -1,4 +1,4 @@
-"""Cost of Redis: CPU of our process for one operation, and the delay that failures add.
+"""Cost of Redis: CPU of our process for one operation, and the delay caused by failures.
 
 ``python -m tests.bench.redis`` starts a Redis server of its own on loopback.
 """
@@ -45,7 +45,7 @@ async def costs(server: RedisServer) -> None:
         await hot.put("key", bytes(500), 60, 60)
         for number in range(ROUNDS):
             await cold.put(f"{number}", bytes(500), 60, 60)
-        ledger = RedisRateLimiters(client, lambda: 2).of(replace(entry("a"), limits=FAST))
+        limiter = RedisRateLimiters(client, lambda: 2).of(replace(entry("a"), limits=FAST))
         locks = Locks(client, "1")
 
         async def lock(number: int) -> None:
@@ -55,11 +55,11 @@ async def costs(server: RedisServer) -> None:
 
         await measured("the library's own GET", lambda _: bare.get("key"))
         await measured("the same, 100 at once", lambda _: bare.get("key"), 100)
-        await measured("an entry seen within 2 s", lambda _: hot.get("key"))
+        await measured("an entry read within the last 2 s", lambda _: hot.get("key"))
         await measured("an entry", lambda n: cold.get(f"{n}"))
         await measured("the same, 100 different ones at once", lambda n: cold.get(f"{n}"), 100)
         await measured("an entry put", lambda n: cold.put(f"{n}", bytes(500), 60, 60))
-        await measured("the right to send one", lambda _: ledger.take("memento"))
+        await measured("the permission to send one request", lambda _: limiter.take("memento"))
         await measured("a lock and its release", lock)
     await bare.aclose()
 
@@ -83,7 +83,7 @@ async def trouble(server: RedisServer) -> None:
         back = time.perf_counter() - began
     added.sort()
     print(
-        f"70 look-ups of a request while the server is stopped: most {added[-1]:.1f} ms,"
+        f"70 lookups of a request while the server is stopped: most {added[-1]:.1f} ms,"
         f" median {added[25]:.2f} ms; in use again after {back:.2f} s"
     )
 

@@ -3,8 +3,8 @@
     python -m tests.bench replay [--gunicorn "COMMAND"]
 
 COMMAND starts gunicorn in pywb's environment (.venv-pywb/bin/gunicorn if it is there), with one
-gevent worker. Both serve the same files and are asked the same over 16 connections; no question
-to the TimeGate is asked twice, so that nobody answers from a cache.
+gevent worker. Both serve the same files and get the same requests over 16 connections; no
+request to the TimeGate is repeated, so that no answer comes from a cache.
 """
 
 import argparse
@@ -46,13 +46,13 @@ class Server(NamedTuple):
     pid: int
 
     def cpu(self) -> float:
-        """Return CPU seconds so far, of the process and of those that it has started."""
+        """Return CPU seconds so far, of the process and its children."""
         workers = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         return sum(_cpu_of(pid) for pid in (str(self.pid), *workers))
 
 
 class Cost(NamedTuple):
-    """What a load cost."""
+    """The rate of a load, and its CPU time."""
 
     rate: float
     cpu: float
@@ -60,9 +60,11 @@ class Cost(NamedTuple):
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Print every figure, and how many times pywb's it is."""
+    """Print every figure, and its ratio to that of pywb."""
     options = argparse.ArgumentParser()
-    options.add_argument("--gunicorn", help="command that starts gunicorn beside pywb")
+    options.add_argument(
+        "--gunicorn", help="command that starts gunicorn in pywb's environment"
+    )
     gunicorn = _gunicorn(options.parse_known_args(arguments)[0].gunicorn)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -78,12 +80,12 @@ def main(arguments: Sequence[str] = ()) -> None:
             with pywb(folder, gunicorn) as server:
                 theirs = measure(server, raws(1_000)), measure(server, timegates(150))
     print(f"{'on one core, 16 connections':<34}{'requests/s':>12}{'CPU s / 1,000':>15}")
-    told("one page again and again", replayed, theirs and theirs[0])
-    told("the same, read each time", read, theirs and theirs[0])
-    told(f"TimeGate over {CAPTURES:,} captures", negotiated, theirs and theirs[1])
+    print_cost("one page repeatedly", replayed, theirs and theirs[0])
+    print_cost("the same, without the cache", read, theirs and theirs[0])
+    print_cost(f"TimeGate over {CAPTURES:,} captures", negotiated, theirs and theirs[1])
 
 
-def told(name: str, mine: Cost, theirs: Cost | None) -> None:
+def print_cost(name: str, mine: Cost, theirs: Cost | None) -> None:
     print(f"{name + ', ours':<34}{mine.rate:>12,.0f}{mine.cpu:>15.2f}")
     if theirs is not None:
         print(f"{name + ', pywb':<34}{theirs.rate:>12,.0f}{theirs.cpu:>15.2f}")
@@ -92,7 +94,7 @@ def told(name: str, mine: Cost, theirs: Cost | None) -> None:
 
 
 def write(folder: Path) -> None:
-    """Write one page of 10 kB, and one that was captured a thousand times."""
+    """Write a page of 10 kB, and a page with a thousand captures."""
     folder.mkdir()
     chance = random.Random(7)
     words = " ".join(f"word{chance.randrange(3_000)}" for _ in range(1_250)).encode()
@@ -115,7 +117,7 @@ def timegates(count: int) -> list[tuple[str, str]]:
 
 
 def measure(server: Server, requests: list[tuple[str, str]]) -> Cost:
-    """Send *requests* after some to warm up; each when the one before it is answered."""
+    """Send *requests* after a warm-up, and return their cost."""
     asyncio.run(_load(server, requests[:100]))
     before, began = server.cpu(), time.perf_counter()
     asyncio.run(_load(server, requests[100:] or requests))
@@ -157,7 +159,7 @@ async def _skip_body(reader: asyncio.StreamReader, head: bytes) -> None:
 
 @contextmanager
 def ours(folder: Path) -> Iterator[Server]:
-    """Serve the collection by a process of its own."""
+    """Serve the collection with our server."""
     with ExitStack() as stack:
         with _first_core():
             running = stack.enter_context(running_collection(folder))
@@ -167,7 +169,7 @@ def ours(folder: Path) -> Iterator[Server]:
 
 @contextmanager
 def pywb(folder: Path, gunicorn: list[str]) -> Iterator[Server]:
-    """Serve the same files by pywb under gunicorn."""
+    """Serve the same files with pywb under gunicorn."""
     root = folder / "pywb"
     root.mkdir()
     manage = str(ENVIRONMENT / "bin" / "wb-manager")

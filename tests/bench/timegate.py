@@ -3,9 +3,9 @@
     python -m tests.bench timegate [--memgator PATH]
 
 Everything runs on 127.0.0.1 in processes of its own; CPU seconds are those of the server under
-test alone, read from /proc. Cached: beside a bare aiohttp application that answers a fixed 302.
-Cold: 10 archives without delay, every URL new. Slow: 10 archives at lognormal latency (median
-300 ms, sigma 0.8), with and without one that hangs.
+test alone, read from /proc. Cached: compared with a bare aiohttp application that answers a
+fixed 302. Cold: 10 archives without delay, every URL new. Slow: 10 archives at lognormal
+latency (median 300 ms, sigma 0.8), with and without one that hangs.
 """
 
 import argparse
@@ -38,7 +38,7 @@ AT = "Fri, 22 Jan 2016 11:20:29 GMT"
 def main(arguments: Sequence[str] = ()) -> None:
     """Print every figure."""
     options = argparse.ArgumentParser()
-    options.add_argument("--memgator", help="executable of MemGator, to be measured beside us")
+    options.add_argument("--memgator", help="executable of MemGator, to be measured too")
     memgator = options.parse_args(arguments).memgator
     cached()
     cold(memgator)
@@ -58,17 +58,17 @@ def cached() -> None:
 
 
 def cold(memgator: str | None) -> None:
-    """Measure what a fan-out to 10 archives costs when nothing is cached."""
+    """Measure the cost of a fan-out to 10 archives when nothing is cached."""
     print(f"\n{'cold fan-out to 10 archives at 0 ms':<38}{'CPU s / 1,000':>14}{'requests':>10}")
     with archives(ARCHIVES) as upstream, timegate(upstream) as server:
         asyncio.run(load(server, urls("warm", 100), at_once=8))
-        before = asked(upstream)
+        before = request_counts(upstream)
         ours = asyncio.run(load(server, urls("cold", 1_000), at_once=8))
-        requests = (sum(asked(upstream)) - sum(before)) / 1_000
+        requests = (sum(request_counts(upstream)) - sum(before)) / 1_000
         print(f"{'timegate':<38}{ours.cpu:>14.2f}{requests:>10.1f}")
         if memgator is None:
             return
-        with rival(memgator, upstream) as other:
+        with memgator_server(memgator, upstream) as other:
             asyncio.run(load(other, urls("warm", 100), at_once=8))
             theirs = asyncio.run(load(other, urls("cold", 1_000), at_once=8))
             print(f"{'MemGator':<38}{theirs.cpu:>14.2f}{ARCHIVES:>10.1f}")
@@ -78,13 +78,13 @@ def cold(memgator: str | None) -> None:
 
 
 def slow(memgator: str | None) -> None:
-    """Measure how long clients wait for slow archives, and how many requests that takes."""
+    """Measure the response times with slow archives, and the number of requests to them."""
     print(
         f"\n{'200 requests, 10 at once':<38}"
         f"{'p50 s':>8}{'p99 s':>8}{'max s':>8}{'requests':>10}"
     )
     for hang in (None, ARCHIVES):
-        name = "one archive hangs" if hang else "nobody hangs"
+        name = "one archive hangs" if hang else "no archive hangs"
         with archives(ARCHIVES + 1 if hang else ARCHIVES, 0.3, 0.8, hang) as upstream:
             with timegate(upstream) as server:
                 run(f"timegate, any, {name}", server, urls("any", 200), upstream)
@@ -92,16 +92,16 @@ def slow(memgator: str | None) -> None:
                     f"timegate, named, {name}", server, exact_references(200), upstream, at=None
                 )
             if memgator is not None and hang is None:
-                with rival(memgator, upstream) as other:
+                with memgator_server(memgator, upstream) as other:
                     run(f"MemGator, {name}", other, urls("gator", 200), upstream)
 
 
 def run(
     name: str, server: "Server", targets: list[str], upstream: int, at: str | None = AT
 ) -> None:
-    before = sum(asked(upstream))
+    before = sum(request_counts(upstream))
     seen = asyncio.run(load(server, targets, at_once=10, at=at))
-    requests = (sum(asked(upstream)) - before) / len(targets)
+    requests = (sum(request_counts(upstream)) - before) / len(targets)
     spans = sorted(seen.seconds)
     p99 = spans[int(len(spans) * 0.99) - 1]
     print(
@@ -114,7 +114,7 @@ def urls(label: str, count: int) -> list[str]:
 
 
 def exact_references(count: int) -> list[str]:
-    """Return PWIDs whose archive holds the very second."""
+    """Return PWIDs of captures that the archive holds at exactly that second."""
     chance = random.Random(3)
     references = []
     for n in range(count):
@@ -142,7 +142,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a load cost and how long it took."""
+    """The CPU time of a load, its response times and answers."""
 
     count: int
     cpu_seconds: float
@@ -159,7 +159,7 @@ class Load:
 
 
 async def load(server: Server, targets: list[str], at_once: int, at: str | None = AT) -> Load:
-    """Send *targets* over *at_once* connections, each when the one before it is answered."""
+    """Send *targets* over *at_once* connections, each the next one after an answer."""
     waiting = iter(targets)
     seconds: list[float] = []
     answers: list[bytes] = []
@@ -194,7 +194,7 @@ def _length(head: bytes) -> int:
 
 
 async def agreement(ours: Server, theirs: Server) -> int:
-    """Return on how many of 60 random dates both redirect to the same copy."""
+    """Return the number of 60 random dates for which both redirect to the same memento."""
     chance = random.Random(5)
     same = 0
     for n in range(60):
@@ -237,15 +237,15 @@ def archives(
         yield int(line)
 
 
-def asked(upstream: int) -> list[int]:
+def request_counts(upstream: int) -> list[int]:
     with urlopen(f"http://127.0.0.1:{upstream}/stats") as reply:
         return [int(count) for count in json.load(reply)]
 
 
 @contextmanager
 def timegate(upstream: int) -> Iterator[Server]:
-    """Start our server over all archives of *upstream*."""
-    count = len(asked(upstream))
+    """Start our server with all archives of *upstream*."""
+    count = len(request_counts(upstream))
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "timegate.toml"
         config.write_text(
@@ -274,8 +274,8 @@ def _entry(number: int, upstream: int) -> str:
 
 
 @contextmanager
-def rival(executable: str, upstream: int) -> Iterator[Server]:
-    """Start MemGator over the same archives."""
+def memgator_server(executable: str, upstream: int) -> Iterator[Server]:
+    """Start MemGator with the same archives."""
     base = f"http://127.0.0.1:{upstream}"
     known = [
         {
@@ -286,7 +286,7 @@ def rival(executable: str, upstream: int) -> Iterator[Server]:
             "probability": 1.0,
             "ignore": False,
         }
-        for n in range(len(asked(upstream)))
+        for n in range(len(request_counts(upstream)))
     ]
     with tempfile.TemporaryDirectory() as folder, _free_port() as port:
         file = Path(folder) / "archives.json"
@@ -319,7 +319,7 @@ def _wait_for(port: int) -> None:
             time.sleep(0.05)
         else:
             return
-    sys.exit(f"nothing answers at port {port}")
+    sys.exit(f"no server at port {port}")
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """Cost of merging long TimeMaps: CPU, time to the first byte, memory.
 
 Each case runs in a process of its own, since peak memory only grows. The archives make their
-captures while they are read, so that nothing but the merge holds them; what making them costs
-is measured too, and printed beside it. ``--memgator PATH`` has MemGator and our own server do
-the same over HTTP, from archives on this machine: `tests.bench.timemap_http`.
+captures while they are read, so that only the merge holds them in memory; the CPU time of
+making them is printed too. With ``--memgator PATH``, MemGator and our server do the same over
+HTTP, with archives on this machine: `tests.bench.timemap_http`.
 """
 
 import argparse
@@ -29,7 +29,7 @@ DAYS = [f"{datetime(1996, 1, 1, tzinfo=UTC) + timedelta(days=n):%Y%m%d}" for n i
 
 
 def stamps(archive: int, length: int) -> Iterator[str]:
-    """Yield stamps over 25 years; those of the archives lie between one another."""
+    """Yield stamps over 25 years, different ones for each archive."""
     step = len(DAYS) * 86_400 // length
     for number in range(length):
         day, second = divmod(number * step + archive, 86_400)
@@ -86,15 +86,15 @@ def measure(form: str, length: int) -> None:
 
 
 def main() -> None:
-    """Print what merging costs in link-format and JSON, short and long."""
-    head = ("archives x captures", "CPU s", "made in", "first byte s", "MB out", "peak MB")
+    """Print the cost of merging short and long lists to link-format and JSON."""
+    head = ("archives x captures", "CPU s", "making s", "first byte s", "MB out", "peak MB")
     print("{:<30}{:>8}{:>9}{:>14}{:>9}{:>10}".format(*head))
     for form in ("link", "json"):
         costs = []
         for length in LENGTHS:
             command = [sys.executable, "-m", __spec__.name, "--case", form, str(length)]
-            told = subprocess.run(command, check=True, capture_output=True, text=True)
-            found = json.loads(told.stdout)
+            run = subprocess.run(command, check=True, capture_output=True, text=True)
+            found = json.loads(run.stdout)
             costs.append(found)
             print(
                 f"{f'{form}, {ARCHIVES} x {length:,}':<30}{found['cpu']:>8.2f}"

@@ -1,7 +1,7 @@
-"""The same merge over HTTP: our server and MemGator, one after the other, over one archive.
+"""The same merge over HTTP: our server and MemGator, one after the other.
 
-The archives are one process with ten lists ready in memory, so that they take no time from
-either. CPU and peak memory are what the kernel says of the whole process when it has ended.
+The archives are one process with ten lists in memory, so that they take little time. CPU and
+peak memory are those that the kernel reports for the whole process at its end.
 """
 
 import http.client
@@ -28,7 +28,7 @@ CONFIG = 'contact = "mailto:bench@example.org"\n[archives]\nuse = []\n'
 
 
 class Cost(NamedTuple):
-    """What one TimeMap cost."""
+    """The cost of one TimeMap."""
 
     cpu: float
     first_byte: float
@@ -38,7 +38,7 @@ class Cost(NamedTuple):
 
 
 def compare(memgator: Path) -> None:
-    """Print what both take for link-format and JSON."""
+    """Print the cost of both servers for link-format and JSON."""
     head = ("over HTTP", "CPU s", "first byte s", "all s", "peak MB", "mementos")
     print("\n{:<36}{:>8}{:>14}{:>9}{:>10}{:>12}".format(*head))
     with tempfile.TemporaryDirectory() as folder:
@@ -47,13 +47,13 @@ def compare(memgator: Path) -> None:
                 with archives(length, Path(folder)) as listed:
                     ours = cost(serve(listed, Path(folder)), form, "ours")
                     theirs = cost(their_server(memgator, listed), form, "MemGator")
-                told(f"{form}, {ARCHIVES} x {length:,}, ours", ours)
-                told(f"{form}, {ARCHIVES} x {length:,}, MemGator", theirs)
+                print_cost(f"{form}, {ARCHIVES} x {length:,}, ours", ours)
+                print_cost(f"{form}, {ARCHIVES} x {length:,}, MemGator", theirs)
                 parts = (ours.cpu / theirs.cpu, ours.peak / theirs.peak)
                 print("{:<36}{:.2f} of its CPU, {:.2f} of its memory".format("", *parts))
 
 
-def told(name: str, found: Cost) -> None:
+def print_cost(name: str, found: Cost) -> None:
     print(
         f"{name:<36}{found.cpu:>8.2f}{found.first_byte:>14.3f}{found.seconds:>9.2f}"
         f"{found.peak:>10.0f}{found.mementos:>12,}"
@@ -71,7 +71,7 @@ def body(archive: int, length: int) -> bytes:
 
 @contextmanager
 def archives(length: int, folder: Path) -> Iterator[Path]:
-    """Serve the lists; yields MemGator's file of archives."""
+    """Serve the lists; yield MemGator's file of archives."""
     port = free_port()
     server = Process(target=serve_lists, args=(port, length), daemon=True)
     server.start()
@@ -113,7 +113,7 @@ def serve_lists(port: int, length: int) -> None:
 
     class Server(ThreadingHTTPServer):
         request_queue_size = 128
-        """With 5, who comes sixth at once waits a second for the kernel to try again."""
+        """With 5, the sixth concurrent connection waits a second for a retransmission."""
 
         def handle_error(self, request: object, client_address: object) -> None:
             del request, client_address
@@ -133,7 +133,7 @@ def their_server(memgator: Path, listed: Path) -> Sequence[str]:
 
 
 def cost(command: Sequence[str], form: str, name: str) -> Cost:
-    """Run a server, have it make one TimeMap, and end it."""
+    """Run a server, request one TimeMap, and end the server."""
     port = free_port()
     words = [word.replace("{port}", str(port)) for word in command]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -144,10 +144,10 @@ def cost(command: Sequence[str], form: str, name: str) -> Cost:
         sys.exit(f"{name} did not start: {' '.join(words)}")
     finally:
         process.send_signal(signal.SIGTERM)
-        # Not Popen.wait: only this tells what the process has used.
+        # Not Popen.wait: only this returns the resource usage of the process.
         _, _, used = os.wait4(process.pid, 0)
         process.returncode = 0
-    # JSON names the first and the last once more.
+    # JSON has the first and the last memento twice.
     count -= 2 if form == "json" else 0
     if count <= 0:
         sys.exit(f"{name} sent no mementos")
@@ -156,9 +156,9 @@ def cost(command: Sequence[str], form: str, name: str) -> Cost:
 
 
 def fetched(port: int, target: str) -> tuple[float, float, int]:
-    """Return seconds to the first octet and to the last, and how many captures there were.
+    """Return seconds to the first octet and to the last, and the number of captures.
 
-    Nothing is kept: a child's peak memory counts from that of the process that forked it.
+    Nothing is stored: the peak memory of a child starts at that of its parent.
     """
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     began = time.perf_counter()
@@ -188,4 +188,4 @@ def wait_for(port: int) -> None:
             time.sleep(0.1)
         else:
             return
-    raise TimeoutError(f"nobody listens at {port}")
+    raise TimeoutError(f"no server at port {port}")

@@ -1,9 +1,9 @@
-"""CPU that one answer of an archive costs, layer by layer.
+"""CPU time for one answer of an archive, layer by layer.
 
 Ten archives are ten ports of one small server in a process of its own, which answers every
-request with the same 302; its CPU does not count. All ten are asked at once, as a TimeGate
-does, over connections that are open already. What is printed is CPU of this process alone, the
-best of some rounds; all layers are measured in turn in the same run.
+request with the same 302; its CPU does not count. All ten are queried at once, as by a
+TimeGate, over connections that are already open. The figures are CPU of this process alone, the
+best of several rounds; all layers are measured in turn in the same run.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings, open_
 
 ARCHIVES: Final = 10
 QUESTIONS: Final = 100
-"""In one round; each goes to all archives."""
+"""Questions in one round; each goes to all archives."""
 ROUNDS: Final = 5
 PAGE: Final = "http://example.org/"
 WHEN: Final = "Tue, 30 Jun 2015 23:59:59 GMT"
@@ -83,7 +83,7 @@ async def _serve() -> None:
     for _ in range(ARCHIVES):
         server = await loop.create_server(_Archive, "127.0.0.1", 0)
         print(server.sockets[0].getsockname()[1], flush=True)
-    # Until whoever started this closes our input.
+    # Until the parent process closes the input.
     await loop.run_in_executor(None, sys.stdin.read)
 
 
@@ -96,7 +96,7 @@ async def tasks_alone(_ports: list[int]) -> AsyncGenerator[Ask]:
 
 
 class _Bare(asyncio.BufferedProtocol):
-    """The least that can be called a client."""
+    """A minimal client."""
 
     def __init__(self) -> None:
         self.fields: list[tuple[bytes, bytes]] = []
@@ -168,7 +168,7 @@ def entry(number: int, port: int) -> ArchiveEntry:
     )
 
 
-def _asking(fetchers: list[Fetcher], ports: list[int]) -> Ask:
+def _ask_through(fetchers: list[Fetcher], ports: list[int]) -> Ask:
     urls = [f"http://127.0.0.1:{port}/{PAGE}" for port in ports]
 
     async def ask(index: int) -> None:
@@ -190,14 +190,14 @@ async def client(ports: list[int]) -> AsyncGenerator[Ask]:
             connections = Connections(4, egress.refusal, dialling)
             stack.push_async_callback(connections.close)
             fetchers.append(HttpFetcher(egress, connections, "bench", Timeouts()))
-        yield _asking(fetchers, ports)
+        yield _ask_through(fetchers, ports)
 
 
 @asynccontextmanager
 async def stack(ports: list[int]) -> AsyncGenerator[Ask]:
     entries = [entry(number, port) for number, port in enumerate(ports)]
     async with open_fetchers(entries, UpstreamSettings("mailto:bench@example.org")) as fetchers:
-        yield _asking(list(fetchers.values()), ports)
+        yield _ask_through(list(fetchers.values()), ports)
 
 
 @asynccontextmanager
@@ -207,7 +207,7 @@ async def traced_stack(ports: list[int]) -> AsyncGenerator[Ask]:
     async with open_fetchers(
         entries, UpstreamSettings("mailto:bench@example.org"), around
     ) as fetchers:
-        yield _asking(list(fetchers.values()), ports)
+        yield _ask_through(list(fetchers.values()), ports)
 
 
 @asynccontextmanager
@@ -227,12 +227,12 @@ async def adapters(ports: list[int]) -> AsyncGenerator[Ask]:
 
 
 CASES: Final[dict[str, Case]] = {
-    "tasks that ask nobody": tasks_alone,
+    "tasks without a request": tasks_alone,
     "httptools, bare": bare_httptools,
     "aiohttp's client, bare": bare_aiohttp,
     "our client": client,
-    "with breaker and politeness": stack,
-    "the same, and written down": traced_stack,
+    "with breaker and rate limit": stack,
+    "the same, with an exchange log": traced_stack,
     "with the adapter": adapters,
 }
 

@@ -1,8 +1,8 @@
 """Records of a compressed WARC that are indexed in a CPU second, compared with cdxj-indexer.
 
 Both read the same file, made here: pages of about 11 kB of text-like HTML, each a gzip member,
-with the requests that belong to them. What is found is compared before it is timed. CPU time of
-this process, the best of five, taking turns.
+with the requests that belong to them. The captures are compared before the timing. CPU time of
+this process, the best of five, in turn.
 """
 
 import gc
@@ -49,7 +49,7 @@ _SYLLABLES = (
 
 
 def page(chance: random.Random, words: list[str]) -> bytes:
-    """Return HTML that shrinks about as much as real pages do: three to four times."""
+    """Return HTML with the compression ratio of real pages: three to four."""
     parts, size = ["<!doctype html><html><head><title>"], 0
     while size < SIZE:
         link = f'<p class="c{chance.randrange(40)}"><a href="/{chance.getrandbits(48):x}">'
@@ -104,7 +104,7 @@ def inflated(path: Path) -> int:
 
 
 def seconds(*runs: Callable[[], object]) -> list[float]:
-    """Return the CPU seconds of the best of five for each run, taking turns."""
+    """Return the CPU seconds of the best of five for each run, in turn."""
     best = [float("inf")] * len(runs)
     gc.collect()
     gc.freeze()
@@ -117,7 +117,7 @@ def seconds(*runs: Callable[[], object]) -> list[float]:
 
 
 def verify(path: Path) -> None:
-    """Compare what both found, field by field."""
+    """Compare the captures of both indexers, field by field."""
     theirs = []
     for line in cdxj_indexer(path):
         key, stamp, fields = line.split(" ", 2)
@@ -128,13 +128,13 @@ def verify(path: Path) -> None:
 
 
 def flood() -> bytes:
-    """Return a compressed WARC of some kilobytes with millions of header lines (M7)."""
+    """Return a compressed WARC of some kilobytes with millions of header lines."""
     head = record(b"x").partition(b"\r\n\r\n")[0]
     return gzip.compress(head + b"\r\nA: b" * 1_000_000 + b"\r\n\r\nx\r\n\r\n")
 
 
 def main() -> None:
-    """Print records per CPU second, and what a flood of headers costs."""
+    """Print records per CPU second, and the cost of a flood of headers."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "bench.warc.gz")
         write(path)
@@ -154,10 +154,10 @@ def _print_flood(path: Path) -> None:
     for run in (ours, fastwarc, cdxj_indexer):
         tracemalloc.start()
         start = time.process_time()
-        outcome = "read on"
+        outcome = "continued"
         try:
             run(path)
-        except OSError as error:  # how FastWARC ends
+        except OSError as error:  # raised by FastWARC
             outcome = str(error)
         taken = time.process_time() - start
         _, peak = tracemalloc.get_traced_memory()
