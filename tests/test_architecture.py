@@ -47,7 +47,7 @@ def test_broken_limits_are_found(tmp_path: Path) -> None:
         "loose modules in timegate/": ["loose.py"],
         "public class names used twice": ["Twice: timegate/loose.py, archives/__init__.py"],
         "ContextVars": ["timegate/cli/__init__.py:1"],
-        "names in these layers that are no package": ["timegate.x"],
+        "names in these layers that are not packages": ["timegate.x"],
         "README lines": [],
     }
 

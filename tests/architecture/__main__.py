@@ -11,10 +11,10 @@ from tests.architecture.tree import static_figures
 
 
 def show(figures: Sequence[Figure], *, details: bool) -> bool:
-    """Print *figures*, with *details* what was counted; return whether all limits are kept."""
+    """Print *figures*, with *details* the counted items; return whether all limits are met."""
     for figure in figures:
         click.echo(figure.line)
-        # What breaks a limit of zero is always named.
+        # Items that break a limit of zero are always shown.
         if details or (figure.limit == 0 and not figure.met):
             for line in figure.details:
                 click.echo(f"    {line}")
@@ -22,10 +22,10 @@ def show(figures: Sequence[Figure], *, details: bool) -> bool:
 
 
 @click.command()
-@click.option("--list", "listing", is_flag=True, help="Also print what was counted.")
+@click.option("--list", "listing", is_flag=True, help="Also print the counted items.")
 def main(*, listing: bool) -> None:
-    """Print the figures of the architecture and the limits that they must keep."""
-    # The source comes first: its figures are shown even if the program does not start.
+    """Print the figures of the architecture and their limits."""
+    # The static figures come first: they are shown even if the program does not start.
     source = show(static_figures(), details=listing)
     traced = show(asyncio.run(traced_figures()), details=listing)
     raise SystemExit(0 if source and traced else 1)

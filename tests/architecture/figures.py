@@ -1,4 +1,4 @@
-"""One figure of the architecture, with the limit that it must keep."""
+"""One figure of the architecture, with its limit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ class Figure:
     name: str
     value: int
     limit: int | None = None
-    """The highest value that is allowed; None for a figure that is only shown."""
+    """The highest allowed value; None if there is no limit."""
     details: Sequence[str] = ()
-    """What was counted, one line each."""
+    """The counted items, one line each."""
 
     @property
     def met(self) -> bool:

@@ -1,8 +1,8 @@
 """Counts the product files that one cold request and one line of a batch run through.
 
-Both run as a user runs them: ``timegate serve`` and ``timegate resolve --batch`` are processes,
+Both run as for a user: ``timegate serve`` and ``timegate resolve --batch`` are processes,
 with an archive on loopback. The same is done for another page first, so that imports and
-whatever else happens only once do not count.
+other one-time work do not count.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ _SERVER_PACKAGES: Final = ("timegate/server", "timegate/endpoints", "timegate/pa
 _WARM_UP: Final = "http://first.example/"
 _PAGE: Final = "http://second.example/"
 _SECONDS: Final = 60.0
-"""Until a process that does not answer is a fault."""
+"""Time limit for all measurements."""
 _TO_END: Final = 15.0
 """Seconds that a process has to end."""
 _AFTERWARDS: Final = 0.3
-"""Seconds for what is done after the answer was sent: the log, the cache."""
+"""Seconds for work after the answer was sent: log, cache."""
 
 
 async def traced_figures() -> list[Figure]:
@@ -50,7 +50,7 @@ async def traced_figures() -> list[Figure]:
 
 
 async def cold_request(config: Path) -> Functions:
-    """Return what runs for a TimeGate request whose answer is not in the cache."""
+    """Return the functions that a TimeGate request without a cached answer calls."""
     async with _traced("serve", "--port", "0", "--config", str(config)) as command:
         port = await _port(command.process)
         await _get(port, f"/timegate/{_WARM_UP}")
@@ -60,7 +60,7 @@ async def cold_request(config: Path) -> Functions:
 
 
 async def batch_line(config: Path) -> Functions:
-    """Return what runs for one line of a list, which here is a PWID."""
+    """Return the functions that one line of a batch, a PWID, calls."""
     options = ("--batch", "-", "--input-format", "lines", "--at-once", "1")
     async with _traced("resolve", *options, "--config", str(config)) as command:
         await _resolve(command.process, _WARM_UP)
@@ -103,14 +103,14 @@ class _Traced:
 
     @asynccontextmanager
     async def recording(self) -> AsyncIterator[dict[str, list[str]]]:
-        """Record what runs during the block; the mapping is filled at its end."""
+        """Record the functions called during the block; the mapping is filled at its end."""
         functions: dict[str, list[str]] = {}
-        await self._order("start")
+        await self._command("start")
         yield functions
         await asyncio.sleep(_AFTERWARDS)
-        functions.update(_of_product(json.loads(await self._order("stop"))))
+        functions.update(_of_product(json.loads(await self._command("stop"))))
 
-    async def _order(self, word: str) -> bytes:
+    async def _command(self, word: str) -> bytes:
         self.writer.write(f"{word}\n".encode())
         return await self.reader.readline()
 
@@ -162,12 +162,12 @@ async def _end(process: Process, *, terminate: bool) -> None:
 async def _port(process: Process) -> int:
     """Wait until the server listens; return its port."""
     assert process.stderr is not None
-    said = []
+    lines = []
     async for line in process.stderr:
-        said.append(line.decode())
-        if "listening at" in said[-1]:
-            return int(said[-1].rstrip("/\n").rpartition(":")[2])
-    raise RuntimeError(f"timegate serve did not start:\n{''.join(said)}")
+        lines.append(line.decode())
+        if "listening at" in lines[-1]:
+            return int(lines[-1].rstrip("/\n").rpartition(":")[2])
+    raise RuntimeError(f"timegate serve did not start:\n{''.join(lines)}")
 
 
 async def _get(port: int, target: str) -> None:

@@ -17,17 +17,17 @@ from timegate.cli import main
 
 
 class Recorder:
-    """A profile function for every thread; it notes calls only while recording is on."""
+    """A profile function for every thread; it records calls only while recording is on."""
 
     def __init__(self) -> None:
         self.recording = False
         self._functions: dict[str, set[str]] = defaultdict(set)
 
     def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
-        """Note a call, or a coroutine or generator that goes on."""
+        """Record a call, or the resumption of a coroutine or generator."""
         # Only functions have this flag; bodies of modules and classes run at import.
         if self.recording and event == "call" and frame.f_code.co_flags & CO_OPTIMIZED:
-            # What is defined inside a function is shown by the name of that function.
+            # Inner functions are shown by the name of the outer one.
             name = frame.f_code.co_qualname.partition(".<locals>")[0]
             self._functions[_file(frame)].add(name)
 
@@ -46,11 +46,11 @@ def _file(frame: FrameType) -> str:
     return str(frame.f_globals.get("__file__", file)) if file == "<string>" else file
 
 
-def obey(recorder: Recorder, control: socket.socket) -> None:
-    """Turn the recording on and off as *control* says, until it is closed."""
+def control_recording(recorder: Recorder, control: socket.socket) -> None:
+    """Execute the commands that arrive at *control*, until it is closed."""
     with control, control.makefile("rw") as lines:
-        for order in lines:
-            recorder.recording = order == "start\n"
+        for command in lines:
+            recorder.recording = command == "start\n"
             lines.write("\n" if recorder.recording else json.dumps(recorder.functions()) + "\n")
             lines.flush()
 
@@ -59,8 +59,8 @@ def run(descriptor: int, arguments: list[str]) -> None:
     """Run the command with *arguments* under a recorder."""
     recorder = Recorder()
     control = socket.socket(fileno=descriptor)
-    threading.Thread(target=obey, args=(recorder, control), daemon=True).start()
-    # For threads that begin later, and for this one.
+    threading.Thread(target=control_recording, args=(recorder, control), daemon=True).start()
+    # For threads that start later, and for this one.
     threading.setprofile(recorder)
     sys.setprofile(recorder)
     main(arguments, prog_name="timegate")

@@ -16,7 +16,7 @@ from tests.architecture.figures import Figure
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("timegate", "archives")
 LOOSE_MODULES_ALLOWED: Final = frozenset({"__init__", "__main__", "app"})
-"""The only modules of `timegate/` that are not in a package."""
+"""The only modules that may be directly in `timegate/`."""
 _LONG_MODULE: Final = 400
 """Lines; longer modules are counted."""
 
@@ -31,7 +31,7 @@ class Module:
 
     @property
     def lines(self) -> int:
-        """How many lines the file has."""
+        """The number of lines."""
         return len(self.text.splitlines())
 
     @cached_property
@@ -71,7 +71,7 @@ def static_figures(root: Path = ROOT) -> list[Figure]:
 
 
 def loose_modules(root: Path) -> list[str]:
-    """Return the modules of `timegate/` that belong into a package."""
+    """Return the other modules that are directly in `timegate/`."""
     found = sorted((root / "timegate").glob("*.py"))
     return [path.name for path in found if path.stem not in LOOSE_MODULES_ALLOWED]
 
@@ -97,7 +97,7 @@ def context_variables(modules: Sequence[Module]) -> list[str]:
 
 
 def _name(called: ast.expr) -> str:
-    """Return the last name of what is called: ``a.b`` and ``a.b[int]`` are ``b``."""
+    """Return the last name of a called expression: ``b`` for ``a.b`` and ``a.b[int]``."""
     if isinstance(called, ast.Subscript):
         return _name(called.value)
     if isinstance(called, ast.Attribute):
@@ -112,11 +112,11 @@ def _layer_figures(root: Path) -> Iterator[Figure]:
     shown = [" | ".join(layer) for layer in layers if layer]
     yield _counted("layers of timegate/", 12, shown)
     wrong = misnamed_layers([name for layer in layers for name in layer], root)
-    yield _counted("names in these layers that are no package", 0, wrong)
+    yield _counted("names in these layers that are not packages", 0, wrong)
 
 
 def misnamed_layers(names: Sequence[str], root: Path) -> list[str]:
-    """Return the names that are no package of `timegate/`, or that occur more than once."""
+    """Return the names that are not packages of `timegate/`, or occur more than once."""
     allowed = {
         *(f"timegate.{path.parent.name}" for path in (root / "timegate").glob("*/__init__.py")),
         *(f"timegate.{name}" for name in LOOSE_MODULES_ALLOWED),
