@@ -208,7 +208,7 @@ async def test_remote_files_need_a_local_index(files: FileServer) -> None:
 
 @pytest.mark.parametrize("kind", ["https", "s3"])
 async def test_a_password_in_an_address_is_rejected_and_not_repeated(kind: str) -> None:
-    with pytest.raises(BadConfig, match="path: an address holds no") as refused:
+    with pytest.raises(BadConfig, match="path: must not contain a user name") as refused:
         async with served(f"{kind}://name:{SECRET}@files.example/", index="index.sqlite"):
             pass
 

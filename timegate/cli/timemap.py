@@ -34,6 +34,7 @@ from timegate.responses.model import (
     identifier_in,
 )
 from timegate.responses.timemap import TimeMapResponses
+from timegate.timemaps import FORMATS
 
 _NOTHING_FOUND: Final = 3
 _NO_ANSWER: Final = 4
@@ -79,7 +80,7 @@ async def _print_chunks(stream: StreamingResponse) -> int:
     "-f",
     "--format",
     "form",
-    type=Words(["link", "json", "cdxj"], case_sensitive=False),
+    type=Words([*FORMATS], case_sensitive=False),
     default="link",
     show_default=True,
     help="Format of the list.",

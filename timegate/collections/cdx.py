@@ -27,7 +27,7 @@ from timegate.cdx import (
     parameters_in,
     query_from,
 )
-from timegate.collections.access import CollectionAccess, address
+from timegate.collections import CollectionAccess, address
 from timegate.resolution.preferences import BadPreference
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.responses.problems import problem, unreadable
@@ -44,13 +44,14 @@ class CollectionCdx:
         self._collection = collection
         self._base_url = base_url
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the captures; 404 if there are none, 400 after the only page (A-3)."""
-        query = _cdx_query(call)
+        query = _cdx_query(request)
         if query.counts_pages:
             return Response(200, {"Content-Type": "application/json"}, _PAGE_COUNT)
         if query.page > 0:
-            return problem(400, "bad-parameter", "page must be 0: all captures are on it")
+            detail = "page must be 0, because all captures are on one page"
+            return problem(400, "bad-parameter", detail)
         writer = _writer(query)
         body = self._write(query, writer)
         try:
@@ -58,9 +59,9 @@ class CollectionCdx:
         except ArchiveError as error:
             return problem(502, "upstream-incomplete", error.why)
         if first is None:
-            # Clients read this member and treat the answer as an empty list.
-            why = f"No captures found for: {query.url}"
-            return problem(404, "no-memento", why, message=why)
+            # Clients read this member and treat the response as an empty list.
+            message = f"No captures found for: {query.url}"
+            return problem(404, "no-memento", message, message=message)
         headers = {"Content-Type": writer.type, "Cache-Control": "no-cache"}
         return StreamingResponse(200, headers, await _started(first, body))
 
@@ -122,14 +123,14 @@ def key_range(url: str, match: str) -> tuple[str, str]:
     return f"{host})/", f"{host}*" if match == "host" else f"{host}-"
 
 
-def _cdx_query(call: ClientRequest) -> CdxQuery:
+def _cdx_query(request: ClientRequest) -> CdxQuery:
     try:
-        query = query_from(parameters_in(call.rest), "pywb", ranges=True)
+        query = query_from(parameters_in(request.rest), "pywb", ranges=True)
         check_text(query.url)
     except BadPreference as error:
         raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
     except Malformed as complaint:
-        raise EarlyResponse(unreadable(complaint, call.rest)) from complaint
+        raise EarlyResponse(unreadable(complaint, request.rest)) from complaint
     return query
 
 

@@ -1,4 +1,4 @@
-"""The local collections of a configuration, opened: asked, served, and kept up to date."""
+"""Opens the local collections of a configuration, and keeps their indexes up to date."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ from archives.warc_index.cdx import CdxServerIndex
 from archives.warc_index.collection import Collection, IndexUpdater
 from archives.warc_index.model import LocalFiles, RemoteFiles, is_remote_path
 from archives.warc_index.s3 import S3Bucket, S3NotInstalled
-from timegate.collections.access import OpenCollection
+from timegate.collections import OpenCollection
 from timegate.collections.replay import CollectionReplay, LocalFetcher
 from timegate.config import HOME_LIMITS, BadConfig, Config, is_local
 from timegate.responses.model import ClientRequest, Handler, Response, StreamingResponse
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("timegate.collections")
 _S3: Final = "s3://"
 _READERS: Final = 4
-"""Threads that read records; a slow disk holds up those who wait for it, and nobody else."""
+"""Threads that read records, so that a slow disk does not block the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalCollections:
-    """What the rest of the server needs to know of the collections."""
+    """All open collections, with their sources and fetchers by archive id."""
 
     sources: Mapping[str, Source]
     fetchers: Mapping[str, Fetcher]
@@ -47,7 +47,7 @@ class LocalCollections:
 
 
 def with_replay_addresses(config: Config, base_url: str) -> Config:
-    """Return *config* with the addresses under which its collections are served."""
+    """Return *config* with the addresses at which its collections are served."""
     entries = tuple(_addressed(entry, base_url) for entry in config.registry.entries)
     return replace(config, registry=Registry(entries, shared_hosts=True))
 
@@ -56,12 +56,12 @@ def _addressed(entry: ArchiveEntry, base_url: str) -> ArchiveEntry:
     if not entry.kind.is_local:
         return entry
     base = f"{base_url.rstrip('/')}/collections/{entry.id}"
-    below = base.partition("://")[2]
+    without_scheme = base.partition("://")[2]
     return replace(
         entry,
         replay=entry.replay or f"{base}/{{time14}}/{{uri}}",
         raw=f"{base}/{{time14}}id_/{{uri}}",
-        forms=(*entry.forms, ReplayForm(f"{below}/{{time}}{{mod}}/{{uri}}")),
+        forms=(*entry.forms, ReplayForm(f"{without_scheme}/{{time}}{{mod}}/{{uri}}")),
         hosts=(urlsplit(base_url).hostname or "localhost",),
     )
 
@@ -74,44 +74,44 @@ async def open_collections(
     keep: bool,
     settings: "UpstreamSettings | None" = None,
 ) -> AsyncIterator[LocalCollections]:
-    """Open the collections of *registry*; with *keep*, index what comes to their folders.
+    """Open the collections of *registry*; with *keep*, new files in their folders are indexed.
 
-    *settings* are for collections whose files or index lie elsewhere. Raises BadConfig.
+    *settings* are for collections whose files or index are remote. Raises BadConfig.
     """
     entries = [entry for entry in registry.entries if is_local(entry)]
     async with AsyncExitStack() as stack:
         fetchers = await stack.enter_async_context(_fetchers(entries, settings))
-        threads = await stack.enter_async_context(_readers())
-        holdings = {}
+        threads = await stack.enter_async_context(_reader_threads())
+        opened = {}
         for entry in entries:
-            shelf = _shelf(entry, fetchers)
-            if isinstance(shelf, Collection):
-                await stack.enter_async_context(shelf)
-                if keep and isinstance(shelf.place, LocalFiles):
-                    keeper = IndexUpdater(shelf.place, _LOG.warning)
-                    await stack.enter_async_context(_kept(keeper))
-            replayer = Replayer(entry.id, shelf, threads, _opening(entry, fetchers, stack))
-            holdings[entry.id] = OpenCollection(shelf, WarcArchive(entry, shelf), replayer)
-        replay = _replay(holdings, registry, base_url)
+            collection = _collection(entry, fetchers)
+            if isinstance(collection, Collection):
+                await stack.enter_async_context(collection)
+                if keep and isinstance(collection.place, LocalFiles):
+                    updater = IndexUpdater(collection.place, _LOG.warning)
+                    await stack.enter_async_context(_running(updater))
+            opener = _file_opener(entry, fetchers, stack)
+            replayer = Replayer(entry.id, collection, threads, opener)
+            source = WarcArchive(entry, collection)
+            opened[entry.id] = OpenCollection(collection, source, replayer)
+        replay = _replay(opened, registry, base_url)
         yield LocalCollections(
-            {name: holding.source for name, holding in holdings.items()},
-            {name: LocalFetcher(name, replay, base_url) for name in holdings},
-            tuple(holdings.values()),
+            {name: collection.source for name, collection in opened.items()},
+            {name: LocalFetcher(name, replay, base_url) for name in opened},
+            tuple(opened.values()),
         )
 
 
-def _replay(
-    holdings: Mapping[str, OpenCollection], registry: Registry, base_url: str
-) -> Handler:
+def _replay(opened: Mapping[str, OpenCollection], registry: Registry, base_url: str) -> Handler:
     """Return a handler that replays the captures of all collections."""
     replays = {
         name: CollectionReplay(
-            holding.shelf,
-            holding.replayer,
-            holding.answers(registry, f"{base_url.rstrip('/')}/collections/{name}"),
+            one.collection,
+            one.replayer,
+            one.answers(registry, f"{base_url.rstrip('/')}/collections/{name}"),
             base_url,
         )
-        for name, holding in holdings.items()
+        for name, one in opened.items()
     }
 
     async def replayed(request: ClientRequest) -> Response | StreamingResponse:
@@ -122,17 +122,22 @@ def _replay(
 
 
 @asynccontextmanager
-async def _readers() -> AsyncIterator[ThreadPoolExecutor]:
-    """Yield threads that may wait for the loop, and so are not waited for in it."""
+async def _reader_threads() -> AsyncIterator[ThreadPoolExecutor]:
+    """Yield threads for reading records.
+
+    They may be waiting for the event loop, so another thread waits until they have ended.
+    """
     threads = ThreadPoolExecutor(_READERS, "replay")
     try:
         yield threads
     finally:
-        ending = partial(threads.shutdown, cancel_futures=True)
-        await asyncio.get_running_loop().run_in_executor(None, ending)
+        shutdown = partial(threads.shutdown, cancel_futures=True)
+        await asyncio.get_running_loop().run_in_executor(None, shutdown)
 
 
-def _shelf(entry: ArchiveEntry, fetchers: Mapping[str, Fetcher]) -> Collection | CdxServerIndex:
+def _collection(
+    entry: ArchiveEntry, fetchers: Mapping[str, Fetcher]
+) -> Collection | CdxServerIndex:
     path = str(entry.path)
     if entry.cdx is not None and is_remote_path(entry.cdx):
         return CdxServerIndex(entry.id, entry.cdx, path, fetchers[entry.id])
@@ -140,7 +145,7 @@ def _shelf(entry: ArchiveEntry, fetchers: Mapping[str, Fetcher]) -> Collection |
     if not is_remote_path(path):
         return Collection(entry.id, Path(path), index)
     if index is None:
-        raise BadConfig(f"{entry.origin}: index: is needed where the files are elsewhere")
+        raise BadConfig(f"{entry.origin}: index: is required if the files are remote")
     return Collection(entry.id, RemoteFiles(path, index))
 
 
@@ -149,10 +154,10 @@ def _index(entry: ArchiveEntry) -> Path | None:
 
 
 @asynccontextmanager
-async def _kept(keeper: IndexUpdater) -> AsyncIterator[None]:
-    """Let *keeper* work until the block ends."""
+async def _running(updater: IndexUpdater) -> AsyncIterator[None]:
+    """Run *updater* until the block ends."""
     async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(keeper.run())
+        task = tasks.create_task(updater.run())
         try:
             yield
         finally:
@@ -163,15 +168,15 @@ async def _kept(keeper: IndexUpdater) -> AsyncIterator[None]:
 async def _fetchers(
     entries: Sequence[ArchiveEntry], settings: "UpstreamSettings | None"
 ) -> AsyncIterator[Mapping[str, Fetcher]]:
-    """Open what reaches the origins of each collection, and nothing else (R-1)."""
+    """Open a fetcher for each remote collection, which reaches its own hosts only (R-1)."""
     # The command line imports this module for every command; the network is slow to import.
     from timegate.upstream.stack import UpstreamSettings, open_fetchers  # noqa: PLC0415
 
-    reached = [await _reached(entry) for entry in entries if _is_remote(entry)]
-    # An operator wrote these entries, so their names may lead to private addresses.
-    own = frozenset(entry.id for entry in reached)
+    remote = [await _endpoints_only(entry) for entry in entries if _is_remote(entry)]
+    # The operator wrote these entries, so their hosts may have private addresses.
+    own = frozenset(entry.id for entry in remote)
     settings = replace(settings or UpstreamSettings("no contact given"), allow_private=own)
-    async with open_fetchers(reached, settings) as fetchers:
+    async with open_fetchers(remote, settings) as fetchers:
         yield fetchers
 
 
@@ -179,12 +184,13 @@ def _is_remote(entry: ArchiveEntry) -> bool:
     return any(is_remote_path(address) for address in (entry.path, entry.cdx) if address)
 
 
-async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
-    """Return *entry* with the endpoints of its files and its index, and no others."""
+async def _endpoints_only(entry: ArchiveEntry) -> ArchiveEntry:
+    """Return *entry* with the endpoints of its files and its index only."""
     for key, address in (("path", entry.path), ("cdx", entry.cdx)):
         if address and "@" in urlsplit(address).netloc:
-            # It would be shown wherever the collection is named (R-26), and is not sent.
-            raise BadConfig(f"{entry.origin}: {key}: an address holds no name or password")
+            # It would be visible wherever the path is shown (R-26), and would not be sent.
+            why = "must not contain a user name or password"
+            raise BadConfig(f"{entry.origin}: {key}: {why}")
     limits = HOME_LIMITS if entry.limits == DEFAULT_LIMITS else entry.limits
     files = str(entry.path)
     if files.lower().startswith(_S3):
@@ -204,28 +210,28 @@ async def _reached(entry: ArchiveEntry) -> ArchiveEntry:
     )
 
 
-def _opening(
+def _file_opener(
     entry: ArchiveEntry, fetchers: Mapping[str, Fetcher], stack: AsyncExitStack
 ) -> FileOpener:
-    """Return what opens the files of *entry*, until *stack* ends."""
+    """Return the opener for the files of *entry*; it is closed with *stack*."""
     root = str(entry.path).rstrip("/")
     if not is_remote_path(root):
         return open_local
     ranges = HttpRanges(fetchers[entry.id], _addresses(root))
     stack.callback(ranges.close)
 
-    def opening(record: Record) -> BinaryIO:
+    def opened(record: Record) -> BinaryIO:
         end = record.offset + record.length if record.length else None
         return open_remote(ranges, record.file.removeprefix(f"{root}/"), end)
 
-    return opening
+    return opened
 
 
 def _addresses(root: str) -> FileAddress:
     if root.lower().startswith(_S3):
         return S3Bucket(root).address_async
 
-    async def below(path: str) -> str:
+    async def address(path: str) -> str:
         return f"{root}/{quote(safe_path(path))}"
 
-    return below
+    return address

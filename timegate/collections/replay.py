@@ -24,7 +24,7 @@ from archives.source import Request
 from archives.uri import check_text
 from archives.warc.replay import ArchivedResponse, Replayer, UnreadableRecord
 from archives.warc_index.model import IndexRow
-from timegate.collections.access import CollectionAccess, address, memento_of
+from timegate.collections import CollectionAccess, address, memento_of
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for_url
@@ -88,14 +88,14 @@ class CollectionReplay:
         self._answers = answers
         self._base_url = base_url
 
-    async def __call__(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the capture, or redirect to the nearest."""
-        path = _replay_path(call.rest)
+        path = _replay_path(request.rest)
         original = path.query.original
         try:
             row = await self._collection.at(original, path.stamp)
             if row is not None and header_safe(row.url) in (path.text, header_safe(original)):
-                return await self._send(call, path, row)
+                return await self._send(request, path, row)
             nearest = row or await self._collection.nearest(original, path.query.at)
         except UnreadableRecord as error:
             return self._damaged_record(error)
@@ -108,9 +108,9 @@ class CollectionReplay:
         found = Closest(memento_of(row, self._collection.id, self._base_url), "cdx")
         attempt = Attempt(self._collection.id, found, 0.0, path.query.original)
         resolution = Resolution(path.query, Preferences(), attempt, (), (attempt,))
-        answer = self._answers.redirect(resolution, vary=_VARY)
-        headers = {**answer.headers, "Location": self._address(row.stamp, row.url, path.view)}
-        return replace(answer, headers=headers)
+        response = self._answers.redirect(resolution, vary=_VARY)
+        headers = {**response.headers, "Location": self._address(row.stamp, row.url, path.view)}
+        return replace(response, headers=headers)
 
     def _not_found(self, path: ReplayPath, trouble: ArchiveError | None) -> Response:
         attempt = Attempt(self._collection.id, trouble, 0.0, path.query.original)
@@ -124,12 +124,12 @@ class CollectionReplay:
         )
 
     async def _send(
-        self, call: ClientRequest, path: ReplayPath, row: IndexRow
+        self, request: ClientRequest, path: ReplayPath, row: IndexRow
     ) -> Response | StreamingResponse:
         etag = _etag(row)
-        if row.status in (None, _OK) and has_etag(call, etag):
+        if row.status in (None, _OK) and has_etag(request, etag):
             return Response(304, {**self._memento_headers(path, row), **_etag_header(etag)})
-        archived = await self._replayer.open(row, body=call.method != "HEAD")
+        archived = await self._replayer.open(row, body=request.method != "HEAD")
         headers = self._headers(path, row, archived)
         status = archived.head.status or _OK
         if status not in _FINAL:
@@ -137,8 +137,10 @@ class CollectionReplay:
             headers["X-Archive-Orig-Status"] = str(status)
             status = _OK
         if status == _OK:
-            return await _ok_response(call, archived, {**headers, **_etag_header(etag)}, etag)
-        return await _full_response(call, status, archived, headers)
+            return await _ok_response(
+                request, archived, {**headers, **_etag_header(etag)}, etag
+            )
+        return await _full_response(request, status, archived, headers)
 
     def _headers(
         self, path: ReplayPath, row: IndexRow, archived: ArchivedResponse
@@ -180,20 +182,23 @@ class CollectionReplay:
 
 
 async def _ok_response(
-    call: ClientRequest, archived: ArchivedResponse, headers: dict[str, str], etag: str | None
+    request: ClientRequest,
+    archived: ArchivedResponse,
+    headers: dict[str, str],
+    etag: str | None,
 ) -> Response | StreamingResponse:
     """Answer with the requested range, or with the whole body."""
     size = archived.size
     if size is None:
-        return await _full_response(call, _OK, archived, headers)
+        return await _full_response(request, _OK, archived, headers)
     headers["Accept-Ranges"] = "bytes"
     try:
-        part = requested_range(call, size, etag)
+        part = requested_range(request, size, etag)
     except Unsatisfiable:
         await archived.close()
         return Response(416, {**SANDBOX, "Content-Range": f"bytes */{size}"})
     if part is None:
-        return await _full_response(call, _OK, archived, headers)
+        return await _full_response(request, _OK, archived, headers)
     headers["Content-Range"] = part.of(size)
     if archived.whole is not None:
         return Response(206, headers, archived.whole[part.start : part.end])
@@ -204,9 +209,9 @@ async def _ok_response(
 
 
 async def _full_response(
-    call: ClientRequest, status: int, archived: ArchivedResponse, headers: dict[str, str]
+    request: ClientRequest, status: int, archived: ArchivedResponse, headers: dict[str, str]
 ) -> Response | StreamingResponse:
-    if archived.whole is not None and call.method != "HEAD":
+    if archived.whole is not None and request.method != "HEAD":
         return Response(status, headers, archived.whole, _CACHE_SECONDS)
     if archived.size is not None:
         headers["Content-Length"] = str(archived.size)
@@ -304,55 +309,57 @@ class LocalFetcher:
     @asynccontextmanager
     async def __call__(self, request: Request) -> AsyncGenerator[LocalReply]:
         """Yield the reply; leaving the block closes the file."""
-        answer = await self._answer(request, request.url)
-        if answer.status == 302 and not _is_memento(answer):
+        response = await self._response(request, request.url)
+        if response.status == 302 and not _is_memento(response):
             # The URL has 14 digits and the capture more; the caller compares the times.
-            answer = await self._answer(request, answer.headers["Location"])
-        if answer.status >= 500 and not _is_memento(answer):
-            raise Misbehaved(self._archive, request.url, _failure(answer))
-        headers = {name.lower(): value for name, value in answer.headers.items()}
-        if isinstance(answer, Response):
-            headers["content-length"] = str(len(answer.body))
-        async with aclosing(_body(answer, request.method)) as body:
-            yield LocalReply(self._archive, request.url, answer.status, headers, body)
+            response = await self._response(request, response.headers["Location"])
+        if response.status >= 500 and not _is_memento(response):
+            raise Misbehaved(self._archive, request.url, _failure(response))
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        if isinstance(response, Response):
+            headers["content-length"] = str(len(response.body))
+        async with aclosing(_body(response, request.method)) as body:
+            yield LocalReply(self._archive, request.url, response.status, headers, body)
 
-    async def _answer(self, request: Request, url: str) -> Response | StreamingResponse:
+    async def _response(self, request: Request, url: str) -> Response | StreamingResponse:
         if not url.startswith(f"{self._prefix}{self._archive}/"):
             raise Misbehaved(self._archive, url, "is not an address of this collection")
         rest = url.removeprefix(self._prefix)
-        call = ClientRequest(request.method, rest, CIMultiDict(request.headers))
-        answer = await self._handle(call)
-        if answer.status == 206 and "Content-Encoding" in answer.headers:
+        headers = CIMultiDict(request.headers)
+        response = await self._handle(ClientRequest(request.method, rest, headers))
+        if response.status == 206 and "Content-Encoding" in response.headers:
             # A part of a coded body cannot be decoded. Servers may ignore Range, so do that.
-            await _body(answer, request.method).aclose()
-            answer = await self._handle(ClientRequest(request.method, rest, CIMultiDict[str]()))
-        return answer
+            await _body(response, request.method).aclose()
+            response = await self._handle(
+                ClientRequest(request.method, rest, CIMultiDict[str]())
+            )
+        return response
 
-    async def _handle(self, call: ClientRequest) -> Response | StreamingResponse:
+    async def _handle(self, request: ClientRequest) -> Response | StreamingResponse:
         try:
-            return await self._collections(call)
+            return await self._collections(request)
         except EarlyResponse as early:
             return early.response
 
 
-def _is_memento(answer: Response | StreamingResponse) -> bool:
-    return any(name.lower() == _MEMENTO_DATETIME for name in answer.headers)
+def _is_memento(response: Response | StreamingResponse) -> bool:
+    return any(name.lower() == _MEMENTO_DATETIME for name in response.headers)
 
 
-def _body(answer: Response | StreamingResponse, method: str) -> AsyncGenerator[bytes, None]:
+def _body(response: Response | StreamingResponse, method: str) -> AsyncGenerator[bytes, None]:
     """Return the body; closing that of a stream closes its file."""
-    if isinstance(answer, StreamingResponse):
-        return answer.chunks
-    return _single(b"" if method == "HEAD" else answer.body)
+    if isinstance(response, StreamingResponse):
+        return response.chunks
+    return _single(b"" if method == "HEAD" else response.body)
 
 
 async def _single(body: bytes) -> AsyncGenerator[bytes, None]:
     yield body
 
 
-def _failure(answer: Response | StreamingResponse) -> str:
-    if isinstance(answer, StreamingResponse):
-        return f"answers {answer.status}"
-    document = json.loads(answer.body)
+def _failure(response: Response | StreamingResponse) -> str:
+    if isinstance(response, StreamingResponse):
+        return f"answers {response.status}"
+    document = json.loads(response.body)
     file, offset = document.get("file", "no file"), document.get("offset", 0)
     return f"{document['detail']} ({file} at {offset})"

@@ -172,7 +172,7 @@ def _with_paths(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
     index = entry.index and str(folder / Path(entry.index).expanduser())
     if is_remote_path(entry.path):
         if index is None and entry.cdx is None:
-            raise BadConfig(f"{entry.origin}: index: is needed where the files are elsewhere")
+            raise BadConfig(f"{entry.origin}: index: is required if the files are remote")
         return replace(entry, index=index)
     path = folder / Path(entry.path).expanduser()
     if not path.exists():

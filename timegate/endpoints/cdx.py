@@ -1,7 +1,7 @@
 """CDX servers over all archives: the Wayback Machine's ``/cdx/search/cdx``, pywb's ``/cdx``.
 
-Who is missing is said in ``Memento-Sources`` as far as it is known before the first byte. Rows
-have no room for it, so a list that breaks off later ends abnormally (R-21).
+``Memento-Sources`` names the archives that are known to be missing before the first octet is
+sent. If an archive fails later, the response is aborted, because rows cannot say so (R-21).
 """
 
 import asyncio
@@ -25,6 +25,7 @@ from timegate.cdx import (
     parameters_in,
     query_from,
 )
+from timegate.endpoints import PathDescription
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Attempt, Deadlines, Preferences, Query, Resolution, Router
 from timegate.resolution.preferences import BadPreference
@@ -35,12 +36,16 @@ from timegate.responses.timemap import sources
 from timegate.timemaps import ArchiveLists, Merge, MergeDeadlines
 
 VARY: Final = "prefer"
+PATHS: Final = {
+    "/cdx/search/cdx": PathDescription("CDX server as that of the Wayback Machine"),
+    "/cdx": PathDescription("CDX server as that of pywb"),
+}
 _SLICE: Final = 1_000
-"""Captures looked at in one go: some 5 ms, in which nobody else is served."""
+"""Captures processed at once: some 5 ms, during which the event loop is blocked."""
 
 
 class Captures:
-    """The captures of a URL in all archives, as rows."""
+    """Lists the captures of a URL in all archives, as rows."""
 
     def __init__(
         self, lists: ArchiveLists, route: Router, deadlines: Deadlines | None = None
@@ -50,26 +55,25 @@ class Captures:
         self._deadlines = deadlines or Deadlines()
 
     async def listed(
-        self, request: ClientRequest, asked: CdxQuery, writer: CdxFormat
+        self, request: ClientRequest, cdx_query: CdxQuery, writer: CdxFormat
     ) -> Response | StreamingResponse:
-        """Begin to send the rows; an Answer if there are none, or if nobody knows."""
-        query = _query(asked.url)
+        """Return the rows as a stream; a `Response` if there are none, or that is unknown."""
+        query = _query(cdx_query.url)
         preferences, applied = request.preferences
         archives = self._route(query, preferences, request.context).order
         async with AsyncExitStack() as stack:
             merging = self._lists.merged(archives, query.original, preferences, request.context)
             merge = await stack.enter_async_context(merging)
             await merge.begin(self._pace(preferences))
-            rows = _Rows(merge, Selection(asked), writer)
+            rows = _Rows(merge, Selection(cdx_query), writer)
             body = rows.written()
             first = await _first(body)
             headers = _headers(merge, writer, applied)
             if first is None:
-                return _nothing(
-                    query, preferences, merge, Response(200, headers, writer.nothing)
-                )
+                empty = Response(200, headers, writer.nothing)
+                return _no_captures(query, preferences, merge, empty)
             rows.announce()
-            return StreamingResponse(200, headers, await _begun(first, body, stack.pop_all()))
+            return StreamingResponse(200, headers, await _started(first, body, stack.pop_all()))
 
     def _pace(self, preferences: Preferences) -> MergeDeadlines:
         if preferences.wait is None:
@@ -78,22 +82,22 @@ class Captures:
 
 
 class WaybackCdx:
-    """Answers as the Wayback Machine's CDX server does."""
+    """Answers as the CDX server of the Wayback Machine does."""
 
     def __init__(self, captures: Captures) -> None:
         self._captures = captures
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
-        """Send what was asked for, empty text or ``[]`` if there is nothing."""
-        asked = _asked(request, "wayback")
-        writer = (WaybackArray if asked.output == "json" else WaybackLines)(asked.fields)
-        plain = {"Content-Type": WaybackLines.type, "Vary": VARY}
-        if asked.counts_pages:
-            return Response(200, plain, b"1\n")
-        if asked.page > 0:
-            # Nothing at all, also where JSON is wanted: cdx_toolkit pages on while it gets [].
-            return Response(200, plain)
-        return await self._captures.listed(request, asked, writer)
+        """Send the captures; empty text or ``[]`` if there are none."""
+        query = _cdx_query(request, "wayback")
+        writer = (WaybackArray if query.output == "json" else WaybackLines)(query.fields)
+        headers = {"Content-Type": WaybackLines.type, "Vary": VARY}
+        if query.counts_pages:
+            return Response(200, headers, b"1\n")
+        if query.page > 0:
+            # Empty even for JSON: cdx_toolkit requests further pages while it gets [].
+            return Response(200, headers)
+        return await self._captures.listed(request, query, writer)
 
 
 class PywbCdx:
@@ -103,30 +107,31 @@ class PywbCdx:
         self._captures = captures
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
-        """Send what was asked for; 404 if there is nothing, 400 behind the only page (A-3)."""
-        asked = _asked(request, "pywb")
-        if asked.counts_pages:
-            told = b'{"pages": 1, "pageSize": 1, "blocks": 1}\n'
-            return Response(200, {"Content-Type": "application/json", "Vary": VARY}, told)
-        if asked.page > 0:
-            return problem(400, "bad-parameter", "page must be 0: all captures are on it")
-        answer = await self._captures.listed(request, asked, _pywb_writer(asked))
-        if isinstance(answer, Response) and answer.status == 200:
-            # Clients look for the member, and take it for an empty list.
-            why = f"No captures found for: {asked.url}"
-            kept = {name: answer.headers[name] for name in ("Vary", "Memento-Sources")}
-            return problem(404, "no-memento", why, headers=kept, message=why)
-        return answer
+        """Send the captures; 404 if there are none, 400 after the only page (A-3)."""
+        query = _cdx_query(request, "pywb")
+        if query.counts_pages:
+            pages = b'{"pages": 1, "pageSize": 1, "blocks": 1}\n'
+            return Response(200, {"Content-Type": "application/json", "Vary": VARY}, pages)
+        if query.page > 0:
+            detail = "page must be 0, because all captures are on one page"
+            return problem(400, "bad-parameter", detail)
+        response = await self._captures.listed(request, query, _pywb_writer(query))
+        if isinstance(response, Response) and response.status == 200:
+            # Clients read this member and treat the response as an empty list.
+            message = f"No captures found for: {query.url}"
+            copied = {name: response.headers[name] for name in ("Vary", "Memento-Sources")}
+            return problem(404, "no-memento", message, headers=copied, message=message)
+        return response
 
 
-def _pywb_writer(asked: CdxQuery) -> CdxFormat:
-    if asked.output == "json":
-        return PywbObjects(asked.fields)
-    return WaybackLines(asked.fields) if asked.output == "text" else Cdxj(asked.fields)
+def _pywb_writer(query: CdxQuery) -> CdxFormat:
+    if query.output == "json":
+        return PywbObjects(query.fields)
+    return WaybackLines(query.fields) if query.output == "text" else Cdxj(query.fields)
 
 
 class _Rows:
-    """The body, made while archives are read."""
+    """The body, written while the lists of the archives are read."""
 
     def __init__(self, merge: Merge, selection: Selection, writer: CdxFormat) -> None:
         self._merge = merge
@@ -135,40 +140,41 @@ class _Rows:
         self._announced: frozenset[str] | None = None
 
     def announce(self) -> None:
-        """From now on nobody else may fail: the header has left."""
+        """Note the failures that the headers name; any other failure ends the body."""
         self._announced = frozenset(self._merge.failures)
 
     async def written(self) -> AsyncGenerator[bytes, None]:
         """Yield the rows; nothing at all if there are none. Raises ArchiveError."""
-        head, began = self._writer.head(), False
+        head, started = self._writer.head(), False
         async with aclosing(self._selected()) as selected:
             async for captures in selected:
                 if captures:
-                    yield (b"" if began else head) + self._writer.rows(captures)
-                    began = True
-        if began:
+                    yield (b"" if started else head) + self._writer.rows(captures)
+                    started = True
+        if started:
             yield self._writer.tail(self._selection.resume_key)
 
     async def _selected(self) -> AsyncGenerator[Sequence[Capture], None]:
         selection = self._selection
-        async with aclosing(self._pieces()) as pieces:
-            async for piece in pieces:
-                yield selection.take(piece)
+        async with aclosing(self._merged()) as merged:
+            async for captures in merged:
+                yield selection.take(captures)
                 if selection.done:
                     break
-        for piece in _slices(selection.rest()):
-            yield piece
+        for captures in _slices(selection.rest()):
+            yield captures
 
-    async def _pieces(self) -> AsyncGenerator[Sequence[Capture], None]:
+    async def _merged(self) -> AsyncGenerator[Sequence[Capture], None]:
         async with aclosing(self._merge.blocks()) as blocks:
             async for block in blocks:
-                for piece in _slices(block):
-                    yield piece
+                for captures in _slices(block):
+                    yield captures
                     await asyncio.sleep(0)
                 self._check()
         self._check()
 
     def _check(self) -> None:
+        """Raise the first failure that the headers do not name."""
         if self._merge.cut_short:
             raise ArchiveError("all archives", "", "list more captures than can be merged")
         if self._announced is not None:
@@ -182,7 +188,7 @@ def _slices(captures: Sequence[Capture]) -> Iterator[Sequence[Capture]]:
         yield captures[start : start + _SLICE]
 
 
-def _asked(request: ClientRequest, dialect: Dialect) -> CdxQuery:
+def _cdx_query(request: ClientRequest, dialect: Dialect) -> CdxQuery:
     try:
         return query_from(parameters_in(request.rest), dialect)
     except BadPreference as error:
@@ -205,20 +211,20 @@ async def _first(body: AsyncGenerator[bytes, None]) -> bytes | None:
         raise EarlyResponse(problem(502, "upstream-incomplete", error.why)) from error
 
 
-async def _begun(
+async def _started(
     first: bytes, body: AsyncGenerator[bytes, None], stack: AsyncExitStack
 ) -> AsyncGenerator[bytes, None]:
-    """Return *first* and the rest as one body, at whose end the archives are let go of.
+    """Return *first* and the rest as one body, whose end closes *stack*.
 
-    Begun already: closing a generator that is not runs no ``finally``, and nobody reads the
-    body of an answer to HEAD.
+    It is started already: closing a generator that was never started runs no ``finally``, and
+    the body of a response to HEAD is never read.
     """
-    whole = _whole(first, body, stack)
-    await anext(whole)
-    return whole
+    body_with_first = _with_first(first, body, stack)
+    await anext(body_with_first)
+    return body_with_first
 
 
-async def _whole(
+async def _with_first(
     first: bytes, body: AsyncGenerator[bytes, None], stack: AsyncExitStack
 ) -> AsyncGenerator[bytes, None]:
     async with stack, aclosing(body):
@@ -241,13 +247,15 @@ def _headers(merge: Merge, writer: CdxFormat, applied: Sequence[str]) -> dict[st
     return headers
 
 
-def _nothing(query: Query, preferences: Preferences, merge: Merge, empty: Response) -> Response:
-    """Return *empty*, but only if everybody said so."""
+def _no_captures(
+    query: Query, preferences: Preferences, merge: Merge, empty: Response
+) -> Response:
+    """Return *empty* if all archives have answered, else the problem."""
     if not merge.failures and merge.asked:
         return empty
     attempts = tuple(
         Attempt(archive, merge.failures.get(archive), 0.0, query.original)
         for archive in merge.asked
     )
-    kept = {name: empty.headers[name] for name in ("Vary", "Memento-Sources")}
-    return nothing_found(Resolution(query, preferences, None, (), attempts), None, kept)
+    copied = {name: empty.headers[name] for name in ("Vary", "Memento-Sources")}
+    return nothing_found(Resolution(query, preferences, None, (), attempts), None, copied)

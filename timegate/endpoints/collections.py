@@ -1,8 +1,7 @@
-"""``/collections``: each local collection as an archive by itself.
+"""``/collections``: each local collection as an archive of its own.
 
-In each there is what there is at the root, and all links of its answers stay in it: TimeGate,
-TimeMaps, CDX, and the captures themselves. ``/collections/{id}/{URL}`` is pywb's short form of
-its TimeGate.
+A collection has its own TimeGate, TimeMaps, CDX server and replay, and the links in its
+responses stay within it. ``/collections/{id}/{URL}`` is pywb's short form of its TimeGate.
 """
 
 import json
@@ -15,12 +14,13 @@ import msgspec
 
 from archives.registry import Registry
 from timegate.access.blocklist import Blocklist
-from timegate.collections.access import (
+from timegate.collections import (
     NoCache,
     OpenCollection,
 )
 from timegate.collections.cdx import CollectionCdx
 from timegate.collections.replay import STAMPED, CollectionReplay
+from timegate.endpoints import PathDescription
 from timegate.endpoints.timegate import TimeGateEndpoint
 from timegate.endpoints.timemap import TimeMapEndpoint
 from timegate.resolution.coalescing import fixed
@@ -31,30 +31,40 @@ from timegate.responses.problems import problem, read_on_site
 from timegate.responses.timemap import TimeMapResponses
 from timegate.timemaps import FORMATS, ArchiveLists
 
+PATHS: Final = {
+    "/collections": PathDescription("The local collections"),
+    "/collections/{id}/{stamp}{view}/{url}": PathDescription(
+        "A memento in a local collection", ("id", "stamp", "view", "url")
+    ),
+}
 _JSON: Final = {"Content-Type": "application/json", "Cache-Control": "max-age=60"}
+NO_SUCH_COLLECTION: Final = problem(
+    404, "not-found", "there is no collection with this id; /collections lists all"
+)
+"""The same response for a hidden collection and for one that does not exist (R-27)."""
 
 
 class Collections:
-    """Answers for all collections."""
+    """Answers requests for all collections."""
 
     def __init__(
         self,
-        holdings: Iterable[OpenCollection],
+        collections: Iterable[OpenCollection],
         registry: Registry,
         base_url: str,
         deadlines: Deadlines | None = None,
     ) -> None:
         self._registry = registry
         self._sites = {
-            holding.shelf.id: CollectionSite(holding, registry, base_url, deadlines)
-            for holding in holdings
+            one.collection.id: CollectionSite(one, registry, base_url, deadlines)
+            for one in collections
         }
 
     async def overview(self, request: ClientRequest) -> Response:
-        """Tell which collections there are."""
+        """List the collections."""
         del request
-        told = [site.surfaces() for site in self._sites.values()]
-        return Response(200, _JSON, msgspec.json.encode({"collections": told}))
+        collections = [site.addresses() for site in self._sites.values()]
+        return Response(200, _JSON, msgspec.json.encode({"collections": collections}))
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Answer ``{id}`` and ``{id}/...``."""
@@ -64,67 +74,59 @@ class Collections:
         if site is None:
             return self._not_served(name)
         if not rest:
-            return Response(200, _JSON, msgspec.json.encode(site.surfaces()))
-        return await site(_inside(request, rest))
+            return Response(200, _JSON, msgspec.json.encode(site.addresses()))
+        return await site(request._replace(rest=rest))
 
     def _not_served(self, name: str) -> Response:
-        """Say the same whatever is asked of it: what a reading room holds is told there."""
+        """Return the same problem for all addresses of a collection that is read on site."""
         entry = self._registry.by_id(name)
         if entry is not None and entry.kind.is_local and entry.access == "onsite-only":
             return read_on_site(entry)
         return NO_SUCH_COLLECTION
 
 
-NO_SUCH_COLLECTION: Final = problem(
-    404, "not-found", "no such collection; /collections lists them"
-)
-"""Word for word the same of one that is not there and of one that is hidden (R-27)."""
-
-
 class CollectionSite:
-    """Everything that can be asked of one collection."""
+    """All addresses of one collection."""
 
     def __init__(
         self,
-        holding: OpenCollection,
+        opened: OpenCollection,
         registry: Registry,
         base_url: str,
         deadlines: Deadlines | None,
     ) -> None:
-        shelf, source = holding.shelf, holding.source
+        collection, source = opened.collection, opened.source
         self._source = source
-        self._base = base = f"{base_url.rstrip('/')}/collections/{shelf.id}"
-        answers = holding.answers(registry, base)
-        sources = fixed({shelf.id: source})
-        only = Plan(((shelf.id,),))
+        self._base = base = f"{base_url.rstrip('/')}/collections/{collection.id}"
+        answers = opened.answers(registry, base)
+        sources = fixed({collection.id: source})
+        plan = Plan(((collection.id,),))
         self._timegate = TimeGateEndpoint(answers, Neighbours(sources, NoCache(), frozenset()))
         self._timemap = TimeMapEndpoint(
             TimeMapResponses(
                 ArchiveLists(sources, NoCache()),
-                lambda _query, _preferences, _context: only,
+                lambda _query, _preferences, _context: plan,
                 registry,
                 base,
                 deadlines,
             )
         )
-        self._cdx = CollectionCdx(shelf, base_url)
-        self._replay = CollectionReplay(shelf, holding.replayer, answers, base_url)
+        self._cdx = CollectionCdx(collection, base_url)
+        self._replay = CollectionReplay(collection, opened.replayer, answers, base_url)
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
-        """Answer what stands behind the collection's name."""
+        """Answer the part of the path after the id of the collection."""
         rest = request.rest
         if STAMPED.match(rest):
             return await self._replay(request)
         if rest == "cdx" or rest.startswith("cdx?"):
             return await self._cdx(request)
         if rest.startswith("timemap/"):
-            return await self._timemap(_inside(request, rest.removeprefix("timemap/")))
-        if rest.startswith("timegate/"):
-            request = _inside(request, rest.removeprefix("timegate/"))
-        return await self._timegate(request)
+            return await self._timemap(request.below("timemap/"))
+        return await self._timegate(request.below("timegate/"))
 
-    def surfaces(self) -> dict[str, object]:
-        """Return where everything is."""
+    def addresses(self) -> dict[str, object]:
+        """Return templates of all addresses."""
         entry, base = self._source.entry, self._base
         return {
             "id": entry.id,
@@ -135,10 +137,6 @@ class CollectionSite:
             "replay": f"{base}/{{stamp}}/{{url}}",
             "raw": f"{base}/{{stamp}}id_/{{url}}",
         }
-
-
-def _inside(request: ClientRequest, rest: str) -> ClientRequest:
-    return request._replace(rest=rest)
 
 
 class VisibleCollections:
@@ -168,16 +166,16 @@ class VisibleCollections:
         if self._blocklist and self._blocklist.holds(_page(rest)):
             if request.context.blocked is not None:
                 request.context.blocked.append(rest)
-            return problem(404, "not-found", "this address is not served here")
+            return problem(404, "not-found", "the operator of this server has blocked this URL")
         return await self._collections(request)
 
 
 def _page(rest: str) -> str:
-    """Return the URL that is asked for: behind a stamp, a TimeGate, a TimeMap, or ``url=``."""
+    """Return the requested URL: after a stamp, ``timegate/``, ``timemap/...`` or ``url=``."""
     _, mark, query = rest.partition("cdx?")
     if mark:
         parameters = query.split("&")
         return next((unquote(p[4:]) for p in parameters if p.startswith("url=")), "")
     decoded = rest if "://" in rest else unquote(rest)
-    places = [place for s in ("http://", "https://") if (place := decoded.find(s)) >= 0]
-    return decoded[min(places) :] if places else decoded.rpartition("/")[2]
+    starts = [start for s in ("http://", "https://") if (start := decoded.find(s)) >= 0]
+    return decoded[min(starts) :] if starts else decoded.rpartition("/")[2]

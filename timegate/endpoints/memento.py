@@ -1,8 +1,8 @@
-"""A copy by its time: ``/memento/`` as at MemGator and Time Travel, ``/api/`` as at both.
+"""Mementos by time: ``/memento/`` and ``/api/`` as at MemGator and Time Travel, and ``/list/``.
 
-The time stands in the path, so neither is a TimeGate but an intermediate resource: no
-``Vary: accept-datetime``, and a client's Accept-Datetime is ignored (M-42). A stamp of four
-digits is a year, not its first second: nothing is padded (T-11).
+The time is part of the path, so these are not TimeGates but intermediate resources: there is no
+``Vary: accept-datetime``, and Accept-Datetime is ignored (M-42). A stamp of four digits is a
+year, not its first second: nothing is padded (T-11).
 """
 
 import json
@@ -17,6 +17,7 @@ from archives.model import Closest, Memento
 from archives.moment import GRANULARITIES, Moment
 from archives.nearest import second_of
 from archives.uri import check_text
+from timegate.endpoints import REDIRECT, PathDescription
 from timegate.endpoints.memento_formats import (
     API,
     MEMGATOR,
@@ -40,14 +41,32 @@ from timegate.timemaps import TimeMapLinks
 from timegate.verdict import header_safe
 
 VARY: Final = "prefer"
+LIST_VARY: Final = "accept, prefer"
+PATHS: Final = {
+    "/memento/{stamp}/{url}": PathDescription(
+        "The closest memento", ("stamp", "url", "Prefer"), REDIRECT
+    ),
+    "/memento/{format}/{stamp}/{url}": PathDescription(
+        "The closest memento, described as by MemGator",
+        ("memgator-format", "stamp", "url", "Prefer"),
+    ),
+    "/api/json/{stamp}/{url}": PathDescription(
+        "The closest memento, described as by Time Travel", ("stamp", "url", "Prefer")
+    ),
+    "/list/{stamp}/{url}": PathDescription(
+        "The closest memento of each archive", ("stamp", "url", "Prefer")
+    ),
+}
 _LONGEST_STAMP: Final = 14
-# Tools take any address with digits for one of a Wayback Machine: MementoEmbed 0.2021 writes
-# im_ behind them for images, id_ for the bytes.
+_PATIENCE: Final = 5.0
+"""Seconds for the list of all archives."""
+# Tools take any address with digits for one of a Wayback Machine: MementoEmbed 0.2021 adds
+# im_ to the digits for images, and id_ for the bytes.
 _MODIFIED: Final = re.compile(r"([0-9]{4,14})([a-z]{2}_)/")
 
 
-class Stamped(NamedTuple):
-    """What stands in a path: a stamp, and what archives are asked."""
+class StampedPath(NamedTuple):
+    """A parsed path: the stamp, and the query."""
 
     stamp: str
     at: Moment
@@ -55,145 +74,142 @@ class Stamped(NamedTuple):
 
 
 class _Describing:
-    """Looks for a copy and describes it."""
+    """Finds a memento with its neighbours, and describes it."""
 
     def __init__(
-        self, answers: Answers, surroundings: Neighbours, *, old_redirects: bool = False
+        self, answers: Answers, neighbours: Neighbours, *, old_redirects: bool = False
     ) -> None:
         self._answers = answers
-        self._surroundings = surroundings
+        self._neighbours = neighbours
         self._old_redirects = old_redirects
 
     async def _resolved(
-        self, request: ClientRequest, asked: Stamped
+        self, request: ClientRequest, path: StampedPath
     ) -> tuple[Resolution, tuple[str, ...]]:
-        """Return the closest copy with its neighbours, and the preferences applied."""
+        """Return the closest memento with its neighbours, and the applied preferences."""
         preferences, applied = request.preferences
-        resolution = await self._answers.resolve(asked.query, preferences, request.context)
-        return await self._surroundings.filled_in(resolution, request.context), applied
+        resolution = await self._answers.resolve(path.query, preferences, request.context)
+        return await self._neighbours.filled_in(resolution, request.context), applied
 
     async def _described(
-        self, request: ClientRequest, asked: Stamped, name: str, write: Format
+        self, request: ClientRequest, path: StampedPath, name: str, write: Format
     ) -> Response:
         """Return the description, or the problem."""
-        resolution, applied = await self._resolved(request, asked)
-        answer = self._answers.described(resolution, applied, vary=VARY)
+        resolution, applied = await self._resolved(request, path)
+        response = self._answers.described(resolution, applied, vary=VARY)
         closest = resolution.memento
-        if answer.status != 200 or closest is None:
-            return _counted(answer, resolution)
-        names = TimeMapLinks.of(asked.query.original, self._answers.base_url)
+        if response.status != 200 or closest is None:
+            return _counted(response, resolution)
+        names = TimeMapLinks.of(path.query.original, self._answers.base_url)
         around = neighbours(resolution, closest)
         described = Described.of(names, closest, around, known_mementos(resolution))
-        body = write(described._replace(told=json.loads(answer.body)))
-        headers = {**answer.headers, "Content-Type": media_type(name)}
-        return replace(answer, headers=headers, body=body.encode())
+        body = write(described._replace(report=json.loads(response.body)))
+        headers = {**response.headers, "Content-Type": media_type(name)}
+        return replace(response, headers=headers, body=body.encode())
 
 
 class MementoEndpoint(_Describing):
-    """Redirects to the copy closest to a stamp, or describes it in a format of MemGator's."""
+    """Redirects to the memento closest to a stamp, or describes it in a format of MemGator."""
 
     async def __call__(self, request: ClientRequest) -> Response:
-        """Answer ``{stamp}/{URI-R}`` or ``{link,json,cdxj}/{stamp}/{URI-R}``."""
+        """Answer ``{stamp}/{URI-R}`` or ``{format}/{stamp}/{URI-R}``."""
         name, slash, _ = request.rest.partition("/")
         if slash and name in MEMGATOR:
-            asked = stamped(request.rest, len(name) + 1)
-            return await self._described(request, asked, name, MEMGATOR[name])
-        asked = _modified(request.rest)
-        resolution, applied = await self._resolved(request, asked)
-        answer = self._answers.redirect(resolution, applied, vary=VARY)
+            path = stamped(request.rest, len(name) + 1)
+            return await self._described(request, path, name, MEMGATOR[name])
+        path = _modified(request.rest)
+        resolution, applied = await self._resolved(request, path)
+        response = self._answers.redirect(resolution, applied, vary=VARY)
         if self._old_redirects:
-            return _to_the_page(answer, asked, self._answers.base_url)
-        return _counted(answer, resolution)
+            return _to_list_page(response, path, self._answers.base_url)
+        return _counted(response, resolution)
 
 
 class ApiEndpoint(_Describing):
-    """Describes the copy closest to a stamp: in JSON as Time Travel did, else as MemGator."""
+    """Describes the memento closest to a stamp: in Time Travel's JSON, else as MemGator."""
 
     async def __call__(self, request: ClientRequest) -> Response:
-        """Answer ``{link,json,cdxj}/{stamp}/{URI-R}``."""
+        """Answer ``{format}/{stamp}/{URI-R}``."""
         name, slash, _ = request.rest.partition("/")
         if not slash or name not in API:
-            forms = ", ".join(f"/api/{known}/{{stamp}}/{{URL}}" for known in API)
-            raise EarlyResponse(problem(404, "not-found", f"there is {forms}", formats=[*API]))
-        asked = stamped(request.rest, len(name) + 1)
-        answer = await self._described(request, asked, name, API[name])
+            addresses = ", ".join(f"/api/{known}/{{stamp}}/{{URL}}" for known in API)
+            detail = f"the addresses below /api/ are {addresses}"
+            raise EarlyResponse(problem(404, "not-found", detail, formats=[*API]))
+        path = stamped(request.rest, len(name) + 1)
+        response = await self._described(request, path, name, API[name])
         if self._old_redirects and name == "json":
-            return _to_the_page(answer, asked, self._answers.base_url)
-        return answer
+            return _to_list_page(response, path, self._answers.base_url)
+        return response
 
 
-def stamped(rest: str, start: int = 0) -> Stamped:
-    """Read ``{stamp}/{URI-R}`` in *rest* from *start* on; complaints count from its beginning.
+def stamped(rest: str, start: int = 0) -> StampedPath:
+    """Read ``{stamp}/{URI-R}`` in *rest* from *start* on. Raises EarlyResponse.
 
-    Raises Declined.
+    Positions in problems count from the beginning of *rest*.
     """
     stamp, slash, tail = rest[start:].partition("/")
-    behind = start + len(stamp) + len(slash)
+    url_start = start + len(stamp) + len(slash)
     url = identifier_in(tail)
-    reading_at = start
+    position = start
     try:
         at = read_stamp(stamp)
-        reading_at = behind
+        position = url_start
         check_text(url)
         reading = read_url(url, Diagnosis())
         query = query_for_url(reading.identifier.item or url, at, reading.diagnostics)
     except Malformed as complaint:
-        text = rest[:behind] + url
-        raise EarlyResponse(unreadable(complaint.moved(reading_at), text)) from complaint
+        text = rest[:url_start] + url
+        raise EarlyResponse(unreadable(complaint.moved(position), text)) from complaint
     except NotNegotiable as error:
         raise EarlyResponse(not_negotiable(error)) from error
-    return Stamped(stamp, at, query)
+    return StampedPath(stamp, at, query)
 
 
-def _modified(rest: str) -> Stamped:
-    """Read ``{stamp}/{URI-R}``, or with the Wayback Machine's modifier behind the stamp."""
+def _modified(rest: str) -> StampedPath:
+    """Read ``{stamp}/{URI-R}``, also with a modifier of Wayback Machines after the stamp."""
     modified = _MODIFIED.match(rest)
     if modified is None:
         return stamped(rest)
-    asked = stamped(f"{modified[1]}/{rest[modified.end() :]}")
+    path = stamped(f"{modified[1]}/{rest[modified.end() :]}")
     if modified[2] != "id_":
-        return asked
-    # The bytes of one file are what a PWID calls a part (V-1).
-    return asked._replace(query=replace(asked.query, precision="part"))
+        return path
+    # PWID calls the bytes of a single file a part (V-1).
+    return path._replace(query=replace(path.query, precision="part"))
 
 
 def read_stamp(text: str) -> Moment:
     """Read 4, 6, 8, 10, 12 or 14 digits. Raises Malformed."""
     for position, char in enumerate(text[: _LONGEST_STAMP + 1]):
         if not "0" <= char <= "9":
-            raise Malformed("bad-time-syntax", "a stamp is made of the digits 0 to 9", position)
+            raise Malformed("bad-time-syntax", "a stamp consists of digits", position)
     if len(text) not in GRANULARITIES:
         why = "a stamp has 4, 6, 8, 10, 12 or 14 digits"
         raise Malformed("bad-time-syntax", why, min(len(text), _LONGEST_STAMP))
     return Moment(text)
 
 
-def _counted(answer: Response, resolution: Resolution) -> Response:
-    """Say that there is none, where that is known; how many there are is not known here."""
-    everyone = resolution.complete and bool(resolution.attempts)
-    anywhere = resolution.preferences.direction == "closest" and resolution.memento is None
-    if answer.status != 404 or not everyone or not anywhere:
-        return answer
-    return replace(answer, headers={**answer.headers, "X-Memento-Count": "0"})
+def _counted(response: Response, resolution: Resolution) -> Response:
+    """Return *response* with a count of 0 if it is certain that there are no mementos."""
+    all_answered = resolution.complete and bool(resolution.attempts)
+    none_at_all = resolution.preferences.direction == "closest" and resolution.memento is None
+    if response.status != 404 or not all_answered or not none_at_all:
+        return response
+    return replace(response, headers={**response.headers, "X-Memento-Count": "0"})
 
 
-def _to_the_page(answer: Response, asked: Stamped, base_url: str) -> Response:
-    """Lead to the page of copies instead of saying 404, as Time Travel did.
+def _to_list_page(response: Response, path: StampedPath, base_url: str) -> Response:
+    """Turn a 404 into a redirect to the list page, as Time Travel did.
 
-    Where an archive did not answer, that is still said: the copy may be there.
+    Other problems stay: if an archive did not answer, it may hold the memento.
     """
-    if answer.status != 404:
-        return answer
-    page = f"{base_url.rstrip('/')}/list/{asked.stamp}/{header_safe(asked.query.original)}"
-    return replace(answer, status=302, headers={**answer.headers, "Location": page})
-
-
-LIST_VARY: Final = "accept, prefer"
-_PATIENCE: Final = 5.0
+    if response.status != 404:
+        return response
+    page = f"{base_url.rstrip('/')}/list/{path.stamp}/{header_safe(path.query.original)}"
+    return replace(response, status=302, headers={**response.headers, "Location": page})
 
 
 class ListEndpoint:
-    """Lists for each archive its closest copy."""
+    """Lists the closest memento of each archive."""
 
     def __init__(
         self,
@@ -207,37 +223,37 @@ class ListEndpoint:
         self._resolver = ExhaustiveResolver(answers, route, patience)
 
     async def __call__(self, request: ClientRequest) -> Response:
-        """Answer ``{stamp}/{URI-R}``, with a page where a browser asks."""
+        """Answer ``{stamp}/{URI-R}``: with a page for browsers, else with JSON."""
         _, at, query = stamped(request.rest)
         preferences, applied = request.preferences
         resolution = await self._resolver.resolve(query, preferences, request.context)
-        answer = self._answers.described(resolution, applied, vary=LIST_VARY)
-        if answer.status != 200:
-            return answer
+        response = self._answers.described(resolution, applied, vary=LIST_VARY)
+        if response.status != 200:
+            return response
         if wants_page(request.header("Accept")):
             page = self._pages.list_page(resolution)
-            return replace(answer, headers={**answer.headers, **HEADERS}, body=page)
+            return replace(response, headers={**response.headers, **HEADERS}, body=page)
         names = TimeMapLinks.of(query.original, self._answers.base_url)
         holdings = _holdings(resolution, at)
-        body = list_json(names, at, holdings, json.loads(answer.body))
-        return replace(answer, body=body.encode())
+        body = list_json(names, at, holdings, json.loads(response.body))
+        return replace(response, body=body.encode())
 
 
 class ClosestOfArchive(NamedTuple):
-    """The closest copy of one archive."""
+    """The closest memento of one archive."""
 
     memento: Memento
     delta: int
-    """Seconds outside the time asked for; negative before it."""
+    """Seconds from the requested interval; negative before it."""
 
 
 def list_json(
     names: TimeMapLinks,
     at: Moment,
     holdings: Sequence[ClosestOfArchive],
-    told: Mapping[str, object],
+    report: Mapping[str, object],
 ) -> str:
-    """Write for each archive its closest copy, the nearest first."""
+    """Write the closest memento of each archive, the nearest first."""
     archives = [
         {
             "archive": holding.memento.archive,
@@ -254,7 +270,7 @@ def list_json(
         "archives": archives,
         "timegate_uri": names.timegate,
         "timemap_uri": {f"{name}_format": uri for name, uri in names.timemaps.items()},
-        "timegate": told,
+        "timegate": report,
     }
     return json.dumps(body)
 

@@ -1,9 +1,9 @@
-"""A copy and what lies around it, described as MemGator and as Time Travel describe it.
+"""Descriptions of a memento and its neighbours, in the formats of MemGator and Time Travel.
 
-The shapes are those that their clients read, to the letter and in their order (A-5, A-6); what
-is ours is under the one key ``timegate``. In MemGator's JSON a ``uri`` is a text, in Time
-Travel's a list: several archives may hold a copy of the same second. URIs are written anew
-where they would break out of their brackets or quotes (L-6).
+Members and their order are exactly those that the clients of both read (A-5, A-6); additions of
+ours are under the one key ``timegate``. In MemGator's JSON a ``uri`` is a string, in Time
+Travel's a list, because several archives may hold a memento of the same second. URIs are
+percent-encoded where they would break out of their brackets or quotes (L-6).
 """
 
 import json
@@ -14,33 +14,28 @@ from archives.evidence import WEB
 from archives.formats.httpdate import http_date
 from archives.model import Memento, Relation
 from archives.moment import Moment
-from timegate.timemaps import TimeMapLinks
+from timegate.timemaps import FORMATS, TimeMapLinks
 from timegate.verdict import header_safe
 
 Role = Literal["first", "last", "closest", "next", "prev"]
-# In this order MemGator names the roles of one copy (main.go, setNavRels).
+# The order in which MemGator writes the roles of one memento (main.go, setNavRels).
 _ROLES: Final[tuple[Role, ...]] = ("first", "last", "closest", "next", "prev")
-# And in this one Time Travel puts its members (TimeTravelAPResource.java).
+# The order of members in Time Travel's JSON (TimeTravelAPResource.java).
 _MEMBERS: Final[tuple[Role, ...]] = ("first", "prev", "closest", "next", "last")
-_TYPES: Final = {
-    "link": "application/link-format",
-    "json": "application/json",
-    "cdxj": "application/cdxj+ors",
-}
 _TIME_TRAVEL: Final = ("link", "json")
-"""The formats of TimeMaps that Time Travel has."""
+"""The TimeMap formats of Time Travel."""
 
 
 class Described(NamedTuple):
-    """What is described."""
+    """A memento with its neighbours, to be described."""
 
     names: TimeMapLinks
     roles: Mapping[Role, Memento]
-    """The copy that is closest, and those of its neighbours that are known."""
+    """The closest memento, and its neighbours as far as they are known."""
     known: Sequence[Memento] = ()
-    """Other copies that were seen on the way: some may be of the same second."""
-    told: Mapping[str, object] | None = None
-    """The report, where the format has room for it."""
+    """All mementos in the answers of archives: some may be of the same second."""
+    report: Mapping[str, object] | None = None
+    """The report, for formats that can include it."""
 
     @classmethod
     def of(
@@ -50,14 +45,14 @@ class Described(NamedTuple):
         neighbours: Mapping[Relation, Memento],
         known: Iterable[Memento] = (),
     ) -> "Described":
-        """Describe *closest*; what people cannot be led to, or has two dates, is left out."""
+        """Return *closest* with those neighbours that have a web address and a single date."""
         dates = {closest.uri: closest.stamp}
         roles: dict[Role, Memento] = {}
         for role in _ROLES:
             memento = closest if role == "closest" else neighbours.get(role)
             if memento is None or not memento.uri.startswith(WEB):
                 continue
-            # LANL's server gives the copy chosen as the target of first and last (A-8).
+            # LANL's server links the chosen memento as first and last (A-8).
             if dates.setdefault(memento.uri, memento.stamp) == memento.stamp:
                 roles[role] = memento
         return cls(names, roles, tuple(m for m in known if m.uri.startswith(WEB)))
@@ -68,11 +63,11 @@ Format = Callable[[Described], str]
 
 def media_type(name: str) -> str:
     """Return the media type of the format *name*."""
-    return _TYPES[name]
+    return FORMATS[name].type
 
 
 def link(described: Described) -> str:
-    """Write MemGator's ``application/link-format``: what is closest is a plain memento."""
+    """Write MemGator's ``application/link-format``: the closest is a plain memento."""
     names = described.names
     lines = [f'<{names.original}>; rel="original"']
     for memento, roles in _by_time(described):
@@ -80,7 +75,8 @@ def link(described: Described) -> str:
         when = http_date(memento.stamp)
         lines.append(f'<{header_safe(memento.uri)}>; rel="{rels}"; datetime="{when}"')
     lines += [
-        f'<{uri}>; rel="timemap"; type="{_TYPES[name]}"' for name, uri in names.timemaps.items()
+        f'<{uri}>; rel="timemap"; type="{media_type(name)}"'
+        for name, uri in names.timemaps.items()
     ]
     lines.append(f'<{names.timegate}>; rel="timegate"')
     return ",\n".join(lines) + "\n"
@@ -105,7 +101,7 @@ def memgator_json(described: Described) -> str:
 
 
 def cdxj(described: Described) -> str:
-    """Write MemGator's CDXJ: lines about the URL behind ``!``, then one for each copy."""
+    """Write MemGator's CDXJ: header lines with ``!``, then one line for each memento."""
     names = described.names
     timemaps = {f"{name}_format": uri for name, uri in names.timemaps.items()}
     lines = [
@@ -126,7 +122,7 @@ def cdxj(described: Described) -> str:
 
 
 def time_travel_json(described: Described) -> str:
-    """Write Time Travel's JSON: each ``uri`` lists every copy of that second."""
+    """Write Time Travel's JSON: each ``uri`` lists all mementos of that second."""
     names, roles = described.names, described.roles
     mementos = {
         role: {
@@ -148,11 +144,11 @@ def time_travel_json(described: Described) -> str:
 
 MEMGATOR: Final[Mapping[str, Format]] = {"link": link, "json": memgator_json, "cdxj": cdxj}
 API: Final[Mapping[str, Format]] = {**MEMGATOR, "json": time_travel_json}
-"""``/api/json`` is Time Travel's; MemGator's alias for the others stays MemGator's."""
+"""The formats below ``/api/``: ``json`` is Time Travel's, the others are MemGator's."""
 
 
 def _by_time(described: Described) -> list[tuple[Memento, list[Role]]]:
-    """Return each copy once with its roles, oldest first."""
+    """Return each memento once with its roles, oldest first."""
     roles: dict[tuple[str, str], list[Role]] = {}
     mementos: dict[tuple[str, str], Memento] = {}
     for role, memento in described.roles.items():
@@ -169,15 +165,15 @@ def _of_the_same_second(memento: Memento, described: Described) -> list[str]:
 
 
 def _second(memento: Memento) -> str:
-    """Return the second of capture; a leap second is the one before it, as in HTTP."""
+    """Return the second of capture; a leap second becomes the second before it, as in HTTP."""
     stamp = memento.stamp
     return stamp[:14] if stamp[12:14] != "60" else f"{stamp[:12]}59"
 
 
 def rfc3339(memento: Memento) -> str:
-    """Return when a copy was captured, as JSON has it."""
+    """Return the time of capture in RFC 3339."""
     return str(Moment(_second(memento)))
 
 
 def _ours(described: Described) -> dict[str, object]:
-    return {} if described.told is None else {"timegate": described.told}
+    return {} if described.report is None else {"timegate": described.report}

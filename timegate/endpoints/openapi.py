@@ -1,96 +1,33 @@
-"""``/openapi.json``: what can be asked here, for programs that read such descriptions.
+"""``/openapi.json``: the OpenAPI description of all addresses, for programs.
 
-OpenAPI cannot say that a path parameter holds slashes and a query string; a sentence says it.
+OpenAPI cannot express that a path parameter contains slashes and a query string; a sentence
+says so.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from importlib.metadata import version
+from pkgutil import iter_modules
 from typing import Final
 
 import msgspec
 
-from timegate.responses.model import NO_NEGOTIATION, ClientRequest, Response
+from timegate import endpoints
+from timegate.endpoints import PathDescription
+from timegate.endpoints.memento_formats import MEMGATOR
+from timegate.endpoints.resolve import RESPONSE_FORMS
+from timegate.endpoints.thttp import OPERATIONS
+from timegate.identifiers import KINDS
+from timegate.resolution.preferences import PARAMETERS, Parameter
+from timegate.responses.model import FORMAT_PARAMETER, NO_NEGOTIATION, ClientRequest, Response
+from timegate.timemaps import FORMATS
 
 Json = dict[str, object]
+PATHS: Final = {"/openapi.json": PathDescription("This description")}
 _RAW: Final = "Raw, to the end of the target, query string included; nothing in it is decoded."
-_PARAMETERS: Final[Mapping[str, Json]] = {
-    "url": {"name": "url", "in": "path", "description": _RAW},
-    "identifier": {
-        "name": "identifier",
-        "in": "path",
-        "description": f"PWID, duri, tdb, PDI, link into an archive, or URL. {_RAW}",
-    },
-    "stamp": {"name": "stamp", "in": "path", "description": "4 to 14 digits, UTC"},
-    "format": {
-        "name": "format",
-        "in": "path",
-        "schema": {"type": "string", "enum": ["link", "json", "cdxj"]},
-    },
-    "id": {"name": "id", "in": "path", "description": "The id of an archive"},
-    "view": {"name": "view", "in": "path", "description": "Empty, or id_ for the bytes alone"},
-    "operation": {
-        "name": "operation",
-        "in": "path",
-        "schema": {"type": "string", "enum": ["N2L", "N2Ls", "N2R", "N2C", "N2Ns", "L2Ns"]},
-    },
-    "Accept-Datetime": {
-        "name": "Accept-Datetime",
-        "in": "header",
-        "description": "RFC 7089; such as Thu, 31 May 2007 20:35:00 GMT",
-    },
-    "as": {
-        "name": "as",
-        "in": "query",
-        "schema": {"type": "string", "enum": ["json", "html", "redirect"]},
-    },
-}
-_LED: Final = {"302": "To the copy; the verdict is in Memento-Precision"}
-_TOLD: Final = {"200": "As described"}
-_PATHS: Final[Mapping[str, tuple[str, tuple[str, ...], Mapping[str, str]]]] = {
-    "/timegate/{url}": ("A Memento TimeGate", ("url", "Accept-Datetime"), _LED),
-    "/resolve/{identifier}": (
-        "The best copy of a reference, or the report on it",
-        ("identifier", "as"),
-        {**_LED, "200": "The report, or the page"},
-    ),
-    "/{identifier}": ("As /resolve/{identifier}", ("identifier",), _LED),
-    "/timemap/{format}/{url}": ("What all archives hold, merged", ("format", "url"), _TOLD),
-    "/memento/{stamp}/{url}": ("The closest copy", ("stamp", "url"), _LED),
-    "/memento/{format}/{stamp}/{url}": (
-        "The closest copy, described as MemGator does",
-        ("format", "stamp", "url"),
-        _TOLD,
-    ),
-    "/memento/proxy/{stamp}/{url}": ("The raw bytes of a copy", ("stamp", "url"), _TOLD),
-    "/api/json/{stamp}/{url}": (
-        "The closest copy, described as Time Travel did",
-        ("stamp", "url"),
-        _TOLD,
-    ),
-    "/list/{stamp}/{url}": ("The closest copy of each archive", ("stamp", "url"), _TOLD),
-    "/web/{stamp}/{url}": ("As the Wayback Machine", ("stamp", "url"), _LED),
-    "/wayback/available": ("As the Wayback Machine's availability API", (), _TOLD),
-    "/cdx/search/cdx": ("As the Wayback Machine's CDX server", (), _TOLD),
-    "/cdx": ("As pywb's CDX server", (), _TOLD),
-    "/pwid": ("As the national libraries' PWID resolver", (), _LED),
-    "/uri-res/{operation}": ("THTTP, RFC 2169", ("operation",), _LED),
-    "/collections": ("Local collections", (), _TOLD),
-    "/collections/{id}/{stamp}{view}/{url}": (
-        "A copy in a local collection",
-        ("id", "stamp", "view", "url"),
-        _TOLD,
-    ),
-    "/archives": ("Every archive with its state", (), _TOLD),
-    "/archives/{id}": ("One archive with its state", ("id",), _TOLD),
-    "/about": ("What this is", (), _TOLD),
-    "/healthz": ("Whether the process answers", (), _TOLD),
-    "/readyz": ("Whether it should be sent requests", (), _TOLD),
-    "/metrics": ("Figures for Prometheus", (), _TOLD),
-    "/monitor": ("What archives answer, as server-sent events", (), _TOLD),
-    "/openapi.json": ("This description", (), _TOLD),
-}
+_KINDS: Final = ", ".join(kind.label for kind in KINDS if kind.is_reference)
 _PROBLEM: Final = {
-    "description": "application/problem+json; 404 only if every archive said no",
+    "description": "application/problem+json; 404 only if every archive lacks the page",
     "content": {"application/problem+json": {}},
 }
 
@@ -102,7 +39,7 @@ class OpenApi:
         self._body = msgspec.json.encode(description(base_url))
 
     async def __call__(self, _: ClientRequest) -> Response:
-        """Describe everything."""
+        """Return the description."""
         headers = {
             "Content-Type": "application/vnd.oai.openapi+json;version=3.1",
             "Cache-Control": "max-age=3600",
@@ -122,24 +59,72 @@ def description(base_url: str) -> Json:
             "archive still holds, and says exactly how good that copy is.",
         },
         "servers": [{"url": base_url}],
-        "paths": {
-            path: {"get": _operation(summary, parameters, answers)}
-            for path, (summary, parameters, answers) in _PATHS.items()
-        },
+        "paths": {path: {"get": _operation(described)} for path, described in _paths()},
     }
 
 
-def _operation(summary: str, parameters: Iterable[str], answers: Mapping[str, str]) -> Json:
-    return {
-        "summary": summary,
-        "parameters": [_parameter(name) for name in parameters],
+def _paths() -> Iterator[tuple[str, PathDescription]]:
+    """Yield the addresses that the modules of this package describe."""
+    for found in iter_modules(endpoints.__path__):
+        module = import_module(f"{endpoints.__name__}.{found.name}")
+        yield from getattr(module, "PATHS", {}).items()
+
+
+def _operation(described: PathDescription) -> Json:
+    operation: Json = {
+        "summary": described.summary,
+        "parameters": [_parameter(name) for name in described.parameters],
         "responses": {
-            **{status: {"description": told} for status, told in answers.items()},
+            **{status: {"description": text} for status, text in described.responses.items()},
             "default": _PROBLEM,
         },
     }
+    if described.description:
+        operation["description"] = described.description
+    return operation
 
 
-def _parameter(name: str) -> Json:
-    known = _PARAMETERS[name]
-    return {"schema": {"type": "string"}, **known, "required": known["in"] == "path"}
+def _parameter(key: str) -> Json:
+    parameter = {"name": key, "in": "path", **_PARAMETERS[key]}
+    return {
+        "schema": {"type": "string"},
+        **parameter,
+        "required": parameter["in"] == "path",
+    }
+
+
+def _preference(parameter: Parameter) -> Json:
+    return {
+        "in": "query",
+        "description": f"{parameter.description} Allowed: {parameter.allowed}.",
+        "schema": _one_of(parameter.values) if parameter.values else {"type": "string"},
+    }
+
+
+def _one_of(values: Iterable[str]) -> Json:
+    return {"type": "string", "enum": [*values]}
+
+
+_PARAMETERS: Final[Mapping[str, Json]] = {
+    "url": {"description": _RAW},
+    "identifier": {"description": f"One of: {_KINDS}. {_RAW}"},
+    "stamp": {"description": "4 to 14 digits, UTC"},
+    "format": {
+        "description": "; ".join(f"{name}: {w.description}" for name, w in FORMATS.items()),
+        "schema": _one_of(FORMATS),
+    },
+    "memgator-format": {"name": "format", "schema": _one_of(MEMGATOR)},
+    "id": {"description": "The id of an archive"},
+    "view": {"description": "Empty, or id_ for the raw bytes"},
+    "operation": {"schema": _one_of(OPERATIONS)},
+    "Accept-Datetime": {
+        "in": "header",
+        "description": "RFC 7089; for example Thu, 31 May 2007 20:35:00 GMT",
+    },
+    "Prefer": {
+        "in": "header",
+        "description": f"RFC 7240; {', '.join(p.name for p in PARAMETERS)}",
+    },
+    FORMAT_PARAMETER: {"in": "query", "schema": _one_of(RESPONSE_FORMS)},
+    **{parameter.name: _preference(parameter) for parameter in PARAMETERS},
+}

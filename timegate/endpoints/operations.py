@@ -1,4 +1,4 @@
-"""For those who run it: archives and their state, about, health, readiness, metrics."""
+"""Operations: archives and their state, health, readiness, metrics, events, ``/robots.txt``."""
 
 import asyncio
 import json
@@ -10,32 +10,52 @@ from typing import Final, NamedTuple
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from archives.adapters import KINDS
 from archives.errors import ArchiveError
 from archives.model import Closest
 from archives.registry import Registry
+from timegate.endpoints import PathDescription
 from timegate.resolution.model import Attempt
-from timegate.responses.model import NO_NEGOTIATION, ClientRequest, Response, StreamingResponse
+from timegate.responses.model import (
+    NO_NEGOTIATION,
+    ClientRequest,
+    Handler,
+    Response,
+    StreamingResponse,
+)
 from timegate.responses.problems import problem
 
-# RFC 7089 4.5.8: not subject to datetime negotiation.
+_ARCHIVE_KINDS: Final = "; ".join(f"{kind}: {kind.description}" for kind in KINDS.values())
+PATHS: Final = {
+    "/archives": PathDescription(
+        "All archives with their state", description=f"Kinds of archives: {_ARCHIVE_KINDS}"
+    ),
+    "/archives/{id}": PathDescription("One archive with its state", ("id",)),
+    "/about": PathDescription("Name, version and contact of this server"),
+    "/healthz": PathDescription("Whether the process responds"),
+    "/readyz": PathDescription("Whether the server is ready for requests"),
+    "/metrics": PathDescription("Metrics for Prometheus"),
+    "/monitor": PathDescription("Outcomes of requests to archives, as server-sent events"),
+}
 State = Callable[[str], Mapping[str, object]]
+"""Returns the state of an archive by its id."""
 
 
 class Condition(NamedTuple):
-    """How the process is."""
+    """The condition of the process."""
 
     overloaded: bool = False
     draining: bool = False
     reload: str | None = None
-    """Why the last change of the configuration was not taken over; None if all is well."""
+    """Why the last reload of the configuration failed; None if it succeeded."""
     lists_full: bool = False
-    """Whether all places for long answers are held, so that lists are refused."""
+    """Whether lists are rejected, because the limit of streaming responses is reached."""
 
 
 class Operations:
-    """Answers about the service itself."""
+    """Answers requests about the service itself."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 -- one for each thing there is to tell
+    def __init__(  # noqa: PLR0913, PLR0917 -- the sources of its reports
         self,
         registry: Registry,
         state: State,
@@ -52,7 +72,7 @@ class Operations:
         self._condition = condition
 
     async def archives(self, _: ClientRequest) -> Response:
-        """List every archive with its state."""
+        """List all archives with their state."""
         entries = sorted(self._registry.entries, key=lambda entry: (not entry.use, entry.id))
         return _json([self._described(entry.id) for entry in entries])
 
@@ -60,11 +80,12 @@ class Operations:
         """Describe one archive."""
         name = request.rest.partition("?")[0]
         if self._registry.by_id(name) is None:
-            return problem(404, "not-found", "no such archive; /archives lists them")
+            detail = "there is no archive with this id; /archives lists all"
+            return problem(404, "not-found", detail)
         return _json(self._described(name))
 
     async def about(self, _: ClientRequest) -> Response:
-        """Say what this is."""
+        """Describe the server."""
         return _json(
             {
                 "name": "timegate",
@@ -76,23 +97,23 @@ class Operations:
         )
 
     async def health(self, _: ClientRequest) -> Response:
-        """Say that the process answers."""
+        """Respond: the process is alive."""
         return Response(
             200, {"Content-Type": "text/plain", "Cache-Control": "no-store"}, b"ok\n"
         )
 
     async def readiness(self, _: ClientRequest) -> Response:
-        """Say whether to send requests here, and how the parts are that we could do without.
+        """Report whether the server is ready for requests, and the state of its parts.
 
-        A process that is well has no power over archives: that none can be asked is said, and
-        is no reason to send people elsewhere, where it would be the same. Nor is a cache in
-        trouble, or a new configuration that was wrong, or that lists are refused while all else
-        is answered: a few hundred slow readers would take the whole server out. What is wrong
-        is in the log: it names files and hosts of ours, and anybody may ask here.
+        Some troubles are reported, but do not make the server unready. No archive can be
+        queried: it would be the same on another server. The cache fails. A new configuration is
+        faulty. Lists are rejected while everything else is answered: otherwise a few hundred
+        slow readers could take the server out of service. Details are only in the log, because
+        they name files and hosts, and this endpoint is public.
         """
         condition = self._condition()
         ready = not (condition.overloaded or condition.draining)
-        told = {
+        report = {
             "ready": ready,
             "overloaded": condition.overloaded,
             "draining": condition.draining,
@@ -103,11 +124,11 @@ class Operations:
             else "not taken over, see the log",
             "archives": self._reachable(),
         }
-        answer = _json(told)
-        return answer if ready else replace(answer, status=503)
+        response = _json(report)
+        return response if ready else replace(response, status=503)
 
     def _reachable(self) -> dict[str, object]:
-        """Return how many archives may be asked just now, as far as was seen."""
+        """Return how many archives are in use, and those whose breaker is open."""
         states = {entry.id: self.state(entry.id) for entry in self._registry.used}
         resting = [name for name, state in states.items() if state.get("breaker") == "open"]
         return {"asked": len(states), "resting": resting}
@@ -122,9 +143,9 @@ class Operations:
         if entry is None:
             return {"id": name}
         facts = asdict(entry)
-        # Where files lie on our disk is nobody's business; what canaries ask is in the state.
-        for inner in ("forms", "path", "index", "origin", "canary"):
-            facts.pop(inner)
+        # Paths of files are not published; the canaries are in the state.
+        for internal in ("forms", "path", "index", "origin", "canary"):
+            facts.pop(internal)
         return {**facts, "state": dict(self.state(name))}
 
 
@@ -140,12 +161,14 @@ def _json(value: object) -> Response:
 
 _MOST_WATCHERS: Final = 16
 _BACKLOG: Final = 100
+"""Events that wait for one client."""
 _HEARTBEAT: Final = 15.0
+"""Seconds after which a comment is sent if there are no events."""
 _HEADERS: Final = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
 
 
 class Monitor:
-    """Sends every attempt to its clients; one that reads slowly misses some."""
+    """Sends the outcome of every attempt to its clients; slow readers miss some."""
 
     def __init__(
         self,
@@ -167,7 +190,7 @@ class Monitor:
     async def __call__(self, _: ClientRequest) -> Response | StreamingResponse:
         """Send events until the client leaves."""
         if len(self._watchers) >= _MOST_WATCHERS:
-            detail = f"{_MOST_WATCHERS} watch already; try again later"
+            detail = f"there are already {_MOST_WATCHERS} clients; try again later"
             return problem(503, "too-busy", detail, headers={"Retry-After": "60"})
         return StreamingResponse(200, _HEADERS, self._events())
 
@@ -191,13 +214,59 @@ class Monitor:
 
 
 def _event(attempt: Attempt) -> bytes:
-    told: dict[str, object] = {
+    data: dict[str, object] = {
         "archive": attempt.archive,
         "outcome": "absent",
         "milliseconds": round(attempt.seconds * 1000),
     }
     if isinstance(attempt.outcome, Closest):
-        told["outcome"] = "found"
+        data["outcome"] = "found"
     elif isinstance(attempt.outcome, ArchiveError):
-        told |= {"outcome": "unknown", "kind": type(attempt.outcome).__name__.lower()}
-    return f"event: archive\ndata: {json.dumps(told)}\n\n".encode()
+        data |= {"outcome": "unknown", "kind": type(attempt.outcome).__name__.lower()}
+    return f"event: archive\ndata: {json.dumps(data)}\n\n".encode()
+
+
+# Without endings that are also top-level domains: do, map, md, mov, pl, py, sh, zip.
+_FILE_ENDINGS: Final = (
+    *(".asp", ".aspx", ".axd", ".cgi", ".jsp", ".php"),
+    *(".css", ".gif", ".ico", ".jpeg", ".jpg", ".js", ".png", ".svg", ".webp", ".woff2"),
+    *(".csv", ".htm", ".html", ".json", ".txt", ".webmanifest", ".xml", ".yaml", ".yml"),
+    *(".bak", ".cfg", ".conf", ".env", ".gz", ".ini", ".log", ".rar", ".sql", ".tar", ".tgz"),
+)
+_ROBOTS: Final = b"""\
+# Every response may cost requests to archives, which limit them.
+User-agent: *
+Allow: /$
+Disallow: /
+"""
+
+
+async def robots(_: ClientRequest) -> Response:
+    """Allow crawlers the page at ``/`` and nothing else (RFC 9309)."""
+    headers = {
+        "Content-Type": "text/plain; charset=utf-8",
+        "Cache-Control": "max-age=86400",
+    }
+    return Response(200, headers, _ROBOTS)
+
+
+def without_files(handler: Handler) -> Handler:
+    """Return *handler*, but with 404 for names of files that are no hosts.
+
+    Browsers, crawlers and scanners request such names from every server. ``robots.txt`` can be
+    read as the host of a URL, and was queried in every archive; archives ban clients that
+    query them for nothing.
+    """
+
+    async def handled(request: ClientRequest) -> Response | StreamingResponse:
+        name = request.rest.partition("?")[0]
+        if not _is_file_name(name):
+            return await handler(request)
+        detail = f"there is no such file; if it is a host name, write http://{name}/"
+        return problem(404, "not-found", detail)
+
+    return handled
+
+
+def _is_file_name(name: str) -> bool:
+    return name.lower().endswith(_FILE_ENDINGS) and not set(name) & {"/", ":"}

@@ -1,4 +1,7 @@
-"""Any identifier: ``/resolve/{identifier}``, ``/{identifier}``, and many at once by POST."""
+"""Resolving identifiers: ``/resolve/{identifier}``, ``/{identifier}``, and batches by POST.
+
+``/pwid`` and ``/resolve`` with a query answer as the PWID resolver of the national libraries.
+"""
 
 import asyncio
 import json
@@ -10,16 +13,18 @@ from urllib.parse import parse_qsl
 from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
 from archives.registry import Registry
+from timegate.endpoints import REDIRECT, PathDescription
 from timegate.event_loop import end
 from timegate.identifiers import parse
 from timegate.observability.logs import Unforeseen
 from timegate.pages.answer_pages import AnswerPages
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query
-from timegate.resolution.preferences import check_archives, preferences_from
+from timegate.resolution.preferences import PARAMETERS, check_archives, preferences_from
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
+    FORMAT_PARAMETER,
     OWN_PARAMETERS,
     ClientRequest,
     EarlyResponse,
@@ -31,14 +36,29 @@ from timegate.responses.model import (
 from timegate.responses.problems import internal, not_negotiable, problem, unreadable
 
 VARY: Final = "accept, prefer"
-_MANNERS: Final = ("json", "html", "redirect")
+RESPONSE_FORMS: Final = ("json", "html", "redirect")
+"""The values of the parameter ``as``."""
+_PREFERENCES: Final = (FORMAT_PARAMETER, *(parameter.name for parameter in PARAMETERS))
+PATHS: Final = {
+    "/resolve/{identifier}": PathDescription(
+        "The best memento of a reference, or the report on it",
+        ("identifier", *_PREFERENCES, "Prefer"),
+        {**REDIRECT, "200": "The report, or the page"},
+    ),
+    "/{identifier}": PathDescription(
+        "The same as /resolve/{identifier}", ("identifier", *_PREFERENCES, "Prefer"), REDIRECT
+    ),
+    "/pwid": PathDescription(
+        "The same as the PWID resolver of the national libraries", (), REDIRECT
+    ),
+}
 
 
 class Resolve:
     """Answers requests for identifiers.
 
-    The time stands in the identifier, so this is no TimeGate but an intermediate resource: no
-    ``Vary: accept-datetime``, and a client's Accept-Datetime is ignored (M-41, D-10).
+    The time is part of the identifier, so this is not a TimeGate but an intermediate resource:
+    there is no ``Vary: accept-datetime``, and Accept-Datetime is ignored (M-41, D-10).
     """
 
     def __init__(self, answers: Answers, registry: Registry, pages: AnswerPages) -> None:
@@ -47,34 +67,34 @@ class Resolve:
         self._pages = pages
 
     async def __call__(self, request: ClientRequest) -> Response:
-        """Redirect to the copy, report on it, or show how it differs: as the client wants."""
+        """Answer with a redirect to the memento, the report, or the page, as requested."""
         text, parameters = without_parameters(request.rest)
-        preferences, applied = self._wishes(request, parameters)
-        manner = _manner(parameters, request.header("Accept") or "")
+        preferences, applied = self._preferences(request, parameters)
+        form = _response_form(parameters, request.header("Accept") or "")
         strict = _is_strict(request.header("Prefer") or "")
         if strict:
             applied = (*applied, "handling=strict")
         query = self._query(identifier_in(text), strict=strict)
         resolution = await self._answers.resolve(query, preferences, request.context)
-        if manner == "json":
+        if form == "json":
             return self._answers.described(resolution, applied, vary=VARY)
-        if manner == "redirect":
+        if form == "redirect":
             return self._answers.redirect(resolution, applied, vary=VARY)
-        always = parameters.get("as") == "html"
+        always = parameters.get(FORMAT_PARAMETER) == "html"
         return self._pages.redirect_or_page(resolution, applied, vary=VARY, always=always)
 
     async def line(self, text: str, preferences: Preferences, context: RequestContext) -> bytes:
-        """Resolve one line of a batch; the answer is one line of JSON."""
+        """Resolve one line of a batch; return one line of JSON."""
         try:
             query = self._query(text, strict=False)
         except EarlyResponse as early:
-            answer = early.response
+            response = early.response
         else:
             resolution = await self._answers.resolve(query, preferences, context)
-            answer = self._answers.described(resolution, vary=VARY)
-        return row(text, answer)
+            response = self._answers.described(resolution, vary=VARY)
+        return row(text, response)
 
-    def _wishes(
+    def _preferences(
         self, request: ClientRequest, parameters: Mapping[str, str]
     ) -> tuple[Preferences, Sequence[str]]:
         try:
@@ -100,44 +120,49 @@ class Resolve:
             raise EarlyResponse(not_negotiable(error)) from error
 
     def _document(self, duri: str) -> Response:
-        """Point to the document that describes the thing of a ``tdb`` (D-8)."""
+        """Redirect to the document that describes the thing of a ``tdb`` (D-8)."""
         return Response(
             303, {"Location": f"{self._answers.base_url}/resolve/{duri}", "Vary": VARY}
         )
 
 
-def row(text: str, answer: Response) -> bytes:
-    """Write *answer* as the line of a batch for the input *text*."""
-    told = json.loads(answer.body) if answer.body else {}
-    return json.dumps({"input": text, "status": answer.status, **told}).encode() + b"\n"
+def row(text: str, response: Response) -> bytes:
+    """Return the line of a batch for the input *text*."""
+    document = json.loads(response.body) if response.body else {}
+    return json.dumps({"input": text, "status": response.status, **document}).encode() + b"\n"
 
 
 def _is_strict(prefer: str) -> bool:
-    """Whether the client wants what is wrong refused, not repaired (RFC 7240 4.4)."""
-    wishes = (wish.partition(";")[0].replace(" ", "").lower() for wish in prefer.split(","))
-    return "handling=strict" in wishes
+    """Whether the client wants faulty identifiers rejected, not repaired (RFC 7240 4.4)."""
+    items = (item.partition(";")[0].replace(" ", "").lower() for item in prefer.split(","))
+    return "handling=strict" in items
 
 
-def _manner(parameters: Mapping[str, str], accept: str) -> str:
-    """Return how to answer: json, html or redirect. Raises Declined."""
-    wanted = parameters.get("as")
-    if wanted in _MANNERS:
+def _response_form(parameters: Mapping[str, str], accept: str) -> str:
+    """Return one of `RESPONSE_FORMS`. Raises EarlyResponse."""
+    wanted = parameters.get(FORMAT_PARAMETER)
+    if wanted in RESPONSE_FORMS:
         return wanted
     if wanted is not None:
-        # It may be the URL's own: only what stands behind the last ? is taken for ours.
-        why = f"as must be {' or '.join(_MANNERS)}; is it the URL's own, add ?as=redirect"
-        raise EarlyResponse(problem(400, "bad-parameter", why))
+        # The parameter may belong to the URL: only those after the last ? are ours.
+        detail = (
+            f"as must be {' or '.join(RESPONSE_FORMS)}; "
+            "if it belongs to the URL, add ?as=redirect after the URL"
+        )
+        raise EarlyResponse(problem(400, "bad-parameter", detail))
     if "application/json" in accept:
         return "json"
     return "html" if "text/html" in accept else "redirect"
 
 
 MOST_BYTES: Final = 1024 * 1024
+"""Octets in one batch."""
 MOST_LINES: Final = 1000
 _AT_ONCE: Final = 8
+"""Lines of one batch that are resolved at the same time."""
 _BODY_DEADLINE: Final = 15.0
 _MOST_IDLE: Final = 20.0
-"""Seconds for which the client may read nothing of the answer."""
+"""Seconds without progress after which sending to the client ends."""
 _HEADERS: Final = {"Content-Type": "application/x-ndjson"}
 
 
@@ -159,7 +184,7 @@ class BatchResolve:
     async def __call__(
         self, request: ClientRequest, body: bytes
     ) -> Response | StreamingResponse:
-        """Answer the lines of *body* a few at a time, in the order of the answers."""
+        """Resolve the lines of *body* a few at a time; rows come in the order of completion."""
         lines = list(_lines(body))
         parameters = dict(parse_qsl(request.rest.removeprefix("?"), keep_blank_values=True))
         try:
@@ -174,12 +199,12 @@ class BatchResolve:
     async def _rows(
         self, lines: list[str], preferences: Preferences, context: RequestContext
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the answers as they come; no line is started while the client reads nothing."""
-        loop, waiting = asyncio.get_running_loop(), iter(lines)
+        """Yield rows as they are ready; no line is started while the client reads nothing."""
+        loop, remaining = asyncio.get_running_loop(), iter(lines)
         tasks: set[asyncio.Task[bytes]] = set()
         try:
             while True:
-                for text in islice(waiting, _AT_ONCE - len(tasks)):
+                for text in islice(remaining, _AT_ONCE - len(tasks)):
                     tasks.add(loop.create_task(self._line(text, preferences, context)))
                 if not tasks:
                     return
@@ -193,7 +218,7 @@ class BatchResolve:
     async def _line(
         self, text: str, preferences: Preferences, context: RequestContext
     ) -> bytes:
-        """Answer one line; an unforeseen exception costs this row and no other."""
+        """Resolve one line; an unforeseen exception affects only this row."""
         try:
             return await self._resolve.line(text, preferences, context)
         except Exception as error:  # noqa: BLE001 -- the boundary around each item
@@ -206,7 +231,7 @@ def _lines(body: bytes) -> Iterator[str]:
     text = body.decode(errors="surrogateescape")
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > MOST_LINES:
-        detail = f"at most {MOST_LINES} identifiers at once; send the rest in another request"
+        detail = f"a batch may have {MOST_LINES} identifiers; send the rest in another request"
         raise EarlyResponse(problem(413, "too-large", detail))
     for line in lines:
         yield _identifier(line)
@@ -228,41 +253,41 @@ _NAMES: Final = ("archivestring", "pwid")
 _MOST_PARAMETERS: Final = 20
 _BLANKS: Final = compiled(r"(?:\+|%20)*+")
 _ENCODED: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+%3[Aa]")
-_WRITE: Final = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
+_EXAMPLE: Final = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
 
 
-class _Asked(NamedTuple):
+class _PwidQuery(NamedTuple):
     identifier: str
     parameters: tuple[str, ...]
-    """Our own, as they were written: ``wait=3``."""
+    """Our own parameters as written: ``wait=3``."""
 
 
 class PwidResolver:
-    """Answers ``/pwid`` and ``/resolve`` with a query; both take both names."""
+    """Answers ``/pwid?archiveString=`` and ``/resolve?pwid=``; both accept both names."""
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Answer as `Resolve` does."""
-        asked = _asked(request.rest.partition("?")[2])
-        if asked is None:
-            detail = f"write /pwid?archiveString={_WRITE} or /resolve?pwid={_WRITE}"
+        query = _pwid_query(request.rest.partition("?")[2])
+        if query is None:
+            detail = f"write /pwid?archiveString={_EXAMPLE} or /resolve?pwid={_EXAMPLE}"
             raise EarlyResponse(problem(400, "bad-parameter", detail))
-        mark = "?" if asked.parameters else ""
-        # Still encoded, if it was: `Resolve` decodes it once it has taken off the parameters.
-        rest = asked.identifier + mark + "&".join(asked.parameters)
+        mark = "?" if query.parameters else ""
+        # An encoded identifier stays so: `Resolve` decodes it after removing the parameters.
+        rest = query.identifier + mark + "&".join(query.parameters)
         return await self._resolve(request._replace(rest=rest))
 
 
-def _asked(query: str) -> _Asked | None:
-    """Find the PWID in *query*; what stands before it are parameters, ours or nobody's."""
+def _pwid_query(query: str) -> _PwidQuery | None:
+    """Return the PWID in *query* and our parameters around it; others before it are ignored."""
     before: list[str] = []
     for _ in range(_MOST_PARAMETERS):
         name, equals, value = query.partition("=")
         if equals and name.lower() in _NAMES:
-            identifier, behind = _without_own(_stripped(value))
-            return _Asked(identifier, (*before, *behind)) if identifier else None
+            identifier, after = _without_own(_stripped(value))
+            return _PwidQuery(identifier, (*before, *after)) if identifier else None
         pair, separator, query = query.partition("&")
         if not separator:
             break
@@ -272,7 +297,7 @@ def _asked(query: str) -> _Asked | None:
 
 
 def _stripped(value: str) -> str:
-    """Take off the blanks that a form writes for those that were pasted with a PWID."""
+    """Remove encoded spaces around a PWID, which come from a form with a pasted PWID."""
     blanks = _BLANKS.match(value)
     text = value[blanks.end() :] if blanks else value
     while text.endswith("%20"):
@@ -281,7 +306,7 @@ def _stripped(value: str) -> str:
 
 
 def _without_own(value: str) -> tuple[str, list[str]]:
-    """Cut our parameters off the end of *value*, the first of them first."""
+    """Return *value* without our parameters at its end, and these parameters in order."""
     if _ENCODED.match(value):
         value, _, rest = value.partition("&")
         return _stripped(value), [pair for pair in rest.split("&") if _is_own(pair)]

@@ -1,11 +1,11 @@
 """THTTP (RFC 2169): ``/uri-res/{operation}?{identifier}``, the operations of RFC 2483.
 
-    N2L, N2R     lead to the copy                N2Ls   lists the closest copy of each archive
-    N2C          describes it                    N2Ns   lists names that mean the same
-    I=I          says whether two are the same   L2Ns   lists the names of the copy found
+    N2L, N2R   redirect to the memento        N2Ls   lists the closest memento of each archive
+    N2C        describes the memento          N2Ns   lists equivalent names of an identifier
+    I=I        compares two identifiers       L2Ns   lists names of the memento found
 
-``N``, ``I`` and ``L`` say what goes in, and any identifier may. No content is sent from here:
-what it is and how it differs stands in ``Memento-Precision``, the copy behind ``Location``.
+The first letter, ``N``, ``I`` or ``L``, is the kind of input; any identifier is accepted for
+each. Mementos are never sent, only redirected to; the verdict is in ``Memento-Precision``.
 """
 
 import re
@@ -21,6 +21,7 @@ from archives.evidence import WEB
 from archives.model import Closest
 from archives.registry import Registry
 from timegate.citations import cited
+from timegate.endpoints import REDIRECT, PathDescription
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.resolution.model import Resolution
@@ -41,42 +42,46 @@ _LIST: Final = "text/uri-list"
 _PAGE: Final = "text/html"
 _OPERATION: Final = re.compile(r"([NIL])2(?:([LRCN])(S?))", re.IGNORECASE)
 _SAME: Final = "I=I"
-_BEGINNING: Final = re.compile(r"(?:urn|pwid|duri|tdb|pdi|https?+)(?::|%3A)", re.IGNORECASE)
-_BLANK: Final = re.compile(r" |%20")
-_MOST_BLANKS: Final = 100
+_SCHEME: Final = re.compile(r"(?:urn|pwid|duri|tdb|pdi|https?+)(?::|%3A)", re.IGNORECASE)
+_SPACE: Final = re.compile(r" |%20")
+_MOST_SPACES: Final = 100
 _LISTS: Final = (_LIST, _PAGE)
 _ANY: Final[tuple[str, ...]] = ()
 _JSON: Final = ("application/json",)
-_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+_MEDIA_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("L", "R", "RS"), _ANY),
     **dict.fromkeys(("C", "CS"), _JSON),
     **dict.fromkeys(("LS", "N", "NS"), _LISTS),
 }
-"""What each output can be written as; a redirect has no type that matters."""
-# The output of N2L is a URL and not what is there: see other. N2R leads on to the resource.
+"""The media types of each output; that of a redirect does not matter."""
+# The output of N2L is a URL, not the resource: see other. N2R redirects to the resource.
 _REDIRECTS: Final = {"L": 303, "R": 302, "RS": 302}
 _DESCRIPTIONS: Final = ("C", "CS")
 _NAMED: Final = ("urn:pwid:", "duri:", "tdb:", "pdi:")
+OPERATIONS: Final = ("N2L", "N2Ls", "N2R", "N2Rs", "N2C", "N2Cs", "N2N", "N2Ns", "L2Ns", _SAME)
 _KNOWN: Final = "N2L, N2Ls, N2R, N2Rs, N2C, N2Cs, N2N, N2Ns, the same with I or L, and I=I"
+PATHS: Final = {
+    "/uri-res/{operation}": PathDescription("THTTP (RFC 2169)", ("operation",), REDIRECT),
+}
 
 
 class ThttpEndpoint:
-    """Answers what comes behind ``/uri-res/``."""
+    """Answers the operations below ``/uri-res/``."""
 
     def __init__(self, answers: Answers, registry: Registry) -> None:
         self._answers = answers
         self._registry = registry
 
     async def __call__(self, request: ClientRequest) -> Response:
-        """Answer one operation; errors by H-3."""
+        """Answer one operation. Errors have the statuses of RFC 2169 (H-3)."""
         name, _, operand = request.rest.partition("?")
         name = unquote(name).upper()
         operation = _OPERATION.fullmatch(name)
         if operation is None and name != _SAME:
-            detail = f"there is {_KNOWN}: write /uri-res/N2L?{{identifier}}"
+            detail = f"the operations are {_KNOWN}; write /uri-res/N2L?{{identifier}}"
             raise EarlyResponse(problem(404, "not-found", detail))
         if not operand:
-            detail = f"write an identifier behind the question mark: /uri-res/{name}?urn:pwid:"
+            detail = f"the identifier is missing; write /uri-res/{name}?{{identifier}}"
             raise EarlyResponse(problem(400, "bad-identifier", detail))
         if operation is None:
             return self._same(request, operand)
@@ -85,23 +90,23 @@ class ThttpEndpoint:
     async def _answered(
         self, request: ClientRequest, operation: "re.Match[str]", operand: str
     ) -> Response:
-        given, wanted, several = (part.upper() for part in operation.groups())
+        source, wanted, several = (part.upper() for part in operation.groups())
         text = identifier_in(operand)
         reading = self._read(text)
-        if wanted == "N" and given != "L":
+        if wanted == "N" and source != "L":
             return self._names(request, text, reading, several=bool(several))
         document = reading.identifier.document
         if document is not None:
-            raise EarlyResponse(self._of_document(operation[0], document))
-        if not several and _asks_for_many(reading):
-            detail = f"it names no single document: ask with /uri-res/{operation[0]}s"
+            raise EarlyResponse(self._to_document(operation[0], document))
+        if not several and _names_several(reading):
+            detail = f"it names more than one document; use /uri-res/{operation[0]}s"
             raise EarlyResponse(problem(404, "not-found", detail))
         return await self._resolved(request, wanted + several, text, reading)
 
     async def _resolved(
         self, request: ClientRequest, wanted: str, text: str, reading: ParsedIdentifier
     ) -> Response:
-        kind = _chosen(request.header("Accept"), *_KINDS[wanted])
+        media_type = _chosen(request.header("Accept"), *_MEDIA_TYPES[wanted])
         preferences, applied = request.preferences
         try:
             query = query_for(reading, self._registry)
@@ -109,47 +114,49 @@ class ThttpEndpoint:
             raise EarlyResponse(problem(404, error.code, str(error))) from error
         resolution = await self._answers.resolve(query, preferences, request.context)
         if wanted in _REDIRECTS:
-            answer = self._answers.redirect(resolution, applied, vary=VARY)
-            found = answer.status == 302
-            return replace(answer, status=_REDIRECTS[wanted]) if found else answer
-        answer = self._answers.described(resolution, applied, vary=VARY)
-        if wanted == "LS" and _is_clear_no(resolution, answer):
-            # H-2: that there is none is a list as well.
-            return _listed(replace(answer, status=200), kind, text, ())
-        if answer.status != 200 or wanted in _DESCRIPTIONS:
-            return answer
-        return _listed(answer, kind, text, self._output(wanted, resolution))
+            response = self._answers.redirect(resolution, applied, vary=VARY)
+            found = response.status == 302
+            return replace(response, status=_REDIRECTS[wanted]) if found else response
+        response = self._answers.described(resolution, applied, vary=VARY)
+        if wanted == "LS" and _is_absent(resolution, response):
+            # An empty list (H-2).
+            return _listed(replace(response, status=200), media_type, text, ())
+        if response.status != 200 or wanted in _DESCRIPTIONS:
+            return response
+        return _listed(response, media_type, text, self._output(wanted, resolution))
 
     def _output(self, wanted: str, resolution: Resolution) -> Sequence[str]:
         if wanted == "LS":
-            return _copies(resolution)
+            return _mementos(resolution)
         names = [name for name in cited(resolution, self._registry).values() if name]
         return names if wanted == "NS" else names[:1]
 
     def _names(
         self, request: ClientRequest, text: str, reading: ParsedIdentifier, *, several: bool
     ) -> Response:
-        kind = _chosen(request.header("Accept"), _LIST, _PAGE)
+        media_type = _chosen(request.header("Accept"), _LIST, _PAGE)
         names = _names_of(reading)
         if not names:
-            detail = "it is no name and nothing else means the same: /uri-res/L2Ns finds a copy"
+            detail = "a URL has no other names; /uri-res/L2Ns lists the names of its memento"
             raise EarlyResponse(problem(404, "not-found", detail, headers={"Vary": VARY}))
-        fixed = {"Vary": VARY, "Cache-Control": "max-age=60"}
-        return _listed(Response(200, fixed), kind, text, names if several else names[:1])
+        headers = {"Vary": VARY, "Cache-Control": "max-age=60"}
+        return _listed(
+            Response(200, headers), media_type, text, names if several else names[:1]
+        )
 
     def _same(self, request: ClientRequest, operand: str) -> Response:
-        kind = _chosen(request.header("Accept"), "text/plain")
+        media_type = _chosen(request.header("Accept"), "text/plain")
         one, other = (self._read(identifier_in(text)) for text in _pair(operand))
-        told = b"TRUE\r\n" if one.identifier == other.identifier else b"FALSE\r\n"
-        fixed = {"Content-Type": kind, "Vary": VARY, "Cache-Control": "max-age=60"}
-        return Response(200, fixed, told)
+        body = b"TRUE\r\n" if one.identifier == other.identifier else b"FALSE\r\n"
+        headers = {"Content-Type": media_type, "Vary": VARY, "Cache-Control": "max-age=60"}
+        return Response(200, headers, body)
 
     def _read(self, text: str) -> ParsedIdentifier:
         try:
             return self._parsed(text)
         except Malformed as complaint:
             if status_of_refusal(complaint) == 422:
-                # H-3: it may exist, but there is no output for this operation.
+                # It may exist, but the operation has no output for it (H-3).
                 raise EarlyResponse(
                     problem(404, "not-negotiable", complaint.why)
                 ) from complaint
@@ -159,7 +166,7 @@ class ThttpEndpoint:
         try:
             return parse(text, self._registry)
         except Malformed as complaint:
-            # I-23: the # of a PDI travels as %23; inside of a unique-id it means itself.
+            # In a PDI, %23 may be an encoded fragment sign or part of the unique-id (I-23).
             before, sign, fragment = text.rpartition("%23")
             if not sign or "pdi:" not in text[:8].lower():
                 raise
@@ -168,14 +175,14 @@ class ThttpEndpoint:
             except Malformed:
                 raise complaint from None
 
-    def _of_document(self, operation: str, duri: str) -> Response:
-        """Point to the document that describes the thing of a ``tdb`` (D-8)."""
+    def _to_document(self, operation: str, duri: str) -> Response:
+        """Redirect to the document that describes the thing of a ``tdb`` (D-8)."""
         address = f"{self._answers.base_url}/uri-res/{operation}?{header_safe(duri)}"
         return Response(303, {"Location": address, "Vary": VARY})
 
 
 def _names_of(reading: ParsedIdentifier) -> list[str]:
-    """Return every spelling that reads back as the very same, the canonical one first."""
+    """Return all spellings that are read as the same identifier, the canonical one first."""
     canonical = reading.identifier.canonical or ""
     if not canonical.startswith(_NAMED):
         return []
@@ -184,12 +191,12 @@ def _names_of(reading: ParsedIdentifier) -> list[str]:
 
 
 def _as_pwid_uri(reading: ParsedIdentifier) -> str:
-    """Write a PWID as ``pwid:`` did before it was a URN; empty where that cannot say it."""
-    one = reading.identifier
-    if one.time is None or len(one.time.digits) != 14:
+    """Return a PWID as a ``pwid:`` URI; empty if that cannot express it."""
+    pwid = reading.identifier
+    if pwid.time is None or len(pwid.time.digits) != 14:
         return ""
-    time = str(one.time).replace("T", "_").replace(":", ".")
-    return f"pwid:{one.archive}:{time}:{one.precision}:{one.item}"
+    time = str(pwid.time).replace("T", "_").replace(":", ".")
+    return f"pwid:{pwid.archive}:{time}:{pwid.precision}:{pwid.item}"
 
 
 def _reads_as(name: str, canonical: str) -> bool:
@@ -200,7 +207,7 @@ def _reads_as(name: str, canonical: str) -> bool:
 
 
 def _chosen(accept: str | None, *offers: str) -> str:
-    """Return the offer that the client likes best, the first of equals (RFC 9110 12.5.1)."""
+    """Return the offer with the largest weight, the first of equals (RFC 9110 12.5.1)."""
     if not offers or not (accept or "").strip():
         return offers[0] if offers else ""
     best = max(offers, key=lambda offer: weight(accept or "", offer))
@@ -210,48 +217,46 @@ def _chosen(accept: str | None, *offers: str) -> str:
 
 
 def _not_acceptable(offers: Sequence[str]) -> Response:
-    """Say that only the media type is at fault (H-3)."""
-    detail = f"there is {' and '.join(offers)}; change Accept"
+    """Return the problem for an Accept that none of *offers* matches (H-3)."""
+    detail = f"Accept must allow {' or '.join(offers)}"
     return problem(406, "not-acceptable", detail, headers={"Vary": VARY})
 
 
-def _asks_for_many(reading: ParsedIdentifier) -> bool:
+def _names_several(reading: ParsedIdentifier) -> bool:
     return "wildcard" in {diagnostic.token for diagnostic in reading.diagnostics}
 
 
-def _is_clear_no(resolution: Resolution, answer: Response) -> bool:
-    """Whether everyone who was asked said that there is none; nobody asked is no answer."""
-    return resolution.memento is None and bool(resolution.attempts) and answer.status == 404
+def _is_absent(resolution: Resolution, response: Response) -> bool:
+    """Whether archives were queried, and all answered that they hold no memento."""
+    return resolution.memento is None and bool(resolution.attempts) and response.status == 404
 
 
-def _copies(resolution: Resolution) -> list[str]:
+def _mementos(resolution: Resolution) -> list[str]:
     found = filter(None, (resolution.best, *resolution.alternatives))
     uris = (a.outcome.memento.uri for a in found if isinstance(a.outcome, Closest))
     return [*dict.fromkeys(uri for uri in uris if uri.startswith(WEB))]
 
 
 def _pair(operand: str) -> tuple[str, str]:
-    """Take two identifiers apart. A URL may hold %20: the second begins with a scheme."""
-    blanks = [blank.span() for blank in islice(_BLANK.finditer(operand), _MOST_BLANKS)]
-    if len(blanks) > 1:
-        blanks = [(start, end) for start, end in blanks if _BEGINNING.match(operand, end)]
-    if not blanks:
-        detail = (
-            "I=I compares two identifiers with %20 between them: /uri-res/I=I?{one}%20{two}"
-        )
+    """Split two identifiers at a space. A URL may contain %20: the second has a scheme."""
+    spaces = [space.span() for space in islice(_SPACE.finditer(operand), _MOST_SPACES)]
+    if len(spaces) > 1:
+        spaces = [(start, end) for start, end in spaces if _SCHEME.match(operand, end)]
+    if not spaces:
+        detail = "I=I compares two identifiers; write /uri-res/I=I?{first}%20{second}"
         raise EarlyResponse(problem(400, "bad-identifier", detail))
-    start, end = blanks[0]
+    start, end = spaces[0]
     return operand[:start], operand[end:]
 
 
-def _listed(answer: Response, kind: str, text: str, uris: Iterable[str]) -> Response:
-    """Write *uris* into *answer*: no line of an input or an archive can become two (L-7)."""
+def _listed(response: Response, media_type: str, text: str, uris: Iterable[str]) -> Response:
+    """Return *response* with a list of *uris*, in which line breaks are encoded (L-7)."""
     safe = [header_safe(uri) for uri in uris]
-    write = _page if kind == _PAGE else _lines
-    extra = {"Content-Type": f"{kind}; charset=utf-8"}
-    if kind == _PAGE:
-        extra["Content-Security-Policy"] = "default-src 'self'"
-    return replace(answer, headers={**answer.headers, **extra}, body=write(text, safe))
+    write = _page if media_type == _PAGE else _lines
+    headers = {**response.headers, "Content-Type": f"{media_type}; charset=utf-8"}
+    if media_type == _PAGE:
+        headers["Content-Security-Policy"] = "default-src 'self'"
+    return replace(response, headers=headers, body=write(text, safe))
 
 
 def _lines(text: str, uris: Sequence[str]) -> bytes:

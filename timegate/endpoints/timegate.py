@@ -1,4 +1,7 @@
-"""The TimeGate (RFC 7089, pattern 2.1): ``/timegate/{URI-R}`` with ``Accept-Datetime``."""
+"""TimeGate (RFC 7089, pattern 2.1): ``/timegate/{URI-R}`` with ``Accept-Datetime``.
+
+With forward proxying enabled, requests with an absolute URL are answered as TimeGate requests.
+"""
 
 from typing import Final
 
@@ -6,6 +9,7 @@ from archives.diagnostics import Diagnosis, Malformed
 from archives.formats.httpdate import read_http_date
 from archives.moment import Moment
 from archives.uri import check_text
+from timegate.endpoints import REDIRECT, PathDescription
 from timegate.identifiers.url import read_url
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.query import query_for_url
@@ -19,7 +23,13 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import bad_accept_datetime, problem, unreadable
 
-VARY = "accept-datetime, prefer"
+VARY: Final = "accept-datetime, prefer"
+PATHS: Final = {
+    "/timegate/{url}": PathDescription(
+        "A Memento TimeGate", ("url", "Accept-Datetime", "Prefer"), REDIRECT
+    ),
+}
+_SCHEMES: Final = ("http://", "https://")
 
 
 class TimeGateEndpoint:
@@ -30,15 +40,15 @@ class TimeGateEndpoint:
         self._neighbours = neighbours
 
     async def __call__(self, request: ClientRequest) -> Response:
-        """Redirect to the closest copy, or say why there is none."""
+        """Redirect to the closest memento, or return the problem."""
         text = identifier_in(request.rest)
         try:
             check_text(text)
             reading = read_url(text, Diagnosis())
             original = reading.identifier.item or text
         except Malformed as complaint:
-            answer = unreadable(complaint, text)
-            return Response(answer.status, {**answer.headers, "Vary": VARY}, answer.body)
+            response = unreadable(complaint, text)
+            return Response(response.status, {**response.headers, "Vary": VARY}, response.body)
         try:
             at = accept_datetime(request)
         except Malformed as complaint:
@@ -53,37 +63,36 @@ class TimeGateEndpoint:
 
 
 def accept_datetime(request: ClientRequest) -> Moment | None:
-    """Return the time asked for; None where the client did not say (M-14).
+    """Return the requested time; None if there is none (M-14). Raises Malformed.
 
-    Two fields are one too many: which one counts would be a guess (M-12). An empty one says
-    nothing, so it is none: see decision 6.
+    A repeated field is rejected: which one counts would be a guess (M-12). An empty field
+    counts as missing: see decision 6.
     """
     value = request.header("Accept-Datetime")
     if value is None or not value.strip():
         return None
     if "accept-datetime" in request.repeated:
-        raise Malformed("bad-accept-datetime", "Accept-Datetime came twice", 0)
+        raise Malformed("bad-accept-datetime", "Accept-Datetime is repeated", 0)
     return read_http_date(value, Diagnosis())
 
 
-_SCHEMES: Final = ("http://", "https://")
-
-
 def forwarded(timegate: Handler, *, enabled: bool) -> dict[str, Handler]:
-    """Return who answers requests with absolute URLs, by how these begin."""
+    """Return the handlers of requests with an absolute URL, by the beginning of the URL."""
     return {scheme: _Forward(timegate if enabled else None, scheme) for scheme in _SCHEMES}
 
 
 class _Forward:
-    """Answers for the URLs of one scheme."""
+    """Answers requests with absolute URLs of one scheme."""
 
     def __init__(self, timegate: Handler | None, scheme: str) -> None:
         self._timegate = timegate
         self._scheme = scheme
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
-        """Answer as a TimeGate, or say that this is no proxy."""
+        """Answer as the TimeGate; reject the request if forward proxying is disabled."""
         if self._timegate is None:
-            detail = "this server is no proxy; ask for /timegate/ with the URL behind it"
+            detail = (
+                "this server is not a forward proxy; request /timegate/ followed by the URL"
+            )
             return problem(400, "bad-identifier", detail)
         return await self._timegate(request._replace(rest=self._scheme + request.rest))

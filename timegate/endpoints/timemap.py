@@ -1,11 +1,9 @@
-"""TimeMaps: ``/timemap/{link,json,cdxj}/{URL or identifier}``.
-
-``Accept-Datetime`` means nothing here: a TimeMap is about all times.
-"""
+"""TimeMaps: ``/timemap/{format}/{URL or identifier}``; ``Accept-Datetime`` is ignored."""
 
 import re
 from typing import Final
 
+from timegate.endpoints import PathDescription
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
@@ -17,6 +15,11 @@ from timegate.responses.problems import problem
 from timegate.responses.timemap import TimeMapResponses
 from timegate.timemaps import FORMATS
 
+PATHS: Final = {
+    "/timemap/{format}/{url}": PathDescription(
+        "The lists of all archives, merged", ("format", "url", "Prefer")
+    ),
+}
 # Time Travel: /timemap/link/1/http://...
 _PAGE: Final = re.compile(r"([0-9]{1,6})/(?=[A-Za-z])")
 
@@ -28,13 +31,13 @@ class TimeMapEndpoint:
         self._timemaps = timemaps
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
-        """Send the TimeMap, or say why there is none."""
-        form, _, text = request.rest.partition("/")
-        if form not in FORMATS or not text:
+        """Send the TimeMap, or return the problem."""
+        name, _, text = request.rest.partition("/")
+        if name not in FORMATS or not text:
             raise EarlyResponse(_no_such_format())
         preferences, applied = request.preferences
         return await self._timemaps.respond(
-            form,
+            name,
             identifier_in(_first_page(text)),
             preferences,
             request.context,
@@ -44,16 +47,17 @@ class TimeMapEndpoint:
 
 
 def _first_page(text: str) -> str:
-    """Return *text* without the number of Time Travel's first page; there is no second one."""
-    paged = _PAGE.match(text)
-    if paged is None:
+    """Return *text* without the page number of Time Travel, which must be 1."""
+    page = _PAGE.match(text)
+    if page is None:
         return text
-    if int(paged[1]) != 1:
-        detail = "all captures are on page 1"
+    if int(page[1]) != 1:
+        detail = "there is only one page: all captures are on page 1"
         raise EarlyResponse(problem(404, "not-found", detail))
-    return text[paged.end() :]
+    return text[page.end() :]
 
 
 def _no_such_format() -> Response:
-    forms = [f"/timemap/{name}/{{URL or identifier}}" for name in FORMATS]
-    return problem(404, "not-found", f"there is {', '.join(forms)}", formats=[*FORMATS])
+    addresses = [f"/timemap/{name}/{{URL or identifier}}" for name in FORMATS]
+    detail = f"the addresses of TimeMaps are {', '.join(addresses)}"
+    return problem(404, "not-found", detail, formats=[*FORMATS])

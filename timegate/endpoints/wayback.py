@@ -1,6 +1,6 @@
-"""The addresses of the Wayback Machine: ``/web/{stamp}{modifier}/{url}`` and availability.
+"""Addresses of the Wayback Machine, over all archives: ``/web/...`` and availability.
 
-Over all archives: whoever holds the best copy is where a client is led.
+``/web/{stamp}{modifier}/{url}`` redirects to the best memento of any archive.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from archives.registry import Registry
 from archives.replay_links.fields import Stamp, read_stamp, stamp_moment
 from archives.uri import check_text
 from timegate.cdx import UNKNOWN, Parameters, moment_of, parameters_in, timestamp
+from timegate.endpoints import REDIRECT, PathDescription
 from timegate.endpoints.resolve import MOST_BYTES, MOST_LINES
 from timegate.identifiers.url import read_url
 from timegate.observability.logs import Unforeseen
@@ -32,17 +33,23 @@ from timegate.timemaps import FORMATS
 from timegate.verdict import header_safe, location
 
 VARY: Final = "prefer"
+PATHS: Final = {
+    "/web/{stamp}/{url}": PathDescription(
+        "The best memento, as at the Wayback Machine", ("stamp", "url", "Prefer"), REDIRECT
+    ),
+    "/wayback/available": PathDescription("The availability API of the Wayback Machine"),
+}
 _SPAN: Final = re.compile(r"[0-9]{0,14}(?:-[0-9]{0,14})?\*")
-"""A listing: ``*``, ``2013*``, ``2013-2015*``."""
-# A name, perhaps with dots: anything else would be a script of the caller's choice.
+"""Requests a list: ``*``, ``2013*``, ``2013-2015*``."""
+# A name, perhaps with dots: anything else could be a script.
 _CALLBACK: Final = re.compile(
     r"[A-Za-z_$][A-Za-z0-9_$]{0,63}(?:\.[A-Za-z_$][A-Za-z0-9_$]{0,63}){0,3}"
 )
-_SIDES: Final = {"either": "closest", "before": "before", "after": "after"}
+_DIRECTIONS: Final = {"either": "closest", "before": "before", "after": "after"}
 
 
 class WaybackEndpoint:
-    """Answers ``/web/...``: the time stands in the address, or is negotiated without one."""
+    """Answers ``/web/...``: as a memento by time, a TimeGate if there is no time, or a list."""
 
     def __init__(
         self, answers: Answers, timegate: Callable[[ClientRequest], Awaitable[Response]]
@@ -51,12 +58,12 @@ class WaybackEndpoint:
         self._timegate = timegate
 
     async def __call__(self, request: ClientRequest) -> Response:
-        """Redirect to the best copy, or to the list of all of them."""
+        """Redirect to the best memento, or to the list of all."""
         token, slash, target = request.rest.partition("/")
         if request.rest.startswith("timemap/"):
-            return self._listing(request.rest.removeprefix("timemap/"))
+            return self._list(request.rest.removeprefix("timemap/"))
         if slash and _SPAN.fullmatch(token.replace("%2A", "*").replace("%2a", "*")):
-            return self._moved(f"timemap/link/{target}")
+            return self._redirect(f"timemap/link/{target}")
         stamp = read_stamp("", token) if slash else None
         if stamp is None:
             # Without a stamp this is the Wayback Machine's TimeGate.
@@ -66,18 +73,18 @@ class WaybackEndpoint:
         resolution = await self._answers.resolve(query, preferences, request.context)
         return self._answers.redirect(resolution, applied, vary=VARY)
 
-    def _listing(self, rest: str) -> Response:
+    def _list(self, rest: str) -> Response:
         name, _, target = rest.partition("/")
         if name in FORMATS and target:
-            return self._moved(f"timemap/{name}/{target}")
+            return self._redirect(f"timemap/{name}/{target}")
         if rest.startswith("cdx?"):
-            return self._moved(f"cdx/search/{rest}")
+            return self._redirect(f"cdx/search/{rest}")
         if "." in name or ":" in name:
-            return self._moved(f"timemap/link/{rest}")
-        detail = f"there is /web/timemap/{{format}}/{{url}} in {', '.join(FORMATS)}"
+            return self._redirect(f"timemap/link/{rest}")
+        detail = f"write /web/timemap/{{format}}/{{url}}; formats are {', '.join(FORMATS)}"
         return problem(404, "not-found", detail, formats=[*FORMATS])
 
-    def _moved(self, target: str) -> Response:
+    def _redirect(self, target: str) -> Response:
         address = f"{self._answers.base_url.rstrip('/')}/{header_safe(target)}"
         return Response(302, {"Location": address, "Cache-Control": "max-age=60"})
 
@@ -109,13 +116,13 @@ class Availability:
         self._registry = registry
 
     async def __call__(self, request: ClientRequest) -> Response:
-        """Tell the closest copy; a problem where nobody knows whether there is one."""
+        """Return the closest memento; a problem if it is unknown whether there is one."""
         parameters = parameters_in(request.rest)
         try:
-            query = asked(parameters)
+            query = availability_query(parameters)
             callback = _callback(parameters)
             preferences, applied = preferences_from(
-                side_wanted(parameters),
+                direction_in(parameters),
                 request.header("Prefer"),
                 request.header("Cache-Control"),
             )
@@ -123,14 +130,16 @@ class Availability:
             raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
         resolution = await self._answers.resolve(query, preferences, request.context)
         described = self._answers.described(resolution, applied, vary=VARY)
-        if described.status != 200 and not is_no(resolution, preferences):
+        if described.status != 200 and not is_absent(resolution, preferences):
             return described
-        told = {"archived_snapshots": snapshots(resolution, self._registry)}
-        return _scripted(described, msgspec.json.encode(told), callback)
+        body = msgspec.json.encode(
+            {"archived_snapshots": snapshots(resolution, self._registry)}
+        )
+        return _scripted(described, body, callback)
 
 
 def snapshots(resolution: Resolution, registry: Registry) -> dict[str, object]:
-    """Tell the copy that was chosen, as the interface does; empty where there is none."""
+    """Return the chosen memento in the format of the API; empty if there is none."""
     memento = resolution.memento
     if memento is None:
         return {}
@@ -138,16 +147,16 @@ def snapshots(resolution: Resolution, registry: Registry) -> dict[str, object]:
         "available": True,
         "url": location(resolution, registry),
         "timestamp": timestamp(memento),
-        # A string, by whatever name; what an archive did not tell is not called 200.
+        # A string in this API; a status that the archive did not state is not called 200.
         "status": UNKNOWN if memento.status is None else str(memento.status),
     }
     return {"closest": closest}
 
 
-def is_no(resolution: Resolution, preferences: Preferences) -> bool:
-    """Whether everybody was asked and said that there is nothing."""
-    somebody = bool(resolution.attempts) and not preferences.only_if_cached
-    return resolution.memento is None and resolution.complete and somebody
+def is_absent(resolution: Resolution, preferences: Preferences) -> bool:
+    """Whether archives were queried, and all answered that they hold no memento."""
+    queried = bool(resolution.attempts) and not preferences.only_if_cached
+    return resolution.memento is None and resolution.complete and queried
 
 
 def _scripted(described: Response, body: bytes, callback: str) -> Response:
@@ -157,25 +166,26 @@ def _scripted(described: Response, body: bytes, callback: str) -> Response:
     )
     if callback:
         headers["Content-Type"] = "text/javascript; charset=utf-8"
-        # The comment keeps a body that begins with the caller's word from being anything else.
+        # The comment prevents that the body, which begins with text of the caller, is taken for
+        # another media type.
         body = b"/**/" + callback.encode() + b"(" + body + b");"
     return Response(200, headers, body, described.keep)
 
 
-def asked(parameters: Parameters) -> Query:
-    """Return what ``url`` and ``timestamp`` ask for. Raises BadChoice or Declined."""
+def availability_query(parameters: Parameters) -> Query:
+    """Return the query in ``url`` and ``timestamp``. Raises BadPreference or EarlyResponse."""
     return _query(_url(parameters), _at(parameters), Diagnosis())
 
 
 def first(parameters: Parameters, name: str) -> str:
-    """Return the first value of a parameter; empty where there is none."""
+    """Return the first value of a parameter; empty if there is none."""
     return next(iter(parameters.get(name, ())), "")
 
 
 def _url(parameters: Parameters) -> str:
     url = first(parameters, "url")
     if not url:
-        raise BadPreference("url", "given: the URL of which a copy is wanted, percent-encoded")
+        raise BadPreference("url", "the percent-encoded URL of a page; it is missing")
     return url
 
 
@@ -191,22 +201,23 @@ def _callback(parameters: Parameters) -> str:
     return name
 
 
-def side_wanted(parameters: Parameters) -> dict[str, str]:
-    """Return what ``closest`` orders, in our words. Raises BadChoice."""
-    side = first(parameters, "closest")
-    if side and side not in _SIDES:
-        raise BadPreference("closest", " or ".join(_SIDES))
-    return {"direction": _SIDES[side]} if side else {}
+def direction_in(parameters: Parameters) -> dict[str, str]:
+    """Return ``closest`` as our parameter ``direction``. Raises BadPreference."""
+    closest = first(parameters, "closest")
+    if closest and closest not in _DIRECTIONS:
+        raise BadPreference("closest", " or ".join(_DIRECTIONS))
+    return {"direction": _DIRECTIONS[closest]} if closest else {}
 
 
 _AT_ONCE: Final = 8
+"""Lines that are resolved at the same time."""
 _BODY_DEADLINE: Final = 15.0
-# The bot hangs up after 300 seconds (APII.php, CURLOPT_TIMEOUT).
+# InternetArchiveBot closes the connection after 300 seconds (APII.php, CURLOPT_TIMEOUT).
 _DEADLINE: Final = 120.0
 
 
 class Availabilities:
-    """Answers lines of parameters, each with what is available."""
+    """Answers POST requests to the availability API: one line of parameters for each URL."""
 
     def __init__(
         self, answers: Answers, registry: Registry, deadline: float = _DEADLINE
@@ -219,31 +230,31 @@ class Availabilities:
         self._log = Unforeseen("item-internal-error")
 
     async def __call__(self, request: ClientRequest, body: bytes) -> Response:
-        """Answer all lines of *body* when all are known or time is up."""
+        """Return the results of all lines of *body*, as far as time allows."""
         parameters = parameters_in(request.rest)
-        orders = {name: first(parameters, name) for name in parameters}
+        common = {name: first(parameters, name) for name in parameters}
         lines = _lines(body)
         try:
-            check_archives(preferences_from(orders, None, None)[0], self._registry)
+            check_archives(preferences_from(common, None, None)[0], self._registry)
         except BadPreference as error:
             return problem(400, "bad-parameter", str(error))
-        results = await self._results(lines, orders, request.context)
+        results = await self._results(lines, common, request.context)
         headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
         return Response(200, headers, msgspec.json.encode({"results": results}))
 
     async def _results(
-        self, lines: Sequence[Parameters], orders: Mapping[str, str], context: RequestContext
+        self, lines: Sequence[Parameters], common: Mapping[str, str], context: RequestContext
     ) -> list[dict[str, object]]:
-        results: list[dict[str, object]] = [_named(line) for line in lines]
-        waiting = iter(zip(lines, results, strict=True))
+        results: list[dict[str, object]] = [_echoed(line) for line in lines]
+        remaining = iter(zip(lines, results, strict=True))
 
         async def work() -> None:
-            for line, result in waiting:
-                known = await self._contained(line, orders, context)
-                if known is not None:
-                    result["archived_snapshots"] = known
+            for line, result in remaining:
+                found = await self._contained(line, common, context)
+                if found is not None:
+                    result["archived_snapshots"] = found
 
-        # What is not known when time is up is not said.
+        # Results that are unknown when time is up have no snapshots member.
         with suppress(TimeoutError):
             async with asyncio.timeout(self._deadline), asyncio.TaskGroup() as group:
                 for _ in range(min(_AT_ONCE, len(lines))):
@@ -251,28 +262,28 @@ class Availabilities:
         return results
 
     async def _contained(
-        self, line: Parameters, orders: Mapping[str, str], context: RequestContext
+        self, line: Parameters, common: Mapping[str, str], context: RequestContext
     ) -> dict[str, object] | None:
-        """Answer one line; an unforeseen exception costs this row and no other."""
+        """Resolve one line; an unforeseen exception affects only this result."""
         try:
-            return await self._known(line, orders, context)
+            return await self._snapshots(line, common, context)
         except Exception as error:  # noqa: BLE001 -- the boundary around each item
             self._log("POST /wayback/available", error)
             return None
 
-    async def _known(
-        self, line: Parameters, orders: Mapping[str, str], context: RequestContext
+    async def _snapshots(
+        self, line: Parameters, common: Mapping[str, str], context: RequestContext
     ) -> dict[str, object] | None:
-        """Return what is available, empty for nothing; None where that is not known."""
+        """Return the memento, empty if there is none; None if that is unknown."""
         try:
-            query = asked(line)
-            preferences, _ = preferences_from(_with_look(orders, line), None, None)
+            query = availability_query(line)
+            preferences, _ = preferences_from(_parameters(common, line), None, None)
         except (BadPreference, EarlyResponse):
             return None
-        found = await self._answers.resolve(query, preferences, context)
-        if found.memento is None:
-            return {} if is_no(found, preferences) else None
-        suitable = _of_status(found, line.get("statuscodes", ()))
+        resolution = await self._answers.resolve(query, preferences, context)
+        if resolution.memento is None:
+            return {} if is_absent(resolution, preferences) else None
+        suitable = _with_status(resolution, line.get("statuscodes", ()))
         if suitable is None:
             return None
         described = self._answers.described(suitable, vary=VARY)
@@ -282,13 +293,13 @@ class Availabilities:
 def _lines(body: bytes) -> list[Parameters]:
     lines = [line for line in body.decode(errors="replace").split("\n") if line.strip()]
     if len(lines) > MOST_LINES:
-        detail = f"at most {MOST_LINES} URLs at once; send the rest in another request"
+        detail = f"a request may have {MOST_LINES} URLs; send the rest in another request"
         raise EarlyResponse(problem(413, "too-large", detail))
     return [parameters_in(f"?{line.strip()}") for line in lines]
 
 
-def _named(line: Parameters) -> dict[str, object]:
-    """Return what a client finds its result by."""
+def _echoed(line: Parameters) -> dict[str, object]:
+    """Return the parameters by which a client recognises its result."""
     return {
         name: first(line, name).encode(errors="replace").decode()
         for name in ("url", "timestamp", "tag")
@@ -296,20 +307,21 @@ def _named(line: Parameters) -> dict[str, object]:
     }
 
 
-def _with_look(orders: Mapping[str, str], line: Parameters) -> dict[str, str]:
-    """Return all that is ordered. Raises BadChoice.
+def _parameters(common: Mapping[str, str], line: Parameters) -> dict[str, str]:
+    """Return our parameters for *line*. Raises BadPreference.
 
-    A TimeGate that redirects does not tell the status of the copy. Who cares for it wants us to
-    look, or says ``verify=none``.
+    A TimeGate that redirects does not state the status of the memento. So for ``statuscodes``
+    the memento is requested, unless the client sends ``verify=none``.
     """
-    look = {"verify": "head"} if line.get("statuscodes") else {}
-    return {**look, **orders, **side_wanted(line)}
+    verify = {"verify": "head"} if line.get("statuscodes") else {}
+    return {**verify, **common, **direction_in(line)}
 
 
-def _of_status(resolution: Resolution, codes: Sequence[str]) -> Resolution | None:
-    """Return *resolution* with the best copy that has one of *codes*, as far as is known.
+def _with_status(resolution: Resolution, codes: Sequence[str]) -> Resolution | None:
+    """Return *resolution* with the best memento that has one of the status *codes*.
 
-    None where the copies found are all of another status: others may be in the lists.
+    A memento of unknown status is accepted. None if all mementos have other statuses: the
+    lists of the archives may have more.
     """
     best = resolution.memento
     if not codes or best is None or best.status is None or str(best.status) in codes:

@@ -13,7 +13,7 @@ from timegate.resolution.model import Preferences
 from timegate.resolution.preferences import NO_PREFERENCES, PARAMETERS, preferences_from
 
 NO_NEGOTIATION: Final = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
-"""The ``Link`` of a resource that is not a memento and has none."""
+"""The ``Link`` of a resource that is not a memento and has none (RFC 7089 4.5.8)."""
 
 
 class ClientRequest(NamedTuple):

@@ -1,4 +1,4 @@
-"""Connection limit: an aiohttp server that bounds its connections, in all and per client.
+"""Connections: an aiohttp server that bounds them, and reading and sending with deadlines.
 
 When the limit is reached, a new connection replaces the oldest one that has not sent a request
 head in time. If there is none, the new connection gets a 503 and is closed without reading a

@@ -20,10 +20,7 @@ from timegate.timemaps.merge import MOST_ITEMS, Merge
 from timegate.verdict import header_safe
 
 LINK: Final = "application/link-format"
-JSON: Final = "application/json"
-CDXJ: Final = "application/cdxj+ors"
 LINKSET: Final = "application/linkset+json"
-_TYPES: Final = {"link": LINK, "json": JSON, "cdxj": CDXJ}
 _UNSAFE: Final = bytes(
     c for c in range(0x80) if c < 0x21 or c == 0x7F or chr(c) in '<>"\\^`{|}'
 )
@@ -42,7 +39,7 @@ class TimeMapLinks(NamedTuple):
     def of(cls, original: str, base_url: str) -> "TimeMapLinks":
         """Return the URLs for *original* at *base_url*."""
         target, base = header_safe(original), base_url.rstrip("/")
-        timemaps = {name: f"{base}/timemap/{name}/{target}" for name in _TYPES}
+        timemaps = {name: f"{base}/timemap/{name}/{target}" for name in FORMATS}
         return cls(target, f"{base}/timegate/{target}", timemaps)
 
 
@@ -59,9 +56,16 @@ class TimeMapWriter(Protocol):
     A single capture is the first and the last at once.
     """
 
+    name: str
+    """The name of the format in addresses and options."""
     type: str
+    """The media type."""
+    description: str
+    """One line for people."""
     tells_failures: bool
     """Whether its tail can state what is missing."""
+
+    def __init__(self, names: TimeMapLinks) -> None: ...
 
     def head(self, ends: Ends) -> str: ...
 
@@ -75,7 +79,9 @@ class TimeMapWriter(Protocol):
 class LinkWriter:
     """``application/link-format`` (RFC 7089 5, RFC 6690), one link a line (L-4)."""
 
+    name = "link"
     type = LINK
+    description = "links as in RFC 7089, one on each line"
     tells_failures = False
 
     def __init__(self, names: TimeMapLinks) -> None:
@@ -105,7 +111,7 @@ class LinkWriter:
 
     def tail(self, ends: Ends, summary: Mapping[str, object]) -> str:  # noqa: ARG002
         timemaps = (
-            f'<{uri}>; rel="timemap"; type="{_TYPES[name]}",\n'
+            f'<{uri}>; rel="timemap"; type="{FORMATS[name].type}",\n'
             for name, uri in self._names.timemaps.items()
         )
         return "".join(timemaps) + f'<{self._names.timegate}>; rel="timegate"\n'
@@ -114,7 +120,9 @@ class LinkWriter:
 class JsonWriter:
     """MemGator's JSON."""
 
-    type = JSON
+    name = "json"
+    type = "application/json"
+    description = "MemGator's JSON"
     tells_failures = True
 
     def __init__(self, names: TimeMapLinks) -> None:
@@ -158,7 +166,9 @@ class JsonWriter:
 class CdxjWriter:
     """MemGator's CDXJ: metadata lines beginning with ``!``, then one for each capture (A-4)."""
 
-    type = CDXJ
+    name = "cdxj"
+    type = "application/cdxj+ors"
+    description = "MemGator's CDXJ, one capture on each line"
     tells_failures = False
 
     def __init__(self, names: TimeMapLinks) -> None:
@@ -201,7 +211,9 @@ class LinksetWriter:
     It has no room for additional members, and its ``datetime`` is an array (L-5).
     """
 
+    name = "linkset"
     type = LINKSET
+    description = "links as a linkset in JSON; chosen by Accept at the address of link"
     tells_failures = False
 
     def __init__(self, names: TimeMapLinks) -> None:
@@ -214,7 +226,8 @@ class LinksetWriter:
         own = self._names.timemaps["link"]
         itself = {"anchor": own, "self": [{"href": own, "type": LINKSET, **extent}]}
         timemaps = [
-            {"href": uri, "type": _TYPES[name]} for name, uri in self._names.timemaps.items()
+            {"href": uri, "type": FORMATS[name].type}
+            for name, uri in self._names.timemaps.items()
         ]
         return (
             f'{{"linkset": [\n{json.dumps(itself)},\n{{"anchor": "{self._names.original}",\n'
@@ -246,11 +259,16 @@ class LinksetWriter:
         return json.dumps({"href": href, "datetime": [when]})
 
 
-FORMATS: Final[Mapping[str, type[LinkWriter | JsonWriter | CdxjWriter]]] = {
-    "link": LinkWriter,
-    "json": JsonWriter,
-    "cdxj": CdxjWriter,
-}
+def _by_name(*writers: type[TimeMapWriter]) -> Mapping[str, type[TimeMapWriter]]:
+    return {writer.name: writer for writer in writers}
+
+
+FORMATS: Final = _by_name(
+    LinkWriter,
+    JsonWriter,
+    CdxjWriter,
+)
+"""The formats that have an address of their own, by name."""
 
 
 def _uris(captures: Sequence[Memento]) -> list[str]:

@@ -20,7 +20,7 @@ from archives.warc_index.model import IndexRow
 from tests.fakes import an_entry
 from tests.scenario import World
 from tests.timegate.endpoints.served import Site, dispatch_to, resolve_of
-from timegate.collections.access import CollectionResolver, OpenCollection
+from timegate.collections import CollectionResolver, OpenCollection
 from timegate.endpoints.collections import Collections
 from timegate.responses.answers import Answers
 from timegate.server.listener import listening

@@ -20,7 +20,7 @@ from tests.timegate.collections.sample_collections import (
     entry_of,
     indexed_files,
 )
-from timegate.collections.access import OpenCollection
+from timegate.collections import OpenCollection
 from timegate.collections.replay import LocalFetcher
 from timegate.endpoints.collections import Collections
 

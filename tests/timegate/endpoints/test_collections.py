@@ -71,7 +71,7 @@ async def test_an_unknown_collection_is_not_found(collection: FakeCollection) ->
     seen = await asked(collection, f"/collections/theirs/{URL}")
 
     assert seen.status == 404
-    assert "/collections lists them" in json.loads(seen.body)["detail"]
+    assert "/collections lists all" in json.loads(seen.body)["detail"]
 
 
 @pytest.mark.parametrize(

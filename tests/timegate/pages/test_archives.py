@@ -59,7 +59,7 @@ async def test_one_archive_has_its_own_page() -> None:
     assert "1.50 s" in Html(page.body.decode()).text
     assert json.loads(program.body)["id"] == "a"
     assert stranger.status == 404
-    assert "no such archive" in Html(stranger.body.decode()).text.lower()
+    assert "there is no archive with this id" in Html(stranger.body.decode()).text.lower()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from timegate.endpoints.robots import robots, unbidden
+from timegate.endpoints.operations import robots, without_files
 from timegate.responses.model import ClientRequest, Response
 
 
@@ -37,7 +37,7 @@ async def test_robots_txt_allows_the_front_page_only() -> None:
 async def test_a_bare_file_name_is_404_without_queries(rest: str) -> None:
     resolver = Resolver()
 
-    answer = await unbidden(resolver)(call(rest))
+    answer = await without_files(resolver)(call(rest))
 
     assert isinstance(answer, Response)
     assert (answer.status, resolver.asked) == (404, [])
@@ -57,6 +57,6 @@ async def test_a_bare_file_name_is_404_without_queries(rest: str) -> None:
 async def test_anything_that_may_be_a_page_is_resolved(rest: str) -> None:
     resolver = Resolver()
 
-    await unbidden(resolver)(call(rest))
+    await without_files(resolver)(call(rest))
 
     assert resolver.asked == [rest]
