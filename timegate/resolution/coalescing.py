@@ -246,11 +246,11 @@ class Coalescer:
         if context.redis_time is not None:
             context = replace(context, redis_time=context.redis_time.branch())
         try:
-            return await self._asked(question, context, variant)
+            return await self._attempt(question, context, variant)
         finally:
             self._locks.done(question)
 
-    async def _asked(
+    async def _attempt(
         self, question: Question, context: RequestContext, variant: Rule | None
     ) -> Attempt:
         archive, original, _, _ = question
@@ -323,12 +323,12 @@ class Coalescer:
         closest = await source.closest(original, at)
         if closest is None or at is None:
             return closest
-        return in_direction(closest, at, direction) or await _listed(
+        return in_direction(closest, at, direction) or await _nearest_in_list(
             source, original, at, direction
         )
 
 
-async def _listed(
+async def _nearest_in_list(
     source: Source, original: str, at: Moment, direction: Direction
 ) -> Closest | None:
     """Search the list of the archive: its own choice was in the wrong direction."""

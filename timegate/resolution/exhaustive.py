@@ -53,7 +53,7 @@ class ExhaustiveResolver:
                 break
             attempts += new
             left -= {attempt.archive for attempt in new}
-        silent = () if preferences.only_if_cached else tuple(a for a in order if a in left)
+        unanswered = () if preferences.only_if_cached else tuple(a for a in order if a in left)
         best = best_per_archive(ranked(query, attempts, order))
         return Resolution(
             query,
@@ -61,5 +61,5 @@ class ExhaustiveResolver:
             best[0] if best else None,
             tuple(best[1:]),
             tuple(attempts),
-            silent,
+            unanswered,
         )

@@ -82,12 +82,12 @@ class Neighbours:
             return ()
         try:
             async with asyncio.timeout(self._patience):
-                return await self._once(archive, original, context)
+                return await self._shared_request(archive, original, context)
         except (ArchiveError, TimeoutError):
             # The memento is found; missing neighbours are no reason to fail.
             return ()
 
-    async def _once(
+    async def _shared_request(
         self, archive: str, original: str, context: RequestContext
     ) -> Sequence[Memento]:
         """Request a list once for all concurrent requests."""
@@ -98,7 +98,7 @@ class Neighbours:
         shared = self._in_progress[key] = asyncio.get_running_loop().create_future()
         captures: Sequence[Memento] = ()
         try:
-            captures = await self._listed(archive, original, context)
+            captures = await self._request(archive, original, context)
             if captures:
                 budget = context.redis_time
                 await self._lists.remember_timemap(archive, original, captures, budget)
@@ -107,7 +107,7 @@ class Neighbours:
             shared.set_result(captures)
         return captures
 
-    async def _listed(
+    async def _request(
         self, archive: str, original: str, context: RequestContext
     ) -> list[Memento]:
         captures: list[Memento] = []

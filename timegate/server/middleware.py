@@ -290,9 +290,9 @@ def response_cache(cache: ResponseCache) -> Middleware:
         if request.method not in _READS:
             return await call_next(incoming)
         key = key_of(request, incoming.target, incoming.context.hidden)
-        known = None if wants_part(request) else cache.get(key)
-        if known is not None:
-            return known
+        hit = None if wants_part(request) else cache.get(key)
+        if hit is not None:
+            return hit
         response = await call_next(incoming)
         exceeded = incoming.quota is not None and incoming.quota.retry_after is not None
         if isinstance(response, Response) and not exceeded:

@@ -143,7 +143,7 @@ class _Generation(Generic[Q, A]):
     """One handler, and the number of its requests in progress."""
 
     def __init__(self) -> None:
-        self.answer: Callable[[Q], Awaitable[A]]
+        self.handle: Callable[[Q], Awaitable[A]]
         self.requests = 0
         self.retired = asyncio.Event()
         self.idle = asyncio.Event()
@@ -194,7 +194,7 @@ class Reloading(Generic[C, Q, A]):
             raise RuntimeError("no handler is open yet")
         generation.requests += 1
         try:
-            return await generation.answer(request)
+            return await generation.handle(request)
         finally:
             generation.requests -= 1
             if not generation.requests and generation.retired.is_set():
@@ -220,7 +220,7 @@ class Reloading(Generic[C, Q, A]):
         self, config: C, generation: _Generation[Q, A], ready: "asyncio.Future[None]"
     ) -> None:
         try:
-            async with self._opening(config) as generation.answer:
+            async with self._opening(config) as generation.handle:
                 ready.set_result(None)
                 await generation.retired.wait()
                 if generation.requests:
