@@ -19,6 +19,7 @@ from timegate.demo import demo_config
 from timegate.endpoints.resolve import BatchResolve
 from timegate.responses.answers import Answers
 from timegate.responses.model import ClientRequest, PostHandler, Response, StreamingResponse
+from timegate.server import connection_limit
 from timegate.server.client_quota import ClientLimits
 from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit
 from timegate.server.connection_limit import ClientDeadline
@@ -113,7 +114,7 @@ async def test_a_response_whose_end_is_not_read_releases_its_place(
     """
     # No extra time for the octets of the response: a second for each kilobyte is too long here.
     impatient = partial(ClientDeadline, slowest=1e9)
-    monkeypatch.setattr("timegate.server.sending.ClientDeadline", impatient)
+    monkeypatch.setattr(connection_limit, "ClientDeadline", impatient)
     concurrency = ConcurrencyLimit(Capacity(in_flight=400, queue=0))
 
     async with posted(LongResponses(), concurrency) as site:
