@@ -25,7 +25,7 @@ from timegate.timemaps import FORMATS
 Json = dict[str, object]
 PATHS: Final = {"/openapi.json": PathDescription("This description")}
 _RAW: Final = "Raw, to the end of the target, query string included; nothing in it is decoded."
-_KINDS: Final = ", ".join(kind.label for kind in KINDS if kind.is_reference)
+_KINDS: Final = "; ".join(kind.label for kind in KINDS if kind.is_reference)
 _PROBLEM: Final = {
     "description": "application/problem+json; 404 only if every archive lacks the page",
     "content": {"application/problem+json": {}},

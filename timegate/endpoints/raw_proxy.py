@@ -21,6 +21,7 @@ from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
 from archives.uri import check_text
+from timegate.endpoints import PathDescription
 from timegate.identifiers.url import read_url
 from timegate.resolution.coalescing import Containment
 from timegate.resolution.model import Attempt, Query, Resolution
@@ -49,6 +50,11 @@ from timegate.responses.report import links
 from timegate.verdict import header_safe, raw_address
 
 VARY: Final = "prefer"
+PATHS: Final = {
+    "/memento/proxy/{stamp}/{url}": PathDescription(
+        "The raw bytes of a memento", ("stamp", "url", "Prefer")
+    ),
+}
 MOST: Final = 1024**3
 """Octets of one memento."""
 _PATH: Final = "memento/proxy"
