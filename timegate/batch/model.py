@@ -239,7 +239,7 @@ def refused_result(item: Item, error: ValueError) -> ItemResult:
 
 def failed_result(item: Item, error: Exception) -> ItemResult:
     """Return the result after an internal error; the item is resolved once more."""
-    why = f"an internal error happened ({type(error).__name__})"
+    why = f"an internal error occurred ({type(error).__name__})"
     return ItemResult(item, "unknown", 4, final=False, date=None, why=why, report=None)
 
 

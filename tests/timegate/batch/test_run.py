@@ -166,7 +166,7 @@ def test_an_unexpected_exception_affects_only_its_own_item(tmp_path: Path) -> No
 
     assert (first.code, last.code) == (0, 0)
     assert (broken.outcome, broken.code, broken.final) == ("unknown", 4, True)
-    assert broken.why == "an internal error happened (OverflowError)"
+    assert broken.why == "an internal error occurred (OverflowError)"
     assert len(resolver.queries) == 4
 
 
