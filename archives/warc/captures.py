@@ -126,7 +126,7 @@ _ALGORITHMS: Final = {name: name for name in _SIZES} | {
 _AS_DIGITS: Final = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHIJKLMNOPQRSTUV", "="
 )
-_BASE32: Final = re.compile(r"[A-Za-z2-7]{1,110}={0,6}")
+_BASE32: Final = compiled(r"[A-Za-z2-7]{1,110}={0,6}")
 
 
 class Digest(NamedTuple):
