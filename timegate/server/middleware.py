@@ -165,13 +165,22 @@ class Dispatch:
         base_url: str = "",
         replay_url: str | None = None,
         problem_page: ProblemPage | None = None,
+        uses_redis: bool = False,
     ) -> None:
         """*base_url* is our own address: it may precede a target (RFC 9112 3.2.2)."""
         self._routes = routes
         self._limits = limits or ClientLimits()
         self._log = log
         self._own = f"{base_url}/"
-        layers = middleware(self._limits, routes, observe, trace, replay_url, problem_page)
+        layers = middleware(
+            self._limits,
+            routes,
+            observe,
+            trace,
+            replay_url,
+            problem_page,
+            uses_redis=uses_redis,
+        )
         self._handle = chained(layers, partial(handled, routes))
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -217,6 +226,8 @@ def middleware(  # noqa: PLR0913, PLR0917 -- the parts of the layers
     trace: Trace | None,
     replay_url: str | None,
     problem_page: ProblemPage | None,
+    *,
+    uses_redis: bool,
 ) -> Sequence[Middleware]:
     """Return the layers that every request passes through, the outermost first.
 
@@ -231,7 +242,7 @@ def middleware(  # noqa: PLR0913, PLR0917 -- the parts of the layers
         other_methods(routes),
         private_responses(limits) if limits.restrictions else None,
         blocklist(limits),
-        redis_time_limit,
+        redis_time_limit if uses_redis else None,
         metrics(routes, observe),
         None if trace is None else tracing(routes, trace),
         None if problem_page is None else html_problems(problem_page),

@@ -31,6 +31,7 @@ from timegate.pages.checks import ArchiveChecks
 from timegate.pages.home import Home, RunningSearches, SearchEvents
 from timegate.pages.rendering import Pages, static
 from timegate.pages.timeline import Timeline
+from timegate.redis import is_shared
 from timegate.resolution.coalescing import Containment
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Deadlines, Resolves
@@ -189,4 +190,5 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
             base_url=needs.base_url,
             replay_url=needs.config.replay_url,
             problem_page=HtmlProblems(handlers.pages),
+            uses_redis=is_shared(needs.config.cache),
         )
