@@ -186,7 +186,9 @@ class BatchResolve:
     ) -> Response | StreamingResponse:
         """Resolve the lines of *body* a few at a time; rows come in the order of completion."""
         lines = list(_lines(body))
-        parameters = dict(parse_qsl(request.rest.removeprefix("?"), keep_blank_values=True))
+        pairs = parse_qsl(request.rest.removeprefix("?"), keep_blank_values=True)
+        # Of a repeated parameter the first counts.
+        parameters = dict(reversed(pairs))
         try:
             preferences, _ = preferences_from(
                 parameters, request.header("Prefer"), request.header("Cache-Control")
