@@ -1,7 +1,6 @@
 """The report of a resolution in JSON, and the links of its response (RFC 8288)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 from archives.diagnostics import Malformed
@@ -167,9 +166,6 @@ def _own(path: str, resolution: Resolution, base_url: str) -> str:
 
 LONGEST_LINKS: Final = 8000
 """Octets. Clients on aiohttp reject a field of more than 8190."""
-_LONGEST_CACHED: Final = 16 * 1024
-"""Octets of addresses, approximately; longer links are written anew each time. With six
-archives and addresses of 1.8 kB, the cache took 42 MB; with 35 and 8 kB it would take 1 GB."""
 
 
 def links(resolution: Resolution, base_url: str, registry: Registry | None = None) -> str:
@@ -211,9 +207,7 @@ def _mementos(resolution: Resolution) -> tuple[str, ...]:
     if chosen is None:
         return ()
     stated, known = _stated(resolution), (*known_mementos(resolution),)
-    if len(chosen.uri) * len(known) > _LONGEST_CACHED:
-        return _memento_links(chosen, stated, known)
-    return _cached_memento_links(chosen, stated, known)
+    return _memento_links(chosen, stated, known)
 
 
 def _memento_links(
@@ -231,10 +225,6 @@ def _memento_links(
         for uri, names in rels.items()
         if uri.startswith(WEB)
     )
-
-
-# Popular pages are resolved again and again, with the same neighbours.
-_cached_memento_links: Final = lru_cache(maxsize=1024)(_memento_links)
 
 
 def neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Memento]:

@@ -38,7 +38,6 @@ class Member:
         return self.params.get(name)
 
 
-@lru_cache(maxsize=256)
 def plain(value: str) -> Member:
     """Return the member *value* without parameters."""
     return Member(value)

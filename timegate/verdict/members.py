@@ -5,7 +5,6 @@ Each compares what was asked for with what was found, and claims no more than is
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -69,7 +68,6 @@ def granularity(at: Moment | None, stamp: str, entry: ArchiveEntry | None) -> Me
     return _granularity(asked, proven(stamp, entry), clamped=clamped)
 
 
-@lru_cache(maxsize=256)
 def _granularity(asked: int, digits: int, *, clamped: bool) -> Member:
     """Return the member for *asked* digits asked for, 0 for none, and *digits* proven ones."""
     params = {"req": _name(asked) if asked else "", "got": _name(digits)}
@@ -141,7 +139,6 @@ def sources(resolution: Resolution) -> Member:
     return _sources("partial", len(asked), len(resolution.failed), len(resolution.unasked))
 
 
-@lru_cache(maxsize=256)
 def _sources(value: str, asked: int, failed: int, unasked: int) -> Member:
     return Member(value, {"asked": asked, "failed": failed, "unasked": unasked or ""})
 
@@ -187,7 +184,6 @@ def view(query: Query, memento: Memento, entry: ArchiveEntry | None) -> View:
 
 
 # Several members of a verdict need it, and the same pages are asked for again.
-@lru_cache(maxsize=256)
 def _view(memento: Memento, template: str | None, *, is_local: bool, part: bool) -> View:
     raw = _raw_address(memento, template)
     uri = raw if part and raw is not None else memento.uri
@@ -238,7 +234,6 @@ def coverage(asked: str | None, shown: View, archive: Member) -> Member:
     return _coverage(asked, "part" if shown.is_raw else "page", archive.value)
 
 
-@lru_cache(maxsize=256)
 def _coverage(asked: str | None, got: str, archive: str) -> Member:
     return Member(_extent(asked, got, archive), {"req": asked or "", "got": got})
 
@@ -456,6 +451,5 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     )
 
 
-@lru_cache(maxsize=256)
 def _syntax(value: Syntax, diagnostics: tuple[str, ...]) -> Member:
     return Member(value, {"diag": " ".join(dict.fromkeys(diagnostics))})
