@@ -5,7 +5,7 @@ extraction and the library use it. `build_server` builds the HTTP handler over a
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,7 +20,6 @@ import msgspec
 
 from archives.adapters import adapter_for
 from archives.model import ArchiveEntry
-from archives.registry import Registry
 from archives.source import Fetcher, Source
 from timegate.access.blocklist import Blocklist
 from timegate.cache import AnswerCache, OpenStores, Store
@@ -30,14 +29,20 @@ from timegate.collections.opening import (
     with_replay_addresses,
 )
 from timegate.config import BadConfig, Config, is_public
+from timegate.core import Core
 from timegate.demo import DelayedSource
-from timegate.observability.canaries import Canaries, open_canaries
+from timegate.observability.canaries import open_canaries
 from timegate.observability.logs import Unforeseen, set_up
 from timegate.observability.metrics import AttemptObserver, Metrics
 from timegate.observability.tracing import Trace, TracedSource, tracing
 from timegate.redis import is_shared, open_shared
-from timegate.resolution.coalescing import Coalescer, Contained, Containment, ReplicaLocks
-from timegate.resolution.model import Deadlines, Resolves
+from timegate.resolution.coalescing import (
+    Coalescer,
+    Containment,
+    ReplicaLocks,
+    contained_sources,
+)
+from timegate.resolution.model import Deadlines
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.resolver import Resolver
 from timegate.resolution.verification import Verifier, memento_probes
@@ -89,36 +94,6 @@ class CoreState:
         trace: TracebackType | None,
     ) -> None:
         await self.stores.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Core:
-    """Everything that resolving needs, without HTTP."""
-
-    config: Config
-    base_url: str
-    resolver: Resolves
-    """Resolves queries, and verifies the memento if the preferences ask for that."""
-    planner: Planner
-    lists: ArchiveLists
-    neighbours: Neighbours
-    deadlines: Deadlines
-    fetchers: Mapping[str, Fetcher]
-    local: LocalCollections
-    blocklist: Blocklist
-    containment: Containment
-    canaries: Canaries
-    metrics: Metrics
-    observer: AttemptObserver
-    store: Store
-    upstream_settings: UpstreamSettings
-    rate_limiter: Callable[[ArchiveEntry], RateLimiter]
-    trace: Trace | None = None
-
-    @property
-    def registry(self) -> Registry:
-        """The known archives."""
-        return self.config.registry
 
 
 @asynccontextmanager
@@ -182,22 +157,7 @@ async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Disp
         open_checks(config.checks, config.registry, core.base_url, check) as checks,
         open_routes(
             Dependencies(
-                config=config,
-                base_url=core.base_url,
-                resolver=core.resolver,
-                planner=core.planner,
-                lists=core.lists,
-                neighbours=core.neighbours,
-                deadlines=core.deadlines,
-                fetchers=core.fetchers,
-                local=core.local,
-                blocklist=core.blocklist,
-                containment=core.containment,
-                canaries=core.canaries,
-                metrics=core.metrics,
-                observer=core.observer,
-                store=core.store,
-                trace=core.trace,
+                core=core,
                 limits=state.limits(config),
                 condition=state.condition,
                 checks=checks,
@@ -327,7 +287,8 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     config, state, store = parts.config, parts.state, parts.shared.store
     public = frozenset(entry.id for entry in config.askable) - parts.own
     containment = _containment(state.metrics, parts.remote.breakers)
-    sources = _sources(parts, containment)
+    sources = _sources(parts)
+    contained = contained_sources(sources, containment)
     cache = AnswerCache(
         store,
         time.time,
@@ -347,7 +308,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         open_canaries(
             config.canaries_every if canaries else None,
             config.askable,
-            sources,
+            contained,
             parts.remote,
             parts.shared.canary_store or store,
             parts.shared.locks,
@@ -382,7 +343,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             resolver=resolver,
             planner=planner,
             lists=ArchiveLists(sources, cache, containment, public=public),
-            neighbours=Neighbours(sources, cache, parts.own),
+            neighbours=Neighbours(contained, cache, parts.own),
             deadlines=deadlines,
             fetchers=parts.fetchers,
             local=parts.local,
@@ -399,7 +360,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     await _write_observations(state.observations, store)
 
 
-def _sources(parts: _Parts, containment: Containment) -> ArchiveSources:
+def _sources(parts: _Parts) -> ArchiveSources:
     """Return the source of each archive, with the layers around its questions."""
     around: dict[str, Sequence[Callable[[Source], Source]]] = {}
     for entry in parts.config.askable:
@@ -407,7 +368,6 @@ def _sources(parts: _Parts, containment: Containment) -> ArchiveSources:
         delay = parts.config.delays.get(entry.id)
         if delay is not None:
             wraps.append(partial(DelayedSource, seconds=delay))
-        wraps.append(partial(Contained, containment=containment))
         if parts.trace is not None:
             wraps.append(partial(TracedSource, trace=parts.trace))
         around[entry.id] = wraps

@@ -53,7 +53,7 @@ from timegate.text.times import read_time
 from timegate.verdict import Verdict
 
 if TYPE_CHECKING:
-    from timegate.app import Core
+    from timegate.core import Core
 
 _FORMATS: Final = get_args(InputFormat)
 _OUTPUTS: Final = ("jsonl", "csv", "html", "wikitext", "bibtex")

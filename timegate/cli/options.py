@@ -24,7 +24,7 @@ from timegate.text.times import read_time
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from timegate.app import Core
+    from timegate.core import Core
 
 BASE_URL: Final = "http://127.0.0.1:1208"
 """Base of the links in results if none is configured: the address of a default server."""

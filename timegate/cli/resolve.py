@@ -46,7 +46,7 @@ from timegate.text import escaped
 from timegate.verdict import Verdict, delivers_raw, location, verdict
 
 if TYPE_CHECKING:
-    from timegate.app import Core
+    from timegate.core import Core
 
 
 @dataclass(frozen=True, slots=True)

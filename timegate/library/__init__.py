@@ -16,9 +16,10 @@ from typing import Final
 from archives.model import Memento
 from archives.moment import Moment
 from archives.registry import load_known
-from timegate.app import Core, build_core
+from timegate.app import build_core
 from timegate.citations import citation, copy_behind
 from timegate.config import BadConfig, Config, check_contact, load_config
+from timegate.core import Core
 from timegate.identifiers import parse as parse_identifier
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Query, Resolution

@@ -107,6 +107,11 @@ SourceFor = Callable[[str, RequestContext], Source]
 """Returns the source for an archive, within the limits of a request."""
 
 
+def contained_sources(source_for: SourceFor, containment: Containment) -> SourceFor:
+    """Return sources for callers that have no boundary of their own."""
+    return lambda archive, context: Contained(source_for(archive, context), containment)
+
+
 def fixed(sources: Mapping[str, Source]) -> SourceFor:
     """Return sources that do not depend on the request."""
     return lambda archive, _context: sources[archive]

@@ -1,14 +1,10 @@
 """Routes: the handler of each address, and the dependencies of the handlers."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from archives.source import Fetcher
-from timegate.access.blocklist import Blocklist
-from timegate.cache import Store
-from timegate.collections.opening import LocalCollections
-from timegate.config import Config
+from timegate.core import Core
 from timegate.endpoints.cdx import Captures, PywbCdx, WaybackCdx
 from timegate.endpoints.collections import Collections, VisibleCollections
 from timegate.endpoints.memento import ApiEndpoint, ListEndpoint, MementoEndpoint
@@ -20,10 +16,7 @@ from timegate.endpoints.thttp import ThttpEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint, forwarded
 from timegate.endpoints.timemap import TimeMapEndpoint
 from timegate.endpoints.wayback import Availabilities, Availability, WaybackEndpoint
-from timegate.observability.canaries import Canaries
 from timegate.observability.logs import AccessLog
-from timegate.observability.metrics import AttemptObserver, Metrics
-from timegate.observability.tracing import Trace
 from timegate.pages.answer_pages import AnswerPages, HtmlProblems
 from timegate.pages.archives import ArchivePages
 from timegate.pages.checks import PATH as CHECKS
@@ -32,39 +25,19 @@ from timegate.pages.home import Home, RunningSearches, SearchEvents
 from timegate.pages.rendering import Pages, static
 from timegate.pages.timeline import Timeline
 from timegate.redis import is_shared
-from timegate.resolution.coalescing import Containment
 from timegate.resolution.exhaustive import ExhaustiveResolver
-from timegate.resolution.model import Deadlines, Resolves
-from timegate.resolution.neighbours import Neighbours
 from timegate.responses.answers import Answers
 from timegate.responses.model import Handler, PostHandler
 from timegate.responses.timemap import TimeMapResponses
-from timegate.routing.planner import Planner
 from timegate.server.client_quota import ClientLimits
 from timegate.server.middleware import Dispatch, Routes
-from timegate.timemaps import ArchiveLists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
     """The parts from which the handlers are built."""
 
-    config: Config
-    base_url: str
-    resolver: Resolves
-    planner: Planner
-    lists: ArchiveLists
-    neighbours: Neighbours
-    deadlines: Deadlines
-    fetchers: Mapping[str, Fetcher]
-    local: LocalCollections
-    blocklist: Blocklist
-    containment: Containment
-    canaries: Canaries
-    metrics: Metrics
-    observer: AttemptObserver
-    store: Store
-    trace: Trace | None
+    core: Core
     limits: ClientLimits
     condition: Callable[[], Condition]
     checks: ArchiveChecks | None
@@ -75,40 +48,40 @@ class _Handlers:
 
     def __init__(self, needs: Dependencies) -> None:
         self.needs = needs
-        self.registry = registry = needs.config.registry
-        self.plan = needs.planner.plan
+        self.registry = registry = needs.core.config.registry
+        self.plan = needs.core.planner.plan
         self.answers = Answers(
-            needs.resolver,
+            needs.core.resolver,
             registry,
-            needs.base_url,
-            changing=frozenset(needs.local.sources),
+            needs.core.base_url,
+            changing=frozenset(needs.core.local.sources),
         )
-        self.pages = Pages(needs.base_url)
+        self.pages = Pages(needs.core.base_url)
         self.answer_pages = AnswerPages(self.answers, registry, self.pages)
         self.resolve = Resolve(self.answers, registry, self.answer_pages)
         self.operations = Operations(
             registry,
-            lambda name: {**needs.planner.state(name), **needs.canaries.state(name)},
-            lambda: needs.store.trouble,
-            needs.metrics.registry,
-            needs.config.contact,
+            lambda name: {**needs.core.planner.state(name), **needs.core.canaries.state(name)},
+            lambda: needs.core.store.trouble,
+            needs.core.metrics.registry,
+            needs.core.config.contact,
             needs.condition,
         )
         self.archive_pages = ArchivePages(
             registry, self.operations.state, self.operations, self.pages, needs.checks
         )
         collections = Collections(
-            needs.local.collections,
+            needs.core.local.collections,
             registry,
-            needs.config.replay_url or needs.base_url,
-            needs.deadlines,
+            needs.core.config.replay_url or needs.core.base_url,
+            needs.core.deadlines,
         )
-        self.collections = VisibleCollections(collections, needs.blocklist)
+        self.collections = VisibleCollections(collections, needs.core.blocklist)
 
     def exact(self, home: Home) -> dict[str, Handler]:
         """Return the handlers of exact paths."""
         needs, operations = self.needs, self.operations
-        captures = Captures(needs.lists, self.plan, needs.deadlines)
+        captures = Captures(needs.core.lists, self.plan, needs.core.deadlines)
         return {
             "/": home,
             "/about": operations.about,
@@ -119,8 +92,8 @@ class _Handlers:
             "/events": home.events,
             "/healthz": operations.health,
             "/metrics": operations.metrics,
-            "/monitor": Monitor(subscriptions=needs.observer.watchers),
-            "/openapi.json": OpenApi(needs.base_url),
+            "/monitor": Monitor(subscriptions=needs.core.observer.watchers),
+            "/openapi.json": OpenApi(needs.core.base_url),
             "/pwid": PwidResolver(self.resolve),
             "/readyz": operations.readiness,
             "/resolve": PwidResolver(self.resolve),
@@ -131,29 +104,33 @@ class _Handlers:
     def prefixes(self) -> dict[str, Handler]:
         """Return the handlers of prefixes; the first prefix that matches counts."""
         needs, answers, registry = self.needs, self.answers, self.registry
-        timegate = TimeGateEndpoint(answers, needs.neighbours)
-        old = needs.config.old_redirects
+        timegate = TimeGateEndpoint(answers, needs.core.neighbours)
+        old = needs.core.config.old_redirects
         return {
             "/timegate/": timegate,
             "/timemap/": TimeMapEndpoint(
                 TimeMapResponses(
-                    needs.lists, self.plan, registry, needs.base_url, needs.deadlines
+                    needs.core.lists,
+                    self.plan,
+                    registry,
+                    needs.core.base_url,
+                    needs.core.deadlines,
                 )
             ),
             "/resolve/": self.resolve,
             "/collections/": self.collections,
             "/memento/proxy/": RawProxyEndpoint(
-                answers, registry, needs.fetchers, containment=needs.containment
+                answers, registry, needs.core.fetchers, containment=needs.core.containment
             ),
-            "/memento/": MementoEndpoint(answers, needs.neighbours, old_redirects=old),
-            "/api/": ApiEndpoint(answers, needs.neighbours, old_redirects=old),
+            "/memento/": MementoEndpoint(answers, needs.core.neighbours, old_redirects=old),
+            "/api/": ApiEndpoint(answers, needs.core.neighbours, old_redirects=old),
             "/list/": ListEndpoint(answers, self.answer_pages, self.plan),
             "/web/": WaybackEndpoint(answers, timegate),
             "/uri-res/": ThttpEndpoint(answers, registry),
             "/archives/": self.archive_pages.one,
-            "/timeline/": Timeline(needs.lists, self.plan, registry, needs.deadlines),
+            "/timeline/": Timeline(needs.core.lists, self.plan, registry, needs.core.deadlines),
             "/static/": static,
-            **forwarded(timegate, enabled=needs.config.forward_proxy),
+            **forwarded(timegate, enabled=needs.core.config.forward_proxy),
         }
 
     def posts(self) -> dict[str, PostHandler]:
@@ -171,8 +148,8 @@ class _Handlers:
 async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
     """Build the handlers and yield the server; searches in progress end with the block."""
     handlers = _Handlers(needs)
-    exhaustive = ExhaustiveResolver(needs.resolver, handlers.plan)
-    events = SearchEvents(needs.observer.public_watchers)
+    exhaustive = ExhaustiveResolver(needs.core.resolver, handlers.plan)
+    events = SearchEvents(needs.core.observer.public_watchers)
     async with RunningSearches(exhaustive, events) as searches:
         home = Home(handlers.answers, handlers.registry, exhaustive, searches, handlers.pages)
         routes = Routes(
@@ -184,11 +161,11 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
         yield Dispatch(
             routes,
             needs.limits,
-            observe=needs.metrics.answered,
-            log=AccessLog() if needs.config.log.access else None,
-            trace=needs.trace,
-            base_url=needs.base_url,
-            replay_url=needs.config.replay_url,
+            observe=needs.core.metrics.answered,
+            log=AccessLog() if needs.core.config.log.access else None,
+            trace=needs.core.trace,
+            base_url=needs.core.base_url,
+            replay_url=needs.core.config.replay_url,
             problem_page=HtmlProblems(handlers.pages),
-            uses_redis=is_shared(needs.config.cache),
+            uses_redis=is_shared(needs.core.config.cache),
         )

@@ -1,6 +1,6 @@
 """The stack of every request to an archive; its order is written here and only here.
 
-    question:  containment -> tracing -> delay (demo) -> adapter
+    question:  tracing -> delay (demo) -> adapter
     request:   budget -> exchange log -> breaker -> rate limit -> network
 
 The breaker comes before the rate limit, so that an archive whose breaker is open costs no
