@@ -11,7 +11,7 @@ from timegate.timemaps.formats import (
     merge_summary,
     written,
 )
-from timegate.timemaps.lists import ArchiveLists, ListCache
+from timegate.timemaps.lists import ArchiveLists
 from timegate.timemaps.merge import Merge, MergeDeadlines, merged
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "ArchiveLists",
     "Ends",
     "LinksetWriter",
-    "ListCache",
     "Merge",
     "MergeDeadlines",
     "TimeMapLinks",

@@ -7,13 +7,14 @@ questions as well. An incomplete list is not cached.
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
 from archives.errors import Resting
 from archives.model import Memento
 from timegate.resolution.coalescing import Containment, SourceFor
-from timegate.resolution.context import MOST_REQUESTS, Budget, RequestContext, TimeBudget
+from timegate.resolution.context import MOST_REQUESTS, Budget, RequestContext
 from timegate.resolution.model import Preferences
+from timegate.resolution.neighbours import CaptureLists
 from timegate.timemaps.merge import Merge, merged
 
 MOST_CACHED: Final = 5_000
@@ -22,29 +23,13 @@ MOST_OCTETS: Final = 1024**3
 """Bytes of all archives together. Five million captures are 700 MB."""
 
 
-class ListCache(Protocol):
-    """Earlier lists of captures. *budget* limits the time spent waiting for Redis."""
-
-    async def recall_timemap(
-        self, archive: str, original: str, budget: TimeBudget | None = None
-    ) -> tuple[Sequence[Memento], float] | None: ...
-
-    async def remember_timemap(
-        self,
-        archive: str,
-        original: str,
-        captures: Sequence[Memento],
-        budget: TimeBudget | None = None,
-    ) -> None: ...
-
-
 class ArchiveLists:
     """The lists of captures of all archives."""
 
     def __init__(
         self,
         source_for: SourceFor,
-        cache: ListCache,
+        cache: CaptureLists,
         containment: Containment | None = None,
         *,
         public: frozenset[str] = frozenset(),
