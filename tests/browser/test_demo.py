@@ -17,10 +17,10 @@ def shown() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("kind", "verdict", "copy"),
     [
-        ("PWID", "Exactly what was asked for", "15 June 2009, 18:30:12 UTC"),
-        ("duri", "As asked for", "22 January 2016, 11:20:29 UTC"),
+        ("PWID", "Exactly as requested", "15 June 2009, 18:30:12 UTC"),
+        ("duri", "As requested", "22 January 2016, 11:20:29 UTC"),
         ("Archive link", "A substitute from another archive", "9 May 2012, 12:00:00 UTC"),
-        ("URL and date", "As asked for", "5 November 2010, 10:15:00 UTC"),
+        ("URL and date", "As requested", "5 November 2010, 10:15:00 UTC"),
     ],
 )
 def test_every_example_of_the_front_page_has_its_answer(

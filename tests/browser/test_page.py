@@ -23,20 +23,20 @@ def ask(page: Page, text: str, date: str = "") -> None:
 @pytest.mark.parametrize(
     ("text", "date", "verdict", "copy"),
     [
-        (EXACT, "", "Exactly what was asked for", "22 January 2016, 11:20:29 UTC"),
+        (EXACT, "", "Exactly as requested", "22 January 2016, 11:20:29 UTC"),
         (NEAR, "", "A substitute from another archive", "22 January 2016, 11:20:29 UTC"),
         (EXACT.replace(":page:", ":\npage:"), "", "Exactly what was", "22 January 2016"),
-        (f"duri:2005:{PAGE}", "", "As asked for", "13 June 2005, 12:00:00 UTC"),
-        (f"tdb:2005:{PAGE}", "", "As asked for", "13 June 2005, 12:00:00 UTC"),
+        (f"duri:2005:{PAGE}", "", "As requested", "13 June 2005, 12:00:00 UTC"),
+        (f"tdb:2005:{PAGE}", "", "As requested", "13 June 2005, 12:00:00 UTC"),
         (
             f"https://web.archive.org/web/20130615083000/{PAGE}",
             "",
             "A substitute from another archive",
             "15 June 2013, 08:30:00 UTC",
         ),
-        (PAGE, "June 2005", "As asked for", "13 June 2005, 12:00:00 UTC"),
+        (PAGE, "June 2005", "As requested", "13 June 2005, 12:00:00 UTC"),
         (PAGE, "2017", "Close, but not quite", "1 March 2018, 10:10:10 UTC"),
-        (PAGE, "", "As asked for", "2 February 2020, 02:02:02 UTC"),
+        (PAGE, "", "As requested", "2 February 2020, 02:02:02 UTC"),
     ],
 )
 def test_every_kind_of_reference_is_answered_with_its_verdict(
@@ -195,7 +195,7 @@ def test_a_link_to_an_answer_shows_the_answer(page: Page) -> None:
     ask(page, EXACT)
     expect(page.locator("#verdict")).to_be_visible()
     page.reload()
-    expect(page.locator("#verdict")).to_contain_text("Exactly what was asked for")
+    expect(page.locator("#verdict")).to_contain_text("Exactly as requested")
     page.go_back()
 
     expect(page.get_by_role("heading", name="Examples")).to_be_visible()
@@ -207,7 +207,7 @@ def test_the_answer_is_shown_without_scripts(browser: Browser, address: str) -> 
 
         ask(page, EXACT)
 
-        assert page.locator("#verdict").inner_text().endswith("Exactly what was asked for")
+        assert page.locator("#verdict").inner_text().endswith("Exactly as requested")
         assert page.locator("a.big").is_visible()
         assert page.locator("#cite-pwid").is_visible()
         assert page.locator(".copies").is_hidden()

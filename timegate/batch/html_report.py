@@ -132,10 +132,10 @@ def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> I
     )
     yield from _section("Outcomes", "outcome", "References by outcome", outcomes)
     yield from _section(
-        "Drift", "distance", "Copies by distance from the time asked for", statistics.drift
+        "Drift", "distance", "Copies by distance from the requested time", statistics.drift
     )
     if statistics.undated:
-        yield f"<p>Without a distance: {statistics.undated}, because no time was asked for.</p>"
+        yield f"<p>Without a distance: {statistics.undated}, because no time was requested.</p>"
     yield from _section("Archives", "archive", "Copies by archive", archives)
     yield from _gaps(gaps)
     yield "</main></body></html>\n"

@@ -174,7 +174,7 @@ def _distance(memento: Memento, at: Moment | None) -> str:
         return ""
     seconds = int(at.distance(second_of(memento.stamp)).total_seconds())
     if not seconds:
-        return "inside the time asked for" if len(at.digits) < 14 else "at exactly that time"
+        return "within the requested time" if len(at.digits) < 14 else "at exactly that time"
     return f"{duration(abs(seconds))} {'earlier' if seconds < 0 else 'later'}"
 
 

@@ -280,7 +280,7 @@ def _over_budget(cut: Iterable[_Candidate], most: int | None) -> Iterator[Skip]:
 
 def _unwanted(entry: ArchiveEntry, preferences: Preferences) -> Skip | None:
     if preferences.archives is not None and entry.id not in preferences.archives:
-        return Skip(entry.id, "not-chosen", "not among the archives asked for")
+        return Skip(entry.id, "not-chosen", "not among the requested archives")
     if entry.id in preferences.exclude:
         return Skip(entry.id, "excluded", "excluded by the request")
     return None

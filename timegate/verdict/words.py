@@ -7,16 +7,16 @@ from timegate.verdict.header import Member, Verdict
 
 _UNITS: Final = (("year", 31_556_952), ("day", 86_400), ("hour", 3_600), ("minute", 60))
 _TIME_PHRASES: Final = {
-    "exact": "exactly the time asked for",
-    "within": "inside the time asked for",
+    "exact": "at exactly the requested time",
+    "within": "within the requested time",
     "latest": "the newest copy",
     "unknown": "captured at an unknown time",
 }
 _ARCHIVE_PHRASES: Final = {
-    "same": "in the archive named",
-    "alias": "in the archive named, under another of its names",
+    "same": "in the requested archive",
+    "alias": "in the requested archive, under another of its names",
     "other": "in another archive",
-    "unknown": "in another archive: the one named is unknown",
+    "unknown": "in another archive: the requested one is unknown",
 }
 _URL_PHRASES: Final = {
     "same": "same URL",
@@ -28,16 +28,16 @@ _RULE_PHRASES: Final = {
     "scheme": "http instead of https or the reverse",
     "www": "with or without www",
     "slash": "with or without the last slash",
-    "percent": "percent signs read differently",
-    "case": "capitals instead of small letters or the reverse",
-    "query-order": "its query in another order",
+    "percent": "with other percent-encoding",
+    "case": "in other capitals",
+    "query-order": "with its query in another order",
     "fragment": "without its fragment",
     "userinfo": "without the user name",
-    "fuzzy": "with another query, or written otherwise",
+    "fuzzy": "with another query or spelling",
 }
 _GRAIN_PHRASES: Final = {
     "truncated": "dated to the second only",
-    "coarser": "dated less finely than asked",
+    "coarser": "dated less precisely than requested",
     "padded": "the last digits of its date may be padding zeros",
 }
 
@@ -83,30 +83,30 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
     if verdict.time:
         yield from _remarks_on_time(verdict.time)
     if verdict.coverage and verdict.coverage.value in ("degraded", "ignored"):
-        yield f"a {verdict.coverage['got']} where a {verdict.coverage['req']} was meant"
+        yield f"a {verdict.coverage['got']} instead of a {verdict.coverage['req']}"
     if verdict.content and verdict.content["status"]:
-        yield f"a copy of an answer with status {verdict.content['status']}"
+        yield f"the archived response has status {verdict.content['status']}"
     if verdict.sources:
         yield from _remarks_on_sources(verdict.sources)
     if verdict.syntax and verdict.syntax.value == "repaired":
-        yield "the reference was not well written and had to be repaired"
+        yield "the reference was malformed and was repaired"
 
 
 def _remarks_on_time(time: Member) -> Iterator[str]:
     if time["doubt"]:
-        yield f"in doubt: {time['doubt']}"
+        yield f"doubtful: {time['doubt']}"
     if time["basis"] == "minted":
-        yield "the time is only the day on which the identifier was made"
+        yield "the time is only the day on which the identifier was minted"
 
 
 def _remarks_on_sources(sources: Member) -> Iterator[str]:
     asked, failed = sources["asked"], sources["failed"]
     if not asked:
-        yield "no archive was asked"
+        yield "no archive was queried"
     elif sources.value == "partial":
         yield f"{failed} of {asked} archives did not answer"
     if sources["unasked"]:
-        yield "not every archive was asked for other spellings of the URL"
+        yield "not every archive was queried for variants of the URL"
 
 
 Tone = Literal["good", "fair", "poor"]
@@ -121,9 +121,9 @@ class Point(NamedTuple):
 
 
 _HEADLINES: Final[Mapping[str, tuple[Tone, str]]] = {
-    "exact": ("good", "Exactly what was asked for"),
-    "within": ("good", "As asked for"),
-    "approximate": ("fair", "Close, but not quite what was asked for"),
+    "exact": ("good", "Exactly as requested"),
+    "within": ("good", "As requested"),
+    "approximate": ("fair", "Close, but not exactly as requested"),
     "substitute": ("fair", "A substitute from another archive"),
     "none": ("poor", "No copy was found"),
 }
@@ -148,30 +148,30 @@ _Explanation = tuple[Tone, str] | None
 
 def _explain_time(time: Member) -> _Explanation:
     got = f"The copy was captured {time['got']}"
-    doubt = f" There is a doubt: {time['doubt']}." if time["doubt"] else ""
+    doubt = f" The date is doubtful: {time['doubt']}." if time["doubt"] else ""
     good: Tone = "fair" if doubt else "good"
     if time.value == "latest":
-        basis = "; no time was asked for, so this is the newest known"
+        basis = "; no time was requested, so this is the newest known copy"
         return good, f"{got}{basis}.{doubt}"
-    until = f" to before {time['until']}" if time["until"] else ""
+    until = f" until {time['until']}" if time["until"] else ""
     asked = f"{time['req']}{until}"
     if time.value in ("exact", "within"):
-        return good, f"Asked for {asked}. {got}.{doubt}"
+        return good, f"Requested: {asked}. {got}.{doubt}"
     if time.value == "unknown":
-        return "poor", f"Asked for {asked}. When the copy was captured is not known.{doubt}"
+        return "poor", f"Requested: {asked}. It is not known when the copy was captured.{doubt}"
     away = duration(abs(int(time["delta"] or 0)))
     side = "earlier" if time.value == "before" else "later"
-    return "fair", f"Asked for {asked}. {got}, {away} {side}.{doubt}"
+    return "fair", f"Requested: {asked}. {got}, {away} {side}.{doubt}"
 
 
 def _explain_archive(archive: Member) -> _Explanation:
     asked, got = archive["req"], archive["got"]
     sentences: Mapping[str, _Explanation] = {
-        "any": ("good", f"Any archive would do. Found in {got}."),
-        "same": ("good", f"Asked for {asked}, and found there."),
-        "alias": ("good", f"Asked for {asked}, which is {got}, and found there."),
-        "other": ("fair", f"Asked for {asked}. Found in {got} instead."),
-        "unknown": ("fair", f"The archive {asked} is not known here. Found in {got}."),
+        "any": ("good", f"No archive was requested. Found in {got}."),
+        "same": ("good", f"Found in the requested archive, {asked}."),
+        "alias": ("good", f"Found in the requested archive, {asked}, which is {got}."),
+        "other": ("fair", f"Requested: {asked}. Found in {got} instead."),
+        "unknown": ("fair", f"The requested archive, {asked}, is unknown. Found in {got}."),
     }
     return sentences.get(archive.value)
 
@@ -180,13 +180,13 @@ _RULE_SENTENCES: Final = {
     "scheme": "http and https differ",
     "www": "www. differs",
     "slash": "the last slash differs",
-    "percent": "its percent signs are read differently",
-    "case": "capital and small letters differ",
+    "percent": "its percent-encoding differs",
+    "case": "capitals differ",
     "query-order": "its query is in another order",
-    "fragment": "archives do not know fragments",
+    "fragment": "archives ignore fragments",
     "userinfo": "user names and passwords are not sent to archives",
-    "fuzzy": "its query differs, or it is written in another way",
-    "port": "the usual port is written or not",
+    "fuzzy": "its query or spelling differs",
+    "port": "the default port is given or omitted",
 }
 
 
@@ -194,11 +194,11 @@ def _explain_uri(uri: Member) -> _Explanation:
     rule = _RULE_SENTENCES.get(str(uri["rule"]), "")
     got = f" The copy is of {uri['got']}." if uri["got"] else ""
     sentences: Mapping[str, _Explanation] = {
-        "same": ("good", "The URL is the one asked for."),
-        "normalized": ("good", f"The URL is the one asked for in another spelling: {rule}."),
-        "variant": ("fair", f"The URL is a variant of the one asked for: {rule}.{got}"),
+        "same": ("good", "The URL is the requested one."),
+        "normalized": ("good", f"The URL is the requested one in another spelling: {rule}."),
+        "variant": ("fair", f"The URL is a variant of the requested one: {rule}.{got}"),
         "redirected": ("fair", f"The archive leads to another URL.{got}"),
-        "unknown": ("poor", "The archive does not say of which URL the copy is."),
+        "unknown": ("poor", "The archive does not state the URL of the copy."),
     }
     return sentences.get(uri.value)
 
@@ -206,8 +206,8 @@ def _explain_uri(uri: Member) -> _Explanation:
 def _explain_granularity(grain: Member) -> _Explanation:
     asked, got = grain["req"], grain["got"]
     sentences: Mapping[str, _Explanation] = {
-        "truncated": ("fair", f"Asked for to the {asked}, dated to the {got} only."),
-        "coarser": ("fair", f"Asked for to the {asked}, dated to the {got} only."),
+        "truncated": ("fair", f"Requested to the {asked}, but dated only to the {got}."),
+        "coarser": ("fair", f"Requested to the {asked}, but dated only to the {got}."),
         "padded": ("fair", f"Dated to the {got}; the zeros after it may be padding."),
     }
     return sentences.get(grain.value)
@@ -216,15 +216,15 @@ def _explain_granularity(grain: Member) -> _Explanation:
 def _explain_coverage(coverage: Member) -> _Explanation:
     if coverage.value not in ("degraded", "ignored"):
         return None
-    return "fair", f"A {coverage['req']} was meant. This is a {coverage['got']}."
+    return "fair", f"A {coverage['req']} was requested, but this is a {coverage['got']}."
 
 
 def _explain_content(content: Member) -> _Explanation:
     if content["status"]:
-        return "fair", f"The copy is one of an answer with status {content['status']}."
+        return "fair", f"The archived response has status {content['status']}."
     sentences: Mapping[str, _Explanation] = {
-        "raw": ("good", "The bytes are as they were harvested."),
-        "rewritten": ("good", "The page is as the archive replays it, its links rewritten."),
+        "raw": ("good", "These are the original bytes."),
+        "rewritten": ("good", "The archive replays the page with rewritten links."),
     }
     return sentences.get(content.value)
 
@@ -232,13 +232,13 @@ def _explain_content(content: Member) -> _Explanation:
 def _explain_sources(sources: Member) -> _Explanation:
     asked, failed = sources["asked"], int(sources["failed"] or 0)
     if not asked:
-        return "poor", "No archive was asked."
+        return "poor", "No archive was queried."
     if failed:
         sentence = f"{failed} of {asked} archives did not answer: a better copy may exist."
     else:
-        sentence = f"All archives that were asked have answered ({asked})."
+        sentence = f"All archives that were queried have answered ({asked})."
     if sources["unasked"]:
-        sentence += " Not every one was asked for other spellings of the URL."
+        sentence += " Not every archive was queried for variants of the URL."
     return ("fair" if failed or sources["unasked"] else "good"), sentence
 
 
@@ -248,7 +248,7 @@ def _explain_syntax(syntax: Member) -> _Explanation:
     diagnostics = f" ({syntax['diag']})" if syntax["diag"] else ""
     if syntax.value == "legacy":
         return "good", f"The reference is in an old notation{diagnostics}."
-    return "fair", f"The reference was not well written and was repaired{diagnostics}."
+    return "fair", f"The reference was malformed and was repaired{diagnostics}."
 
 
 _EXPLANATIONS: Final[Mapping[str, tuple[str, Callable[[Member], _Explanation]]]] = {

@@ -124,7 +124,7 @@ def test_nothing_is_coloured_when_piped(tmp_path: Path) -> None:
 
 
 RED = "\x1b[31m\x1b[1mcannot be resolved"
-GREEN = "\x1b[1;32m✔ Exactly what was asked for"
+GREEN = "\x1b[1;32m✔ Exactly as requested"
 NAMED = "urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:http://museum.example/"
 
 
@@ -138,6 +138,6 @@ def test_a_terminal_has_colours(tmp_path: Path) -> None:
 def test_no_color_turns_colours_off(tmp_path: Path) -> None:
     shown = at_a_terminal(["resolve", "--demo", NAMED, "nonsense:"], tmp_path, NO_COLOR="1")
 
-    assert "✔ Exactly what was asked for" in shown
+    assert "✔ Exactly as requested" in shown
     assert "cannot be resolved: " in shown
     assert not re.search(r"\x1b\[[0-9;]*\b3[0-7]\b", shown)

@@ -53,9 +53,9 @@ def test_the_memento_is_shown_with_its_verdict_and_the_differences() -> None:
         "  ≈ A substitute from another archive",
         f"  {LINK}",
         "  captured 23 January 2016, 04:00:00 UTC, in Arquivo.pt (Portuguese Web Archive)",
-        "  ≈  Time     Asked for 2016-01-22T11:20:29Z. The copy was captured",
+        "  ≈  Time     Requested: 2016-01-22T11:20:29Z. The copy was captured",
         "              2016-01-23T04:00:00Z, 17 hours later.",
-        "  ≈  Archive  Asked for archive.org. Found in arquivo.pt instead.",
+        "  ≈  Archive  Requested: archive.org. Found in arquivo.pt instead.",
         "  ≈  Sources  1 of 2 archives did not answer: a better copy may exist.",
         "  No answer from",
         "  Internet Archive Wayback Machine  no connection",
@@ -92,7 +92,7 @@ def test_without_a_memento_variants_that_were_not_queried_are_named() -> None:
         "nothing found",
         "not every archive was queried for https://www.dr.dk",
     ]
-    assert "Not every one was asked for other spellings" in screen.getvalue()
+    assert "Not every archive was queried for variants" in screen.getvalue()
 
 
 def test_a_link_can_be_opened_also_where_it_is_folded() -> None:

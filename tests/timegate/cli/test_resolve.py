@@ -25,7 +25,7 @@ def test_piped_output_is_plain() -> None:
         NAMED,
         f"  {COPY}",
         "  captured 2009-06-15T18:30:12Z, in harbour",
-        "  exactly the time asked for, in the archive named, same URL",
+        "  at exactly the requested time, in the requested archive, same URL",
     ]
     assert result.exit_code == 0
 

@@ -61,7 +61,7 @@ async def test_a_url_is_resolved_at_the_date_beside_it() -> None:
 
     page = Html(seen.body.decode())
     assert f"http://a/20050613120000/{URL}" in page.links
-    assert "As asked for Inside the time asked for, same URL." in page.text
+    assert "As requested Within the requested time, same URL." in page.text
 
 
 async def test_a_reference_in_a_sentence_is_found_and_shown() -> None:
@@ -92,10 +92,10 @@ async def test_the_verdict_is_shown_in_words_with_each_member_explained() -> Non
     assert "A substitute from another archive" in page.text
     assert "3 days later, in another archive, same URL." in page.text
     assert (
-        "Asked for 2016-01-22T11:20:29Z. The copy was captured 2016-01-25T11:20:29Z, 3 days"
+        "Requested: 2016-01-22T11:20:29Z. The copy was captured 2016-01-25T11:20:29Z, 3 days"
         in page.text
     )
-    assert "Asked for a.example. Found in b.example instead." in page.text
+    assert "Requested: a.example. Found in b.example instead." in page.text
 
 
 async def test_all_archives_are_queried_even_if_one_has_an_exact_memento() -> None:
@@ -109,7 +109,7 @@ async def test_all_archives_are_queried_even_if_one_has_an_exact_memento() -> No
         seen = await served.ask(asking(PWID), BROWSER)
 
     page = Html(seen.body.decode())
-    assert "Exactly what was asked for" in page.text
+    assert "Exactly as requested" in page.text
     assert f"http://b/{LATER}/{URL}" in page.links
     assert "2 of 4 did not answer: c (it is down), d (no answer in time)." in page.text
 

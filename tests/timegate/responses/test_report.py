@@ -96,7 +96,7 @@ def test_a_report_has_the_verdict_the_memento_and_the_attempts() -> None:
         ],
         "unasked": [],
         "timemap": "https://timegate.example/timemap/link/http://www.dr.dk/",
-        "words": "exactly the time asked for, in the archive named, same URL; "
+        "words": "at exactly the requested time, in the requested archive, same URL; "
         "2 of 5 archives did not answer",
     }
     assert json.loads(json.dumps(found_report)) == found_report
@@ -123,7 +123,7 @@ def test_a_report_without_a_memento_names_variants_that_were_not_queried() -> No
     ]
     assert nothing["sources"] == {"value": "complete", "asked": 1, "failed": 0, "unasked": 1}
     assert nothing["words"] == (
-        "no copy found; not every archive was asked for other spellings of the URL"
+        "no copy found; not every archive was queried for variants of the URL"
     )
 
 

@@ -20,37 +20,37 @@ def sentences_for(**members: Member) -> dict[str, tuple[str, str]]:
         (
             Member("exact", {"req": "R", "got": "G", "delta": 0}),
             "good",
-            "Asked for R. The copy was captured G.",
+            "Requested: R. The copy was captured G.",
         ),
         (
             Member("within", {"req": "R", "until": "U", "got": "G", "delta": 0}),
             "good",
-            "Asked for R to before U. The copy was captured G.",
+            "Requested: R until U. The copy was captured G.",
         ),
         (
             Member("after", {"req": "R", "got": "G", "delta": 3 * 86_400}),
             "fair",
-            "Asked for R. The copy was captured G, 3 days later.",
+            "Requested: R. The copy was captured G, 3 days later.",
         ),
         (
             Member("before", {"req": "R", "got": "G", "delta": -1}),
             "fair",
-            "Asked for R. The copy was captured G, 1 second earlier.",
+            "Requested: R. The copy was captured G, 1 second earlier.",
         ),
         (
             Member("exact", {"req": "R", "got": "G", "doubt": "two dates"}),
             "fair",
-            "Asked for R. The copy was captured G. There is a doubt: two dates.",
+            "Requested: R. The copy was captured G. The date is doubtful: two dates.",
         ),
         (
             Member("latest", {"got": "G"}),
             "good",
-            "The copy was captured G; no time was asked for, so this is the newest known.",
+            "The copy was captured G; no time was requested, so this is the newest known copy.",
         ),
         (
             Member("unknown", {"req": "R"}),
             "poor",
-            "Asked for R. When the copy was captured is not known.",
+            "Requested: R. It is not known when the copy was captured.",
         ),
     ],
 )
@@ -100,8 +100,8 @@ def test_a_member_with_a_difference_has_a_sentence() -> None:
     )
 
     assert {tone for tone, _ in points.values()} == {"fair"}
-    assert points["Extent"][1] == "A site was meant. This is a page."
-    assert points["Content"][1] == "The copy is one of an answer with status 404."
+    assert points["Extent"][1] == "A site was requested, but this is a page."
+    assert points["Content"][1] == "The archived response has status 404."
     assert points["Sources"][1].startswith("2 of 9 archives did not answer")
     assert "missing-zone" in points["Reference"][1]
 
@@ -109,11 +109,11 @@ def test_a_member_with_a_difference_has_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("stamp", "archive", "words"),
     [
-        ("20160122112029", "internet-archive", ("good", "Exactly what was asked for")),
+        ("20160122112029", "internet-archive", ("good", "Exactly as requested")),
         (
             "20160125112029",
             "internet-archive",
-            ("fair", "Close, but not quite what was asked for"),
+            ("fair", "Close, but not exactly as requested"),
         ),
         ("20160125112029", "arquivo-pt", ("fair", "A substitute from another archive")),
     ],
