@@ -39,6 +39,17 @@ _moment: Final = lru_cache(maxsize=1024)(Moment)
 
 Negotiation = Literal["timegate", "timemap", "cdx", "template"]
 Relation = Literal["first", "prev", "next", "last"]
+Evidence = Literal["promised", "delivered", "held"]
+"""What the claim that a memento exists rests on, see `Closest.evidence`."""
+
+
+class Hop(NamedTuple):
+    """One response on the way to a memento."""
+
+    url: str
+    status: int
+    stamp: str | None
+    """The time in its ``Memento-Datetime``; None without a plausible one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +62,13 @@ class Closest:
     """Contradictions between header, link and digits of the URI-M (X-6); or why a client that
     follows the URI-M may get another capture."""
     neighbours: Mapping[Relation, Memento] = field(default_factory=dict)
+    """Other captures that the archive names, by their relation to the one it chose."""
+    evidence: Evidence = "promised"
+    """``promised``: a redirect, a link or an index names the memento. ``delivered``: it was
+    requested itself, and its own headers say so. ``held``: it was read from a collection of our
+    own (X-6)."""
+    hops: tuple[Hop, ...] = ()
+    """The responses from the first request to the memento, if it was delivered."""
 
 
 Access = Literal["open", "partial", "onsite-only", "defunct"]

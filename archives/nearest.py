@@ -3,14 +3,21 @@
 It is the same for every kind of archive.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
 from datetime import timedelta
 from functools import lru_cache
 from typing import Final
 
 from archives.errors import ArchiveError, Misbehaved
-from archives.model import Memento
+from archives.model import Closest, Memento, Relation
 from archives.moment import Moment, whole_second
 
 MOST_UNSORTED: Final = 250_000
@@ -64,6 +71,39 @@ def _novelty(capture: Memento) -> tuple[str, bool]:
 def _is_no_page(capture: Memento) -> bool:
     """Whether it is known to be an error or a redirect; most lists do not state it."""
     return capture.status is not None and not 200 <= capture.status <= 299
+
+
+def candidates(closest: Closest, at: Moment | None) -> list[Memento]:
+    """Return the mementos that *closest* names, the nearest to *at* first.
+
+    The archive's own choice comes before others of the same second.
+    """
+    named = dict.fromkeys((closest.memento, *closest.neighbours.values()))
+    if at is None:
+        return sorted(named, key=lambda memento: memento.stamp[:14], reverse=True)
+    measure = remoteness(at)
+    return sorted(named, key=lambda memento: measure(memento)[:2])
+
+
+def at_candidate(closest: Closest, memento: Memento) -> Closest:
+    """Return *closest* with *memento*, one of its candidates, as the memento.
+
+    It is only promised. Of its neighbours, those are known that the archive links.
+    """
+    if memento == closest.memento:
+        return closest
+    linked = closest.neighbours
+    around: dict[Relation, Memento] = {
+        relation: linked[relation] for relation in _ENDS if relation in linked
+    }
+    for relation, opposite in _OPPOSITES.items():
+        if linked.get(relation) == memento:
+            around[opposite] = closest.memento
+    return Closest(memento, closest.via, closest.doubts, around)
+
+
+_ENDS: Final[tuple[Relation, ...]] = ("first", "last")
+_OPPOSITES: Final[Mapping[Relation, Relation]] = {"prev": "next", "next": "prev"}
 
 
 async def oldest_first(

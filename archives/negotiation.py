@@ -5,8 +5,8 @@ memento itself. At most `MOST_HOPS` redirects are followed, one request each, an
 checks each address. No body is read.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -18,14 +18,15 @@ from archives.evidence import (
     address_of,
     common_redirect,
     links_of,
+    plausible_stamp,
     same_key,
     same_page,
     weigh,
 )
 from archives.formats.linkformat import Link
-from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Selection
+from archives.model import ArchiveEntry, Closest, Hop, Memento, Negotiation, Selection
 from archives.moment import Moment
-from archives.nearest import nearest, second_of
+from archives.nearest import second_of
 from archives.source import Fetcher, Reply, Request
 from archives.uri import DEFAULT_PORTS, plain_host, plain_origin
 
@@ -53,15 +54,44 @@ def _latest_in(second: datetime) -> str:
     return Moment.of(second.astimezone(UTC) + _CLOCK_DRIFT).digits
 
 
-def instant_for(at: Moment, entry: ArchiveEntry) -> str:
-    """Return the stamp to request from *entry*; it depends on how it selects (T-11)."""
-    return _instant(at, entry.selection)
-
-
 @lru_cache(maxsize=1024)
-def _instant(at: Moment, selection: Selection) -> str:
+def instant_for(at: Moment, selection: Selection) -> str:
+    """Return the stamp to request from an archive; it depends on how it selects (T-11)."""
     before = selection == "nearest-before"
     return Moment.of(at.window[1] if before else at.negotiated).digits
+
+
+class ObservedSelection:
+    """How an archive selects: as its entry states, or as its answers show.
+
+    A TimeGate that only looks back never chooses a capture after the requested time, even if it
+    links one that is nearer. After `_ENOUGH` such answers, and none to the contrary, it is
+    treated like an entry with ``selection = "nearest-before"``.
+    """
+
+    _ENOUGH: Final = 3
+
+    def __init__(self, entry: ArchiveEntry) -> None:
+        self._stated = entry.selection
+        self._looked_back = 0
+        self._looks_ahead = False
+
+    @property
+    def value(self) -> Selection:
+        """How the archive selects, as far as known."""
+        learned = self._looked_back >= self._ENOUGH and not self._looks_ahead
+        return "nearest-before" if learned else self._stated
+
+    def observe(self, chosen: Memento, linked: Collection[Memento], at: Moment | None) -> None:
+        """Learn from the answer *chosen*, for which the archive links the others."""
+        if at is None or self._looks_ahead:
+            return
+        requested = instant_for(at, self.value)
+        if chosen.stamp[:14] > requested:
+            # Also a TimeGate that looks back returns its first capture for an earlier time.
+            self._looks_ahead = any(other.stamp < chosen.stamp for other in linked)
+        elif any(_is_nearer(other, chosen, requested) for other in linked):
+            self._looked_back += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +116,29 @@ class Negotiator:
         self._servers = OwnServers.of(entry)
         urls = (entry.timegate, entry.replay, entry.raw)
         self._prefixes = tuple(f"{o}/" for url in urls if url and (o := _origin(url)))
+        self._selection = ObservedSelection(entry)
         self._supports_head = True
         self._may_misread_head = True
         """Whether GET is still to be tried once after an unusable answer to HEAD."""
+
+    @property
+    def selection(self) -> Selection:
+        """How the archive selects among its captures, as far as known."""
+        return self._selection.value
 
     async def closest(self, fetch: Fetcher, question: Question) -> Closest | None:
         """Return the answer; None if the archive has no capture. Raises ArchiveError."""
         url = question.url
         seen = {url}
+        hops: list[Hop] = []
         for hop in range(MOST_HOPS + 1):
             answer = await self._request(fetch, url, question, redirected=hop > 0)
             if isinstance(answer, Closest):
                 return answer
+            hops.append(self._hop(answer))
             following = self._next_hop(answer, question)
             if following is None:
-                return self._conclude(answer, question)
+                return self._conclude(answer, question, tuple(hops))
             if isinstance(following, Closest):
                 return following
             if following in seen:
@@ -161,10 +199,7 @@ class Negotiator:
         found = common_redirect(reply, links, question.original, self._entry.id, now)
         if found is None:
             return None
-        # If the archive did not choose the nearest, `_best` decides and states doubts.
-        best = nearest((found.memento, *found.neighbours.values()), question.at)
-        if best is None or best.stamp != found.memento.stamp:
-            return None
+        self._selection.observe(found.memento, found.neighbours.values(), question.at)
         return Closest(found.memento, question.via, (), found.neighbours)
 
     def _is_suspect(self, statement: Statement, *, redirected: bool) -> bool:
@@ -208,9 +243,16 @@ class Negotiator:
         if not same_key(address.original, original):
             return None
         chosen = Memento(dated.stamp, target, original, self._entry.id)
-        return self._best(chosen, statement, question)
+        return self._with_neighbours(chosen, statement, question)
 
-    def _conclude(self, statement: Statement, question: Question) -> Closest | None:
+    def _hop(self, statement: Statement) -> Hop:
+        now, date = latest_stamp(self._clock), statement.datetime
+        stamp = None if date is None else plausible_stamp(date, now)
+        return Hop(statement.url, statement.status, stamp)
+
+    def _conclude(
+        self, statement: Statement, question: Question, hops: tuple[Hop, ...]
+    ) -> Closest | None:
         """Return the capture that the last reply proves; None if there is none."""
         uri, doubts = self._address(statement, question)
         linked = statement.date_of(uri)
@@ -237,7 +279,10 @@ class Negotiator:
             doubts += (f"answers {status}, which was not requested",)
         original = statement.original(uri, question.original)
         chosen = Memento(dated.stamp, uri, original, self._entry.id, status)
-        return self._best(chosen, statement, question, doubts)
+        closest = self._with_neighbours(chosen, statement, question, doubts)
+        # Another address than the one that answered is only promised.
+        delivered = statement.datetime is not None and uri == statement.url
+        return replace(closest, evidence="delivered" if delivered else "promised", hops=hops)
 
     def _address(self, statement: Statement, question: Question) -> tuple[str, tuple[str, ...]]:
         """Return the URI-M: Content-Location, or the link, or else the requested address."""
@@ -275,39 +320,29 @@ class Negotiator:
         pages = (*statement.originals, question.original)
         return any(same_page(address.original, page) for page in pages)
 
-    def _best(
+    def _with_neighbours(
         self,
         chosen: Memento,
         statement: Statement,
         question: Question,
         doubts: tuple[str, ...] = (),
     ) -> Closest:
-        """Prefer a neighbour inside the interval if the chosen memento is outside (S-6).
+        """Return the memento that the archive chose, with the others that it links.
 
-        A neighbour that is only nearer is not preferred: requested for 2020-02-01T02:03:57, the
-        Internet Archive passes over the prev that it links, one second off, and redirects to a
-        capture that it can replay.
+        One of the others may be nearer; the caller decides (`archives.nearest.candidates`).
+        Asked for 2020-02-01T02:03:57, the Internet Archive passed over the prev that it links,
+        one second off, and redirected to a capture that it can replay.
         """
-        neighbours = statement.neighbours(chosen, latest_stamp(self._clock))
-        secure = [m for m in neighbours.values() if not downgrades(statement.url, m.uri)]
-        best = nearest([chosen, *secure], question.at) or chosen
-        if best.stamp[:14] == chosen.stamp[:14]:
-            best = chosen
-        doubts += statement.contradictions + self._wrong_choice(chosen, best, question.at)
-        doubts += _wrong_page(chosen)
-        at, looks_back = question.at, self._entry.selection == "nearest-before"
-        memento = best if at is None or looks_back or not _outside(at, best) else chosen
-        return Closest(memento, question.via, doubts, neighbours)
-
-    def _wrong_choice(
-        self, chosen: Memento, best: Memento, at: Moment | None
-    ) -> tuple[str, ...]:
-        """Return a doubt if the archive missed the nearest; it may break ties freely (M-18)."""
-        if best is chosen or self._entry.selection == "nearest-before":
-            return ()
-        if at is not None and _outside(at, best) == _outside(at, chosen):
-            return ()
-        return (f"selected {chosen.stamp} although it links {best.stamp}",)
+        neighbours = {
+            relation: memento
+            for relation, memento in statement.neighbours(
+                chosen, latest_stamp(self._clock)
+            ).items()
+            if not downgrades(statement.url, memento.uri)
+        }
+        self._selection.observe(chosen, neighbours.values(), question.at)
+        doubts += statement.contradictions + _wrong_page(chosen)
+        return Closest(chosen, question.via, doubts, neighbours)
 
     def _check_absent(self, statement: Statement, question: Question) -> None:
         """Return if the reply states that there is no capture; otherwise raise."""
@@ -392,16 +427,20 @@ def _is_answer(statement: Statement) -> bool:
     return redirects or statement.datetime is not None or statement.is_frame
 
 
+def _is_nearer(other: Memento, chosen: Memento, requested: str) -> bool:
+    """Whether *other* is after the *requested* stamp, and nearer to it than *chosen*."""
+    if other.stamp[:14] <= requested:
+        return False
+    instant = second_of(requested)
+    return second_of(other.stamp) - instant < instant - second_of(chosen.stamp)
+
+
 def _wrong_page(chosen: Memento) -> tuple[str, ...]:
     """Return a doubt if the address of a memento is of another page than its original."""
     address = address_of(chosen.uri)
     if address is None or same_key(address.original, chosen.original):
         return ()
     return (f"its address is of {address.original[:200]}",)
-
-
-def _outside(at: Moment, capture: Memento) -> timedelta:
-    return abs(at.distance(second_of(capture.stamp)))
 
 
 def _leads_to_itself(statement: Statement, question: Question) -> bool:

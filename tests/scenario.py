@@ -1,15 +1,15 @@
 """Fake archives for tests of resolution: what each holds, its delay, and how it fails."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from archives.adapters import KINDS
 from archives.errors import ArchiveError, Unreachable
-from archives.model import ArchiveEntry, Closest, Limits, Memento, Rate
+from archives.model import ArchiveEntry, Closest, Hop, Limits, Memento, Rate, Relation
 from archives.moment import Moment
 from archives.nearest import nearest
-from timegate.resolution.coalescing import Coalescer, fixed
+from timegate.resolution.coalescing import Coalescer, Containment, fixed
 from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
 from timegate.resolution.model import (
     Attempt,
@@ -21,6 +21,8 @@ from timegate.resolution.model import (
     Resolution,
 )
 from timegate.resolution.resolver import Resolver
+from timegate.resolution.selection import Selections
+from timegate.resolution.verification import Verifier
 
 LIMITS = Limits(Rate(1, 1, 5), Rate(1, 1, 5), 8, "a test")
 NEVER = 1_000.0
@@ -56,7 +58,15 @@ class FakeArchive:
     """Whether its mementos cannot be fetched, although it lists them."""
     bug: Exception | None = None
     """An unforeseen exception that is raised instead of an answer."""
+    delivers: Mapping[str, "Memento | ArchiveError | bool"] = field(default_factory=dict)
+    """What is served instead of the memento with a stamp; True for nothing."""
+    hangs: bool = False
+    """Whether requests for its mementos are never answered."""
+    links: Mapping[Relation, str] = field(default_factory=dict)
+    """Stamps of mementos that its answers link."""
     asked: list[tuple[str, Moment | None]] = field(default_factory=list)
+    probed: list[str] = field(default_factory=list)
+    """Addresses of mementos that were requested."""
 
     @property
     def entry(self) -> ArchiveEntry:
@@ -84,7 +94,31 @@ class FakeArchive:
         if self.bug is not None:
             raise self.bug
         best = nearest(self.captures(original), at)
-        return None if best is None else Closest(best, "timegate", self.doubts)
+        if best is None:
+            return None
+        linked = {relation: self.memento(stamp) for relation, stamp in self.links.items()}
+        return Closest(best, "timegate", self.doubts, linked)
+
+    def memento(self, stamp: str) -> Memento:
+        """Return a memento of the page, whether the archive holds it or not."""
+        uri = f"http://{self.name}/{stamp}/{self.holds}"
+        return Memento(stamp, uri, self.holds, self.name)
+
+    async def probe(
+        self, memento: Memento, address: str, context: RequestContext
+    ) -> Closest | None:
+        """Deliver a memento, unless the archive has lost it."""
+        del context
+        self.probed.append(address)
+        await asyncio.sleep(NEVER if self.hangs else 0.0)
+        delivered = self.delivers.get(memento.stamp, self.lost)
+        if delivered is True:
+            return None
+        if isinstance(delivered, ArchiveError):
+            raise delivered
+        served = delivered or memento._replace(status=self.status)
+        hops = (Hop(address, served.status or 200, served.stamp[:14]),)
+        return Closest(served, "template", evidence="delivered", hops=hops)
 
     async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
         await asyncio.sleep(self.delay)
@@ -98,6 +132,7 @@ class FakeMemory:
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, str, Moment | None], CachedAnswer] = {}
+        self.checked: dict[str, CachedAnswer] = {}
 
     async def recall(
         self,
@@ -120,6 +155,22 @@ class FakeMemory:
         known = {archive: await self.recall(archive, original, at) for archive in archives}
         return {archive: answer for archive, answer in known.items() if answer is not None}
 
+    async def recall_memento(
+        self, memento: Memento, address: str, budget: TimeBudget | None = None
+    ) -> CachedAnswer | None:
+        del memento, budget
+        return self.checked.get(address)
+
+    async def remember_memento(
+        self,
+        memento: Memento,
+        address: str,
+        outcome: Closest | None,
+        budget: TimeBudget | None = None,
+    ) -> None:
+        del memento, budget
+        self.checked[address] = CachedAnswer(outcome, fresh=True, age=0.0)
+
     async def remember(
         self,
         archive: str,
@@ -140,7 +191,11 @@ class World:
         self.memory = FakeMemory()
         self.observed: list[Attempt] = []
         self.coalescer = Coalescer(fixed(self.archives), self.memory, self.observed.append)
-        self.resolver = Resolver(self.coalescer, self.memory, self.route, deadlines)
+        probes = {name: archive.probe for name, archive in self.archives.items()}
+        self.selections = Selections(Verifier(probes, self.memory, Containment()))
+        self.resolver = Resolver(
+            self.coalescer, self.memory, self.route, deadlines, selections=self.selections
+        )
 
     async def resolve(
         self,

@@ -42,9 +42,11 @@ from timegate.resolution.coalescing import (
     ReplicaLocks,
     contained_sources,
 )
+from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Deadlines
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.resolver import Resolver
+from timegate.resolution.selection import Selections
 from timegate.resolution.verification import Verifier, memento_probes
 from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
@@ -281,6 +283,11 @@ class _Parts:
         """The fetcher of each archive, remote or local."""
         return {**self.remote, **self.local.fetchers}
 
+    def fetcher_for(self, archive: str, context: RequestContext) -> Fetcher:
+        """Return the fetcher of an archive, within the limits of a request."""
+        local = self.local.fetchers.get(archive)
+        return self.remote.within(archive, context) if local is None else local
+
 
 @asynccontextmanager
 async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
@@ -314,6 +321,12 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             parts.shared.locks,
             config.restricted.keys(),
         ) as sent,
+        Verifier(
+            memento_probes(config.askable, parts.fetcher_for, _NOW),
+            cache,
+            containment,
+            config.remote,
+        ) as verifier,
         Coalescer(
             sources,
             cache,
@@ -321,8 +334,10 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             locks=parts.shared.locks,
             containment=containment,
             public=public,
+            replay_address=verifier.at_replay_address,
         ) as coalescer,
     ):
+        selections = Selections(verifier, config.registry.by_id)
         state.metrics.watch_archives(
             lambda: {entry.id: known.standing(entry.id) for entry in config.askable}
         )
@@ -334,13 +349,13 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             deadlines,
             public=public,
             observe=state.metrics.resolved,
+            selections=selections,
         )
-        probes = memento_probes(config.askable, parts.fetchers, containment, _NOW)
-        resolver.verifier = Verifier(resolver, probes, config.soft)
         yield Core(
             config=config,
             base_url=parts.base_url,
             resolver=resolver,
+            selections=selections,
             planner=planner,
             lists=ArchiveLists(sources, cache, containment, public=public),
             neighbours=Neighbours(contained, cache, parts.own),

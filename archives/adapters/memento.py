@@ -30,7 +30,7 @@ class MementoArchive:
 
     async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
         """Query the TimeGate; without a time it returns the newest capture (M-14)."""
-        requested = None if at is None else instant_for(at, self.entry)
+        requested = None if at is None else instant_for(at, self._negotiator.selection)
         headers = {} if requested is None else {"accept-datetime": http_date(requested)}
         page = original.partition("#")[0]
         question = Question(self._timegate + page, page, at, "timegate", headers, requested)

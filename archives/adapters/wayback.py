@@ -40,7 +40,9 @@ class WaybackArchive:
     async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
         """Request the address for *at*, and return the capture that is served there."""
         page = original.partition("#")[0]
-        requested = self._tomorrow() if at is None else instant_for(at, self.entry)
+        requested = (
+            self._tomorrow() if at is None else instant_for(at, self._negotiator.selection)
+        )
         url = filled(self._template, requested, page)
         question = Question(url, page, at, "template", {}, requested)
         found = await self._negotiator.closest(fetch, question)

@@ -8,9 +8,10 @@ import pytest
 from archives.adapters import adapter_for, source_for
 from archives.errors import Misbehaved, Refused, Unreachable
 from archives.formats.httpdate import http_date
-from archives.model import ArchiveEntry, Closest
+from archives.model import ArchiveEntry, Closest, Hop, Selection
 from archives.moment import Moment
-from archives.negotiation import instant_for, latest_stamp
+from archives.nearest import candidates
+from archives.negotiation import Negotiator, Question, instant_for, latest_stamp
 from archives.source import AdapterSource
 from tests.fakes import Canned, FakeFetcher, an_entry, clock
 
@@ -675,31 +676,20 @@ def with_neighbours(chosen: str, **neighbours: str) -> Canned:
         ("2013", "20200101000000", {"prev": "20130101000000"}, "20130101000000"),
         ("201306", "20130501000000", {"next": "20130630000000"}, "20130630000000"),
         (None, "20100101000000", {"last": "20200101000000"}, "20200101000000"),
-    ],
-)
-async def test_a_neighbour_inside_the_interval_is_preferred_with_a_doubt(
-    when: str | None, chosen: str, neighbours: dict[str, str], best: str
-) -> None:
-    closest = await found({TIMEGATE: with_neighbours(chosen, **neighbours)}, when)
-
-    assert closest.memento.uri == at(best)
-    assert closest.doubts == (f"selected {chosen} although it links {best}",)
-
-
-@pytest.mark.parametrize(
-    ("when", "chosen", "neighbours", "nearer"),
-    [
         ("20130615083000", "20200101000000", {"prev": "20130616000000"}, "20130616000000"),
         ("2013", "20100101000000", {"last": "20120101000000"}, "20120101000000"),
     ],
 )
-async def test_a_neighbour_that_is_only_nearer_causes_a_doubt(
-    when: str, chosen: str, neighbours: dict[str, str], nearer: str
+async def test_a_nearer_neighbour_is_the_first_candidate(
+    when: str | None, chosen: str, neighbours: dict[str, str], best: str
 ) -> None:
     closest = await found({TIMEGATE: with_neighbours(chosen, **neighbours)}, when)
 
     assert closest.memento.uri == at(chosen)
-    assert closest.doubts == (f"selected {chosen} although it links {nearer}",)
+    assert closest.doubts == ()
+    moment = None if when is None else Moment(when)
+    uris = [memento.uri for memento in candidates(closest, moment)]
+    assert uris == [at(best), at(chosen)]
 
 
 @pytest.mark.parametrize(
@@ -733,18 +723,62 @@ async def test_ties_may_be_broken_without_a_doubt(
 ) -> None:
     closest = await found({TIMEGATE: with_neighbours(chosen, prev=prev)}, when)
 
-    assert closest.memento.uri == at(taken)
+    assert candidates(closest, Moment(when))[0].uri == at(taken)
     assert closest.doubts == ()
 
 
-async def test_a_nearest_before_archive_causes_no_doubt() -> None:
-    entry = an_entry("memento", timegate=f"{BASE}/timegate/", selection="nearest-before")
-    answers = {TIMEGATE: with_neighbours("20100101000000", next="20130615083001")}
+async def answered(negotiator: Negotiator, when: str, chosen: str, **linked: str) -> None:
+    """Let the archive of *negotiator* answer with *chosen*, and link others."""
+    fetch = FakeFetcher({TIMEGATE: with_neighbours(chosen, **linked)})
+    question = Question(TIMEGATE, PAGE, Moment(when), "timegate", {}, when)
+    assert await negotiator.closest(fetch, question) is not None
 
-    closest = await found(answers, STAMP, entry)
 
-    assert closest.memento.uri == at("20130615083001")
-    assert closest.doubts == ()
+async def test_a_timegate_that_only_looks_back_is_recognised() -> None:
+    negotiator = Negotiator(an_entry("memento", timegate=f"{BASE}/timegate/"), clock)
+
+    for _ in range(3):
+        assert negotiator.selection == "nearest"
+        await answered(negotiator, STAMP, "20100101000000", next="20130615083001")
+
+    assert negotiator.selection == "nearest-before"
+
+
+async def test_a_timegate_that_chose_a_later_capture_once_looks_ahead() -> None:
+    negotiator = Negotiator(an_entry("memento", timegate=f"{BASE}/timegate/"), clock)
+
+    await answered(negotiator, STAMP, "20130615083001", prev="20100101000000")
+    for _ in range(5):
+        await answered(negotiator, STAMP, "20100101000000", next="20130615083001")
+
+    assert negotiator.selection == "nearest"
+
+
+# What the answer rests on (X-6)
+
+
+async def test_a_redirect_that_names_its_target_is_a_promise() -> None:
+    closest = await found({TIMEGATE: with_neighbours(STAMP)}, STAMP)
+
+    assert (closest.evidence, closest.hops) == ("promised", ())
+
+
+async def test_a_memento_that_was_requested_is_delivered_with_its_hops() -> None:
+    answers = {TIMEGATE: redirect(at(STAMP)), at(STAMP): memento(stamp=STAMP)}
+
+    closest = await found(answers, STAMP)
+
+    assert closest.evidence == "delivered"
+    assert closest.hops == (Hop(TIMEGATE, 302, None), Hop(at(STAMP), 200, STAMP))
+
+
+async def test_another_address_than_the_one_that_answered_is_a_promise() -> None:
+    answer = memento(stamp=STAMP)
+    headers = {**answer.headers, "content-location": at(STAMP), "vary": "accept-datetime"}
+
+    closest = await found({TIMEGATE: Canned(200, headers)}, STAMP)
+
+    assert (closest.memento.uri, closest.evidence) == (at(STAMP), "promised")
 
 
 async def test_wrong_first_and_last_targets_are_never_selected() -> None:
@@ -790,11 +824,9 @@ async def test_neighbours_at_other_hosts_are_never_selected() -> None:
     ],
 )
 def test_the_requested_second_depends_on_how_the_archive_selects(
-    at_: str, selection: str, requested: str
+    at_: str, selection: Selection, requested: str
 ) -> None:
-    entry = an_entry("memento", timegate=BASE, selection=selection)
-
-    assert instant_for(Moment(at_), entry) == requested
+    assert instant_for(Moment(at_), selection) == requested
 
 
 async def test_a_template_is_filled_with_the_requested_second() -> None:

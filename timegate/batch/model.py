@@ -15,14 +15,11 @@ from timegate.identifiers import parse
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.verdict import Verdict, satisfies
+from timegate.verdict.words import archived_status, grade, is_beyond_doubt
 
 Json = dict[str, object]
 Code = Literal[0, 1, 2, 3, 4]
 """As exit codes: 0 as asked, 1 less than asked, 2 refused, 3 absent, 4 unknown."""
-_PRECISE: Final = ("exact", "within")
-_IN_TIME: Final = ("exact", "within", "latest")
-_SAME_PAGE: Final = ("same", "normalized")
-_COMPLETE: Final = ("as-requested", "upgraded")
 
 
 class BadInput(ValueError):
@@ -191,21 +188,16 @@ def code_of(resolution: Resolution, judged: Verdict) -> Code:
         return 3 if resolution.complete and resolution.attempts else 4
     if not satisfies(resolution, judged):
         return 1
-    as_asked = judged.match.value in _PRECISE or _is_equivalent(judged, resolution.preferences)
-    return 0 if as_asked else 1
+    preferences = resolution.preferences
+    met = grade(judged, preferences.status).meets or _is_close_enough(judged, preferences)
+    return 0 if met else 1
 
 
-def _is_equivalent(judged: Verdict, preferences: Preferences) -> bool:
-    """Whether the copy is the same page, in time and beyond doubt, in whatever archive."""
-    uri, coverage, time = judged.uri, judged.coverage, judged.time
-    if uri is None or coverage is None or time is None or time["doubt"] is not None:
-        return False
+def _is_close_enough(judged: Verdict, preferences: Preferences) -> bool:
+    """Whether the copy is the same page beyond doubt, and the client accepts its distance."""
     lenient = preferences.tolerance is not None or preferences.precision == "day"
-    return (
-        uri.value in _SAME_PAGE
-        and coverage.value in _COMPLETE
-        and (lenient or time.value in _IN_TIME)
-    )
+    is_page = preferences.status == "any" or archived_status(judged) is None
+    return lenient and is_beyond_doubt(judged) and is_page
 
 
 def result_of(
@@ -351,4 +343,4 @@ def preferences_digest(preferences: Preferences) -> str:
         preferences.precision,
         str(preferences.tolerance),
     ]
-    return json.dumps([*members, preferences.direction])
+    return json.dumps([*members, preferences.direction, preferences.verify, preferences.status])

@@ -19,6 +19,7 @@ from archives.model import Closest, Memento
 from archives.moment import Moment
 from archives.uri import canonical_uri
 from timegate.cache.encoding import (
+    DELIVERED,
     LONGEST_STALE,
     MOST_CAPTURES,
     NEGATIVE,
@@ -224,6 +225,36 @@ class AnswerCache:
             self.rejected += 1
             return None
         return captures, stored.age
+
+    async def recall_memento(
+        self, memento: Memento, address: str, budget: TimeBudget | None = None
+    ) -> CachedAnswer | None:
+        """Return the outcome of requesting *memento* at *address*."""
+        if memento.archive in self._changing:
+            return None
+        cache_key = self._memento_key(memento, address)
+        stored = await self._store.get(cache_key.key, budget)
+        return self._answer(stored, cache_key, memento.archive)
+
+    async def remember_memento(
+        self,
+        memento: Memento,
+        address: str,
+        outcome: Closest | None,
+        budget: TimeBudget | None = None,
+    ) -> None:
+        """Cache the outcome of requesting *memento* at *address*. None if it is gone."""
+        if memento.archive in self._changing:
+            return
+        cache_key = self._memento_key(memento, address)
+        value = encode_answer(cache_key.question, outcome)
+        fresh_for = NEGATIVE if outcome is None else DELIVERED
+        await self._store.put(cache_key.key, value, fresh_for, 0.0, budget)
+
+    def _memento_key(self, memento: Memento, address: str) -> CacheKey:
+        digest = blake2b(address.encode(errors="surrogateescape"), digest_size=16).hexdigest()
+        key = self._cache_key(memento.archive, memento.original, f"memento-{digest}", "public")
+        return CacheKey(key.key, f"{key.question} {address}")
 
     async def forget(self, original: str) -> int:
         """Delete all answers about *original*, of every archive, scope and version.

@@ -18,7 +18,7 @@ from typing import Final, Literal
 import msgspec
 
 from archives.diagnostics import Malformed
-from archives.model import Closest, Memento, Negotiation, Relation
+from archives.model import Closest, Evidence, Hop, Memento, Negotiation, Relation
 from archives.moment import Moment
 from archives.nearest import nearest, second_of
 
@@ -43,6 +43,8 @@ class _Answer(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
     via: Negotiation
     doubts: tuple[str, ...]
     neighbours: dict[Relation, Memento]
+    evidence: Evidence = "promised"
+    hops: tuple[Hop, ...] = ()
 
 
 _encoder: Final = msgspec.msgpack.Encoder()
@@ -69,7 +71,15 @@ def encode_answer(question: str, outcome: Closest | None) -> bytes:
         answer = _Answer(question, None, "timegate", (), {})
     else:
         neighbours = dict(outcome.neighbours)
-        answer = _Answer(question, outcome.memento, outcome.via, outcome.doubts, neighbours)
+        answer = _Answer(
+            question,
+            outcome.memento,
+            outcome.via,
+            outcome.doubts,
+            neighbours,
+            outcome.evidence,
+            outcome.hops,
+        )
     return sealed(_encoder.encode(answer))
 
 
@@ -92,7 +102,14 @@ def _decode(value: bytes, question: str, archive: str) -> Closest | None:
     check_memento(answer.memento, archive)
     for neighbour in answer.neighbours.values():
         check_memento(neighbour, archive)
-    return Closest(answer.memento, answer.via, answer.doubts, answer.neighbours)
+    return Closest(
+        answer.memento,
+        answer.via,
+        answer.doubts,
+        answer.neighbours,
+        answer.evidence,
+        answer.hops,
+    )
 
 
 # A store in memory returns the same bytes object every time, whose hash is cached: the answer
@@ -123,6 +140,8 @@ SETTLED: Final = 86_400.0
 RECENT: Final = 3_600.0
 NEGATIVE: Final = 600.0
 TIMEMAP: Final = 86_400.0
+DELIVERED: Final = 7 * 86_400.0
+"""A memento does not change; that it was delivered is checked again after a week."""
 STALE: Final = 3 * 86_400.0
 LONGEST_STALE: Final = 7 * 86_400.0
 """RFC 8767 5: serve stale for one to three days, and no more than seven."""

@@ -202,7 +202,6 @@ class _Batch:
         preferences = self._preferences
         settings = [
             preferences_digest(preferences),
-            preferences.verify,
             self._source.form,
             options.column or "",
         ]

@@ -16,7 +16,13 @@ from archives.registry import Registry, load_known
 from timegate.citations import Form
 from timegate.config import BadConfig, Config, load_config
 from timegate.config import check_contact as check_configured_contact
-from timegate.resolution.model import Direction, Preferences, Strictness, Verification
+from timegate.resolution.model import (
+    Direction,
+    Preferences,
+    Strictness,
+    Verification,
+    WantedStatus,
+)
 from timegate.resolution.preferences import BadPreference, preferences_from
 from timegate.text import similar
 from timegate.text.times import read_time
@@ -195,6 +201,7 @@ class SearchOptions:
     distrust: str | None
     wait: str | None
     verify: Verification
+    status: WantedStatus
 
     def preferences(self, registry: Registry) -> Preferences:
         """Return the preferences. Raises UsageError for invalid values."""
@@ -204,6 +211,7 @@ class SearchOptions:
             "direction": self.direction,
             "wait": self.wait,
             "verify": self.verify,
+            "status": self.status,
         }
         given = {name: word for name, word in words.items() if word is not None}
         try:
@@ -262,8 +270,14 @@ _SEARCH_OPTIONS: Final = (
     click.option(
         "--verify",
         type=Words(get_args(Verification)),
-        default="none",
-        help="Check the copy before recommending it.",
+        default="head",
+        help="Whether to request the copy itself, to check it.",
+    ),
+    click.option(
+        "--status",
+        type=Words(get_args(WantedStatus)),
+        default="2xx",
+        help="Whether a page nearby is preferred to an archived error.",
     ),
 )
 choice_options: Final = bundling(SearchOptions, "choices", _SEARCH_OPTIONS)

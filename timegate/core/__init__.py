@@ -19,6 +19,7 @@ from timegate.observability.tracing import Trace
 from timegate.resolution.coalescing import Containment
 from timegate.resolution.model import Deadlines, Resolves
 from timegate.resolution.neighbours import Neighbours
+from timegate.resolution.selection import Selections
 from timegate.routing.planner import Planner
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.rate_limit import RateLimiter
@@ -33,6 +34,7 @@ class Core:
     base_url: str
     resolver: Resolves
     """Resolves queries, and verifies the memento if the preferences ask for that."""
+    selections: Selections
     planner: Planner
     lists: ArchiveLists
     neighbours: Neighbours

@@ -16,6 +16,7 @@ from timegate.responses.answer_view import answer_view
 from timegate.responses.answers import Answers
 from timegate.responses.model import Response
 from timegate.verdict import satisfies, verdict
+from timegate.verdict.words import grade
 
 
 class AnswerPages:
@@ -34,7 +35,8 @@ class AnswerPages:
         With *always*, a copy is shown on the page in any case.
         """
         judged = verdict(resolution, self._registry)
-        good = judged.match.value in ("exact", "within") and not always
+        graded = grade(judged, resolution.preferences.status)
+        good = graded.redirects and not always
         if good or resolution.memento is None or not satisfies(resolution, judged):
             return self._answers.redirect(resolution, applied, vary=vary)
         headers = self._answers.headers(resolution, judged, applied, vary) | HEADERS

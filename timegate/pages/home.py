@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
@@ -278,8 +279,9 @@ class Home:
 
 
 def _preferences(request: ClientRequest) -> Preferences:
+    """Return the preferences; the page verifies the copy also for a URL and a date."""
     preferences, _ = request.preferences
-    return preferences
+    return replace(preferences, verify=preferences.verify or "head")
 
 
 def _event(name: str, part: str) -> bytes:

@@ -7,7 +7,7 @@ error of that archive, and the answers of the other archives are used.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
@@ -103,6 +103,8 @@ _STARTS_PER_TURN: Final = 16
 _JUST_NOW: Final = 2.0
 """Seconds: an answer that is no older came between the cache lookup and the question."""
 
+AtReplayAddress = Callable[[str, str, Moment | None, RequestContext], Awaitable[Closest | None]]
+"""Requests a memento at its replay address; None if it is not there."""
 SourceFor = Callable[[str, RequestContext], Source]
 """Returns the source for an archive, within the limits of a request."""
 
@@ -186,8 +188,12 @@ class Coalescer:
         locks: ReplicaLocks | None = None,
         containment: Containment | None = None,
         public: frozenset[str] = frozenset(),
+        replay_address: AtReplayAddress | None = None,
     ) -> None:
-        """Charge questions to the archives in *public* to the quota of the client."""
+        """Charge questions to the archives in *public* to the quota of the client.
+
+        *replay_address* requests a memento at its replay address, before its archive is asked.
+        """
         self._source_for = source_for
         self._memory = memory
         self._observe = observe
@@ -195,6 +201,7 @@ class Coalescer:
         self._locks: ReplicaLocks = locks or NoReplicas()
         self._containment = containment or Containment()
         self._public = public
+        self._replay_address = replay_address
         self._starts = FairTurns(_STARTS_PER_TURN)
         self._in_progress: dict[Question, asyncio.Task[Attempt]] = {}
         self._overdue: set[Question] = set()
@@ -220,16 +227,20 @@ class Coalescer:
         *,
         direction: Direction = "closest",
         variant: Rule | None = None,
+        at_replay_address: bool = False,
     ) -> "asyncio.Task[Attempt]":
         """Return the answer as a task; wait for it with `asyncio.wait`, never cancel it.
 
-        A question in progress is joined; it keeps the context of its first request.
+        A question in progress is joined; it keeps the context of its first request. With
+        *at_replay_address*, the memento itself is requested first, where that is possible: one
+        request finds and verifies it.
         """
         question = (archive, original, at, direction)
         task = self._in_progress.get(question)
         if task is None:
             loop = asyncio.get_running_loop()
-            task = loop.create_task(self._answer(question, context, variant))
+            direct = self._replay_address if at_replay_address else None
+            task = loop.create_task(self._answer(question, context, variant, direct))
             self._in_progress[question] = task
             # A timer of its own: `asyncio.timeout` costs several times as much.
             timer = loop.call_later(self._patience, self._give_up, question)
@@ -246,17 +257,25 @@ class Coalescer:
         self._overdue.discard(question)
 
     async def _answer(
-        self, question: Question, context: RequestContext, variant: Rule | None
+        self,
+        question: Question,
+        context: RequestContext,
+        variant: Rule | None,
+        direct: AtReplayAddress | None,
     ) -> Attempt:
         if context.redis_time is not None:
             context = replace(context, redis_time=context.redis_time.branch())
         try:
-            return await self._attempt(question, context, variant)
+            return await self._attempt(question, context, variant, direct)
         finally:
             self._locks.done(question)
 
     async def _attempt(
-        self, question: Question, context: RequestContext, variant: Rule | None
+        self,
+        question: Question,
+        context: RequestContext,
+        variant: Rule | None,
+        direct: AtReplayAddress | None,
     ) -> Attempt:
         archive, original, _, _ = question
         clock = asyncio.get_running_loop().time
@@ -270,7 +289,7 @@ class Coalescer:
                 took = clock() - began
                 return Attempt(archive, cached.outcome, took, original, variant, cached.age)
             with self._containment.around(archive, original):
-                outcome = await self._outcome(question, context)
+                outcome = await self._outcome(question, context, direct)
         except ArchiveError as error:
             outcome = error
         except asyncio.CancelledError:
@@ -320,10 +339,16 @@ class Coalescer:
         oldest = waited + _SKEW if waited else _JUST_NOW
         return cached if cached is not None and cached.fresh and cached.age <= oldest else None
 
-    async def _outcome(self, question: Question, context: RequestContext) -> Closest | None:
+    async def _outcome(
+        self, question: Question, context: RequestContext, direct: AtReplayAddress | None
+    ) -> Closest | None:
         archive, original, at, direction = question
         if archive in self._public and context.charge is not None:
             context.charge.use()
+        if direct is not None:
+            delivered = await direct(archive, original, at, context)
+            if delivered is not None:
+                return delivered
         source = self._source_for(archive, context)
         closest = await source.closest(original, at)
         if closest is None or at is None:

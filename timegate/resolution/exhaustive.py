@@ -18,18 +18,27 @@ from timegate.resolution.model import (
     Resolves,
     Router,
 )
-from timegate.resolution.ranking import best_per_archive, ranked
+from timegate.resolution.selection import Selections
 
 _PATIENCE: Final = 5.0
+_CHECK_TIME: Final = 2.0
+"""Seconds for requesting the best memento, if no more are left."""
 
 
 class ExhaustiveResolver:
     """Queries all archives of the plan."""
 
-    def __init__(self, resolver: Resolves, route: Router, patience: float = _PATIENCE) -> None:
+    def __init__(
+        self,
+        resolver: Resolves,
+        route: Router,
+        patience: float = _PATIENCE,
+        selections: Selections | None = None,
+    ) -> None:
         self._resolver = resolver
         self._route = route
         self._patience = patience
+        self._selections = selections or Selections()
 
     def archives(
         self, query: Query, preferences: Preferences, context: RequestContext
@@ -47,19 +56,24 @@ class ExhaustiveResolver:
         attempts: list[Attempt] = []
         left = frozenset(order)
         while left and (seconds := until - now()) > 0:
-            remaining = replace(preferences, archives=left, wait=seconds)
+            remaining = replace(preferences, archives=left, wait=seconds, verify="none")
             new = (await self._resolver.resolve(query, remaining, context)).attempts
             if not new:
                 break
             attempts += new
             left -= {attempt.archive for attempt in new}
         unanswered = () if preferences.only_if_cached else tuple(a for a in order if a in left)
-        best = best_per_archive(ranked(query, attempts, order))
+        selection = self._selections.of(query, preferences, order, context)
+        checks_until = max(until, now() + _CHECK_TIME)
+        while await selection.check_best(attempts, checks_until):
+            pass
+        selected = selection.select(attempts)
         return Resolution(
             query,
             preferences,
-            best[0] if best else None,
-            tuple(best[1:]),
-            tuple(attempts),
+            selected.best,
+            selected.alternatives,
+            selected.attempts,
             unanswered,
+            checks=tuple(selection.checks),
         )

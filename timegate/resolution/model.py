@@ -14,6 +14,7 @@ Syntax = Literal["strict", "legacy", "repaired"]
 Strictness = Literal["exact", "archive", "day", "any"]
 Direction = Literal["closest", "before", "after"]
 Verification = Literal["none", "head"]
+WantedStatus = Literal["2xx", "any"]
 Rule = Literal["scheme", "www", "slash", "percent", "fragment"]
 """How a URL variant differs from the URL of the query."""
 
@@ -56,7 +57,10 @@ class Preferences:
     direction: Direction = "closest"
     wait: float | None = None
     """Seconds until the response; None for the configured deadlines."""
-    verify: Verification = "none"
+    verify: Verification | None = None
+    """Whether the memento itself is requested; None for the default of the kind of query."""
+    status: WantedStatus = "2xx"
+    """Whether a page nearby is preferred to an archived error or redirect."""
     no_cache: bool = False
     only_if_cached: bool = False
 
@@ -84,6 +88,20 @@ class Attempt:
     variant: Rule | None = None
     age: float | None = None
     """Age of a cached answer in seconds; None if the archive was queried just now."""
+    unchecked: str = ""
+    """Why the memento could not be verified; empty if it was, or was not to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A request for a memento, and its outcome: a memento, gone (None) or unknown."""
+
+    archive: str
+    uri: str
+    """The address that was requested."""
+    outcome: Closest | ArchiveError | None
+    age: float | None = None
+    """Age of a cached outcome in seconds; None if it was requested just now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +132,8 @@ class Resolution:
     skipped: tuple[str, ...] = ()
     """Archives without an answer that were not needed: no memento could be better, or only
     cached answers were wanted. They may hold mementos next to the one chosen."""
+    checks: tuple[Check, ...] = ()
+    """Mementos that were requested to verify them, in order."""
 
     @property
     def memento(self) -> Memento | None:
@@ -135,8 +155,8 @@ class Resolution:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Archives for which it is unknown whether they hold the page."""
-        errors = (a.archive for a in self.attempts if isinstance(a.outcome, ArchiveError))
+        """Archives for which it is unknown whether they hold the page, or deliver it."""
+        errors = (a.archive for a in self.attempts if is_unknown(a))
         return tuple(dict.fromkeys((*errors, *self.unanswered)))
 
     @property
@@ -151,9 +171,12 @@ class Resolution:
     @property
     def complete(self) -> bool:
         """Whether every archive has answered."""
-        if self.unanswered:
-            return False
-        return not any(isinstance(a.outcome, ArchiveError) for a in self.attempts)
+        return not self.unanswered and not any(map(is_unknown, self.attempts))
+
+
+def is_unknown(attempt: Attempt) -> bool:
+    """Whether the archive gave no usable answer, or its memento could not be verified."""
+    return isinstance(attempt.outcome, ArchiveError) or bool(attempt.unchecked)
 
 
 _STALE_AFTER: Final = 1.8

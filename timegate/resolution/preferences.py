@@ -18,6 +18,7 @@ from timegate.resolution.model import (
     Preferences,
     Strictness,
     Verification,
+    WantedStatus,
 )
 
 LONGEST_WAIT: Final = 30.0
@@ -173,6 +174,11 @@ def _with_verify(preferences: Preferences, text: str) -> Preferences | None:
     return found and replace(preferences, verify=found)
 
 
+def _with_status(preferences: Preferences, text: str) -> Preferences | None:
+    found = next((word for word in _STATUSES if word == text), None)
+    return found and replace(preferences, status=found)
+
+
 def _with_tolerance(preferences: Preferences, text: str) -> Preferences | None:
     tolerance = duration(text)
     return None if tolerance is None else replace(preferences, tolerance=tolerance)
@@ -198,6 +204,7 @@ def duration(text: str) -> timedelta | None:
 _STRICTNESSES: Final[tuple[Strictness, ...]] = get_args(Strictness)
 _DIRECTIONS: Final[tuple[Direction, ...]] = get_args(Direction)
 _VERIFICATIONS: Final[tuple[Verification, ...]] = get_args(Verification)
+_STATUSES: Final[tuple[WantedStatus, ...]] = get_args(WantedStatus)
 _IDS: Final = f"ids of archives with commas between, at most {_MOST_ARCHIVES}"
 PARAMETERS: Final = (
     Parameter("archives", "Query only these archives.", _IDS, _with_archives),
@@ -230,10 +237,18 @@ PARAMETERS: Final = (
     ),
     Parameter(
         "verify",
-        "Whether to request the memento before it is recommended.",
+        "Whether to request the memento itself before it is recommended. The default is head "
+        "for identifiers, and none for TimeGates.",
         " or ".join(_VERIFICATIONS),
         _with_verify,
         _VERIFICATIONS,
+    ),
+    Parameter(
+        "status",
+        "Whether a page nearby is preferred to an archived error or redirect.",
+        " or ".join(_STATUSES),
+        _with_status,
+        _STATUSES,
     ),
 )
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in PARAMETERS}

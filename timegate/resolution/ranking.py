@@ -2,15 +2,33 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
+from archives.evidence import same_key
 from archives.model import Closest, Memento
 from archives.moment import Moment
-from archives.nearest import second_of
-from timegate.resolution.model import Attempt, Direction, Query
+from archives.nearest import at_candidate, candidates, second_of
+from timegate.resolution.model import Attempt, Direction, Preferences, Query
 
 Rank = tuple[object, ...]
 _ZERO: Final = timedelta(0)
+
+
+class Wanted(NamedTuple):
+    """Which archived responses are preferred to others."""
+
+    pages: bool = True
+    """Whether a page is preferred to an archived error or redirect."""
+    tolerance: timedelta = timedelta(days=30)
+    """How far from the interval such a page may be (S-5)."""
+
+    @classmethod
+    def of(cls, preferences: Preferences) -> "Wanted":
+        """Return what a client prefers."""
+        tolerance = preferences.tolerance
+        return cls(
+            preferences.status == "2xx", cls().tolerance if tolerance is None else tolerance
+        )
 
 
 def found(attempts: Sequence[Attempt]) -> list[tuple[Attempt, Closest]]:
@@ -18,22 +36,30 @@ def found(attempts: Sequence[Attempt]) -> list[tuple[Attempt, Closest]]:
     return [(a, a.outcome) for a in attempts if isinstance(a.outcome, Closest)]
 
 
-def ranked(query: Query, attempts: Sequence[Attempt], order: Sequence[str]) -> list[Attempt]:
+def ranked(
+    query: Query,
+    attempts: Sequence[Attempt],
+    order: Sequence[str],
+    wanted: Wanted | None = None,
+) -> list[Attempt]:
     """Return the attempts that found a memento, best first.
 
     First mementos inside the interval from the named archive, then those from any archive, then
-    the nearest. Ties are broken in this order: a page before an archived error, no doubts
-    before doubts, the named archive, the exact URL before a variant, the earlier capture, the
-    order of the plan, the address of the memento.
+    the nearest. A page is preferred to an archived error or redirect within the tolerance of
+    *wanted* (S-5), except inside the interval at the named archive. Ties are broken in this
+    order: no doubts before doubts, the named archive, the exact URL before a variant, the
+    earlier capture, the order of the plan, the address of the memento. Last come mementos of
+    another page, and those that could not be verified.
     """
+    mementos = found(attempts)
     position = {archive: number for number, archive in enumerate(order)}
+    choice = wanted or Wanted()
     rank = (
-        _newest_first(query, position)
+        _newest_first(query, mementos, position, choice)
         if query.at is None
-        else _nearest_first(query, query.at, position)
+        else _nearest_first(query, query.at, position, choice)
     )
-    mementos = sorted(found(attempts), key=lambda pair: rank(*pair))
-    return [attempt for attempt, _ in mementos]
+    return [attempt for attempt, _ in sorted(mementos, key=lambda pair: rank(*pair))]
 
 
 def best_per_archive(attempts: Sequence[Attempt]) -> list[Attempt]:
@@ -45,7 +71,7 @@ def best_per_archive(attempts: Sequence[Attempt]) -> list[Attempt]:
 
 
 def _nearest_first(
-    query: Query, at: Moment, position: dict[str, int]
+    query: Query, at: Moment, position: dict[str, int], wanted: Wanted
 ) -> Callable[[Attempt, Closest], Rank]:
     instant = at.negotiated
 
@@ -55,11 +81,15 @@ def _nearest_first(
         away = abs(at.distance(captured))
         inside = away == _ZERO
         named = query.archive is not None and attempt.archive == query.archive
+        no_page = is_no_page(query, memento)
+        passed_over = no_page or away > wanted.tolerance
         return (
+            *_shortcomings(attempt, memento),
+            not (inside and named),
+            wanted.pages and passed_over and not (inside and named),
             not inside,
-            inside and not named,
             abs(captured - instant) if inside else away,
-            _is_no_page(query, memento),
+            no_page,
             bool(closest.doubts),
             not named,
             attempt.variant is not None,
@@ -71,14 +101,26 @@ def _nearest_first(
     return rank
 
 
-def _newest_first(query: Query, position: dict[str, int]) -> Callable[[Attempt, Closest], Rank]:
+def _newest_first(
+    query: Query,
+    mementos: Sequence[tuple[Attempt, Closest]],
+    position: dict[str, int],
+    wanted: Wanted,
+) -> Callable[[Attempt, Closest], Rank]:
+    newest = max((second_of(c.memento.stamp) for _, c in mementos), default=None)
+
     def rank(attempt: Attempt, closest: Closest) -> Rank:
         memento = closest.memento
+        no_page = is_no_page(query, memento)
+        captured = second_of(memento.stamp)
+        old = newest is not None and newest - captured > wanted.tolerance
         return (
+            *_shortcomings(attempt, memento),
             query.archive is not None and attempt.archive != query.archive,
+            wanted.pages and (no_page or old),
             # Negative digits: the later stamp sorts first.
             tuple(-int(digit) for digit in memento.stamp),
-            _is_no_page(query, memento),
+            no_page,
             bool(closest.doubts),
             attempt.variant is not None,
             position.get(attempt.archive, len(position)),
@@ -88,7 +130,18 @@ def _newest_first(query: Query, position: dict[str, int]) -> Callable[[Attempt, 
     return rank
 
 
-def _is_no_page(query: Query, memento: Memento) -> bool:
+def _shortcomings(attempt: Attempt, memento: Memento) -> tuple[bool, bool]:
+    """Return whether the memento could not be verified, and whether it is of another page."""
+    return bool(attempt.unchecked), is_other_page(attempt, memento)
+
+
+def is_other_page(attempt: Attempt, memento: Memento) -> bool:
+    """Whether *memento* is of another page than the one that the archive was asked for."""
+    asked, got = attempt.original, memento.original
+    return asked != got and not same_key(asked, got)
+
+
+def is_no_page(query: Query, memento: Memento) -> bool:
     """Whether a page is wanted and *memento* is an archived error or redirect (S-5)."""
     if query.precision == "part" or memento.status is None:
         return False
@@ -98,16 +151,18 @@ def _is_no_page(query: Query, memento: Memento) -> bool:
 def ends_search(query: Query, attempt: Attempt) -> bool:
     """Whether no better memento can come: it is inside the interval, at the named archive.
 
-    If no archive is named, any archive will do. A doubtful memento does not end the search. If
-    any archive may answer, neither does the newest memento of one archive, because another may
-    have a newer one, nor an archived error or redirect, because another may have the page
-    itself (S-5).
+    If no archive is named, any archive will do. A doubtful memento does not end the search, nor
+    does an archived error or redirect, because another archive may have the page itself (S-5).
+    If any archive may answer, neither does the newest memento of one archive, because another
+    may have a newer one.
     """
     if not isinstance(attempt.outcome, Closest) or attempt.outcome.doubts:
         return False
     if query.archive is not None and attempt.archive != query.archive:
         return False
-    if query.archive is None and _is_no_page(query, attempt.outcome.memento):
+    if is_no_page(query, attempt.outcome.memento) or attempt.unchecked:
+        return False
+    if is_other_page(attempt, attempt.outcome.memento):
         return False
     if query.at is None:
         return query.archive is not None
@@ -115,9 +170,9 @@ def ends_search(query: Query, attempt: Attempt) -> bool:
 
 
 def in_direction(closest: Closest, at: Moment | None, direction: Direction) -> Closest | None:
-    """Return *closest* with a memento in *direction*: not after, or not before, *at*.
+    """Return *closest* with the nearest memento that it names in *direction*.
 
-    That may be the neighbour in this direction, but not the first or last memento, because
+    That is not after, or not before, *at*; the first or last memento does not count, because
     others may lie between. None if the archive has shown no such memento.
     """
     if at is None or direction == "closest":
@@ -128,7 +183,28 @@ def in_direction(closest: Closest, at: Moment | None, direction: Direction) -> C
     if not fitting:
         return None
     best = min(fitting, key=lambda memento: abs(at.distance(second_of(memento.stamp))))
-    return Closest(best, closest.via, closest.doubts, closest.neighbours)
+    return at_candidate(closest, best)
+
+
+def nearest_candidates(
+    closest: Closest, at: Moment | None, direction: Direction
+) -> list[Closest]:
+    """Return one `Closest` for each memento that *closest* names in *direction*, nearest first.
+
+    The archive's own choice may be farther away than one that it links or lists (S-6).
+    """
+    return [
+        at_candidate(closest, memento)
+        for memento in candidates(closest, at)
+        if at is None or direction == "closest" or _fits(memento, at, direction)
+    ]
+
+
+def nearest_named(closest: Closest, at: Moment | None, direction: Direction) -> Closest:
+    """Return *closest* with the nearest memento that it names in *direction*."""
+    if not closest.neighbours:
+        return closest
+    return next(iter(nearest_candidates(closest, at, direction)), closest)
 
 
 def _fits(memento: Memento, at: Moment, direction: Direction) -> bool:

@@ -6,6 +6,7 @@ I/O here: archives are behind the `Coalescer`, and time is that of the event loo
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
 from timegate.resolution.context import Budget, RequestContext
@@ -16,11 +17,14 @@ from timegate.resolution.model import (
     Preferences,
     Query,
     Resolution,
-    Resolves,
     Router,
 )
 from timegate.resolution.ranking import ends_search, found
 from timegate.resolution.search import Search, fresh, stale
+from timegate.resolution.selection import Selections
+
+_CHECK_TIME: Final = 1.0
+"""Seconds of the time that a client waits, for requesting the best memento."""
 
 
 class Resolver:
@@ -35,6 +39,7 @@ class Resolver:
         *,
         public: frozenset[str] = frozenset(),
         observe: Callable[[Resolution], None] = lambda _: None,
+        selections: Selections | None = None,
     ) -> None:
         """Charge questions to the archives in *public* to the quota of the client."""
         self._coalescer = coalescer
@@ -43,15 +48,12 @@ class Resolver:
         self._deadlines = deadlines or Deadlines()
         self._public = public
         self._observe = observe
-        self.verifier: Resolves | None = None
-        """Resolves queries whose preferences ask for verification."""
+        self._selections = selections or Selections()
 
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
         """Return the best memento that is found in time. Failures of archives never raise."""
-        if preferences.verify != "none" and self.verifier is not None:
-            return await self.verifier.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)
         resolution = await self._within_quota(query, preferences, plan, context)
         self._observe(resolution)
@@ -82,6 +84,7 @@ class Resolver:
         if not preferences.no_cache:
             cached = await self._recalled(query, plan, context)
         context = replace(context, budget=Budget())
+        selection = self._selections.of(query, preferences, plan.order, context)
         search = Search(
             query,
             preferences,
@@ -90,10 +93,12 @@ class Resolver:
             self._coalescer,
             self._memory,
             fresh(query, preferences, cached),
+            selection,
         )
         old = stale(query, preferences, cached)
         if not preferences.only_if_cached:
-            await search.run(self._timed(preferences), old=bool(found(old)))
+            deadlines = self._timed(preferences, checks=selection.verifies)
+            await search.run(deadlines, old=bool(found(old)))
         return search.conclusion(old)
 
     async def _without_public(
@@ -121,11 +126,13 @@ class Resolver:
         # In the order of the plan, which breaks ties.
         return {archive: cached[archive] for archive in plan.order if archive in cached}
 
-    def _timed(self, preferences: Preferences) -> Deadlines:
-        if preferences.wait is None:
+    def _timed(self, preferences: Preferences, *, checks: bool) -> Deadlines:
+        """Return the deadlines; with *checks*, time is left to request the best memento."""
+        wait = preferences.wait
+        if wait is None:
             return self._deadlines
         # A client that states how long it waits wants the best result by then.
-        return Deadlines(preferences.wait, preferences.wait)
+        return Deadlines(wait - min(wait / 4, _CHECK_TIME) if checks else wait, wait)
 
 
 def _narrowed(plan: Plan, query: Query, preferences: Preferences) -> Plan:

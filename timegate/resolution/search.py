@@ -9,12 +9,11 @@ is the result, at the hard one whatever there is. Questions in progress continue
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from archives.errors import Unreachable
-from archives.model import Closest
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import (
@@ -25,14 +24,10 @@ from timegate.resolution.model import (
     Preferences,
     Query,
     Resolution,
+    is_unknown,
 )
-from timegate.resolution.ranking import (
-    best_per_archive,
-    ends_search,
-    found,
-    in_direction,
-    ranked,
-)
+from timegate.resolution.ranking import found, in_direction
+from timegate.resolution.selection import MementoSelection
 from timegate.resolution.url_variants import UrlVariant, VariantQuestions
 
 
@@ -104,6 +99,7 @@ class Search:
         coalescer: Coalescer,
         memory: AnswerMemory,
         cached: Iterable[Attempt],
+        selection: MementoSelection,
     ) -> None:
         self._query = query
         self._preferences = preferences
@@ -111,11 +107,12 @@ class Search:
         self._context = context
         self._coalescer = coalescer
         self._memory = memory
+        self._selection = selection
         self._variant_questions: VariantQuestions | None = None
         self._looked_up: set[str] = set()
         """Archives whose cached answers for variants were looked up."""
         self._attempts: list[Attempt] = list(cached)
-        self._ended = any(ends_search(query, attempt) for attempt in self._attempts)
+        self._ended = any(map(selection.ends_search, self._attempts))
         answered = {attempt.archive for attempt in self._attempts}
         self._groups = [
             left for group in plan.groups if (left := [a for a in group if a not in answered])
@@ -135,12 +132,18 @@ class Search:
     async def run(self, deadlines: Deadlines, *, old: bool = False) -> None:
         """Query archives until no better memento can come, all have answered, or time is up.
 
-        *old*: there is a stale memento, so the search may end earlier.
+        Then the best memento is verified; if it is not what the archive promised, the search
+        goes on. *old*: there is a stale memento, so the search may end earlier.
         """
-        if self._ended:
-            return
         began = self._now()
-        await self._ask_named_for_variants()
+        while True:
+            await self._query_archives(began, deadlines, old=old)
+            if not await self._is_refuted(began, deadlines):
+                return
+
+    async def _query_archives(self, began: float, deadlines: Deadlines, *, old: bool) -> None:
+        if not self._ended:
+            await self._ask_named_for_variants()
         while not self._ended:
             self._start_more()
             if not self._pending and not await self._ask_all_for_variants():
@@ -151,6 +154,17 @@ class Search:
             await self._wait(give_up)
             await self._ask_named_for_variants()
 
+    async def _is_refuted(self, began: float, deadlines: Deadlines) -> bool:
+        """Verify the best memento; return whether the search is to go on for a better one."""
+        while await self._selection.check_best(self._attempts, began + deadlines.hard):
+            self._collect()
+            self._ended = any(map(self._selection.ends_search, self._attempts))
+            give_up = began + deadlines.give_up(copy=self._has_memento(), old=False)
+            is_open = self._groups or self._pending
+            if is_open and not self._ended and self._now() < give_up:
+                return True
+        return False
+
     def conclusion(self, stale: Sequence[Attempt]) -> Resolution:
         """Return the result so far; *stale* mementos count only if there are no others."""
         silent = self._silent()
@@ -158,23 +172,25 @@ class Search:
         needed = not (self._ended or self._preferences.only_if_cached)
         unanswered = silent if needed else []
         attempts = [*self._attempts, *self._overdue_variants()]
-        if not found(attempts):
-            unknown = {*unanswered, *self._failed()}
-            attempts += [attempt for attempt in stale if attempt.archive in unknown]
-        best = best_per_archive(ranked(self._query, attempts, self._plan.order))
+        selected = self._selection.select(attempts)
+        if selected.best is None:
+            unknown = {*unanswered, *(a.archive for a in selected.attempts if is_unknown(a))}
+            usable = [attempt for attempt in stale if attempt.archive in unknown]
+            selected = self._selection.select([*attempts, *usable])
         return Resolution(
             self._query,
             self._preferences,
-            best[0] if best else None,
-            tuple(best[1:]),
-            tuple(attempts),
+            selected.best,
+            selected.alternatives,
+            selected.attempts,
             tuple(unanswered),
-            () if best else self._variants.unasked(self._absent()),
+            () if selected.best else self._variants.unasked(self._absent()),
             () if needed else tuple(silent),
+            tuple(self._selection.checks),
         )
 
     def _has_memento(self) -> bool:
-        return bool(found(self._attempts))
+        return any(map(self._selection.names_memento, self._attempts))
 
     def _start_more(self) -> None:
         """Start the next group; while the last one is slow, one archive of it at a time."""
@@ -247,6 +263,7 @@ class Search:
                 self._context,
                 direction=self._preferences.direction,
                 variant=None if variant is None else variant.rule,
+                at_replay_address=self._selection.verifies and archive == self._query.archive,
             )
             self._pending[task] = _Question(archive, variant, self._now())
 
@@ -256,6 +273,13 @@ class Search:
         done, _ = await asyncio.wait(
             self._pending, timeout=patience, return_when=asyncio.FIRST_COMPLETED
         )
+        self._take_all(done)
+
+    def _collect(self) -> None:
+        """Take the answers that came meanwhile."""
+        self._take_all({task for task in self._pending if task.done()})
+
+    def _take_all(self, done: Collection[asyncio.Task[Attempt]]) -> None:
         for task in done:
             variant = self._pending.pop(task).variant
             rule = None if variant is None else variant.rule
@@ -265,7 +289,7 @@ class Search:
 
     def _take(self, attempt: Attempt) -> None:
         self._attempts.append(attempt)
-        self._ended = self._ended or ends_search(self._query, attempt)
+        self._ended = self._ended or self._selection.ends_search(attempt)
 
     def _silent(self) -> list[str]:
         """Return the archives that have not answered for the URL itself, or were not asked."""
@@ -279,13 +303,6 @@ class Search:
                 error = Unreachable(archive, variant.url, "no answer in time")
                 waited = self._now() - began
                 yield Attempt(archive, error, waited, variant.url, variant.rule)
-
-    def _failed(self) -> set[str]:
-        return {
-            a.archive
-            for a in self._attempts
-            if a.outcome is not None and not isinstance(a.outcome, Closest)
-        }
 
     @staticmethod
     def _now() -> float:

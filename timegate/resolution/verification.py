@@ -1,98 +1,218 @@
-"""Verification: requests the memento before it is recommended, to check that it exists.
+"""Verification: requests a memento itself, and reads what its own headers state (X-6).
 
-Only if the client asks for it (``verify=head``): it costs one more request.
+A redirect, a link or an index only promises a memento. The outcome of a request is cached for
+as long as mementos live, and concurrent requests for one memento are sent once.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final, Protocol
+from types import TracebackType
+from typing import Final, Protocol, Self
 
-from archives.errors import ArchiveError, Misbehaved
-from archives.model import ArchiveEntry, Closest, Memento
+from archives.errors import ArchiveError, Misbehaved, Unreachable
+from archives.listing import filled
+from archives.model import ArchiveEntry, Closest, Evidence, Memento
+from archives.moment import Moment
 from archives.negotiation import Clock, Negotiator, Question
 from archives.source import Fetcher
+from timegate.event_loop import end
+from timegate.resolution.addresses import replay_address
 from timegate.resolution.coalescing import Containment
-from timegate.resolution.context import RequestContext
-from timegate.resolution.model import Attempt, Preferences, Query, Resolution, Resolves
+from timegate.resolution.context import RequestContext, TimeBudget
+from timegate.resolution.model import CachedAnswer, Check, Preferences, Query
 
-_MOST: Final = 3
-"""Mementos that are requested: the best, and two more if it does not exist."""
+_PATIENCE: Final = 10.0
+"""Seconds for one memento."""
+_MOST_MISSES: Final = 3
+"""Unusable answers at replay addresses in a row, after which an archive is queried as usual."""
+
+FetcherFor = Callable[[str, RequestContext], Fetcher]
+"""Returns the fetcher for an archive, within the limits of a request."""
+
+
+def verifies(query: Query, preferences: Preferences) -> bool:
+    """Whether the memento itself is to be requested: by default for identifiers."""
+    if preferences.only_if_cached:
+        return False
+    if preferences.verify is None:
+        return query.identifier is not None
+    return preferences.verify == "head"
 
 
 class MementoProbe(Protocol):
-    """Requests a memento from its archive; None if it does not exist. Raises ArchiveError."""
+    """Requests a memento at an address; None if it does not exist. Raises ArchiveError."""
 
-    async def __call__(self, memento: Memento) -> Closest | None: ...
+    async def __call__(
+        self, memento: Memento, address: str, context: RequestContext
+    ) -> Closest | None: ...
+
+
+class MementoMemory(Protocol):
+    """Cached outcomes of requests for mementos, by the address of the memento."""
+
+    async def recall_memento(
+        self, memento: Memento, address: str, budget: TimeBudget | None = None
+    ) -> CachedAnswer | None: ...
+
+    async def remember_memento(
+        self,
+        memento: Memento,
+        address: str,
+        outcome: Closest | None,
+        budget: TimeBudget | None = None,
+    ) -> None: ...
 
 
 def memento_probes(
-    entries: Iterable[ArchiveEntry],
-    fetchers: Mapping[str, Fetcher],
-    containment: Containment,
-    clock: Clock,
+    entries: Iterable[ArchiveEntry], fetcher_for: FetcherFor, clock: Clock
 ) -> Mapping[str, MementoProbe]:
-    """Return the probe of each archive."""
+    """Return the probe of each archive whose mementos programs can request."""
 
     def probe(entry: ArchiveEntry) -> MementoProbe:
-        negotiator, fetch = Negotiator(entry, clock), fetchers[entry.id]
+        negotiator = Negotiator(entry, clock)
 
-        async def requested(memento: Memento) -> Closest | None:
+        async def requested(
+            memento: Memento, address: str, context: RequestContext
+        ) -> Closest | None:
             question = Question(
-                memento.uri, memento.original, memento.captured, "template", {}, None
+                address, memento.original, memento.captured, "template", {}, memento.stamp[:14]
             )
-            with containment.around(entry.id, memento.uri):
-                return await negotiator.closest(fetch, question)
+            fetch = fetcher_for(entry.id, context)
+            found = await negotiator.closest(fetch, question)
+            return None if found is None else _delivered(memento, address, found, entry)
 
         return requested
 
-    return {entry.id: probe(entry) for entry in entries}
+    return {entry.id: probe(entry) for entry in entries if not entry.gate}
+
+
+def _delivered(promised: Memento, address: str, found: Closest, entry: ArchiveEntry) -> Closest:
+    """Return the memento that was delivered at *address*, as its own headers describe it."""
+    served = found.hops[-1]
+    if served.stamp is None:
+        raise Misbehaved(entry.id, address, "states no Memento-Datetime of its own")
+    memento = found.memento
+    if entry.kind.is_local and memento.stamp[:14] == promised.stamp[:14]:
+        # The header has whole seconds; the address identifies the record by all digits.
+        memento = memento._replace(stamp=promised.stamp)
+    if address == promised.uri:
+        memento = memento._replace(uri=served.url)
+    elif memento.stamp == promised.stamp and memento.original == promised.original:
+        memento = memento._replace(uri=promised.uri)
+    else:
+        memento = memento._replace(uri=replay_address(memento, entry))
+    if memento.stamp[:14] == promised.stamp[:14]:
+        memento = memento._replace(mime=promised.mime, digest=promised.digest)
+    evidence: Evidence = "held" if entry.kind.is_local else "delivered"
+    return replace(found, memento=memento, evidence=evidence)
 
 
 class Verifier:
-    """Resolves to a memento that was requested and exists."""
+    """Requests mementos. Use as a context manager: its end cancels requests in progress."""
 
     def __init__(
-        self, resolver: Resolves, probes: Mapping[str, MementoProbe], seconds: float
+        self,
+        probes: Mapping[str, MementoProbe],
+        memory: MementoMemory,
+        containment: Containment,
+        entries: Iterable[ArchiveEntry] = (),
+        patience: float = _PATIENCE,
     ) -> None:
-        self._resolver = resolver
+        """*entries* are archives whose replay addresses can be written from their template."""
         self._probes = probes
-        self._seconds = seconds
+        self._memory = memory
+        self._containment = containment
+        self._templates = {e.id: e for e in entries if e.replay and e.id in probes}
+        self._patience = patience
+        self._in_progress: dict[tuple[str, str], asyncio.Task[Check]] = {}
+        self._misses: dict[str, int] = {}
 
-    async def resolve(
-        self, query: Query, preferences: Preferences, context: RequestContext
-    ) -> Resolution:
-        """Return the best memento that exists; those that do not exist count as failures."""
-        lost: list[Attempt] = []
-        while True:
-            unverified = replace(preferences, verify="none")
-            resolution = await self._resolver.resolve(query, unverified, context)
-            best = resolution.best
-            if best is None or not isinstance(best.outcome, Closest) or len(lost) == _MOST:
-                break
-            verified = await self._verified(best, best.outcome)
-            if isinstance(verified.outcome, Closest):
-                others = [a for a in resolution.attempts if a is not best]
-                resolution = replace(resolution, best=verified, attempts=(verified, *others))
-                break
-            lost.append(verified)
-            exclude = preferences.exclude | {verified.archive}
-            preferences = replace(preferences, exclude=exclude)
-        attempts = (*resolution.attempts, *lost)
-        return replace(resolution, preferences=preferences, attempts=attempts)
+    async def __aenter__(self) -> Self:
+        return self
 
-    async def _verified(self, attempt: Attempt, closest: Closest) -> Attempt:
-        promised = closest.memento
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await end(list(self._in_progress.values()))
+
+    def can_check(self, archive: str) -> bool:
+        """Whether programs can request the mementos of *archive*."""
+        return archive in self._probes
+
+    def check(
+        self, memento: Memento, address: str, context: RequestContext, *, cached: bool = True
+    ) -> "asyncio.Task[Check]":
+        """Return the outcome of requesting *memento* at *address* as a task; never cancel it.
+
+        A request in progress is joined.
+        """
+        key = (memento.archive, address)
+        task = self._in_progress.get(key)
+        if task is None:
+            checking = self._check(memento, address, context, cached=cached)
+            task = asyncio.get_running_loop().create_task(checking)
+            self._in_progress[key] = task
+            task.add_done_callback(lambda _: self._in_progress.pop(key, None))
+        return task
+
+    async def at_replay_address(
+        self, archive: str, original: str, at: Moment | None, context: RequestContext
+    ) -> Closest | None:
+        """Request the capture of the second *at* at its replay address: found and verified.
+
+        None if the address cannot be written, or if it is not a memento of that second: then
+        the archive is to be queried. Raises ArchiveError if the archive refuses.
+        """
+        entry = self._templates.get(archive)
+        stamp = "" if at is None else at.digits[:14]
+        if entry is None or entry.replay is None or len(stamp) < 14 or stamp.endswith("60"):
+            return None
+        if self._misses.get(archive, 0) >= _MOST_MISSES:
+            return None
+        memento = Memento(stamp, filled(entry.replay, stamp, original), original, archive)
+        # The raw view is preferred: framed replay repeats the digits of the URL as
+        # Memento-Datetime, even for pages that it does not hold (pywb 2.10).
+        address = filled(entry.raw or entry.replay, stamp, original)
+        outcome = (await self.check(memento, address, context)).outcome
+        self._note(archive, outcome)
+        if isinstance(outcome, ArchiveError) and not isinstance(outcome, Misbehaved):
+            raise outcome
+        is_it = isinstance(outcome, Closest) and outcome.memento.stamp[:14] == stamp
+        return outcome if is_it and isinstance(outcome, Closest) else None
+
+    def _note(self, archive: str, outcome: Closest | ArchiveError | None) -> None:
+        failed = isinstance(outcome, Misbehaved)
+        self._misses[archive] = self._misses.get(archive, 0) + 1 if failed else 0
+
+    async def _check(
+        self, memento: Memento, address: str, context: RequestContext, *, cached: bool
+    ) -> Check:
+        budget = context.redis_time
+        if cached:
+            known = await self._memory.recall_memento(memento, address, budget)
+            if known is not None and known.fresh:
+                return Check(memento.archive, address, known.outcome, known.age)
+        outcome: Closest | ArchiveError | None
         try:
-            async with asyncio.timeout(self._seconds):
-                found = await self._probes[attempt.archive](promised)
+            async with asyncio.timeout(self._patience):
+                outcome = await self._requested(memento, address, context)
+            with self._containment.around(memento.archive, address):
+                await self._memory.remember_memento(memento, address, outcome, budget)
         except ArchiveError as error:
-            return replace(attempt, outcome=error)
+            outcome = error
         except TimeoutError:
-            why = f"did not deliver its memento within {self._seconds:g} s"
-            return replace(attempt, outcome=Misbehaved(attempt.archive, promised.uri, why))
-        if found is None or found.memento.stamp[:14] != promised.stamp[:14]:
-            why = "delivers another memento than it promised"
-            return replace(attempt, outcome=Misbehaved(attempt.archive, promised.uri, why))
-        verified = promised._replace(status=found.memento.status)
-        return replace(attempt, outcome=replace(closest, memento=verified))
+            why = f"did not deliver the memento within {self._patience:g} s"
+            outcome = Unreachable(memento.archive, address, why)
+        return Check(memento.archive, address, outcome)
+
+    async def _requested(
+        self, memento: Memento, address: str, context: RequestContext
+    ) -> Closest | None:
+        if context.charge is not None:
+            context.charge.use()
+        with self._containment.around(memento.archive, address):
+            return await self._probes[memento.archive](memento, address, context)

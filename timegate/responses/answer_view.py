@@ -18,7 +18,7 @@ from timegate.identifiers.duri import Duri
 from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.responses.problems import printable
 from timegate.verdict import Verdict, delivers_raw, header_safe, in_words, location
-from timegate.verdict.words import Point, Tone, duration, explained, headline
+from timegate.verdict.words import Point, Tone, duration, explained, grade
 
 _CITATIONS: Final[tuple[tuple[Form, str], ...]] = (
     ("pwid", "PWID"),
@@ -104,10 +104,10 @@ def answer_view(
 ) -> AnswerView:
     """Return the view of *resolution*."""
     query = resolution.query
-    tone, words = headline(verdict)
+    graded = grade(verdict, resolution.preferences.status)
     return AnswerView(
-        tone=tone,
-        headline=words,
+        tone=graded.tone,
+        headline=graded.headline,
         words=in_words(verdict),
         original=query.original,
         asked="the newest copy" if query.at is None else spoken(query.at),

@@ -13,9 +13,11 @@ from archives.nearest import second_of
 from archives.registry import Registry
 from timegate.citations import cited
 from timegate.identifiers.pwid import minted
+from timegate.resolution.addresses import raw_address
 from timegate.resolution.model import Attempt, Resolution
 from timegate.text import masked
-from timegate.verdict import Member, Verdict, delivers_raw, header_safe, in_words, raw_address
+from timegate.verdict import Member, Verdict, delivers_raw, header_safe, in_words
+from timegate.verdict.words import grade
 
 Json = dict[str, object]
 _LONGEST_REASON: Final = 300
@@ -44,8 +46,10 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
         "cite": cited(resolution, registry),
         "alternatives": [*_alternatives(resolution)],
         "attempts": [*_attempts(resolution)],
+        "checks": [*_checks(resolution)],
         "unasked": [*unasked(resolution)],
         "timemap": _own("timemap/link", resolution, base_url),
+        "headline": grade(verdict, resolution.preferences.status).headline,
         "words": in_words(verdict),
     }
 
@@ -76,6 +80,8 @@ def _alternatives(resolution: Resolution) -> Iterator[Json]:
                 "uri": memento.uri,
                 "datetime": str(memento.captured),
                 "delta": _delta(memento, resolution.query.at),
+                "evidence": attempt.outcome.evidence,
+                "status": memento.status,
             }
 
 
@@ -109,6 +115,36 @@ def _attempts(resolution: Resolution) -> Iterator[Json]:
                 "url": resolution.query.original,
                 "variant": None,
             }
+
+
+def _checks(resolution: Resolution) -> Iterator[Json]:
+    """Yield the mementos that were requested to verify them, with each hop of the way."""
+    for check in resolution.checks:
+        yield {
+            "archive": check.archive,
+            "uri": check.uri,
+            **_checked(check.outcome),
+            "cached": check.age is not None,
+        }
+
+
+def _checked(outcome: Closest | ArchiveError | None) -> Json:
+    if outcome is None:
+        return {"outcome": "gone", "reason": None, "hops": []}
+    if isinstance(outcome, ArchiveError):
+        return {"outcome": "unknown", "reason": _printable(outcome.why), "hops": []}
+    return {"outcome": outcome.evidence, "reason": None, "hops": _hops(outcome)}
+
+
+def _hops(outcome: Closest) -> list[Json]:
+    return [
+        {
+            "url": hop.url,
+            "status": hop.status,
+            "datetime": None if hop.stamp is None else str(Moment(hop.stamp)),
+        }
+        for hop in outcome.hops
+    ]
 
 
 def unasked(resolution: Resolution) -> Iterator[Json]:
@@ -151,6 +187,9 @@ def _outcome(attempt: Attempt) -> Json:
         "outcome": "found",
         "reason": None,
         "via": outcome.via,
+        "evidence": outcome.evidence,
+        "hops": _hops(outcome),
+        "unchecked": _printable(attempt.unchecked) or None,
         "doubts": [_printable(doubt) for doubt in outcome.doubts],
     }
 

@@ -148,7 +148,9 @@ class _Handlers:
 async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
     """Build the handlers and yield the server; searches in progress end with the block."""
     handlers = _Handlers(needs)
-    exhaustive = ExhaustiveResolver(needs.core.resolver, handlers.plan)
+    exhaustive = ExhaustiveResolver(
+        needs.core.resolver, handlers.plan, selections=needs.core.selections
+    )
     events = SearchEvents(needs.core.observer.public_watchers)
     async with RunningSearches(exhaustive, events) as searches:
         home = Home(handlers.answers, handlers.registry, exhaustive, searches, handlers.pages)

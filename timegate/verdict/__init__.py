@@ -10,7 +10,6 @@ from timegate.verdict.members import (
     delivers_raw,
     header_safe,
     location,
-    raw_address,
     verdict,
 )
 from timegate.verdict.words import in_words
@@ -25,7 +24,6 @@ __all__ = [
     "header_safe",
     "in_words",
     "location",
-    "raw_address",
     "satisfies",
     "verdict",
     "written",

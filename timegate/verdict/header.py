@@ -48,6 +48,7 @@ class Verdict:
     """Every member of X-3, in its order. Where nothing was found, most are None."""
 
     match: Member
+    evidence: Member | None = None
     archive: Member | None = None
     time: Member | None = None
     granularity: Member | None = None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
+from timegate.resolution.model import WantedStatus
 from timegate.verdict.header import Member, Verdict
 
 _UNITS: Final = (("year", 31_556_952), ("day", 86_400), ("hour", 3_600), ("minute", 60))
@@ -82,6 +83,8 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
         yield _GRAIN_PHRASES.get(verdict.granularity.value, "")
     if verdict.time:
         yield from _remarks_on_time(verdict.time)
+    if verdict.evidence and verdict.evidence.value == "promised":
+        yield _remark_on_promise(verdict.evidence)
     if verdict.coverage and verdict.coverage.value in ("degraded", "ignored"):
         yield f"a {verdict.coverage['got']} instead of a {verdict.coverage['req']}"
     if verdict.content and verdict.content["status"]:
@@ -90,6 +93,12 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
         yield from _remarks_on_sources(verdict.sources)
     if verdict.syntax and verdict.syntax.value == "repaired":
         yield "the reference was malformed and was repaired"
+
+
+def _remark_on_promise(evidence: Member) -> str:
+    if evidence["failed"]:
+        return f"promised by the archive, but the copy was not delivered: {evidence['failed']}"
+    return "promised by the archive, not checked"
 
 
 def _remarks_on_time(time: Member) -> Iterator[str]:
@@ -120,18 +129,107 @@ class Point(NamedTuple):
     sentence: str
 
 
-_HEADLINES: Final[Mapping[str, tuple[Tone, str]]] = {
-    "exact": ("good", "Exactly as requested"),
-    "within": ("good", "As requested"),
-    "approximate": ("fair", "Close, but not exactly as requested"),
-    "substitute": ("fair", "A substitute from another archive"),
-    "none": ("poor", "No copy was found"),
+class Grade(NamedTuple):
+    """The quality of an answer, and what follows from it."""
+
+    tone: Tone
+    headline: str
+    redirects: bool = False
+    """Whether a browser is redirected to the copy at once; otherwise the page is shown."""
+    meets: bool = False
+    """Whether the copy is what was requested: the command line exits with 0, otherwise 1."""
+
+
+Distance = Literal["none", "second", "day", "days", "weeks", "months", "years", "unknown"]
+_DISTANCES: Final[tuple[tuple[int, Distance], ...]] = (
+    (0, "none"),
+    (1, "second"),
+    (86_400, "day"),
+    (8 * 86_400, "days"),
+    (60 * 86_400, "weeks"),
+    (365 * 86_400, "months"),
+)
+_ELSEWHERE: Final = "A substitute from another archive"
+GRADES: Final[Mapping[tuple[str, Distance], Grade]] = {
+    ("exact", "none"): Grade("good", "Exactly as requested", redirects=True, meets=True),
+    ("within", "none"): Grade("good", "As requested", redirects=True, meets=True),
+    ("promised", "none"): Grade("fair", "Promised by the archive, not checked"),
+    ("approximate", "none"): Grade("fair", "Close, but not exactly as requested"),
+    ("approximate", "second"): Grade("fair", "Close: one second away"),
+    ("approximate", "day"): Grade("fair", "Close: less than a day away"),
+    ("approximate", "days"): Grade("fair", "Near: some days away"),
+    ("approximate", "weeks"): Grade("fair", "Some weeks away"),
+    ("approximate", "months"): Grade("poor", "Months away: the page may have changed"),
+    ("approximate", "years"): Grade("poor", "Years away: probably another page"),
+    ("approximate", "unknown"): Grade("poor", "A copy of unknown time"),
+    ("substitute", "none"): Grade("fair", _ELSEWHERE, meets=True),
+    ("substitute", "second"): Grade("fair", f"{_ELSEWHERE}, one second away"),
+    ("substitute", "day"): Grade("fair", f"{_ELSEWHERE}, less than a day away"),
+    ("substitute", "days"): Grade("fair", f"{_ELSEWHERE}, some days away"),
+    ("substitute", "weeks"): Grade("fair", f"{_ELSEWHERE}, some weeks away"),
+    ("substitute", "months"): Grade("poor", f"{_ELSEWHERE}, months away"),
+    ("substitute", "years"): Grade("poor", f"{_ELSEWHERE}, years away: probably another page"),
+    ("substitute", "unknown"): Grade("poor", f"{_ELSEWHERE}, of unknown time"),
+    ("none", "none"): Grade("poor", "No copy was found"),
 }
+"""The grade of each value of ``match``, by the distance from the requested time. The page, the
+command line and the report take their words from here."""
 
 
-def headline(verdict: Verdict) -> tuple[Tone, str]:
-    """Return the quality of the answer, as a tone and in a few words."""
-    return _HEADLINES.get(verdict.match.value, ("poor", verdict.match.value))
+def grade(verdict: Verdict, status: WantedStatus = "2xx") -> Grade:
+    """Return the grade of the answer, for a client that wants archived responses of *status*.
+
+    An archived error or redirect of a page is not what was requested, nor is a substitute that
+    differs in more than its archive, or that is only promised.
+    """
+    row = GRADES[_graded_match(verdict), _distance(verdict)]
+    code = archived_status(verdict)
+    if code is not None:
+        what = "redirect" if 300 <= code <= 399 else "error"
+        tone: Tone = "fair" if row.tone == "good" else row.tone
+        row = row._replace(tone=tone, headline=f"{row.headline}: an archived {what} ({code})")
+        if status == "2xx" and not _is_part(verdict):
+            return row._replace(redirects=False, meets=False)
+    return row if not row.meets or is_beyond_doubt(verdict) else row._replace(meets=False)
+
+
+def _graded_match(verdict: Verdict) -> str:
+    """Return ``match``; a promise is no more than a promise, also from a TimeGate."""
+    match, evidence = verdict.match.value, verdict.evidence
+    is_promised = evidence is not None and evidence.value == "promised"
+    return "promised" if match in ("exact", "within") and is_promised else match
+
+
+def archived_status(verdict: Verdict) -> int | None:
+    """Return the archived status if it is known, and not that of a page."""
+    status = None if verdict.content is None else verdict.content["status"]
+    return None if status is None or 200 <= int(status) <= 299 else int(status)
+
+
+def _is_part(verdict: Verdict) -> bool:
+    return verdict.coverage is not None and verdict.coverage["req"] == "part"
+
+
+def is_beyond_doubt(verdict: Verdict) -> bool:
+    """Whether the copy is of the same page and extent, and neither doubtful nor promised."""
+    uri, coverage, time = verdict.uri, verdict.coverage, verdict.time
+    if uri is None or coverage is None or time is None or time["doubt"] is not None:
+        return False
+    is_same = uri.value in ("same", "normalized") and (
+        coverage.value in ("as-requested", "upgraded")
+    )
+    return is_same and not (verdict.evidence and verdict.evidence.value == "promised")
+
+
+def _distance(verdict: Verdict) -> Distance:
+    """Return how far from the requested time the copy is, in words of the table."""
+    time = verdict.time
+    if time is None or verdict.match.value in ("exact", "within", "promised", "none"):
+        return "none"
+    if time.value == "unknown":
+        return "unknown"
+    away = abs(int(time["delta"] or 0))
+    return next((name for most, name in _DISTANCES if away <= most), "years")
 
 
 def explained(verdict: Verdict) -> Iterator[Point]:
@@ -251,6 +349,18 @@ def _explain_syntax(syntax: Member) -> _Explanation:
     return "fair", f"The reference was malformed and was repaired{diagnostics}."
 
 
+def _explain_evidence(evidence: Member) -> _Explanation:
+    if evidence["failed"]:
+        why = f"The copy was not delivered when this was checked: {evidence['failed']}."
+        return "poor", f"The archive names this copy. {why}"
+    sentences: Mapping[str, _Explanation] = {
+        "promised": ("fair", "The archive names this copy; it was not checked."),
+        "delivered": ("good", "The archive delivered this copy when it was checked."),
+        "held": ("good", "The copy was read from a collection of this server."),
+    }
+    return sentences.get(evidence.value)
+
+
 _EXPLANATIONS: Final[Mapping[str, tuple[str, Callable[[Member], _Explanation]]]] = {
     "time": ("Time", _explain_time),
     "archive": ("Archive", _explain_archive),
@@ -258,6 +368,7 @@ _EXPLANATIONS: Final[Mapping[str, tuple[str, Callable[[Member], _Explanation]]]]
     "granularity": ("Date", _explain_granularity),
     "coverage": ("Extent", _explain_coverage),
     "content": ("Content", _explain_content),
+    "evidence": ("Evidence", _explain_evidence),
     "sources": ("Sources", _explain_sources),
     "syntax": ("Reference", _explain_syntax),
 }

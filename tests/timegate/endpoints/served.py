@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from multidict import CIMultiDict
 from prometheus_client import CollectorRegistry
 
-from archives.model import ArchiveEntry, Closest, Memento
+from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from tests.scenario import FakeArchive, World
 from timegate.endpoints.operations import Operations
@@ -20,7 +20,6 @@ from timegate.resolution.coalescing import fixed
 from timegate.resolution.context import TimeBudget
 from timegate.resolution.model import Deadlines
 from timegate.resolution.neighbours import Neighbours
-from timegate.resolution.verification import MementoProbe, Verifier
 from timegate.responses.answers import Answers
 from timegate.responses.model import Handler
 from timegate.server.listener import listening
@@ -95,17 +94,6 @@ def entries(world: World, *extra: ArchiveEntry) -> Registry:
     return Registry([*known, *extra])
 
 
-def _probe(archive: FakeArchive) -> MementoProbe:
-    """Return how to request a memento: it is there unless the archive has lost it."""
-
-    async def probe(memento: Memento) -> Closest | None:
-        if archive.lost:
-            return None
-        return Closest(memento._replace(status=200), "template")
-
-    return probe
-
-
 class NoLists:
     """A cache of lists that stays empty."""
 
@@ -153,8 +141,6 @@ async def serving(
     """Serve *archives*."""
     world = World(*archives, deadlines=QUICK)
     registry = entries(world, *extra)
-    probes = {name: _probe(archive) for name, archive in world.archives.items()}
-    world.resolver.verifier = Verifier(world.resolver, probes, 0.5)
     answers = Answers(world.resolver, registry, "https://gate.example")
     resolve = resolving(answers, registry, answer_pages(answers, registry))
     operations = Operations(

@@ -257,19 +257,47 @@ async def test_too_many_identifiers_at_once_are_rejected() -> None:
     assert wrong.status == 400
 
 
-async def test_a_lost_memento_is_not_recommended_with_verify_head() -> None:
+async def test_a_lost_memento_is_not_recommended_unless_verification_is_declined() -> None:
     lost = FakeArchive("a", 0.0, (EXACT,), lost=True)
+    reference = f"/resolve/duri:2016-01-22T11:20:29Z:{URL}"
     async with serving(lost, FakeArchive("b", 0.0, (LATER,))) as site:
-        believed = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}")
-        checked = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}?verify=head")
-        wished = await site.ask(
-            f"/resolve/duri:2016-01-22T11:20:29Z:{URL}", ("Prefer", "verify=head")
-        )
+        promised = await site.ask(f"{reference}?verify=none")
+        declined = await site.ask(reference, ("Prefer", "verify=none"))
+        checked = await site.ask(reference)
 
-    assert believed.headers["Location"].startswith("http://a/")
+    assert promised.headers["Location"].startswith("http://a/")
+    assert promised.headers["Memento-Precision"].startswith("match=promised, evidence=promised")
+    assert declined.headers["Location"].startswith("http://a/")
     assert checked.headers["Location"].startswith("http://b/")
-    assert wished.headers["Location"].startswith("http://b/")
+    assert "evidence=delivered" in checked.headers["Memento-Precision"]
     assert "sources=partial" in checked.headers["Memento-Precision"]
+
+
+async def test_a_timegate_promises_without_a_further_request() -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    async with serving(archive) as site:
+        date = ("Accept-Datetime", "Fri, 22 Jan 2016 11:20:29 GMT")
+        seen = await site.ask(f"/timegate/{URL}", date)
+
+    assert seen.headers["Memento-Precision"].startswith("match=exact, evidence=promised")
+    assert archive.probed == []
+
+
+async def test_the_report_has_each_hop_to_the_memento() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(f"/resolve/duri:2016-01-22T11:20:29Z:{URL}?as=json")
+
+    address = f"http://a/{EXACT}/{URL}"
+    assert json.loads(seen.body)["checks"] == [
+        {
+            "archive": "a",
+            "uri": address,
+            "outcome": "delivered",
+            "reason": None,
+            "hops": [{"url": address, "status": 200, "datetime": "2016-01-22T11:20:29Z"}],
+            "cached": False,
+        }
+    ]
 
 
 async def test_the_query_of_the_url_stays_part_of_it() -> None:

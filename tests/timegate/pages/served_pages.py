@@ -68,7 +68,9 @@ async def site(
     pages = Pages(answers.base_url)
     operations = Operations(registry, state, lambda: None, CollectorRegistry, None)
     archive_pages = ArchivePages(registry, state, operations, pages)
-    everyone = ExhaustiveResolver(answers, world.route, patience=0.5)
+    everyone = ExhaustiveResolver(
+        answers, world.route, patience=0.5, selections=world.selections
+    )
     lists = ArchiveLists(fixed(world.archives), NoLists())
     async with world.coalescer, RunningSearches(everyone, news, watchers) as following:
         home = Home(answers, registry, everyone, following, pages)

@@ -2,7 +2,16 @@
 
 from archives.adapters import KINDS
 from archives.errors import ArchiveError, Unreachable
-from archives.model import ArchiveEntry, Closest, Limits, Memento, Negotiation, Rate, Relation
+from archives.model import (
+    ArchiveEntry,
+    Closest,
+    Evidence,
+    Limits,
+    Memento,
+    Negotiation,
+    Rate,
+    Relation,
+)
 from archives.moment import Moment
 from archives.registry import Registry
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution, Rule
@@ -50,14 +59,16 @@ def memento(
     return Memento(stamp, uri or f"https://{archive}/{stamp}/{original}", original, archive)
 
 
-def found(
+def found(  # noqa: PLR0913, PLR0917 -- the parts of an answer
     copy: Memento,
     asked: str = PAGE,
     variant: Rule | None = None,
     via: Negotiation = "timegate",
     neighbours: dict[Relation, Memento] | None = None,
+    evidence: Evidence = "delivered",
 ) -> Attempt:
-    return Attempt(copy.archive, Closest(copy, via, (), neighbours or {}), 0.25, asked, variant)
+    closest = Closest(copy, via, (), neighbours or {}, evidence)
+    return Attempt(copy.archive, closest, 0.25, asked, variant)
 
 
 def absent(archive: str) -> Attempt:

@@ -51,4 +51,4 @@ def test_an_archived_error_does_not_end_the_search_for_a_page_that_any_archive_m
 
     assert not ends_search(anywhere, attempt)
     assert ends_search(replace(anywhere, precision="part"), attempt)
-    assert ends_search(replace(anywhere, archive="a", archive_id="a.example"), attempt)
+    assert not ends_search(replace(anywhere, archive="a", archive_id="a.example"), attempt)

@@ -42,11 +42,13 @@ def test_a_report_has_the_verdict_the_memento_and_the_attempts() -> None:
 
     found_report = reported(resolution)
 
+    delivered = {"evidence": "delivered", "hops": [], "unchecked": None}
     attempt = {"cached": False, "age": None, "url": PAGE, "variant": None}
     assert found_report == {
         "identifier": IDENTIFIER,
         "original": PAGE,
         "match": {"value": "exact"},
+        "evidence": {"value": "delivered"},
         "archive": {"value": "same", "req": "archive.org", "got": "archive.org"},
         "time": {
             "value": "exact",
@@ -75,13 +77,17 @@ def test_a_report_has_the_verdict_the_memento_and_the_attempts() -> None:
                 "uri": f"https://arquivo-pt/20160123112029/{PAGE}",
                 "datetime": "2016-01-23T11:20:29Z",
                 "delta": 86_400,
+                "evidence": "delivered",
+                "status": None,
             }
         ],
         "attempts": [
             {"archive": "internet-archive", "outcome": "found", "reason": None, "doubts": []}
+            | delivered
             | {"via": "timegate", "milliseconds": 250}
             | attempt,
             {"archive": "arquivo-pt", "outcome": "found", "reason": None, "doubts": []}
+            | delivered
             | {"via": "timegate", "milliseconds": 250}
             | attempt
             | {"cached": True, "age": 60.5},
@@ -94,8 +100,10 @@ def test_a_report_has_the_verdict_the_memento_and_the_attempts() -> None:
             | {"milliseconds": None}
             | attempt,
         ],
+        "checks": [],
         "unasked": [],
         "timemap": "https://timegate.example/timemap/link/http://www.dr.dk/",
+        "headline": "Exactly as requested",
         "words": "at exactly the requested time, in the requested archive, same URL; "
         "2 of 5 archives did not answer",
     }

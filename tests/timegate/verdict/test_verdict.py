@@ -36,7 +36,7 @@ def of(member: Member | None) -> Member:
 
 
 def test_the_worked_example_is_written_to_the_letter() -> None:
-    """X-9, followed by the two members that it leaves out."""
+    """X-9, with the three members that it leaves out."""
     text = "urn:pwid:archive.org:2016-01-22T11:20:29Z:site:http://www.dr.dk/"
     query = query_for(parse(text, load_known()), load_known())
     copy = memento("20160123040000", "arquivo-pt")
@@ -46,7 +46,8 @@ def test_the_worked_example_is_written_to_the_letter() -> None:
     field = header(verdict(resolution, load_known()))
 
     assert field == (
-        'match=substitute, archive=other;req="archive.org";got="arquivo.pt", '
+        "match=substitute, evidence=delivered, "
+        'archive=other;req="archive.org";got="arquivo.pt", '
         'time=after;req="2016-01-22T11:20:29Z";got="2016-01-23T04:00:00Z";delta=59971, '
         "granularity=same;req=second;got=second, coverage=ignored;req=site;got=page, "
         "uri=same, content=rewritten, sources=partial;asked=9;failed=2, "

@@ -1,12 +1,13 @@
 """A verdict in words: one sentence for each member, with the requested and the actual value."""
 
 from dataclasses import replace
+from typing import Final
 
 import pytest
 
 from tests.timegate.resolution.resolutions import REGISTRY, asking, found, memento, resolved
-from timegate.verdict import Member, Verdict, verdict
-from timegate.verdict.words import explained, headline
+from timegate.verdict import Member, Verdict, in_words, verdict
+from timegate.verdict.words import explained, grade
 
 
 def sentences_for(**members: Member) -> dict[str, tuple[str, str]]:
@@ -110,18 +111,85 @@ def test_a_member_with_a_difference_has_a_sentence() -> None:
     ("stamp", "archive", "words"),
     [
         ("20160122112029", "internet-archive", ("good", "Exactly as requested")),
+        ("20160122112030", "internet-archive", ("fair", "Close: one second away")),
+        ("20160122232030", "internet-archive", ("fair", "Close: less than a day away")),
+        ("20160125112029", "internet-archive", ("fair", "Near: some days away")),
+        ("20160301112029", "internet-archive", ("fair", "Some weeks away")),
+        (
+            "20160901112029",
+            "internet-archive",
+            ("poor", "Months away: the page may have changed"),
+        ),
+        ("20090122112029", "internet-archive", ("poor", "Years away: probably another page")),
+        ("20160122112029", "arquivo-pt", ("fair", "A substitute from another archive")),
         (
             "20160125112029",
-            "internet-archive",
-            ("fair", "Close, but not exactly as requested"),
+            "arquivo-pt",
+            ("fair", "A substitute from another archive, some days away"),
         ),
-        ("20160125112029", "arquivo-pt", ("fair", "A substitute from another archive")),
+        (
+            "20090125112029",
+            "arquivo-pt",
+            ("poor", "A substitute from another archive, years away: probably another page"),
+        ),
     ],
 )
-def test_the_headline_is_that_of_the_match(
+def test_the_grade_follows_from_the_match_and_the_distance(
     stamp: str, archive: str, words: tuple[str, str]
 ) -> None:
-    query = asking("20160122112029")
-    judged = verdict(resolved(query, found(memento(stamp, archive))), REGISTRY)
+    judged = verdict(resolved(DATED, found(memento(stamp, archive))), REGISTRY)
 
-    assert headline(judged) == words
+    assert grade(judged)[:2] == words
+
+
+DATED = asking("20160122112029")
+COPY = memento("20160122112029")
+
+
+def test_a_copy_that_is_only_promised_is_not_as_requested() -> None:
+    judged = verdict(resolved(DATED, found(COPY, evidence="promised")), REGISTRY)
+
+    assert grade(judged) == ("fair", "Promised by the archive, not checked", False, False)
+    assert "promised by the archive, not checked" in in_words(judged)
+
+
+def test_a_substitute_that_is_only_promised_does_not_meet_the_request() -> None:
+    copy = memento("20160122112029", "arquivo-pt")
+
+    delivered = verdict(resolved(DATED, found(copy)), REGISTRY)
+    promised = verdict(resolved(DATED, found(copy, evidence="promised")), REGISTRY)
+
+    assert grade(delivered).meets
+    assert not grade(promised).meets
+
+
+@pytest.mark.parametrize(
+    ("status", "what"), [(404, "error"), (503, "error"), (302, "redirect")]
+)
+def test_a_copy_of_an_error_is_not_as_requested(status: int, what: str) -> None:
+    judged = verdict(resolved(DATED, found(COPY._replace(status=status))), REGISTRY)
+
+    row = grade(judged)
+    assert row.headline == f"Exactly as requested: an archived {what} ({status})"
+    assert (row.tone, row.redirects, row.meets) == ("fair", False, False)
+    assert grade(judged, "any").meets
+
+
+def test_a_copy_of_an_error_is_as_requested_for_a_part() -> None:
+    query = asking("20160122112029", precision="part")
+    copy = memento("20160122112029", uri="https://web.archive.org/web/20160122112029id_/x")
+    judged = verdict(resolved(query, found(copy._replace(status=404))), REGISTRY)
+
+    assert grade(judged).meets
+
+
+MATCHES: Final = ("exact", "within", "promised", "approximate", "substitute", "none")
+DELTAS: Final = (0, 1, 80_000, 3 * 86_400, 40 * 86_400, 300 * 86_400, 941 * 31_556_952)
+
+
+@pytest.mark.parametrize("match", MATCHES)
+def test_every_verdict_has_a_grade(match: str) -> None:
+    for value in ("after", "before", "unknown", "within", "latest"):
+        for delta in DELTAS:
+            judged = Verdict(Member(match), time=Member(value, {"delta": delta}))
+            assert grade(judged).headline

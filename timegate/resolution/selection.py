@@ -1,0 +1,266 @@
+"""Selection: chooses the memento of a resolution, and verifies that its archive delivers it.
+
+An archive names several mementos: the one it chose, and those that it links or lists. The best
+of all is requested. If it turns out to be gone, gated, or of another time or page, it is ranked
+as what it is, and the next best one is requested (X-6, S-5, S-6).
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from archives.errors import ArchiveError, Misbehaved, Unreachable
+from archives.model import ArchiveEntry, Closest, Memento
+from timegate.resolution.addresses import view
+from timegate.resolution.context import RequestContext
+from timegate.resolution.model import Attempt, Check, Preferences, Query
+from timegate.resolution.ranking import (
+    Wanted,
+    best_per_archive,
+    ends_search,
+    is_no_page,
+    nearest_candidates,
+    nearest_named,
+    ranked,
+)
+from timegate.resolution.verification import Verifier, verifies
+
+_MOST_CHECKS: Final = 8
+"""Mementos that are requested for one resolution."""
+_MOST_FOR_PAGE: Final = 3
+"""Of these, further ones after an archived error, in search of a page (S-5)."""
+_PATIENCE: Final = 2.0
+"""Seconds for one memento; then the next best one is requested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The chosen memento, the best one of each other archive, and all attempts."""
+
+    best: Attempt | None
+    alternatives: tuple[Attempt, ...]
+    attempts: tuple[Attempt, ...]
+
+
+class MementoSelection:
+    """The selection of one resolution."""
+
+    def __init__(  # noqa: PLR0913 -- the request, and the archives
+        self,
+        query: Query,
+        preferences: Preferences,
+        order: Sequence[str],
+        context: RequestContext,
+        *,
+        verifier: Verifier | None = None,
+        entry_of: Callable[[str], ArchiveEntry | None] = lambda _: None,
+    ) -> None:
+        """Without *verifier* the nearest memento is taken as promised."""
+        self.checks: list[Check] = []
+        self._query = query
+        self._preferences = preferences
+        self._order = order
+        self._context = context
+        self._verifier = verifier
+        self._entry_of = entry_of
+        self._wanted = Wanted.of(preferences)
+        self._outcomes: dict[tuple[str, str], Closest | ArchiveError | None] = {}
+        self._checks_for_page = 0
+
+    @property
+    def verifies(self) -> bool:
+        """Whether mementos are requested."""
+        return self._verifier is not None
+
+    def ends_search(self, attempt: Attempt) -> bool:
+        """Whether no better memento can come than one that *attempt* names."""
+        return any(ends_search(self._query, each) for each in self._candidates(attempt))
+
+    def names_memento(self, attempt: Attempt) -> bool:
+        """Whether *attempt* names a memento that can be had, as far as known."""
+        return any(not each.unchecked for each in self._candidates(attempt))
+
+    async def check_best(self, attempts: Iterable[Attempt], until: float) -> bool:
+        """Request the best memento if it is only promised; False if nothing is to be checked.
+
+        *until* is the time of the event loop at which the resolution ends.
+        """
+        verifier, now = self._verifier, asyncio.get_running_loop().time()
+        if verifier is None or now >= until or len(self.checks) >= _MOST_CHECKS:
+            return False
+        memento = self._next_to_check(attempts)
+        if memento is None:
+            return False
+        address = self._address(memento)
+        cached = not self._preferences.no_cache
+        task = verifier.check(memento, address, self._context, cached=cached)
+        done, _ = await asyncio.wait([task], timeout=min(until - now, _PATIENCE))
+        self._note(task.result() if done else _overdue(memento, address))
+        return True
+
+    def select(self, attempts: Sequence[Attempt]) -> Selected:
+        """Return the best memento of all *attempts*, as far as they were checked."""
+        mementos = self._ranked(attempts)
+        best = mementos[0] if mementos else None
+        others = [each for each in mementos[1:] if self._is_alternative(each, best)]
+        alternatives = best_per_archive(others)
+        shown = (self._shown(attempt) for attempt in attempts)
+        return Selected(best, tuple(alternatives), tuple(shown))
+
+    def _ranked(self, attempts: Iterable[Attempt]) -> list[Attempt]:
+        candidates = [each for attempt in attempts for each in self._candidates(attempt)]
+        return ranked(self._query, candidates, self._order, self._wanted)
+
+    def _candidates(self, attempt: Attempt) -> list[Attempt]:
+        """Return one attempt for each memento that *attempt* names, as far as it exists."""
+        closest = attempt.outcome
+        if not isinstance(closest, Closest):
+            return []
+        query, direction = self._query, self._preferences.direction
+        if self._verifier is None:
+            nearest = nearest_named(closest, query.at, direction)
+            return [attempt if nearest is closest else replace(attempt, outcome=nearest)]
+        candidates: dict[str, Attempt | None] = {}
+        statements = [closest]
+        while statements:
+            for each in nearest_candidates(statements.pop(), query.at, direction):
+                uri = each.memento.uri
+                if uri in candidates:
+                    continue
+                checked = candidates[uri] = self._checked(attempt, each)
+                if checked is not None and checked.outcome is not each:
+                    statements += self._statement(checked)
+        return [attempt for attempt in candidates.values() if attempt is not None]
+
+    @staticmethod
+    def _statement(checked: Attempt) -> Iterator[Closest]:
+        """Yield what a memento that was delivered states: it may link nearer ones."""
+        if isinstance(checked.outcome, Closest) and not checked.unchecked:
+            yield checked.outcome
+
+    def _checked(self, attempt: Attempt, closest: Closest) -> Attempt | None:
+        """Return *attempt* with *closest* as it turned out to be; None if it is gone."""
+        key = (attempt.archive, self._address(closest.memento))
+        if closest.evidence != "promised" or key not in self._outcomes:
+            return attempt if closest is attempt.outcome else replace(attempt, outcome=closest)
+        outcome = self._outcomes[key]
+        if outcome is None:
+            return None
+        if isinstance(outcome, ArchiveError):
+            return replace(attempt, outcome=closest, unchecked=outcome.why)
+        is_same = outcome.memento.stamp[:14] == closest.memento.stamp[:14]
+        neighbours = {**(closest.neighbours if is_same else {}), **outcome.neighbours}
+        return replace(
+            attempt, outcome=replace(outcome, via=closest.via, neighbours=neighbours)
+        )
+
+    def _next_to_check(self, attempts: Iterable[Attempt]) -> Memento | None:
+        """Return the best memento if it is only promised; else one that may be a page.
+
+        If the best one is an archived error, a page nearby is offered as an alternative.
+        """
+        mementos = self._ranked(attempts)
+        if not mementos:
+            return None
+        best, *others = mementos
+        if self._is_open(best):
+            return _memento(best)
+        if not self._is_error(best) or any(self._is_verified_page(each) for each in others):
+            return None
+        if not self._wanted.pages or self._checks_for_page >= _MOST_FOR_PAGE:
+            return None
+        return next((_memento(each) for each in others if self._is_open(each)), None)
+
+    def _note(self, check: Check) -> None:
+        self.checks.append(check)
+        self._outcomes[check.archive, check.uri] = check.outcome
+        errors = [o for o in self._outcomes.values() if self._is_archived_error(o)]
+        if errors and check.outcome is not errors[0]:
+            self._checks_for_page += 1
+            if self._checks_for_page >= _MOST_FOR_PAGE:
+                # No page was found nearby, so the nearest memento is the answer.
+                self._wanted = self._wanted._replace(pages=False)
+
+    def _is_open(self, attempt: Attempt) -> bool:
+        """Whether the memento is only promised, and can be requested."""
+        closest, verifier = attempt.outcome, self._verifier
+        return (
+            isinstance(closest, Closest)
+            and closest.evidence == "promised"
+            and not attempt.unchecked
+            and verifier is not None
+            and verifier.can_check(attempt.archive)
+        )
+
+    def _is_error(self, attempt: Attempt) -> bool:
+        return self._is_archived_error(attempt.outcome)
+
+    def _is_archived_error(self, outcome: Closest | ArchiveError | None) -> bool:
+        return isinstance(outcome, Closest) and is_no_page(self._query, outcome.memento)
+
+    def _is_verified_page(self, attempt: Attempt) -> bool:
+        closest = attempt.outcome
+        return (
+            isinstance(closest, Closest)
+            and closest.evidence != "promised"
+            and not is_no_page(self._query, closest.memento)
+        )
+
+    def _is_alternative(self, attempt: Attempt, best: Attempt | None) -> bool:
+        """Whether *attempt* is of another archive, or a page where *best* is an error."""
+        if best is None or attempt.archive != best.archive:
+            return True
+        return self._is_error(best) and self._is_verified_page(attempt)
+
+    def _shown(self, attempt: Attempt) -> Attempt:
+        """Return *attempt* with its best memento; as failed if none of them exists."""
+        closest = attempt.outcome
+        if not isinstance(closest, Closest):
+            return attempt
+        mementos = ranked(self._query, self._candidates(attempt), self._order, self._wanted)
+        if mementos:
+            return mementos[0]
+        why = "names a memento that does not exist"
+        return replace(attempt, outcome=Misbehaved(attempt.archive, closest.memento.uri, why))
+
+    def _address(self, memento: Memento) -> str:
+        return view(self._query, memento, self._entry_of(memento.archive)).uri
+
+
+def _memento(attempt: Attempt) -> Memento | None:
+    return attempt.outcome.memento if isinstance(attempt.outcome, Closest) else None
+
+
+def _overdue(memento: Memento, address: str) -> Check:
+    why = "did not deliver the memento in time"
+    return Check(memento.archive, address, Unreachable(memento.archive, address, why))
+
+
+class Selections:
+    """Makes the selection of each resolution."""
+
+    def __init__(
+        self,
+        verifier: Verifier | None = None,
+        entry_of: Callable[[str], ArchiveEntry | None] = lambda _: None,
+    ) -> None:
+        self._verifier = verifier
+        self._entry_of = entry_of
+
+    def of(
+        self,
+        query: Query,
+        preferences: Preferences,
+        order: Sequence[str],
+        context: RequestContext,
+    ) -> MementoSelection:
+        """Return the selection for *query*, which verifies if the preferences ask for that."""
+        return MementoSelection(
+            query,
+            preferences,
+            order,
+            context,
+            verifier=self._verifier if verifies(query, preferences) else None,
+            entry_of=self._entry_of,
+        )
