@@ -21,6 +21,7 @@ from timegate.responses.model import OWN_PARAMETERS, Response
 from timegate.server import routes
 from timegate.timemaps import FORMATS
 from timegate.verdict import Member, Verdict
+from timegate.verdict.words import GRADES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -36,7 +37,9 @@ def worked_answer() -> Response:
     query = query_for(parse(WORKED_EXAMPLE, registry), registry)
     uri = "https://arquivo.pt/wayback/20160123040000/http://www.dr.dk"
     memento = Memento("20160123040000", uri, "http://www.dr.dk", "arquivo-pt", 200)
-    found = Attempt("arquivo-pt", Closest(memento, "timegate"), 0.4, query.original)
+    found = Attempt(
+        "arquivo-pt", Closest(memento, "timegate", evidence="delivered"), 0.4, query.original
+    )
     resolution = Resolution(
         query, Preferences(), found, (), (found,), unanswered=("internet-archive",)
     )
@@ -114,6 +117,21 @@ def test_the_annotated_answer_is_what_we_answer() -> None:
     for line in shown.splitlines()[1:]:
         name, _, value = line.partition(": ")
         assert headers[name] == value
+
+
+def test_the_table_of_grades_is_the_one_that_the_product_uses() -> None:
+    rows = [
+        f"| `{match}` | {distance} | {row.headline} | "
+        f"{'redirect' if row.redirects else 'page'} | {0 if row.meets else 1} |"
+        for (match, distance), row in GRADES.items()
+        if match != "none"
+    ]
+    head = "| match | distance | words | browser | exit code |"
+    table = "\n".join([head, "|---|---|---|---|---|", *rows])
+
+    shown = HTTP.partition("<!-- grades -->\n")[2].partition("\n<!-- /grades -->")[0]
+
+    assert shown == table, f"docs/http.md should have:\n{table}"
 
 
 def test_the_table_of_archives_is_what_the_registry_says() -> None:

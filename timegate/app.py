@@ -20,6 +20,7 @@ import msgspec
 
 from archives.adapters import adapter_for
 from archives.model import ArchiveEntry
+from archives.registry import Registry
 from archives.source import Fetcher, Source
 from timegate.access.blocklist import Blocklist
 from timegate.cache import AnswerCache, OpenStores, Store
@@ -46,7 +47,7 @@ from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Deadlines
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.resolver import Resolver
-from timegate.resolution.selection import Selections
+from timegate.resolution.selection import AddressOf, Selections
 from timegate.resolution.verification import Verifier, memento_probes
 from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
@@ -62,6 +63,7 @@ from timegate.upstream.stack import (
     open_fetchers,
 )
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters
+from timegate.verdict import view
 
 if TYPE_CHECKING:
     from timegate.conformance.report import Report
@@ -337,7 +339,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             replay_address=verifier.at_replay_address,
         ) as coalescer,
     ):
-        selections = Selections(verifier, config.registry.by_id)
+        selections = Selections(verifier, _addresses(config.registry))
         state.metrics.watch_archives(
             lambda: {entry.id: known.standing(entry.id) for entry in config.askable}
         )
@@ -373,6 +375,11 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             trace=parts.trace,
         )
     await _write_observations(state.observations, store)
+
+
+def _addresses(registry: Registry) -> AddressOf:
+    """Return how to find the address of a memento that clients are redirected to."""
+    return lambda query, memento: view(query, memento, registry.by_id(memento.archive)).uri
 
 
 def _sources(parts: _Parts) -> ArchiveSources:

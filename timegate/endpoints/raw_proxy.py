@@ -23,7 +23,6 @@ from archives.source import Fetcher, Reply, Request
 from archives.uri import check_text
 from timegate.endpoints import PathDescription
 from timegate.identifiers.url import read_url
-from timegate.resolution.addresses import raw_address
 from timegate.resolution.coalescing import Containment
 from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.resolution.query import query_for_url
@@ -48,7 +47,7 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import nothing_found, problem, unreadable
 from timegate.responses.report import links
-from timegate.verdict import header_safe
+from timegate.verdict import header_safe, raw_address
 
 VARY: Final = "prefer"
 PATHS: Final = {

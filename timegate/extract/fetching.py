@@ -23,9 +23,9 @@ from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
 from timegate.batch.model import ItemResult
-from timegate.resolution.addresses import raw_address
 from timegate.responses.archived_headers import is_clean, mismatch
 from timegate.text.html import title_in
+from timegate.verdict import raw_address
 
 
 class FoundCopy(NamedTuple):

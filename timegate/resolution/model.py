@@ -93,7 +93,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class MementoCheck:
     """A request for a memento, and its outcome: a memento, gone (None) or unknown."""
 
     archive: str
@@ -132,7 +132,7 @@ class Resolution:
     skipped: tuple[str, ...] = ()
     """Archives without an answer that were not needed: no memento could be better, or only
     cached answers were wanted. They may hold mementos next to the one chosen."""
-    checks: tuple[Check, ...] = ()
+    checks: tuple[MementoCheck, ...] = ()
     """Mementos that were requested to verify them, in order."""
 
     @property

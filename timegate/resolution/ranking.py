@@ -202,7 +202,7 @@ def nearest_candidates(
 
 def nearest_named(closest: Closest, at: Moment | None, direction: Direction) -> Closest:
     """Return *closest* with the nearest memento that it names in *direction*."""
-    if not closest.neighbours:
+    if not closest.neighbours or (at is not None and at.digits == closest.memento.stamp):
         return closest
     return next(iter(nearest_candidates(closest, at, direction)), closest)
 

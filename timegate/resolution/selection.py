@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from archives.errors import ArchiveError, Misbehaved, Unreachable
-from archives.model import ArchiveEntry, Closest, Memento
-from timegate.resolution.addresses import view
+from archives.model import Closest, Memento
 from timegate.resolution.context import RequestContext
-from timegate.resolution.model import Attempt, Check, Preferences, Query
+from timegate.resolution.model import Attempt, MementoCheck, Preferences, Query
 from timegate.resolution.ranking import (
     Wanted,
     best_per_archive,
@@ -24,7 +23,7 @@ from timegate.resolution.ranking import (
     nearest_named,
     ranked,
 )
-from timegate.resolution.verification import Verifier, verifies
+from timegate.resolution.verification import Verifier
 
 _MOST_CHECKS: Final = 8
 """Mementos that are requested for one resolution."""
@@ -32,6 +31,9 @@ _MOST_FOR_PAGE: Final = 3
 """Of these, further ones after an archived error, in search of a page (S-5)."""
 _PATIENCE: Final = 2.0
 """Seconds for one memento; then the next best one is requested."""
+
+AddressOf = Callable[[Query, Memento], str]
+"""Returns the address of a memento that a client is redirected to: that one is verified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +56,16 @@ class MementoSelection:
         context: RequestContext,
         *,
         verifier: Verifier | None = None,
-        entry_of: Callable[[str], ArchiveEntry | None] = lambda _: None,
+        address_of: AddressOf | None = None,
     ) -> None:
         """Without *verifier* the nearest memento is taken as promised."""
-        self.checks: list[Check] = []
+        self.checks: list[MementoCheck] = []
         self._query = query
         self._preferences = preferences
         self._order = order
         self._context = context
         self._verifier = verifier
-        self._entry_of = entry_of
+        self._address_of = address_of
         self._wanted = Wanted.of(preferences)
         self._outcomes: dict[tuple[str, str], Closest | ArchiveError | None] = {}
         self._checks_for_page = 0
@@ -172,7 +174,7 @@ class MementoSelection:
             return None
         return next((_memento(each) for each in others if self._is_open(each)), None)
 
-    def _note(self, check: Check) -> None:
+    def _note(self, check: MementoCheck) -> None:
         self.checks.append(check)
         self._outcomes[check.archive, check.uri] = check.outcome
         errors = [o for o in self._outcomes.values() if self._is_archived_error(o)]
@@ -225,16 +227,18 @@ class MementoSelection:
         return replace(attempt, outcome=Misbehaved(attempt.archive, closest.memento.uri, why))
 
     def _address(self, memento: Memento) -> str:
-        return view(self._query, memento, self._entry_of(memento.archive)).uri
+        if self._address_of is None:
+            return memento.uri
+        return self._address_of(self._query, memento)
 
 
 def _memento(attempt: Attempt) -> Memento | None:
     return attempt.outcome.memento if isinstance(attempt.outcome, Closest) else None
 
 
-def _overdue(memento: Memento, address: str) -> Check:
+def _overdue(memento: Memento, address: str) -> MementoCheck:
     why = "did not deliver the memento in time"
-    return Check(memento.archive, address, Unreachable(memento.archive, address, why))
+    return MementoCheck(memento.archive, address, Unreachable(memento.archive, address, why))
 
 
 class Selections:
@@ -243,10 +247,10 @@ class Selections:
     def __init__(
         self,
         verifier: Verifier | None = None,
-        entry_of: Callable[[str], ArchiveEntry | None] = lambda _: None,
+        address_of: AddressOf | None = None,
     ) -> None:
         self._verifier = verifier
-        self._entry_of = entry_of
+        self._address_of = address_of
 
     def of(
         self,
@@ -261,6 +265,15 @@ class Selections:
             preferences,
             order,
             context,
-            verifier=self._verifier if verifies(query, preferences) else None,
-            entry_of=self._entry_of,
+            verifier=self._verifier if _verifies(query, preferences) else None,
+            address_of=self._address_of,
         )
+
+
+def _verifies(query: Query, preferences: Preferences) -> bool:
+    """Whether the memento itself is to be requested: by default for identifiers."""
+    if preferences.only_if_cached:
+        return False
+    if preferences.verify is None:
+        return query.identifier is not None
+    return preferences.verify == "head"

@@ -17,10 +17,9 @@ from archives.moment import Moment
 from archives.negotiation import Clock, Negotiator, Question
 from archives.source import Fetcher
 from timegate.event_loop import end
-from timegate.resolution.addresses import replay_address
 from timegate.resolution.coalescing import Containment
 from timegate.resolution.context import RequestContext, TimeBudget
-from timegate.resolution.model import CachedAnswer, Check, Preferences, Query
+from timegate.resolution.model import CachedAnswer, MementoCheck
 
 _PATIENCE: Final = 10.0
 """Seconds for one memento."""
@@ -29,15 +28,6 @@ _MOST_MISSES: Final = 3
 
 FetcherFor = Callable[[str, RequestContext], Fetcher]
 """Returns the fetcher for an archive, within the limits of a request."""
-
-
-def verifies(query: Query, preferences: Preferences) -> bool:
-    """Whether the memento itself is to be requested: by default for identifiers."""
-    if preferences.only_if_cached:
-        return False
-    if preferences.verify is None:
-        return query.identifier is not None
-    return preferences.verify == "head"
 
 
 class MementoProbe(Protocol):
@@ -93,17 +83,18 @@ def _delivered(promised: Memento, address: str, found: Closest, entry: ArchiveEn
     if served.stamp is None:
         raise Misbehaved(entry.id, address, "states no Memento-Datetime of its own")
     memento = found.memento
-    if entry.kind.is_local and memento.stamp[:14] == promised.stamp[:14]:
-        # The header has whole seconds; the address identifies the record by all digits.
-        memento = memento._replace(stamp=promised.stamp)
+    if memento.stamp[:14] == promised.stamp[:14]:
+        # The header has whole seconds; an address may have a fraction as well.
+        memento = memento._replace(
+            stamp=promised.stamp, mime=promised.mime, digest=promised.digest
+        )
     if address == promised.uri:
         memento = memento._replace(uri=served.url)
     elif memento.stamp == promised.stamp and memento.original == promised.original:
         memento = memento._replace(uri=promised.uri)
-    else:
-        memento = memento._replace(uri=replay_address(memento, entry))
-    if memento.stamp[:14] == promised.stamp[:14]:
-        memento = memento._replace(mime=promised.mime, digest=promised.digest)
+    elif entry.replay is not None:
+        uri = filled(entry.replay, memento.stamp, memento.original)
+        memento = memento._replace(uri=uri)
     evidence: Evidence = "held" if entry.kind.is_local else "delivered"
     return replace(found, memento=memento, evidence=evidence)
 
@@ -125,7 +116,7 @@ class Verifier:
         self._containment = containment
         self._templates = {e.id: e for e in entries if e.replay and e.id in probes}
         self._patience = patience
-        self._in_progress: dict[tuple[str, str], asyncio.Task[Check]] = {}
+        self._in_progress: dict[tuple[str, str], asyncio.Task[MementoCheck]] = {}
         self._misses: dict[str, int] = {}
 
     async def __aenter__(self) -> Self:
@@ -145,7 +136,7 @@ class Verifier:
 
     def check(
         self, memento: Memento, address: str, context: RequestContext, *, cached: bool = True
-    ) -> "asyncio.Task[Check]":
+    ) -> "asyncio.Task[MementoCheck]":
         """Return the outcome of requesting *memento* at *address* as a task; never cancel it.
 
         A request in progress is joined.
@@ -190,12 +181,12 @@ class Verifier:
 
     async def _check(
         self, memento: Memento, address: str, context: RequestContext, *, cached: bool
-    ) -> Check:
+    ) -> MementoCheck:
         budget = context.redis_time
         if cached:
             known = await self._memory.recall_memento(memento, address, budget)
             if known is not None and known.fresh:
-                return Check(memento.archive, address, known.outcome, known.age)
+                return MementoCheck(memento.archive, address, known.outcome, known.age)
         outcome: Closest | ArchiveError | None
         try:
             async with asyncio.timeout(self._patience):
@@ -207,7 +198,7 @@ class Verifier:
         except TimeoutError:
             why = f"did not deliver the memento within {self._patience:g} s"
             outcome = Unreachable(memento.archive, address, why)
-        return Check(memento.archive, address, outcome)
+        return MementoCheck(memento.archive, address, outcome)
 
     async def _requested(
         self, memento: Memento, address: str, context: RequestContext

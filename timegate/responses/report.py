@@ -13,10 +13,9 @@ from archives.nearest import second_of
 from archives.registry import Registry
 from timegate.citations import cited
 from timegate.identifiers.pwid import minted
-from timegate.resolution.addresses import raw_address
 from timegate.resolution.model import Attempt, Resolution
 from timegate.text import masked
-from timegate.verdict import Member, Verdict, delivers_raw, header_safe, in_words
+from timegate.verdict import Member, Verdict, delivers_raw, header_safe, in_words, raw_address
 from timegate.verdict.words import grade
 
 Json = dict[str, object]

@@ -10,7 +10,9 @@ from timegate.verdict.members import (
     delivers_raw,
     header_safe,
     location,
+    raw_address,
     verdict,
+    view,
 )
 from timegate.verdict.words import in_words
 
@@ -24,7 +26,9 @@ __all__ = [
     "header_safe",
     "in_words",
     "location",
+    "raw_address",
     "satisfies",
     "verdict",
+    "view",
     "written",
 ]

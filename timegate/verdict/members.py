@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
+from archives.listing import filled
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import GRANULARITIES, Moment
 from archives.nearest import second_of
 from archives.registry import Registry
 from archives.surt import surt
-from timegate.resolution.addresses import View, view
 from timegate.resolution.model import Attempt, Query, Resolution, Syntax
 from timegate.resolution.query import STRIPPED_FRAGMENT, STRIPPED_USER
 from timegate.verdict.header import Member, Parameter, Verdict, matched, plain
@@ -149,6 +149,8 @@ def negotiation(query: Query, found: Closest) -> Member:
     return plain("identifier" if query.at and is_reference else found.via)
 
 
+# The modifier id_ after a stamp means unaltered bytes wherever it is supported (F-2).
+_RAW_ADDRESS: Final = re.compile(r"/[0-9]{4,17}id_/")
 # Percent signs are not quoted: triplets must not be encoded twice.
 _SAFE_IN_BRACKETS: Final = "".join(
     c for c in map(chr, range(0x21, 0x7F)) if c not in '<>"\\^`{|}'
@@ -157,6 +159,49 @@ _SAFE: Final = re.compile(r"[!#-;=?-\[\]_a-z~]*+")
 _PAGES: Final = ("page", "webpage")
 """The text of draft-08 calls a page ``webpage`` (V-7)."""
 _MORE_THAN_A_PAGE: Final = ("subsite", "site", "collection", "snapshot", "recording")
+
+
+class View(NamedTuple):
+    """The address that a client is redirected to."""
+
+    uri: str
+    raw: str | None
+    """The address of the unaltered bytes; None where the archive has no such view."""
+    is_ours: bool
+    """Whether this server replays it, without rewriting."""
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether it is the address of the unaltered bytes."""
+        return self.uri == self.raw
+
+
+def view(query: Query, memento: Memento, entry: ArchiveEntry | None) -> View:
+    """Return the address for a client: the raw bytes for a part, otherwise replay."""
+    template = None if entry is None else entry.raw
+    is_local = entry is not None and entry.kind.is_local
+    return _view(memento, template, is_local=is_local, part=query.precision == "part")
+
+
+# Several members of a verdict need it, and the same pages are asked for again.
+def _view(memento: Memento, template: str | None, *, is_local: bool, part: bool) -> View:
+    raw = _raw_address(memento, template)
+    uri = raw if part and raw is not None else memento.uri
+    # An operator may configure another replay for a local collection, which rewrites.
+    replays = is_local and template is not None
+    is_ours = replays and memento.uri.startswith(str(template).partition("{time14}")[0])
+    return View(uri, raw, is_ours)
+
+
+def raw_address(memento: Memento, entry: ArchiveEntry | None) -> str | None:
+    """Return the address of the unaltered bytes; None where the archive has no such view."""
+    return _raw_address(memento, None if entry is None else entry.raw)
+
+
+def _raw_address(memento: Memento, template: str | None) -> str | None:
+    if _RAW_ADDRESS.search(memento.uri):
+        return memento.uri
+    return None if template is None else filled(template, memento.stamp, memento.original)
 
 
 def delivers_raw(query: Query, memento: Memento, entry: ArchiveEntry | None) -> bool:

@@ -28,6 +28,7 @@ def choices(**chosen: str) -> SearchOptions:
         "precision": "any",
         "direction": "closest",
         "verify": "none",
+        "status": "2xx",
     }
     return SearchOptions(**(usual | chosen))  # type: ignore[arg-type]
 

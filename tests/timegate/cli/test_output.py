@@ -22,7 +22,9 @@ LINK = "https://arquivo.pt/wayback/20160123040000/http://www.dr.dk"
 
 def found(uri: str = LINK, stamp: str = "20160123040000") -> Attempt:
     memento = Memento(stamp, uri, QUERY.original, "arquivo-pt", 200)
-    return Attempt("arquivo-pt", Closest(memento, "timegate"), 0.4, QUERY.original)
+    return Attempt(
+        "arquivo-pt", Closest(memento, "timegate", evidence="delivered"), 0.4, QUERY.original
+    )
 
 
 def silent(why: str = "no connection") -> Attempt:
@@ -50,7 +52,7 @@ def test_the_memento_is_shown_with_its_verdict_and_the_differences() -> None:
 
     assert lines == [
         ASKED,
-        "  ≈ A substitute from another archive",
+        "  ≈ A substitute from another archive, less than a day away",
         f"  {LINK}",
         "  captured 23 January 2016, 04:00:00 UTC, in Arquivo.pt (Portuguese Web Archive)",
         "  ≈  Time     Requested: 2016-01-22T11:20:29Z. The copy was captured",

@@ -42,7 +42,7 @@ def test_a_report_has_the_verdict_the_memento_and_the_attempts() -> None:
 
     found_report = reported(resolution)
 
-    delivered = {"evidence": "delivered", "hops": [], "unchecked": None}
+    delivered: dict[str, object] = {"evidence": "delivered", "hops": [], "unchecked": None}
     attempt = {"cached": False, "age": None, "url": PAGE, "variant": None}
     assert found_report == {
         "identifier": IDENTIFIER,
