@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from archives.model import ArchiveEntry, Closest, Memento
+from archives.model import ArchiveEntry, Closest, Memento, Selection
 from archives.moment import Moment
 
 Purpose = Literal["memento", "index"]
@@ -87,6 +87,11 @@ class Adapter(Protocol):
 
     @property
     def entry(self) -> ArchiveEntry: ...
+
+    @property
+    def selection(self) -> Selection:
+        """How the archive selects among its captures: as stated, or as its answers show."""
+        ...
 
     async def closest(
         self, fetch: Fetcher, original: str, at: Moment | None

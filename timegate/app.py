@@ -359,6 +359,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             resolver=resolver,
             selections=selections,
             planner=planner,
+            sources=sources,
             lists=ArchiveLists(sources, cache, containment, public=public),
             neighbours=Neighbours(contained, cache, parts.own),
             deadlines=deadlines,

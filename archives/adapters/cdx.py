@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import Final
 
 from archives.listing import Excerpt, cdx_query, list_captures, read_captures
-from archives.model import ArchiveEntry, ArchiveKind, Closest, Dialect, Memento
+from archives.model import ArchiveEntry, ArchiveKind, Closest, Dialect, Memento, Selection
 from archives.moment import Moment
 from archives.nearest import nearest, second_of
 from archives.negotiation import Clock
@@ -53,6 +53,11 @@ class CdxArchive:
         self._endpoint = entry.cdx
         self._dialect: Dialect = entry.dialect
         self._clock = clock
+
+    @property
+    def selection(self) -> Selection:
+        """The rows of the index are requested nearest first."""
+        return "nearest"
 
     async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
         """Query the index for the rows nearest to *at*, and return the nearest of them."""

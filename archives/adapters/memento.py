@@ -5,7 +5,7 @@ from typing import Final
 
 from archives.formats.httpdate import http_date
 from archives.listing import list_captures
-from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento
+from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento, Selection
 from archives.moment import Moment
 from archives.negotiation import Clock, Negotiator, Question, instant_for
 from archives.source import Fetcher
@@ -28,9 +28,14 @@ class MementoArchive:
         self._clock = clock
         self._negotiator = Negotiator(entry, clock)
 
+    @property
+    def selection(self) -> Selection:
+        """How the archive selects, as its answers show."""
+        return self._negotiator.selection
+
     async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
         """Query the TimeGate; without a time it returns the newest capture (M-14)."""
-        requested = None if at is None else instant_for(at, self._negotiator.selection)
+        requested = None if at is None else instant_for(at, self.selection)
         headers = {} if requested is None else {"accept-datetime": http_date(requested)}
         page = original.partition("#")[0]
         question = Question(self._timegate + page, page, at, "timegate", headers, requested)

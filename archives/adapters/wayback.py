@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from archives.listing import filled, list_captures
-from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento
+from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento, Selection
 from archives.moment import Moment
 from archives.negotiation import Clock, Negotiator, Question, instant_for
 from archives.source import Fetcher
@@ -37,12 +37,15 @@ class WaybackArchive:
         self._clock = clock
         self._negotiator = Negotiator(entry, clock)
 
+    @property
+    def selection(self) -> Selection:
+        """How the archive selects, as its answers show."""
+        return self._negotiator.selection
+
     async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
         """Request the address for *at*, and return the capture that is served there."""
         page = original.partition("#")[0]
-        requested = (
-            self._tomorrow() if at is None else instant_for(at, self._negotiator.selection)
-        )
+        requested = self._tomorrow() if at is None else instant_for(at, self.selection)
         url = filled(self._template, requested, page)
         question = Question(url, page, at, "template", {}, requested)
         found = await self._negotiator.closest(fetch, question)

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from archives.model import Closest, Memento
 from archives.moment import Moment
+from archives.nearest import second_of
 from archives.uri import canonical_uri
 from timegate.cache.encoding import (
     DELIVERED,
@@ -99,11 +100,11 @@ class AnswerCache:
             return WAITING
         cache_key = self._cache_key(archive, original, _time_class(at), scope)
         exact = self._answer(store.get_now(cache_key.key), cache_key, archive)
-        if exact is not None and exact.fresh:
+        if exact is not None and _suffices(exact, at):
             return exact
         listing = self._cache_key(archive, original, "timemap", scope)
         listed = self._from_timemap(store.get_now(listing.key), listing, archive, at)
-        if listed is None or not _is_better(listed, exact):
+        if listed is None or not _is_better(listed, exact, at):
             return exact
         # Choosing from a TimeMap took 100 to 280 microseconds, a lookup takes 3 to 7.
         fresh_for = lifetime(at, listed.outcome, self._clock() - listed.age)
@@ -127,12 +128,12 @@ class AnswerCache:
         cache_key = self._cache_key(archive, original, _time_class(at), scope)
         stored = await self._store.get(cache_key.key, budget)
         exact = self._answer(stored, cache_key, archive)
-        if exact is not None and exact.fresh:
+        if exact is not None and _suffices(exact, at):
             return exact
         cache_key = self._cache_key(archive, original, "timemap", scope)
         stored = await self._store.get(cache_key.key, budget)
         listed = self._from_timemap(stored, cache_key, archive, at)
-        return listed if _is_better(listed, exact) else exact
+        return listed if _is_better(listed, exact, at) else exact
 
     async def recall_all(
         self,
@@ -301,10 +302,27 @@ class AnswerCache:
         return CachedAnswer(outcome, stored.fresh and stored.age < fresh_for, stored.age)
 
 
-def _is_better(first: CachedAnswer | None, second: CachedAnswer | None) -> bool:
-    if first is None or second is None:
-        return second is None
-    return (first.fresh, -first.age) > (second.fresh, -second.age)
+def _suffices(answer: CachedAnswer, at: Moment | None) -> bool:
+    """Whether a TimeMap can have no nearer memento than a fresh *answer*."""
+    if not answer.fresh or answer.outcome is None or at is None:
+        return answer.fresh
+    return not at.distance(second_of(answer.outcome.memento.stamp))
+
+
+def _is_better(
+    listed: CachedAnswer | None, answer: CachedAnswer | None, at: Moment | None
+) -> bool:
+    """Whether the memento in a TimeMap is to be used: it is nearer, or newer information."""
+    if listed is None or answer is None:
+        return answer is None
+    if listed.fresh and answer.fresh and listed.outcome and answer.outcome and at:
+        distances = [
+            abs(at.distance(second_of(each.outcome.memento.stamp)))
+            for each in (listed, answer)
+            if each.outcome is not None
+        ]
+        return distances[0] < distances[1]
+    return (listed.fresh, -listed.age) > (answer.fresh, -answer.age)
 
 
 def _time_class(at: Moment | None) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.nearest import second_of
 from archives.registry import Registry
+from archives.source import Source
 from archives.uri import check_text
 from timegate.cli.options import (
     BASE_URL,
@@ -30,6 +31,7 @@ from timegate.cli.options import (
 from timegate.collections.opening import open_collections, with_replay_addresses
 from timegate.config import Config, is_local, is_public
 from timegate.identifiers.url import read_url
+from timegate.resolution.ranking import nearest_named
 from timegate.text import counted, escaped, similar
 from timegate.text.times import read_time
 
@@ -188,7 +190,7 @@ async def _query_remote(
     environment = UpstreamEnvironment(record=answer.trail.append)
     async with open_fetchers([entry], settings, environment) as fetchers:
         source = source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
-        answer.outcome = await _outcome(source.closest(answer.original, answer.at))
+        answer.outcome = await _outcome(source, answer)
 
 
 async def _query_local(config: Config, entry: ArchiveEntry, answer: ArchiveAnswer) -> None:
@@ -198,14 +200,16 @@ async def _query_local(config: Config, entry: ArchiveEntry, answer: ArchiveAnswe
     registry = Registry((served,), shared_hosts=True)
     async with open_collections(registry, base_url, keep=False) as local:
         source = local.sources[entry.id]
-        answer.outcome = await _outcome(source.closest(answer.original, answer.at))
+        answer.outcome = await _outcome(source, answer)
 
 
-async def _outcome(question: Awaitable[Closest | None]) -> Closest | ArchiveError | None:
+async def _outcome(source: Source, answer: ArchiveAnswer) -> Closest | ArchiveError | None:
+    """Return the nearest memento that the archive names: its choice, or one that it links."""
     try:
-        return await question
+        closest = await source.closest(answer.original, answer.at)
     except ArchiveError as error:
         return error
+    return None if closest is None else nearest_named(closest, answer.at, "closest")
 
 
 @click.command("closest")

@@ -23,7 +23,7 @@ from timegate.resolution.selection import Selections
 from timegate.routing.planner import Planner
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.rate_limit import RateLimiter
-from timegate.upstream.stack import UpstreamSettings
+from timegate.upstream.stack import ArchiveSources, UpstreamSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Core:
     """Resolves queries, and verifies the memento if the preferences ask for that."""
     selections: Selections
     planner: Planner
+    sources: ArchiveSources
     lists: ArchiveLists
     neighbours: Neighbours
     deadlines: Deadlines

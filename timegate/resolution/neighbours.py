@@ -14,6 +14,8 @@ from typing import Final, Protocol
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento, Relation
+from archives.moment import Moment
+from archives.nearest import nearest
 from timegate.resolution.coalescing import SourceFor
 from timegate.resolution.context import RequestContext, TimeBudget
 from timegate.resolution.model import Resolution
@@ -68,8 +70,9 @@ class Neighbours:
         captures = await self._captures(best.archive, best.original, context)
         if not captures:
             return resolution
-        around = neighbours(best.outcome.memento, captures)
-        found = replace(best, outcome=replace(best.outcome, neighbours=around))
+        closest = _nearest_listed(best.outcome, captures, resolution.query.at)
+        around = neighbours(closest.memento, captures)
+        found = replace(best, outcome=replace(closest, neighbours=around))
         return replace(resolution, best=found)
 
     async def _captures(
@@ -118,6 +121,16 @@ class Neighbours:
                 if len(captures) > _MOST:
                     return []
         return captures
+
+
+def _nearest_listed(
+    closest: Closest, captures: Sequence[Memento], at: Moment | None
+) -> Closest:
+    """Return *closest*, or the listed capture that is nearer than the choice of the archive."""
+    best = nearest([closest.memento, *captures], at)
+    if best is None or best.stamp[:14] == closest.memento.stamp[:14]:
+        return closest
+    return Closest(best, "timemap", closest.doubts)
 
 
 def neighbours(chosen: Memento, captures: Sequence[Memento]) -> dict[Relation, Memento]:

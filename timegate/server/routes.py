@@ -61,7 +61,11 @@ class _Handlers:
         self.resolve = Resolve(self.answers, registry, self.answer_pages)
         self.operations = Operations(
             registry,
-            lambda name: {**needs.core.planner.state(name), **needs.core.canaries.state(name)},
+            lambda name: {
+                **needs.core.planner.state(name),
+                **needs.core.sources.selection(name),
+                **needs.core.canaries.state(name),
+            },
             lambda: needs.core.store.trouble,
             needs.core.metrics.registry,
             needs.core.config.contact,

@@ -235,6 +235,11 @@ class ArchiveSources:
         self._local = local
         self._around = around
 
+    def selection(self, archive: str) -> Mapping[str, object]:
+        """Return how *archive* selects among its captures, for /archives."""
+        adapter = self._adapters.get(archive)
+        return {} if adapter is None else {"selection": adapter.selection}
+
     def __call__(self, archive: str, context: RequestContext) -> Source:
         """Return the source of *archive*."""
         source = self._local.get(archive)

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
 from archives.model import Closest, Memento
+from archives.moment import Moment
 from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive
 from timegate.resolution.coalescing import fixed
@@ -38,10 +39,11 @@ class FakeLists:
         self.kept[archive, original] = captures
 
 
-def found(archive: FakeArchive, stamp: str) -> Resolution:
+def found(archive: FakeArchive, stamp: str, requested: str | None = None) -> Resolution:
     memento = next(m for m in archive.captures(URL) if m.stamp == stamp)
     best = Attempt(archive.name, Closest(memento, "timegate"), 0.1, URL)
-    return Resolution(Query(URL, None), Preferences(), best, (), (best,))
+    query = Query(URL, Moment(requested or stamp))
+    return Resolution(query, Preferences(), best, (), (best,))
 
 
 def around(resolution: Resolution) -> dict[str, str]:
@@ -60,6 +62,18 @@ def test_the_list_of_an_own_archive_is_requested_once() -> None:
     expected = {"first": STAMPS[0], "prev": STAMPS[0], "next": STAMPS[2], "last": STAMPS[3]}
     assert around(filled) == around(again) == expected
     assert ("a", URL) in lists.kept
+
+
+def test_a_listed_memento_that_is_nearer_than_the_choice_of_the_archive_is_taken() -> None:
+    archive = FakeArchive("a", 0.0, STAMPS)
+    surroundings = Neighbours(fixed({"a": archive}), FakeLists(), frozenset({"a"}))
+    newest = found(archive, STAMPS[3], requested=STAMPS[1])
+
+    filled = asyncio.run(surroundings.filled_in(newest, UNLIMITED))
+
+    assert filled.memento is not None
+    assert filled.memento.stamp == STAMPS[1]
+    assert around(filled)["prev"] == STAMPS[0]
 
 
 def test_no_list_is_requested_from_other_archives_but_a_cached_one_is_used() -> None:
