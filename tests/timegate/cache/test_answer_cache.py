@@ -179,6 +179,45 @@ async def test_a_timemap_answers_any_question_about_its_url(timed: TimedCache) -
     assert newest.outcome.memento.stamp == "20250601000000"
 
 
+async def test_a_nearer_memento_in_a_cached_timemap_is_preferred_to_the_answer(
+    timed: TimedCache,
+) -> None:
+    at = Moment("20140102000000")
+    newest = Closest(capture("20200101000000"), "timegate")
+    await timed.cache.remember_timemap(
+        ARCHIVE, PAGE, [capture("20140102000001"), capture("20200101000000")]
+    )
+    await timed.cache.remember(ARCHIVE, PAGE, at, newest)
+
+    recalled = await timed.cache.recall(ARCHIVE, PAGE, at)
+
+    assert recalled is not None
+    assert recalled.outcome is not None
+    assert recalled.outcome.memento.stamp == "20140102000001"
+
+
+async def test_the_delivery_of_a_memento_is_cached_for_a_week(timed: TimedCache) -> None:
+    memento = capture("20140102000001")
+    delivered = Closest(memento, "template", evidence="delivered")
+    await timed.cache.remember_memento(memento, memento.uri, delivered)
+    timed.clock.advance(6 * DAY)
+
+    recalled = await timed.cache.recall_memento(memento, memento.uri)
+
+    assert recalled == CachedAnswer(delivered, fresh=True, age=6 * DAY)
+    assert await timed.cache.recall_memento(memento, memento.uri + "x") is None
+
+
+async def test_a_memento_that_is_gone_is_requested_again_after_ten_minutes(
+    timed: TimedCache,
+) -> None:
+    memento = capture("20140102000001")
+    await timed.cache.remember_memento(memento, memento.uri, None)
+    timed.clock.advance(601)
+
+    assert await timed.cache.recall_memento(memento, memento.uri) is None
+
+
 async def test_an_answer_from_a_cached_timemap_has_its_age(timed: TimedCache) -> None:
     await timed.cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
     timed.clock.advance(5 * HOUR)
