@@ -44,6 +44,7 @@ _MEMBERS: Final = (
     *("match", "evidence", "archive", "time", "granularity", "coverage", "uri", "content"),
     *("sources", "negotiation", "syntax"),
 )
+_STAMP: Final = re.compile(r"/web/([0-9]{14})/")
 _FIRST_MEMENTO: Final = re.compile(r'<([^>]*)>; rel="(?:[a-z]+ )*memento"')
 
 
@@ -165,8 +166,9 @@ class Product:
         found = await Gate(self._core).resolve(reference.text, at=at, **known)  # type: ignore[arg-type]
         status = 302 if found.uri else 502 if found.unanswered else 404
         shown = f"library: {reference.text} at={at} {known}\n{found}"
-        members = _members(found.precision)
-        return _Made(status, found.uri, members, "", shown, dict(found.report))
+        members, report = _members(found.precision), dict(found.report)
+        location = found.uri and _address(report, {}, members)
+        return _Made(status, location, members, "", shown, report)
 
 
 class _Made(NamedTuple):
@@ -362,17 +364,22 @@ def _made(status: int, headers: Mapping[str, str], body: bytes, shown: str) -> _
         status = document["status"]
     report = document.get("timegate") if isinstance(document.get("timegate"), dict) else document
     members = _members(fields.get("memento-precision", "")) or _from_json(report or {})
-    location = fields.get("location") or _address(report or {}, fields)
+    location = fields.get("location") or _address(report or {}, fields, members)
     problem = str(document.get("type", "")).rpartition("/")[2] if status >= 400 else ""
     return _Made(status, location, members, problem, shown, report or {})
 
 
-def _address(document: Mapping[str, Any], fields: Mapping[str, str]) -> str | None:
+def _address(
+    document: Mapping[str, Any], fields: Mapping[str, str], members: Members
+) -> str | None:
+    """Return the address that a report or a page is about: the raw view, where it says raw."""
+    is_raw = members.get("content", ("", {}))[0] == "raw"
     memento = document.get("memento")
     if isinstance(memento, dict) and "uri" in memento:
-        return str(memento["uri"])
+        return str(memento.get("raw") if is_raw and memento.get("raw") else memento["uri"])
     found = _FIRST_MEMENTO.search(fields.get("link", ""))
-    return found[1] if found else None
+    address = found[1] if found else None
+    return _STAMP.sub(r"/web/\1id_/", address, count=1) if is_raw and address else address
 
 
 def _members(field: str) -> dict[str, tuple[str, Parameters]]:

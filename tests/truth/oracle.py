@@ -465,7 +465,7 @@ def _is_clear(exchange: Exchange) -> bool:
     if served.status in _REDIRECTS:
         return "location" in served.headers
     if served.status in (404, 410):
-        return _ADDRESS.search(exchange.url) is None or "/timegate/" in exchange.url
+        return True
     return served.status == 200 and (_is_index(exchange.url) or "link" in served.headers)
 
 
@@ -474,11 +474,24 @@ def failed_archives(exchanges: Sequence[Exchange]) -> set[str]:
     by_archive: dict[str, list[Exchange]] = {}
     for exchange in exchanges:
         by_archive.setdefault(exchange.archive, []).append(exchange)
-    return {
-        archive
-        for archive, own in by_archive.items()
-        if not _is_clear(own[-1]) and not any(map(_is_memento, own))
-    }
+    return {archive for archive, own in by_archive.items() if _has_failed(own)}
+
+
+def _has_failed(exchanges: Sequence[Exchange]) -> bool:
+    """Whether the exchanges with one archive ended without a clear answer.
+
+    A 404 is a clear no, but not for a memento that the archive itself named.
+    """
+    *before, last = exchanges
+    named = last.url in Said(before).by_address
+    if any(map(_is_memento, exchanges)):
+        return False
+    return not _is_clear(last) or (named and not _is_redirect(last))
+
+
+def _is_redirect(exchange: Exchange) -> bool:
+    served = exchange.outcome
+    return isinstance(served, Served) and served.status in _REDIRECTS
 
 
 def _is_memento(exchange: Exchange) -> bool:
@@ -587,7 +600,7 @@ def _named_by(exchanges: Sequence[Exchange], archive: LyingArchive, asked: Asked
     if archive.entry.replay:
         template = archive.entry.replay
         built = {_filled(template, digits, asked.url) for digits in said.stamps}
-    return {*said.by_address, *built}
+    return {address for address in (*said.by_address, *built) if _ADDRESS.search(address)}
 
 
 def _filled(template: str, digits: str, url: str) -> str:
