@@ -97,7 +97,7 @@ class CoreState:
 
 
 @asynccontextmanager
-async def build_core(
+async def build_core(  # noqa: PLR0913 -- what a process, a test or a command differs in
     config: Config,
     base_url: str,
     *,

@@ -90,7 +90,7 @@ class Answer:
 class _InlineLoop(VirtualLoop):
     """A loop in virtual time that has no threads: what is left to one is done at once."""
 
-    def run_in_executor(  # type: ignore[override]
+    def run_in_executor(
         self, _executor: object, function: Callable[..., T], *arguments: object
     ) -> "asyncio.Future[T]":
         done: asyncio.Future[T] = self.create_future()
@@ -145,7 +145,9 @@ class Product:
     ) -> "_Made":
         """Send a request through the whole server."""
         writer = _Writer()
-        request = _request("GET" if body is None else "POST", target, headers or {}, body, writer)
+        request = _request(
+            "GET" if body is None else "POST", target, headers or {}, body, writer
+        )
         response = await self._dispatch(request)
         if isinstance(response, web.Response):
             content = bytes(cast(bytes, response.body or b""))
@@ -279,7 +281,8 @@ _WAYS: Final[Mapping[str, Callable[[Product, Round], Awaitable[_Made]]]] = {
 
 
 def _spoken(digits: str) -> str:
-    return f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{digits[8:10]}:{digits[10:12]}:{digits[12:14]}Z"
+    hour, minute, second = digits[8:10], digits[10:12], digits[12:14]
+    return f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{hour}:{minute}:{second}Z"
 
 
 # Requests and responses without sockets
@@ -362,7 +365,9 @@ def _made(status: int, headers: Mapping[str, str], body: bytes, shown: str) -> _
         document = json.loads(body.splitlines()[0] if "ndjson" in kind else body)
     if "ndjson" in kind:
         status = document["status"]
-    report = document.get("timegate") if isinstance(document.get("timegate"), dict) else document
+    report = (
+        document.get("timegate") if isinstance(document.get("timegate"), dict) else document
+    )
     members = _members(fields.get("memento-precision", "")) or _from_json(report or {})
     location = fields.get("location") or _address(report or {}, fields, members)
     problem = str(document.get("type", "")).rpartition("/")[2] if status >= 400 else ""
@@ -385,7 +390,7 @@ def _address(
 def _members(field: str) -> dict[str, tuple[str, Parameters]]:
     if not field:
         return {}
-    parsed = http_sf.parse(field.encode(), tltype="dictionary")
+    parsed: Any = http_sf.parse(field.encode(), tltype="dictionary")
     return {
         name: (str(value), {key: _plain(item) for key, item in parameters.items()})
         for name, (value, parameters) in parsed.items()

@@ -92,7 +92,10 @@ def drawn_round(seed: int, number: int) -> Round:
     page, at = chance.choice(PAGES), _time(chance)
     domain = f"s{seed}r{number}.example"
     world = World(
-        [_archive(chance, n, domain, page, at) for n in range(chance.choice((2, 2, 3, 3, 4, 5)))]
+        [
+            _archive(chance, n, domain, page, at)
+            for n in range(chance.choice((2, 2, 3, 3, 4, 5)))
+        ]
     )
     reference = _reference(chance, world, page, at)
     preferences = _preferences(chance, world)
@@ -198,9 +201,7 @@ def _faults(chance: Random) -> tuple[Fault, ...]:
     return tuple(FAULTS[name] for name in dict.fromkeys(names))
 
 
-def _marred(
-    chance: Random, captures: Sequence[FakeCapture]
-) -> dict[str, tuple[Fault, ...]]:
+def _marred(chance: Random, captures: Sequence[FakeCapture]) -> dict[str, tuple[Fault, ...]]:
     """Draw mementos that are wrong by themselves."""
     if chance.random() < 0.5:
         return {}
@@ -220,9 +221,7 @@ def counterparts() -> dict[str, int]:
 
 def marring() -> set[str]:
     """Return the faults of single mementos that change nothing there."""
-    return {
-        name for name in MEMENTO_FAULTS if ReplayQuestion not in FAULTS[name].applies_to
-    }
+    return {name for name in MEMENTO_FAULTS if ReplayQuestion not in FAULTS[name].applies_to}
 
 
 # References
@@ -230,7 +229,18 @@ def marring() -> set[str]:
 
 def _reference(chance: Random, world: World, page: str, at: datetime) -> Reference:
     kind = chance.choice(
-        ("pwid", "pwid", "pwid", "pwid-day", "pwid-fraction", "duri", "duri", "link", "url", "at")
+        (
+            "pwid",
+            "pwid",
+            "pwid",
+            "pwid-day",
+            "pwid-fraction",
+            "duri",
+            "duri",
+            "link",
+            "url",
+            "at",
+        )
     )
     held = [
         capture.at
@@ -262,9 +272,7 @@ def _encoded(page: str) -> str:
     return page.replace("?", "%3F")
 
 
-def _pwid_day(
-    chance: Random, _world: World, page: str, at: datetime, named: str
-) -> Reference:
+def _pwid_day(chance: Random, _world: World, page: str, at: datetime, named: str) -> Reference:
     digits, extent = stamp(at)[:8], chance.choice(("page", "part"))
     text = f"urn:pwid:{named}:{_rfc3339(digits)}Z:{extent}:{_encoded(page)}"
     return Reference("pwid", text, page, digits, named, extent)
@@ -333,17 +341,15 @@ def _preferences(chance: Random, world: World) -> dict[str, str]:
 
 
 def _ways(chance: Random, reference: Reference) -> list[str]:
-    """Draw three ways to ask, of which one is a default way for identifiers if possible."""
-    at_timegate = list(TIMEGATE_WAYS) if len(reference.digits) in (0, 14) else ["memento"]
+    """Draw ways to ask; TimeGates take seconds, or nothing for the newest."""
+    at_timegate = list(TIMEGATE_WAYS) if len(reference.digits) >= 14 else ["memento"]
     if not reference.digits:
         at_timegate = ["timegate"]
-    if len(reference.digits) > 14:
-        at_timegate = ["timegate"]
     if reference.kind == "at":
-        return chance.sample(at_timegate, k=min(3, len(at_timegate))) + ["library"]
-    ways = chance.sample(IDENTIFIER_WAYS, k=3)
+        return list(dict.fromkeys((*chance.sample(at_timegate, k=2), "library")))
+    ways = chance.sample(IDENTIFIER_WAYS, k=2)
     if chance.random() < 0.5:
-        ways.insert(chance.randrange(4), chance.choice(at_timegate))
+        ways.insert(chance.randrange(3), chance.choice(at_timegate))
     return list(dict.fromkeys(ways))
 
 

@@ -92,7 +92,11 @@ class Oracle:
     async def _looked(self, address: str) -> Delivered | None:
         for hop in range(_HOPS):
             archive = self._world.at(address)
-            served = None if archive is None else await _served(archive, _true_view(archive, address))
+            served = (
+                None
+                if archive is None
+                else await _served(archive, _true_view(archive, address))
+            )
             if archive is None or served is None:
                 return None
             if "memento-datetime" in served.headers:
@@ -201,7 +205,7 @@ def interval(digits: str) -> tuple[datetime, datetime]:
     """Return start and end of the time asked for; a fraction counts as its second."""
     text = digits[:14]
     start = datetime.strptime(
-        f"{text}{'00000101000000'[len(text):]}+0000", "%Y%m%d%H%M%S%z"
+        f"{text}{'00000101000000'[len(text) :]}+0000", "%Y%m%d%H%M%S%z"
     ).astimezone(UTC)
     if len(text) == 4:
         return start, start.replace(year=start.year + 1)
@@ -234,7 +238,7 @@ def relation(asked: str, original: str | None) -> str:
 
 def _normalized(url: str) -> str:
     scheme, _, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
+    host, _, path = rest.partition("/")
     port = {"http": ":80", "https": ":443"}.get(scheme.lower(), "")
     return f"{scheme.lower()}://{host.lower().removesuffix(port) if port else host}/{path}"
 
@@ -266,7 +270,7 @@ async def violations(
         return [Violation("server-error", answer.problem)]
     if not leads_somewhere(answer):
         return list(_of_absence(answer, world, preferences))
-    found = [Violation(*each) for each in _of_members(answer)]
+    found = list(_of_members(answer))
     evidence = answer.value("evidence")
     if not evidence:
         found.append(Violation("evidence-missing", ""))
@@ -285,40 +289,40 @@ async def violations(
     return found
 
 
-def _of_members(answer: Answer) -> Iterator[tuple[str, str]]:
+def _of_members(answer: Answer) -> Iterator[Violation]:
     """Yield where ``time`` does not fit its own parameters, and where forms disagree."""
     digits, got, value = answer.asked.digits, _got(answer), answer.value("time")
     if not answer.members:
-        yield "evidence-missing", "no Memento-Precision"
+        yield Violation("evidence-missing", "no Memento-Precision")
         return
     if value in ("unknown", ""):
         return
     if got is None:
-        yield "time", f"{value} without got"
+        yield Violation("time", f"{value} without got")
         return
     if (value == "latest") != (not digits):
-        yield "time", f"{value} for {digits or 'the newest'}"
+        yield Violation("time", f"{value} for {digits or 'the newest'}")
         return
     if digits:
         yield from _of_time(answer, digits, got, value)
     document = answer.document
-    for name, (claimed, _) in answer.members.items():
+    for name, member in answer.members.items():
         written = document.get(name)
-        if isinstance(written, dict) and written.get("value") != claimed:
-            yield "differs", f"{name}: {claimed} in the header, {written} in JSON"
+        if isinstance(written, dict) and written.get("value") != member[0]:
+            yield Violation("differs", f"{name}: {member[0]} in the header, {written} in JSON")
 
 
-def _of_time(answer: Answer, digits: str, got: str, value: str) -> Iterator[tuple[str, str]]:
+def _of_time(answer: Answer, digits: str, got: str, value: str) -> Iterator[Violation]:
     away = distance(digits, got)
     allowed = ("before",) if away < 0 else ("after",) if away > 0 else ("within",)
     if away == 0 and digits == got:
         allowed = ("within", "exact")
     # A fraction may be called before or after the second in which it lies.
     if value not in allowed and not (len(digits) > 14 and value in ("before", "after")):
-        yield "time", f"{value} for {digits}, got {got}"
+        yield Violation("time", f"{value} for {digits}, got {got}")
     delta = answer.parameter("time", "delta")
     if delta is not None and delta != away:
-        yield "time", f"delta={delta} is {away}"
+        yield Violation("time", f"delta={delta} is {away}")
 
 
 def _of_promise(answer: Answer, world: World) -> Iterator[Violation]:
@@ -433,7 +437,9 @@ def _of_preferences(
 ) -> Iterator[Violation]:
     got, digits = _got(answer), answer.asked.digits
     archive = world.at(answer.location or "")
-    if archive is not None and archive not in allowed_archives(answer.asked, world, preferences):
+    if archive is not None and archive not in allowed_archives(
+        answer.asked, world, preferences
+    ):
         yield Violation("preference", f"{archive.id} for {dict(preferences)}")
     # The library returns what was found, with its verdict.
     if answer.way == "library" or got is None or not digits:
@@ -508,9 +514,13 @@ def _of_sources(answer: Answer) -> Iterator[Violation]:
     ends = answer.value("time") in ("exact", "within") and answer.value("archive") != "other"
     failed = failed_archives(answer.exchanges)
     claimed = answer.parameter("sources", "failed")
-    if failed and not ends and (
-        answer.value("sources") == "complete"
-        or (isinstance(claimed, int) and claimed < len(failed))
+    if (
+        failed
+        and not ends
+        and (
+            answer.value("sources") == "complete"
+            or (isinstance(claimed, int) and claimed < len(failed))
+        )
     ):
         yield Violation("sources", f"{answer.members.get('sources')}, failed: {sorted(failed)}")
 
@@ -543,7 +553,10 @@ def _promises(exchange: Exchange) -> bool:
 
 
 def violations_again(first: Answer, again: Answer) -> Iterator[Violation]:
-    """Yield where the same question gets a worse claim, or costs requests although all is known."""
+    """Yield where the same question gets a worse claim, or costs requests again.
+
+    A question is settled if its memento was delivered and every archive answered.
+    """
     settled = (
         leads_somewhere(first)
         and first.value("evidence") == "delivered"

@@ -9,7 +9,15 @@ from tests.truth.asking import Answer, in_virtual_time, product_over
 from tests.truth.drawing import Round, drawn_round
 from tests.truth.oracle import Missed, Oracle, Violation, missed, violations, violations_again
 
-_DEFAULT: tuple[str, ...] = ("resolve", "root", "json", "html", "batch", "library", "verify-head")
+_DEFAULT: tuple[str, ...] = (
+    "resolve",
+    "root",
+    "json",
+    "html",
+    "batch",
+    "library",
+    "verify-head",
+)
 """Ways that look at the memento; the first of a round shows what was missed."""
 
 
@@ -32,7 +40,10 @@ class Fault(NamedTuple):
                 f"{drawn.reference} {dict(drawn.preferences)} {drawn.ways}",
                 f"{self.answer.way}, asked {self.asked_before} times before",
                 self.answer.shown,
-                *(f"  {each.method} {each.url}: {_short(each.outcome)}" for each in self.answer.exchanges),
+                *(
+                    f"  {each.method} {each.url}: {_short(each.outcome)}"
+                    for each in self.answer.exchanges
+                ),
             ]
         )
 
@@ -69,10 +80,9 @@ class Tally:
             f"{self.rounds} rounds, {self.answers} answers: {dict(self.evidence)}",
             f"over-claims: {len(self.faults)} in {len(rounds)} rounds",
             *(f"  {count:6} {kind}" for kind, count in self.kinds.most_common()),
-            f"good copy missed: {len(self.misses)} of {self.referenced}"
-            f" ({100 * self.share_missed:.2f} %) {dict(kinds)}",
+            f"good copy missed: {len(self.misses)} of {self.referenced}",
         ]
-        return "\n".join(lines)
+        return "\n".join(lines) + f" ({100 * self.share_missed:.2f} %) {dict(kinds)}"
 
 
 def run(seed: int, numbers: Iterable[int]) -> Tally:
@@ -86,14 +96,12 @@ def run(seed: int, numbers: Iterable[int]) -> Tally:
 async def _run_round(drawn: Round, tally: Tally) -> None:
     world, preferences, oracle = drawn.world, drawn.preferences, Oracle(drawn.world)
     tally.rounds += 1
-    has_judged_misses = False
     async with product_over(world) as product:
         for number, way in enumerate(drawn.ways):
             first = await product.ask(drawn, way)
             found = await violations(first, world, oracle, preferences)
             tally.faults += [Fault(drawn, first, 0, each) for each in found]
             if way in _DEFAULT and number == 0:
-                has_judged_misses = True
                 exists, miss = await missed(first, world, oracle, preferences)
                 tally.referenced += exists
                 tally.misses += [(drawn, first, miss)] if miss else []
@@ -104,4 +112,3 @@ async def _run_round(drawn: Round, tally: Tally) -> None:
             for answer in (first, again):
                 tally.answers += 1
                 tally.evidence[f"{answer.status} {answer.value('evidence')}".strip()] += 1
-    del has_judged_misses

@@ -221,9 +221,7 @@ class World:
         await asyncio.sleep(served.delay)
         return served
 
-    def _note(
-        self, archive: LyingArchive, request: Request, outcome: Served | str
-    ) -> None:
+    def _note(self, archive: LyingArchive, request: Request, outcome: Served | str) -> None:
         self.journal.append(Exchange(archive.id, request.method, request.url, outcome))
 
     def described(self) -> str:

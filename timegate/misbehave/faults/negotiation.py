@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from timegate.misbehave.answers import PLAIN, VARY, timegate_to, without_cors
 from timegate.misbehave.faults.fault import EVERYTHING, Fault, FaultContext, fault
-from timegate.misbehave.indexes import link_header, original_link
+from timegate.misbehave.indexes import link_header, original_link, service_links
 from timegate.misbehave.site import (
     FakeCapture,
     ReplayQuestion,
@@ -311,10 +311,12 @@ redirect_downgrade = Fault(
 @fault(TimeGateQuestion)
 def chain_three(exchange: FaultContext) -> WholeAnswer:
     """The correct answer comes after 3 redirects."""
-    step = _hop(exchange) + 1
-    if step > _CHAIN:
+    step, original = _hop(exchange) + 1, exchange.original
+    if step > _CHAIN or exchange.correct.status in _REFUSALS:
         return exchange.correct
-    return _redirect(exchange, exchange.site.addresses.hop(step, exchange.original))
+    links = [original_link(original), *service_links(exchange.site, original)]
+    address = exchange.site.addresses.hop(step, original)
+    return _redirect(exchange, address).having("Link", link_header(links))
 
 
 def _moved(exchange: FaultContext, address: str) -> WholeAnswer:
