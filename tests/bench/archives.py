@@ -3,8 +3,9 @@
     python -m tests.bench.archives COUNT [--median SECONDS --sigma S] [--hang N]
 
 Archive *n* is below ``/a{n}/``: ``timegate/{url}`` (302 with Link), ``timemap/link/{url}`` and
-``{stamp}/{url}``, which is a memento if the stamp is that of a capture. Each holds 10 captures of every URL, at times of its own, so that no two
-archives have the same distance. Prints its port. ``/stats`` counts requests by archive.
+``{stamp}/{url}``, which is a memento if the stamp is that of a capture. Each holds 10 captures
+of every URL, at times of its own, so that no two archives have the same distance. Prints its
+port. ``/stats`` counts requests by archive.
 """
 
 import argparse

@@ -114,20 +114,32 @@ class _NoNames:
         """Have nothing to close."""
 
 
-class Product:
-    """The product over one world."""
+class Asking:
+    """Something that can be asked for references: the product over one world."""
 
-    def __init__(self, world: World, core: Core, dispatch: Dispatch) -> None:
+    settles = True
+    """Whether all that a question started has ended when its answer is returned."""
+
+    def __init__(self, world: World) -> None:
         self._world = world
-        self._core = core
-        self._dispatch = dispatch
+
+    async def get(
+        self, target: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> "Made":
+        """Send a request to the server."""
+        raise NotImplementedError
+
+    async def library(self, reference: Reference, preferences: Mapping[str, str]) -> "Made":
+        """Resolve with the library."""
+        raise NotImplementedError
 
     async def ask(self, drawn: Round, way: str) -> Answer:
         """Ask in one way, and wait until everything that it started has ended."""
         before = len(self._world.journal)
         made = await _WAYS[way](self, drawn)
         during = tuple(self._world.journal[before:])
-        await asyncio.sleep(_SETTLED)
+        if self.settles:
+            await asyncio.sleep(_SETTLED)
         return Answer(
             way,
             asked_by(drawn.reference, way),
@@ -140,9 +152,18 @@ class Product:
             made.document,
         )
 
+
+class Product(Asking):
+    """The product in this process, without sockets."""
+
+    def __init__(self, world: World, core: Core, dispatch: Dispatch) -> None:
+        super().__init__(world)
+        self._core = core
+        self._dispatch = dispatch
+
     async def get(
         self, target: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
-    ) -> "_Made":
+    ) -> "Made":
         """Send a request through the whole server."""
         writer = _Writer()
         request = _request(
@@ -153,15 +174,10 @@ class Product:
             content = bytes(cast(bytes, response.body or b""))
         else:
             content = bytes(writer.written)
-        fields = dict(response.headers)
-        lines = [
-            f"{request.method} {target} {dict(headers or {})} {(body or b'').decode()}",
-            f"{response.status} {fields}",
-            content[:3000].decode(errors="replace"),
-        ]
-        return _made(response.status, fields, content, "\n".join(lines))
+        asked = f"{request.method} {target} {dict(headers or {})} {(body or b'').decode()}"
+        return made_of(asked, response.status, dict(response.headers), content)
 
-    async def library(self, reference: Reference, preferences: Mapping[str, str]) -> "_Made":
+    async def library(self, reference: Reference, preferences: Mapping[str, str]) -> "Made":
         """Resolve with the library."""
         at = _spoken(reference.digits) if reference.kind == "at" else None
         known = {name: value for name, value in preferences.items() if name != "status"}
@@ -170,10 +186,12 @@ class Product:
         shown = f"library: {reference.text} at={at} {known}\n{found}"
         members, report = _members(found.precision), dict(found.report)
         location = found.uri and _address(report, {}, members)
-        return _Made(status, location, members, "", shown, report)
+        return Made(status, location, members, "", shown, report)
 
 
-class _Made(NamedTuple):
+class Made(NamedTuple):
+    """An answer without its question."""
+
     status: int
     location: str | None
     members: Members
@@ -227,20 +245,20 @@ def _with(text: str, preferences: Mapping[str, str], **more: str) -> str:
     return f"{text}?{query}" if query else text
 
 
-def _resolving(prefix: str, **more: str) -> "Callable[[Product, Round], Awaitable[_Made]]":
-    async def ask(product: Product, drawn: Round) -> _Made:
+def _resolving(prefix: str, **more: str) -> "Callable[[Asking, Round], Awaitable[Made]]":
+    async def ask(product: Asking, drawn: Round) -> Made:
         text = _with(drawn.reference.text, drawn.preferences, **more)
         return await product.get(f"{prefix}{text}")
 
     return ask
 
 
-async def _batch(product: Product, drawn: Round) -> _Made:
+async def _batch(product: Asking, drawn: Round) -> Made:
     target = _with("/resolve", drawn.preferences)
     return await product.get(target, {}, drawn.reference.text.encode())
 
 
-async def _library(product: Product, drawn: Round) -> _Made:
+async def _library(product: Asking, drawn: Round) -> Made:
     return await product.library(drawn.reference, drawn.preferences)
 
 
@@ -249,15 +267,15 @@ def _prefer(preferences: Mapping[str, str]) -> dict[str, str]:
     return {"Prefer": listed} if listed else {}
 
 
-async def _timegate(product: Product, drawn: Round) -> _Made:
+async def _timegate(product: Asking, drawn: Round) -> Made:
     headers, date = _prefer(drawn.preferences), accept_datetime(drawn.reference)
     if date is not None:
         headers["Accept-Datetime"] = date
     return await product.get(f"/timegate/{drawn.reference.url}", headers)
 
 
-def _stamped(prefix: str) -> "Callable[[Product, Round], Awaitable[_Made]]":
-    async def ask(product: Product, drawn: Round) -> _Made:
+def _stamped(prefix: str) -> "Callable[[Asking, Round], Awaitable[Made]]":
+    async def ask(product: Asking, drawn: Round) -> Made:
         reference = drawn.reference
         target = f"{prefix}{reference.digits[:14]}/{reference.url}"
         return await product.get(target, _prefer(drawn.preferences))
@@ -265,7 +283,7 @@ def _stamped(prefix: str) -> "Callable[[Product, Round], Awaitable[_Made]]":
     return ask
 
 
-_WAYS: Final[Mapping[str, Callable[[Product, Round], Awaitable[_Made]]]] = {
+_WAYS: Final[Mapping[str, Callable[[Asking, Round], Awaitable[Made]]]] = {
     "resolve": _resolving("/resolve/"),
     "root": _resolving("/"),
     "json": _resolving("/resolve/", as_="json"),
@@ -357,7 +375,9 @@ def _request(
     )
 
 
-def _made(status: int, headers: Mapping[str, str], body: bytes, shown: str) -> _Made:
+def made_of(asked: str, status: int, headers: Mapping[str, str], body: bytes) -> Made:
+    """Read a response of the server; *asked* is the request, for people."""
+    shown = f"{asked}\n{status} {headers}\n{body[:3000].decode(errors='replace')}"
     fields = {name.lower(): value for name, value in headers.items()}
     kind = fields.get("content-type", "")
     document: dict[str, Any] = {}
@@ -371,7 +391,7 @@ def _made(status: int, headers: Mapping[str, str], body: bytes, shown: str) -> _
     members = _members(fields.get("memento-precision", "")) or _from_json(report or {})
     location = fields.get("location") or _address(report or {}, fields, members)
     problem = str(document.get("type", "")).rpartition("/")[2] if status >= 400 else ""
-    return _Made(status, location, members, problem, shown, report or {})
+    return Made(status, location, members, problem, shown, report or {})
 
 
 def _address(

@@ -86,8 +86,8 @@ TIMEGATE_WAYS: Final = ("timegate", "timegate", "memento", "api")
 """Ways to ask for a URL and a time."""
 
 
-def drawn_round(seed: int, number: int) -> Round:
-    """Draw round *number* of *seed*."""
+def drawn_round(seed: int, number: int, *, honest: bool = False) -> Round:
+    """Draw round *number* of *seed*; with *honest*, the same without any fault."""
     chance = Random(f"{seed}:{number}")
     page, at = chance.choice(PAGES), _time(chance)
     domain = f"s{seed}r{number}.example"
@@ -97,6 +97,9 @@ def drawn_round(seed: int, number: int) -> Round:
             for n in range(chance.choice((2, 2, 3, 3, 4, 5)))
         ]
     )
+    if honest:
+        for archive in world.archives.values():
+            archive.faults, archive.marred = (), {}
     reference = _reference(chance, world, page, at)
     preferences = _preferences(chance, world)
     return Round(seed, number, world, reference, preferences, _ways(chance, reference))

@@ -314,6 +314,7 @@ def _of_members(answer: Answer) -> Iterator[Violation]:
 
 def _of_time(answer: Answer, digits: str, got: str, value: str) -> Iterator[Violation]:
     away = distance(digits, got)
+    allowed: tuple[str, ...]
     allowed = ("before",) if away < 0 else ("after",) if away > 0 else ("within",)
     if away == 0 and digits == got:
         allowed = ("within", "exact")

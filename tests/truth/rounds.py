@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tests.truth.asking import Answer, in_virtual_time, product_over
+from tests.truth.asking import Answer, Asking, in_virtual_time, product_over
 from tests.truth.drawing import Round, drawn_round
 from tests.truth.oracle import Missed, Oracle, Violation, missed, violations, violations_again
 
@@ -21,7 +21,7 @@ _DEFAULT: tuple[str, ...] = (
 """Ways that look at the memento; the first of a round shows what was missed."""
 
 
-class Fault(NamedTuple):
+class OverClaim(NamedTuple):
     """A violation, with all that is needed to see it again."""
 
     drawn: Round
@@ -58,15 +58,34 @@ class Tally:
 
     rounds: int = 0
     answers: int = 0
-    faults: list[Fault] = field(default_factory=list)
+    claims: list[OverClaim] = field(default_factory=list)
     referenced: int = 0
     """References for which a good copy exists."""
     misses: list[tuple[Round, Answer, Missed]] = field(default_factory=list)
     evidence: Counter[str] = field(default_factory=Counter)
 
+    def note(
+        self, drawn: Round, answer: Answer, before: int, found: Iterable[Violation]
+    ) -> None:
+        """Note an answer, and what is wrong with it."""
+        self.answers += 1
+        self.evidence[f"{answer.status} {answer.value('evidence')}".strip()] += 1
+        self.claims += [OverClaim(drawn, answer, before, each) for each in found]
+
+    def note_missed(
+        self,
+        drawn: Round,
+        answer: Answer,
+        exists: bool,  # noqa: FBT001 -- a pair of `missed`
+        miss: Missed | None,
+    ) -> None:
+        """Note whether a good copy exists, and whether it was missed."""
+        self.referenced += exists
+        self.misses += [(drawn, answer, miss)] if miss else []
+
     @property
     def kinds(self) -> Counter[str]:
-        return Counter(fault.violation.kind for fault in self.faults)
+        return Counter(claim.violation.kind for claim in self.claims)
 
     @property
     def share_missed(self) -> float:
@@ -74,41 +93,39 @@ class Tally:
 
     def summary(self) -> str:
         """Return the result in a few lines."""
-        rounds = {(fault.drawn.seed, fault.drawn.number) for fault in self.faults}
+        rounds = {(claim.drawn.seed, claim.drawn.number) for claim in self.claims}
         kinds = Counter(miss.kind for _, _, miss in self.misses)
         lines = [
             f"{self.rounds} rounds, {self.answers} answers: {dict(self.evidence)}",
-            f"over-claims: {len(self.faults)} in {len(rounds)} rounds",
+            f"over-claims: {len(self.claims)} in {len(rounds)} rounds",
             *(f"  {count:6} {kind}" for kind, count in self.kinds.most_common()),
             f"good copy missed: {len(self.misses)} of {self.referenced}",
         ]
         return "\n".join(lines) + f" ({100 * self.share_missed:.2f} %) {dict(kinds)}"
 
 
-def run(seed: int, numbers: Iterable[int]) -> Tally:
-    """Run some rounds of *seed*."""
+def run(seed: int, numbers: Iterable[int], *, honest: bool = False) -> Tally:
+    """Run some rounds of *seed*; with *honest*, no archive lies."""
     tally = Tally()
     for number in numbers:
-        in_virtual_time(_run_round(drawn_round(seed, number), tally))
+        in_virtual_time(_run_round(drawn_round(seed, number, honest=honest), tally))
     return tally
 
 
 async def _run_round(drawn: Round, tally: Tally) -> None:
+    async with product_over(drawn.world) as product:
+        await judge(drawn, product, tally)
+
+
+async def judge(drawn: Round, product: Asking, tally: Tally) -> None:
+    """Ask in all ways of a round, twice each, and note what the oracle says."""
     world, preferences, oracle = drawn.world, drawn.preferences, Oracle(drawn.world)
     tally.rounds += 1
-    async with product_over(world) as product:
-        for number, way in enumerate(drawn.ways):
-            first = await product.ask(drawn, way)
-            found = await violations(first, world, oracle, preferences)
-            tally.faults += [Fault(drawn, first, 0, each) for each in found]
-            if way in _DEFAULT and number == 0:
-                exists, miss = await missed(first, world, oracle, preferences)
-                tally.referenced += exists
-                tally.misses += [(drawn, first, miss)] if miss else []
-            again = await product.ask(drawn, way)
-            found = await violations(again, world, oracle, preferences)
-            found += violations_again(first, again)
-            tally.faults += [Fault(drawn, again, 1, each) for each in found]
-            for answer in (first, again):
-                tally.answers += 1
-                tally.evidence[f"{answer.status} {answer.value('evidence')}".strip()] += 1
+    for number, way in enumerate(drawn.ways):
+        first = await product.ask(drawn, way)
+        tally.note(drawn, first, 0, await violations(first, world, oracle, preferences))
+        if number == 0 and way in _DEFAULT:
+            tally.note_missed(drawn, first, *await missed(first, world, oracle, preferences))
+        again = await product.ask(drawn, way)
+        found = await violations(again, world, oracle, preferences)
+        tally.note(drawn, again, 1, [*found, *violations_again(first, again)])

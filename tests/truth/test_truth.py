@@ -4,16 +4,19 @@
 shows one round again.
 """
 
+from itertools import count
 from typing import Final
 
 import pytest
 
-from tests.truth.drawing import counterparts, marring
-from tests.truth.rounds import Tally, run
+from tests.truth.drawing import counterparts, drawn_round, marring
+from tests.truth.over_http import is_judged, over_http, playable
+from tests.truth.rounds import Tally, judge, run
 from timegate.misbehave import FAULTS
 
 SEEDS: Final = tuple(range(1, 9))
 ROUNDS: Final = 250
+HTTP_ROUNDS: Final = 12
 NOT_YET: Final = pytest.mark.xfail(strict=False, reason="verdicts do not state their evidence")
 MOST_MISSED: Final = 0.01
 """Of the references for which a good copy exists."""
@@ -41,7 +44,19 @@ def test_no_answer_claims_more_than_the_oracle_knows(
     tally = tallies[seed] = run(seed, range(ROUNDS))
 
     print(tally.summary())
-    assert not tally.faults, f"{tally.summary()}\n\n{tally.faults[0]}"
+    assert not tally.claims, f"{tally.summary()}\n\n{tally.claims[0]}"
+
+
+@NOT_YET
+@pytest.mark.parametrize("number", range(HTTP_ROUNDS))
+async def test_no_answer_over_http_claims_more_than_the_oracle_knows(number: int) -> None:
+    tally = Tally()
+    drawn = next(each for n in count() if playable(each := drawn_round(100 + number, n)))
+    async with over_http(drawn) as (moved, product):
+        await judge(moved, product, tally)
+
+    claims = [claim for claim in tally.claims if is_judged(claim.violation.kind)]
+    assert not claims, f"{tally.summary()}\n\n{claims[0]}"
 
 
 @NOT_YET

@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
 
 from archives.errors import ArchiveError, Misbehaved, Refused, Unreachable
 from archives.model import ArchiveEntry
@@ -91,7 +90,7 @@ class LyingArchive:
         fields = tuple((name.lower(), value) for name, value in headers.items())
         reply = self.archive.reply(WireRequest(method, url[len(self.base) :], fields))
         if isinstance(reply, WholeAnswer):
-            return _whole(self.id, url, reply)
+            return whole(self.id, url, reply)
         return await _raw(self.id, url, reply)
 
     def described(self) -> str:
@@ -121,7 +120,8 @@ def _is_untrusted(fault: Fault) -> bool:
     return fault.name.startswith("tls-") and fault.name not in ("tls-right", "tls-hung")
 
 
-def _whole(archive: str, url: str, answer: WholeAnswer) -> Served:
+def whole(archive: str, url: str, answer: WholeAnswer) -> Served:
+    """Return an answer as a client sees it. Raises Misbehaved for broken HTTP."""
     if len(answer.headers) > _MOST_FIELDS or any("\0" in v for _, v in answer.headers):
         raise Misbehaved(archive, url, "broken HTTP")
     body = None if answer.value("Content-Encoding") else answer.body
@@ -186,12 +186,8 @@ class World:
         self.journal: list[Exchange] = []
 
     def at(self, url: str) -> LyingArchive | None:
-        """Return the archive at the host of *url*; None where there is none."""
-        try:
-            host = urlsplit(url).hostname
-        except ValueError:
-            return None
-        found = (each for each in self.archives.values() if host in each.entry.hosts)
+        """Return the archive that *url* belongs to; None where there is none."""
+        found = (each for each in self.archives.values() if url.startswith(f"{each.base}/"))
         return next(found, None)
 
     def network(self, entry: ArchiveEntry) -> Fetcher:
