@@ -50,6 +50,7 @@ _MEMENTO: Final = re.compile(
     r'<([^>]*)>; rel="(?:[a-z]+ )*memento"(?:; [a-z]+="[^"]*")*?; datetime="([^"]*)"'
 )
 _ROW: Final = re.compile(r"\b((?:19|20)[0-9]{12})\b")
+_SOFT_DEADLINE: Final = 2.0
 _FIRST_POSSIBLE: Final = datetime(1990, 1, 1, tzinfo=UTC)
 _LAST_POSSIBLE: Final = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -553,17 +554,20 @@ def _promises(exchange: Exchange) -> bool:
 # Asked again
 
 
-def violations_again(first: Answer, again: Answer) -> Iterator[Violation]:
+def violations_again(
+    first: Answer, again: Answer, preferences: Mapping[str, str]
+) -> Iterator[Violation]:
     """Yield where the same question gets a worse claim, or costs requests again.
 
-    A question is settled if its memento was delivered and every archive answered.
+    A question is settled if its memento was delivered and every archive answered. Answers for
+    one direction of time are not cached.
     """
     settled = (
         leads_somewhere(first)
         and first.value("evidence") == "delivered"
         and first.value("sources") == "complete"
     )
-    if settled and again.exchanges:
+    if settled and again.exchanges and preferences.get("direction", "closest") == "closest":
         urls = [f"{each.method} {each.url}" for each in again.exchanges]
         yield Violation("cached", f"asked again: {urls}")
     if settled and (
@@ -593,9 +597,10 @@ async def good_copies(
 
     Named are those in the answers that the product got for this question: in redirects, links,
     TimeMaps and index rows; and, where it found none, those that an archive names when it is
-    asked once, and answers within a second.
+    asked once. Only archives count that can answer three requests within the soft deadline.
     """
     allowed = allowed_archives(answer.asked, world, preferences)
+    allowed = [archive for archive in allowed if _is_quick(archive)]
     copies: list[Delivered] = []
     for archive in allowed:
         own = [each for each in answer.exchanges if each.archive == archive.id]
@@ -606,6 +611,12 @@ async def good_copies(
             if seen is not None and _is_good(seen, answer.asked, preferences):
                 copies.append(seen)
     return sorted(copies, key=lambda copy: _away(answer.asked, copy))
+
+
+def _is_quick(archive: LyingArchive) -> bool:
+    faults = (archive.faults, *archive.marred.values())
+    is_slow = any(fault.name == "slow" for each in faults for fault in each)
+    return 3 * archive.delay < _SOFT_DEADLINE and not is_slow
 
 
 def _named_by(exchanges: Sequence[Exchange], archive: LyingArchive, asked: Asked) -> set[str]:
@@ -638,7 +649,7 @@ async def _asked_once(archive: LyingArchive, asked: Asked) -> list[Exchange]:
         served = await archive.serve("GET", url, headers)
     except ArchiveError:
         return []
-    if archive.delay + served.delay > 1 or served.status in (403, 429, 503):
+    if served.status in (403, 429, 503):
         return []
     return [Exchange(archive.id, "GET", url, served)]
 

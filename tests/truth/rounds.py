@@ -128,4 +128,4 @@ async def judge(drawn: Round, product: Asking, tally: Tally) -> None:
             tally.note_missed(drawn, first, *await missed(first, world, oracle, preferences))
         again = await product.ask(drawn, way)
         found = await violations(again, world, oracle, preferences)
-        tally.note(drawn, again, 1, [*found, *violations_again(first, again)])
+        tally.note(drawn, again, 1, [*found, *violations_again(first, again, preferences)])
