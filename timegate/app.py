@@ -7,7 +7,7 @@ extraction and the library use it. `build_server` builds the HTTP handler over a
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -101,19 +101,20 @@ class CoreState:
 
 
 @asynccontextmanager
-async def build_core(
+async def build_core(  # noqa: PLR0913 -- what a process, a test or a command differs in
     config: Config,
     base_url: str,
     *,
     state: CoreState | None = None,
     rate_limits: Path | None = None,
     serving: bool = False,
+    upstream: UpstreamEnvironment | None = None,
 ) -> AsyncIterator[Core]:
     """Build everything that resolving needs; it is closed at the end of the block.
 
     *rate_limits* is the file in which several processes share their rate limits. With
     *serving*, indexes of local collections are kept up to date, canaries are sent, and spans
-    are traced.
+    are traced. *upstream* replaces parts of the upstream side, for tests.
     """
     replay_url = config.replay_url or base_url
     config = with_replay_addresses(config, replay_url)
@@ -129,8 +130,11 @@ async def build_core(
         trace = None
         if serving and config.telemetry is not None:
             trace = await stack.enter_async_context(tracing(config.telemetry))
-        environment = UpstreamEnvironment(
-            limiter=shared.limiter, addresses=state.upstream.addresses
+        replaced = upstream or UpstreamEnvironment()
+        environment = replace(
+            replaced,
+            limiter=replaced.limiter or shared.limiter,
+            addresses=state.upstream.addresses,
         )
         fetchers = await stack.enter_async_context(
             open_fetchers(config.remote, settings, environment)

@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 
 BENCHES = (
-    *("identifiers", "linkformat", "upstream", "timegate", "timemap"),
+    *("identifiers", "linkformat", "upstream", "timegate", "requests", "timemap"),
     *("warc", "index", "replay"),
 )
 # These take options.

@@ -3,8 +3,9 @@
     python -m tests.bench.archives COUNT [--median SECONDS --sigma S] [--hang N]
 
 Archive *n* is below ``/a{n}/``: ``timegate/{url}`` (302 with Link), ``timemap/link/{url}`` and
-``{stamp}/{url}``. Each holds 10 captures of every URL, at times of its own, so that no two
-archives have the same distance. Prints its port. ``/stats`` counts requests by archive.
+``{stamp}/{url}``, which is a memento if the stamp is that of a capture. Each holds 10 captures
+of every URL, at times of its own, so that no two archives have the same distance. Prints its
+port. ``/stats`` counts requests by archive.
 """
 
 import argparse
@@ -68,7 +69,13 @@ class World:
             return _reply(
                 200, ",\n".join(lines).encode(), "Content-Type: application/link-format\r\n"
             )
-        return _reply(404, b"")
+        stamp, _, url = rest.partition("/")
+        held = [n for n, at in enumerate(times) if f"{at:%Y%m%d%H%M%S}" == stamp]
+        if not held:
+            return _reply(404, b"")
+        date = format_datetime(times[held[0]], usegmt=True)
+        links = _links(base, url, times, held[0])
+        return _reply(200, b"bytes", f"Memento-Datetime: {date}\r\nLink: {links}\r\n")
 
 
 def _memento(base: str, at: datetime, url: str) -> str:

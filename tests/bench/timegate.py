@@ -243,13 +243,14 @@ def request_counts(upstream: int) -> list[int]:
 
 
 @contextmanager
-def timegate(upstream: int) -> Iterator[Server]:
-    """Start our server with all archives of *upstream*."""
+def timegate(upstream: int, *, replay: bool = False) -> Iterator[Server]:
+    """Start our server with all archives of *upstream*; *replay*: with their templates."""
     count = len(request_counts(upstream))
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "timegate.toml"
         config.write_text(
-            "[archives]\nuse = []\n" + "".join(_entry(n, upstream) for n in range(count))
+            "[archives]\nuse = []\n"
+            + "".join(_entry(n, upstream, replay=replay) for n in range(count))
         )
         command = [
             sys.executable,
@@ -265,11 +266,12 @@ def timegate(upstream: int) -> Iterator[Server]:
             yield Server(int(line.rstrip("/\n").rpartition(":")[2]), child.pid)
 
 
-def _entry(number: int, upstream: int) -> str:
+def _entry(number: int, upstream: int, *, replay: bool) -> str:
     base = f"http://127.0.0.1:{upstream}/a{number}"
+    template = f'replay = "{base}/{{time14}}/{{uri}}"\n' if replay else ""
     return (
         f'[[archive]]\nid = "a{number}"\nkind = "memento"\ntimegate = "{base}/timegate/"\n'
-        f'timemap = "{base}/timemap/link/"\npwid = ["a{number}.example"]\n'
+        f'timemap = "{base}/timemap/link/"\npwid = ["a{number}.example"]\n{template}'
     )
 
 

@@ -43,7 +43,7 @@ SMALL: Final = ArchiveOptions(
 )
 PATIENT: Final = Timeouts(connect=10, tls=10, first_byte=10, stall=10, total=20)
 HASTY: Final = Timeouts(0.3, 0.3, first_byte=0.3, stall=0.3, total=0.9, total_memento=0.9)
-SILENT: Final = ("hang", "drip-head", "drip-body", "tls-hung")
+SILENT: Final = ("hang", "drip-head", "drip-body", "tls-hung", "memento-hang")
 """Faults that only a timeout ends."""
 
 
@@ -60,6 +60,8 @@ class Outcome(Enum):
     """That there is no copy, which may be so."""
     DIGITS = auto()
     """The whole list, by the digits of its addresses where its dates say otherwise."""
+    INVENTED = auto()
+    """The whole list, and captures in it that do not exist, which cannot be recognised."""
     MISBEHAVED = auto()
     REFUSED = auto()
     UNREACHABLE = auto()
@@ -128,6 +130,7 @@ HARMLESS: Final = (
     *("list-plain", "list-negotiates", "list-is-a-memento"),
     *("list-unknown-200", "list-head-404", "json-misses-one", "cdxj-misses-one"),
     *("page-missing", "no-timemap", "prev-next-swapped", "list-varies"),
+    *("chain-three", "frame-repeats"),
 )
 EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
     # No answer, or none that says anything.
@@ -175,6 +178,32 @@ EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
     "wrong-closest": at_timegates(DOUBTED),
     "holds-nothing": at_timegates(Outcome.NONE),
     "claims-everything": Expected(CLAIM, CLAIM, (CLAIM, CLAIM, MISBEHAVED), timemap=CLAIM),
+    # Mementos that are not what TimeGate and lists promise: a redirect is not looked behind.
+    "memento-lost": Expected(replay=Outcome.NONE),
+    "memento-to-home": Expected(replay=Outcome.NONE),
+    "memento-500": Expected(replay=MISBEHAVED),
+    "memento-403": Expected(replay=REFUSED),
+    "memento-429": Expected(replay=REFUSED),
+    "memento-503": Expected(replay=REFUSED),
+    "memento-hang": Expected(replay=UNREACHABLE),
+    "memento-to-last": Expected(replay=(DOUBTED, DOUBTED, FINE)),
+    "memento-to-login": Expected(replay=(FINE, CLAIM, MISBEHAVED)),
+    "memento-to-live": Expected(replay=MISBEHAVED),
+    "memento-elsewhere": Expected(replay=MISBEHAVED),
+    "memento-redated": Expected(replay=DOUBTED),
+    "memento-other-original": Expected(replay=DOUBTED),
+    # TimeGates that choose another than the nearest.
+    "looks-back": at_timegates((FINE, DOUBTED, FINE)),
+    "always-newest": at_timegates((DOUBTED, DOUBTED, FINE)),
+    "always-oldest": at_timegates(DOUBTED),
+    "second-nearest": at_timegates(DOUBTED),
+    "false-next": at_timegates((FINE, DOUBTED, FINE)),
+    "promises-everything": at_timegates((FINE, CLAIM, FINE)),
+    "location-wrong": Expected(redirecting=DOUBTED),
+    "content-location-wrong": Expected(serving=DOUBTED),
+    "list-false": Expected(
+        index=(FINE, FINE, Outcome.INVENTED), timemap=Outcome.INVENTED, list=Outcome.INVENTED
+    ),
     # Lists that cannot be read to their end.
     "endless-link": Expected(timemap=MISBEHAVED),
     "huge-attribute": Expected(timemap=MISBEHAVED),
@@ -378,6 +407,8 @@ async def test_the_list_of_a_faulty_archive(
         assert stamps == ALL
     elif outcome is CLAIM:
         assert stamps == ["20130101000000"]
+    elif outcome is Outcome.INVENTED:
+        assert set(ALL) < set(stamps)
     elif outcome is Outcome.DIGITS:
         assert stamps == [f"{c.at + timedelta(days=1):%Y%m%d%H%M%S}" for c in EXAMPLE]
     else:

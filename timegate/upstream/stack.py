@@ -177,6 +177,8 @@ class UpstreamEnvironment:
     """Called with every exchange with every archive."""
     addresses: AddressBook | None = None
     """Known addresses of hosts, kept over a configuration reload."""
+    network: Callable[[ArchiveEntry], Fetcher] | None = None
+    """What sends the requests to an archive; None for HTTP."""
 
 
 class UpstreamState:
@@ -265,7 +267,7 @@ async def open_fetchers(
         hosts = _Hosts(entries, settings, around, stack)
         for entry in entries:
             queue = fetchers.queues[entry.id] = hosts.queue(entry)
-            network = hosts.network(entry)
+            network = around.network(entry) if around.network else hosts.network(entry)
             stacked = _stack(entry.id, network, queue, breakers, settings, around)
             fetchers.stacks[entry.id] = stacked
             fetchers[entry.id] = stacked(UNLIMITED)

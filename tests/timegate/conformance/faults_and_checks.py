@@ -25,6 +25,14 @@ _UNSOUND: Final = frozenset({"answers-are-sound-http"})
 _NOWHERE: Final = frozenset({"timegate-leads-to-a-memento"})
 _UNASKED: Final = _NOWHERE | {"memento-status-is-the-archived-one"}
 _UNTRUSTED: Final = frozenset({"certificate-is-valid"})
+_LED_ASTRAY: Final = frozenset(
+    {
+        "after-the-last-means-the-last",
+        "no-date-means-the-newest",
+        "pick-is-the-closest",
+        "prev-and-next-are-right",
+    }
+)
 _GRAMMAR: Final = "timemap-keeps-to-the-grammar"
 
 BROKEN: Final[Mapping[str, AbstractSet[str]]] = {
@@ -164,6 +172,45 @@ BROKEN: Final[Mapping[str, AbstractSet[str]]] = {
     "list-head-404": {"head-of-a-timemap-is-get-without-a-body"},
     "json-misses-one": {"json-lists-the-same"},
     "cdxj-misses-one": {"cdxj-lists-the-same"},
+    # Mementos that are not what the TimeGate promises
+    **dict.fromkeys(
+        ("memento-lost", "memento-to-home"),
+        frozenset({"chosen-memento-is-there", "memento-has-a-datetime"}),
+    ),
+    "memento-500": {"no-errors-of-its-own"},
+    "memento-to-live": {"redirects-stay-in-the-archive"},
+    "memento-elsewhere": {"redirects-stay-in-the-archive"},
+    "memento-redated": {
+        "memento-datetime-is-that-of-its-address",
+        "memento-datetime-is-that-of-its-link",
+        "memento-datetime-is-the-timemaps",
+    },
+    "frame-repeats": {"a-made-up-time-is-not-confirmed", "first-and-last-are-right"},
+    # TimeGates and lists that mislead
+    "always-newest": {
+        "before-the-first-means-the-first",
+        "exact-time-means-that-memento",
+        "pick-is-the-closest",
+    },
+    "always-oldest": {
+        "after-the-last-means-the-last",
+        "no-date-means-the-newest",
+        "pick-is-the-closest",
+    },
+    "second-nearest": {
+        "after-the-last-means-the-last",
+        "before-the-first-means-the-first",
+        "exact-time-means-that-memento",
+        "no-date-means-the-newest",
+        "pick-is-the-closest",
+    },
+    "promises-everything": {
+        "first-and-last-are-right",
+        "pick-is-the-closest",
+        "timemap-lists-what-the-timegate-chooses",
+    },
+    **dict.fromkeys(("location-wrong", "content-location-wrong"), _LED_ASTRAY),
+    "list-false": _LED_ASTRAY | {"first-and-last-are-right"},
     # HTTP and TLS
     **dict.fromkeys(("thousand-headers", "huge-header", "nul-in-header"), _UNSOUND),
     **dict.fromkeys(("two-lengths", "truncated-length", "truncated-chunks"), _UNSOUND),
@@ -184,6 +231,10 @@ RIGHT: Final = {
     "resume-ring",
     # The HTTP client drops a body after HEAD.
     "head-with-body",
+    # Its rule of choice is the archive's own (M-18).
+    "looks-back",
+    # No check compares a memento's original, or the time behind a redirect of a memento.
+    *("memento-to-last", "memento-to-login", "memento-other-original", "false-next"),
 }
 """Faults that break no rule, or none that a check can see."""
 
@@ -211,6 +262,8 @@ UNKNOWN: Final[Mapping[str, AbstractSet[str]]] = {
     **dict.fromkeys(("redirect-private", "redirect-downgrade"), _CHOICE),
     **dict.fromkeys(("status-204", "status-205"), _CHOICE),
     **dict.fromkeys(("status-206", "status-304", "status-416"), _CHOICE),
+    # The TimeGate's first answer does not show its choice.
+    "chain-three": frozenset({"pick-is-the-closest"}),
     # The lists cannot be read.
     **dict.fromkeys(("gzip-bomb", "gzip-nested", "gzip-members"), _LISTS),
     **dict.fromkeys(("says-gzip", "says-gzip-twice", "says-unknown"), _LISTS),
@@ -218,11 +271,15 @@ UNKNOWN: Final[Mapping[str, AbstractSet[str]]] = {
     **dict.fromkeys(("truncated-length", "truncated-chunks", "list-page"), _LISTS),
     # The mementos have no Memento-Datetime.
     **dict.fromkeys(("block-page", "datetime-missing"), _MEMENTOS),
+    **dict.fromkeys(("memento-lost", "memento-to-home", "memento-500"), _MEMENTOS),
+    **dict.fromkeys(("memento-403", "memento-429", "memento-503"), _MEMENTOS),
+    **dict.fromkeys(("memento-hang", "memento-to-live", "memento-elsewhere"), _MEMENTOS),
 }
 
 FAULT_OPTIONS: Final[Mapping[str, ArchiveOptions]] = {
     "page-missing": replace(QUICK, timemap="index", page_size=2),
     "no-content-location": replace(QUICK, timegate="200"),
+    "content-location-wrong": replace(QUICK, timegate="200"),
 }
 """Options that make a fault visible; all other faults are visible with the usual ones."""
 

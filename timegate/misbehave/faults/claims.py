@@ -4,7 +4,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from timegate.misbehave.answers import timegate_to
@@ -115,6 +115,122 @@ def wrong_closest(exchange: FaultContext) -> WholeAnswer:
         return exchange.correct
     at = requested or held[-1].at
     return timegate_to(exchange.site, max(held, key=lambda capture: distance(capture, at)))
+
+
+def _timegate_choosing(
+    exchange: FaultContext, choose: Callable[[list[FakeCapture], datetime], FakeCapture]
+) -> WholeAnswer:
+    """Answer with the capture that *choose* takes of those held, by the requested time."""
+    held = exchange.site.holdings.of(exchange.original)
+    if not held or exchange.correct.status == 400:
+        return exchange.correct
+    at = exchange.accept_datetime or held[-1].at
+    return timegate_to(exchange.site, choose(held, at))
+
+
+@fault(TimeGateQuestion)
+def looks_back(exchange: FaultContext) -> WholeAnswer:
+    """The TimeGate never chooses a capture after the requested time, unless it is the first."""
+
+    def choose(held: list[FakeCapture], at: datetime) -> FakeCapture:
+        return next((capture for capture in reversed(held) if capture.at <= at), held[0])
+
+    return _timegate_choosing(exchange, choose)
+
+
+@fault(TimeGateQuestion)
+def always_newest(exchange: FaultContext) -> WholeAnswer:
+    """The TimeGate chooses the newest capture, whichever time is requested."""
+    return _timegate_choosing(exchange, lambda held, _: held[-1])
+
+
+@fault(TimeGateQuestion)
+def always_oldest(exchange: FaultContext) -> WholeAnswer:
+    """The TimeGate chooses the oldest capture, whichever time is requested."""
+    return _timegate_choosing(exchange, lambda held, _: held[0])
+
+
+@fault(TimeGateQuestion)
+def second_nearest(exchange: FaultContext) -> WholeAnswer:
+    """The TimeGate chooses the second nearest capture, and links its true neighbours."""
+
+    def choose(held: list[FakeCapture], at: datetime) -> FakeCapture:
+        return sorted(held, key=lambda capture: distance(capture, at))[:2][-1]
+
+    return _timegate_choosing(exchange, choose)
+
+
+@fault(TimeGateQuestion)
+def false_next(exchange: FaultContext) -> WholeAnswer:
+    """The TimeGate links, as next, a memento one second after the requested time; none is."""
+    requested, chosen = exchange.accept_datetime, exchange.chosen
+    if requested is None or chosen is None:
+        return exchange.correct
+    false = replace(chosen, at=requested + timedelta(seconds=1))
+    date = {"datetime": http_date(false.at)}
+    added = link(exchange.site.addresses.memento(false), "next memento", **date)
+    return _relinked(exchange, lambda value: f"{_without_next(value)}, {added}")
+
+
+def _without_next(value: str) -> str:
+    return value.replace('rel="next memento"', 'rel="memento"').replace('rel="next ', 'rel="')
+
+
+@fault(TimeGateQuestion)
+def promises_everything(exchange: FaultContext) -> WholeAnswer:
+    """The TimeGate redirects to a memento of every page at the requested second."""
+    at = exchange.accept_datetime
+    if at is None:
+        return exchange.correct
+    return exchange.holding(FakeCapture(exchange.original, at)).correct
+
+
+@fault(TimeGateQuestion)
+def location_wrong(exchange: FaultContext) -> WholeAnswer:
+    """The TimeGate redirects to the oldest memento, with the links of the one it chose."""
+    held = exchange.site.holdings.of(exchange.original)
+    if exchange.correct.status != 302 or not held:
+        return exchange.correct
+    return exchange.correct.having("Location", exchange.site.addresses.memento(held[0]))
+
+
+@fault(TimeGateQuestion)
+def content_location_wrong(exchange: FaultContext) -> WholeAnswer:
+    """A TimeGate that answers with the memento states the oldest one in Content-Location."""
+    held = exchange.site.holdings.of(exchange.original)
+    if exchange.correct.value("Content-Location") is None or not held:
+        return exchange.correct
+    oldest = exchange.site.addresses.memento(held[0])
+    return exchange.correct.having("Content-Location", oldest)
+
+
+@fault(ReplayQuestion)
+def memento_redated(exchange: FaultContext) -> WholeAnswer:
+    """Mementos state that they were captured on 1 January 2017."""
+    if exchange.correct.value("Memento-Datetime") is None:
+        return exchange.correct
+    return exchange.correct.having("Memento-Datetime", "Sun, 01 Jan 2017 00:00:00 GMT")
+
+
+@fault(ReplayQuestion)
+def memento_other_original(exchange: FaultContext) -> WholeAnswer:
+    """Mementos link to another page as the original."""
+    written = str(original_link(exchange.original))
+    other = str(original_link("http://other.example/"))
+    return _relinked(exchange, lambda value: value.replace(written, other))
+
+
+@fault(ReplayQuestion)
+def frame_repeats(exchange: FaultContext) -> WholeAnswer:
+    """Replay repeats the digits of its address as the date, held or not; raw views are right.
+
+    pywb's frame does that.
+    """
+    question = exchange.question
+    at = read_stamp(question.stamp) if isinstance(question, ReplayQuestion) else None
+    if not isinstance(question, ReplayQuestion) or question.modifier or at is None:
+        return exchange.correct
+    return exchange.holding(FakeCapture(exchange.original, at)).correct
 
 
 @fault(TimeGateQuestion, ReplayQuestion)

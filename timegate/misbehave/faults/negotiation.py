@@ -5,11 +5,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
+from urllib.parse import urlsplit
 
 from timegate.misbehave.answers import PLAIN, VARY, timegate_to, without_cors
 from timegate.misbehave.faults.fault import EVERYTHING, Fault, FaultContext, fault
-from timegate.misbehave.indexes import link_header, original_link
-from timegate.misbehave.site import FakeCapture, ReplayQuestion, TimeGateQuestion, http_date
+from timegate.misbehave.indexes import link_header, original_link, service_links
+from timegate.misbehave.site import (
+    FakeCapture,
+    ReplayQuestion,
+    TimeGateQuestion,
+    http_date,
+    read_stamp,
+)
 from timegate.misbehave.wire import Authority, WholeAnswer
 
 _REFUSALS: Final = (400, 404)
@@ -211,6 +218,7 @@ def no_content_location(exchange: FaultContext) -> WholeAnswer:
 
 
 HOPS = 50
+_CHAIN: Final = 3
 
 
 def _redirect(exchange: FaultContext, address: str) -> WholeAnswer:
@@ -298,3 +306,62 @@ redirect_downgrade = Fault(
     _downgrade,
     tls=Authority.valid,
 )
+
+
+@fault(TimeGateQuestion)
+def chain_three(exchange: FaultContext) -> WholeAnswer:
+    """The correct answer comes after 3 redirects."""
+    step, original = _hop(exchange) + 1, exchange.original
+    if step > _CHAIN or exchange.correct.status in _REFUSALS:
+        return exchange.correct
+    links = [original_link(original), *service_links(exchange.site, original)]
+    address = exchange.site.addresses.hop(step, original)
+    return _redirect(exchange, address).having("Link", link_header(links))
+
+
+def _moved(exchange: FaultContext, address: str) -> WholeAnswer:
+    """Redirect from a memento to *address*, as an intermediate resource (M-22)."""
+    link = ("Link", link_header([original_link(exchange.original)]))
+    return WholeAnswer(302, (("Location", address), link))
+
+
+@fault(ReplayQuestion)
+def memento_to_last(exchange: FaultContext) -> WholeAnswer:
+    """Mementos redirect to the last one."""
+    held = exchange.site.holdings.of(exchange.original)
+    question = exchange.question
+    if not held or not isinstance(question, ReplayQuestion) or question.stamp == held[-1].stamp:
+        return exchange.correct
+    return _moved(exchange, exchange.site.addresses.memento(held[-1], question.modifier))
+
+
+@fault(ReplayQuestion)
+def memento_to_login(exchange: FaultContext) -> WholeAnswer:
+    """Mementos redirect to the memento of a login page at the same host."""
+    parts = urlsplit(exchange.original)
+    login, question = f"{parts.scheme}://{parts.netloc}/login", exchange.question
+    at = read_stamp(question.stamp) if isinstance(question, ReplayQuestion) else None
+    if at is None:
+        return exchange.correct
+    page = FakeCapture(login, at)
+    if exchange.original == login:
+        return exchange.holding(page).correct
+    return _moved(exchange, exchange.site.addresses.memento(page))
+
+
+@fault(ReplayQuestion)
+def memento_to_home(exchange: FaultContext) -> WholeAnswer:
+    """Mementos redirect to the home page of the archive."""
+    return _moved(exchange, f"{exchange.site.addresses.base}/")
+
+
+@fault(ReplayQuestion)
+def memento_to_live(exchange: FaultContext) -> WholeAnswer:
+    """Mementos redirect to the page on the live web."""
+    return _moved(exchange, exchange.original)
+
+
+@fault(ReplayQuestion)
+def memento_elsewhere(exchange: FaultContext) -> WholeAnswer:
+    """Mementos redirect to a host that is in no registry."""
+    return _moved(exchange, f"http://elsewhere.example/web/20130615083000/{exchange.original}")

@@ -96,3 +96,39 @@ def close_unanswered(_: FaultContext) -> RawAnswer:
 def reset(_: FaultContext) -> RawAnswer:
     """The request is read, then the connection is reset."""
     return RawAnswer(stream(), resets=True)
+
+
+@fault(ReplayQuestion)
+def memento_lost(_: FaultContext) -> WholeAnswer:
+    """Mementos are a 404, although TimeGate and lists lead to them."""
+    return WholeAnswer(404, (HTML,), _page("Not found"))
+
+
+@fault(ReplayQuestion)
+def memento_500(_: FaultContext) -> WholeAnswer:
+    """Mementos are a 500 of the archive itself."""
+    return WholeAnswer(500, (HTML,), _page("Internal error"))
+
+
+@fault(ReplayQuestion)
+def memento_403(_: FaultContext) -> WholeAnswer:
+    """Mementos are a 403, as from a bot filter."""
+    return WholeAnswer(403, (HTML,), _page("Access denied"))
+
+
+@fault(ReplayQuestion)
+def memento_429(_: FaultContext) -> WholeAnswer:
+    """Mementos are a 429 without Retry-After."""
+    return WholeAnswer(429, (HTML,), _page("Too many requests"))
+
+
+@fault(ReplayQuestion)
+def memento_503(_: FaultContext) -> WholeAnswer:
+    """Mementos are a 503 without Retry-After."""
+    return WholeAnswer(503, (HTML,), _page("Service unavailable"))
+
+
+@fault(ReplayQuestion)
+def memento_hang(exchange: FaultContext) -> RawAnswer:
+    """Requests for mementos are read and never answered."""
+    return RawAnswer(no_bytes(exchange.site.options))

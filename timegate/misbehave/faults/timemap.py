@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from timegate.misbehave.faults.fault import FaultContext, fault
@@ -386,3 +387,11 @@ def page_missing(exchange: FaultContext) -> WholeAnswer:
     if isinstance(question, TimeMapQuestion) and (question.page or 1) > 1:
         return WholeAnswer(404, (("Content-Type", "text/plain"),), b"no such page\n")
     return exchange.correct
+
+
+@fault(TimeMapQuestion, CdxQuestion)
+def list_false(exchange: FaultContext) -> WholeAnswer:
+    """After each memento, TimeMap and CDX list one an hour later that does not exist."""
+    held = exchange.site.holdings.everything()
+    false = [replace(capture, at=capture.at + timedelta(hours=1)) for capture in held]
+    return exchange.holding(*held, *false).correct

@@ -112,3 +112,72 @@ def test_archived_errors_are_mementos(status: int) -> None:
 
     assert answer.status == status
     assert answer.value("Memento-Datetime") == "Sat, 15 Jun 2013 08:30:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("fault", "chosen"),
+    [
+        ("looks-back", "20130615083000"),
+        ("always-newest", "20200202020202"),
+        ("always-oldest", "20100101120000"),
+        ("second-nearest", "20150630235959"),
+        ("promises-everything", "20150101000000"),
+        ("location-wrong", "20100101120000"),
+    ],
+)
+def test_timegates_that_choose_another_memento(fault: str, chosen: str) -> None:
+    answer = pure(fault, TIMEGATE, accept_datetime="Thu, 01 Jan 2015 00:00:00 GMT")
+
+    assert f"/web/{chosen}/" in location(answer)
+
+
+def test_looks_back_chooses_the_first_before_the_first() -> None:
+    answer = pure("looks-back", TIMEGATE, accept_datetime="Tue, 01 Jan 2002 00:00:00 GMT")
+
+    assert "/web/20100101120000/" in location(answer)
+
+
+def test_location_wrong_keeps_the_links_of_the_chosen_memento() -> None:
+    answer = pure("location-wrong", TIMEGATE, accept_datetime=PAIR_LATER)
+
+    assert relations(answer)["memento"][1] == PAIR_LATER
+
+
+def test_content_location_wrong_contradicts_memento_datetime() -> None:
+    answer = dated("content-location-wrong", STYLES[1])
+
+    assert "/web/20100101120000/" in (answer.value("Content-Location") or "")
+    assert answer.value("Memento-Datetime") == PAIR_LATER
+
+
+def test_false_next_leads_to_no_memento_of_that_time() -> None:
+    answer = pure("false-next", TIMEGATE, accept_datetime="Thu, 01 Jan 2015 00:00:00 GMT")
+    target, date = relations(answer)["next memento"]
+
+    assert date == "Thu, 01 Jan 2015 00:00:01 GMT"
+    assert "/web/20150101000001/" in target
+    assert "/web/20150630235958/" in location(answer)
+    replay = pure("false-next", f"/web/20150101000001/{EXAMPLE[0].original}")
+    assert "/web/20150630235958/" in location(replay)
+
+
+def test_memento_redated_states_2017_at_the_memento_alone() -> None:
+    assert pure("memento-redated", REPLAY).value("Memento-Datetime") == (
+        "Sun, 01 Jan 2017 00:00:00 GMT"
+    )
+    assert "2017" not in (pure("memento-redated", TIMEGATE).value("Link") or "")
+
+
+def test_memento_other_original_links_another_page_at_the_memento_alone() -> None:
+    link = pure("memento-other-original", REPLAY).value("Link") or ""
+
+    assert link.startswith('<http://other.example/>; rel="original"')
+    assert "other.example" not in (pure("memento-other-original", TIMEGATE).value("Link") or "")
+
+
+def test_frame_repeats_the_digits_and_its_raw_view_does_not() -> None:
+    frame = pure("frame-repeats", f"/web/20110101000000/{EXAMPLE[0].original}")
+    raw = pure("frame-repeats", f"/web/20110101000000id_/{EXAMPLE[0].original}")
+
+    assert frame.value("Memento-Datetime") == "Sat, 01 Jan 2011 00:00:00 GMT"
+    assert "/web/20100101120000id_/" in location(raw)

@@ -69,3 +69,38 @@ async def test_redirect_downgrade_leads_from_https_to_http() -> None:
     ):
         assert archive.url.startswith("https://127.0.0.1")
         assert reply.headers["Location"].startswith("http://127.0.0.1")
+
+
+def test_chain_three_answers_after_three_redirects() -> None:
+    target = TIMEGATE
+    for _ in range(3):
+        hop = location(pure("chain-three", target))
+        assert "/hop/" in hop
+        target = hop.removeprefix("http://127.0.0.1:1")
+
+    assert "/web/20200202020202/" in location(pure("chain-three", target))
+
+
+@pytest.mark.parametrize(
+    ("fault", "target"),
+    [
+        ("memento-to-last", f"http://127.0.0.1:1/web/20200202020202/{PAGE}"),
+        ("memento-to-login", f"http://127.0.0.1:1/web/20130615083000/{PAGE}login"),
+        ("memento-to-home", "http://127.0.0.1:1/"),
+        ("memento-to-live", PAGE),
+        ("memento-elsewhere", f"http://elsewhere.example/web/20130615083000/{PAGE}"),
+    ],
+)
+def test_mementos_that_redirect_are_intermediate_resources(fault: str, target: str) -> None:
+    answer = pure(fault, REPLAY)
+
+    assert location(answer) == target
+    assert answer.value("Memento-Datetime") is None
+    assert "/web/20200202020202/" in location(pure(fault, TIMEGATE))
+
+
+def test_the_login_page_is_a_memento_of_its_own() -> None:
+    answer = pure("memento-to-login", f"/web/20130615083000/{PAGE}login")
+
+    assert answer.status == 200
+    assert f'<{PAGE}login>; rel="original"' in (answer.value("Link") or "")

@@ -92,3 +92,27 @@ async def test_reset_ends_with_a_tcp_reset() -> None:
     async with misbehaving_archive(fault="reset") as archive:
         with pytest.raises(ConnectionResetError):
             await ask_raw(archive, TIMEGATE)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        ("memento-lost", 404),
+        ("memento-500", 500),
+        ("memento-403", 403),
+        ("memento-429", 429),
+        ("memento-503", 503),
+    ],
+)
+def test_mementos_that_are_not_served_are_still_promised(fault: str, status: int) -> None:
+    assert pure(fault, REPLAY).status == status
+    assert pure(fault, REPLAY).value("Memento-Datetime") is None
+    assert pure(fault, TIMEGATE).status == 302
+    assert pure(fault, TIMEMAP).status == 200
+
+
+async def test_memento_hang_answers_everything_but_mementos() -> None:
+    small = ArchiveOptions(interval=0.01, patience=0.1)
+    async with misbehaving_archive(fault="memento-hang", options=small) as archive:
+        assert (await ask(archive, TIMEGATE)).status == 302
+        assert await ask_raw(archive, REPLAY) == b""

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.timegate.misbehave.asking import CORRECT_TIMEMAP, PAGE, TIMEMAP, ask, pure
+from tests.timegate.misbehave.asking import CDX, CORRECT_TIMEMAP, PAGE, TIMEMAP, ask, pure
 from timegate.misbehave import (
     EXAMPLE,
     ArchiveOptions,
@@ -122,3 +122,13 @@ def test_a_resume_ring_gives_the_same_rows_and_key_again(output: str) -> None:
 
     assert first == second
     assert first.count("20100101120000") == 2
+
+
+def test_list_false_lists_mementos_that_do_not_exist() -> None:
+    for path in (TIMEMAP, CDX):
+        body = pure("list-false", path).body
+
+        assert b"20130615083000" in body
+        assert b"20130615093000" in body
+    replay = pure("list-false", f"/web/20130615093000/{PAGE}")
+    assert replay.status == 302
