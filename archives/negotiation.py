@@ -280,8 +280,8 @@ class Negotiator:
         original = statement.original(uri, question.original)
         chosen = Memento(dated.stamp, uri, original, self._entry.id, status)
         closest = self._with_neighbours(chosen, statement, question, doubts)
-        # Another address than the one that answered is only promised.
-        delivered = statement.datetime is not None and uri == statement.url
+        # Another address than the one that answered, or another time, is only promised.
+        delivered = uri == statement.url and dated.stamp[:14] == hops[-1].stamp
         return replace(closest, evidence="delivered" if delivered else "promised", hops=hops)
 
     def _address(self, statement: Statement, question: Question) -> tuple[str, tuple[str, ...]]:

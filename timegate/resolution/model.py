@@ -156,8 +156,9 @@ class Resolution:
     @property
     def failed(self) -> tuple[str, ...]:
         """Archives for which it is unknown whether they hold the page, or deliver it."""
-        errors = (a.archive for a in self.attempts if is_unknown(a))
-        return tuple(dict.fromkeys((*errors, *self.unanswered)))
+        errors = (a.archive for a in self.attempts if isinstance(a.outcome, ArchiveError))
+        withheld = (c.archive for c in self.checks if isinstance(c.outcome, ArchiveError))
+        return tuple(dict.fromkeys((*errors, *withheld, *self.unanswered)))
 
     @property
     def stale(self) -> bool:
@@ -171,12 +172,7 @@ class Resolution:
     @property
     def complete(self) -> bool:
         """Whether every archive has answered."""
-        return not self.unanswered and not any(map(is_unknown, self.attempts))
-
-
-def is_unknown(attempt: Attempt) -> bool:
-    """Whether the archive gave no usable answer, or its memento could not be verified."""
-    return isinstance(attempt.outcome, ArchiveError) or bool(attempt.unchecked)
+        return not self.failed
 
 
 _STALE_AFTER: Final = 1.8

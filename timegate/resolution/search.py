@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from archives.errors import Unreachable
+from archives.errors import ArchiveError, Unreachable
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import (
@@ -24,7 +24,6 @@ from timegate.resolution.model import (
     Preferences,
     Query,
     Resolution,
-    is_unknown,
 )
 from timegate.resolution.ranking import found, in_direction
 from timegate.resolution.selection import MementoSelection
@@ -78,6 +77,10 @@ def attempt_of(
 # 1.14 requests on average.
 PATIENCE: Final = 1.3
 STAGGER: Final = 0.1
+
+
+def _failed(attempts: Iterable[Attempt]) -> set[str]:
+    return {a.archive for a in attempts if isinstance(a.outcome, ArchiveError)}
 
 
 class _Question(NamedTuple):
@@ -174,7 +177,7 @@ class Search:
         attempts = [*self._attempts, *self._overdue_variants()]
         selected = self._selection.select(attempts)
         if selected.best is None:
-            unknown = {*unanswered, *(a.archive for a in selected.attempts if is_unknown(a))}
+            unknown = {*unanswered, *_failed(selected.attempts)}
             usable = [attempt for attempt in stale if attempt.archive in unknown]
             selected = self._selection.select([*attempts, *usable])
         return Resolution(

@@ -10,6 +10,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Final, Protocol, Self
 
+from cachetools import TTLCache
+
 from archives.errors import ArchiveError, Misbehaved, Unreachable
 from archives.listing import filled
 from archives.model import ArchiveEntry, Closest, Evidence, Memento
@@ -23,6 +25,9 @@ from timegate.resolution.model import CachedAnswer, MementoCheck
 
 _PATIENCE: Final = 10.0
 """Seconds for one memento."""
+_FAILURE_LIFETIME: Final = 60.0
+"""Seconds for which a memento that was not delivered is not requested again."""
+_MOST_FAILURES: Final = 1024
 _MOST_MISSES: Final = 3
 """Unusable answers at replay addresses in a row, after which an archive is queried as usual."""
 
@@ -80,9 +85,11 @@ def memento_probes(
 def _delivered(promised: Memento, address: str, found: Closest, entry: ArchiveEntry) -> Closest:
     """Return the memento that was delivered at *address*, as its own headers describe it."""
     served = found.hops[-1]
+    memento = found.memento
     if served.stamp is None:
         raise Misbehaved(entry.id, address, "states no Memento-Datetime of its own")
-    memento = found.memento
+    if served.stamp != memento.stamp[:14]:
+        raise Misbehaved(entry.id, address, "; ".join(found.doubts))
     if memento.stamp[:14] == promised.stamp[:14]:
         # The header has whole seconds; an address may have a fraction as well.
         memento = memento._replace(
@@ -117,6 +124,9 @@ class Verifier:
         self._templates = {e.id: e for e in entries if e.replay and e.id in probes}
         self._patience = patience
         self._in_progress: dict[tuple[str, str], asyncio.Task[MementoCheck]] = {}
+        self._failed: TTLCache[tuple[str, str], ArchiveError] = TTLCache(
+            _MOST_FAILURES, _FAILURE_LIFETIME
+        )
         self._misses: dict[str, int] = {}
 
     async def __aenter__(self) -> Self:
@@ -182,11 +192,13 @@ class Verifier:
     async def _check(
         self, memento: Memento, address: str, context: RequestContext, *, cached: bool
     ) -> MementoCheck:
-        budget = context.redis_time
+        budget, key = context.redis_time, (memento.archive, address)
         if cached:
             known = await self._memory.recall_memento(memento, address, budget)
             if known is not None and known.fresh:
-                return MementoCheck(memento.archive, address, known.outcome, known.age)
+                return MementoCheck(*key, known.outcome, known.age)
+            if key in self._failed:
+                return MementoCheck(*key, self._failed[key], 0.0)
         outcome: Closest | ArchiveError | None
         try:
             async with asyncio.timeout(self._patience):
@@ -198,7 +210,9 @@ class Verifier:
         except TimeoutError:
             why = f"did not deliver the memento within {self._patience:g} s"
             outcome = Unreachable(memento.archive, address, why)
-        return MementoCheck(memento.archive, address, outcome)
+        if isinstance(outcome, ArchiveError):
+            self._failed[key] = outcome
+        return MementoCheck(*key, outcome)
 
     async def _requested(
         self, memento: Memento, address: str, context: RequestContext
