@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,8 +124,7 @@ async def _resolve(
 def _dated(query: Query, at: Moment | None) -> Query:
     if at is None or query.at is not None:
         return query
-    # The identifier has no time, so it does not identify the dated query.
-    return replace(query, at=at, identifier=None)
+    return query.dated(at)
 
 
 def _reject(text: str, error: ValueError, options: ResolveOptions) -> None:

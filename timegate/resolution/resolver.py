@@ -54,6 +54,8 @@ class Resolver:
             return await self.verifier.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)
         resolution = await self._within_quota(query, preferences, plan, context)
+        if plan.named_skip is not None:
+            resolution = replace(resolution, named_skip=plan.named_skip)
         self._observe(resolution)
         return resolution
 
