@@ -110,9 +110,9 @@ def answer_view(
     query = resolution.query
     tone, words = headline(verdict)
     unchecked = referred(resolution, registry)
-    if unchecked is not None and unchecked.uri is not None and resolution.memento is None:
-        # There is something to open, and the most likely place was not looked at.
-        tone = "fair"
+    if unchecked is not None and unchecked.uri and verdict.match.value == "none":
+        # There is a link to open, if it was only not queried.
+        tone = "fair" if resolution.unqueried is not None else tone
     return AnswerView(
         tone=tone,
         headline=words,

@@ -200,7 +200,9 @@ def _unchecked(resolution: Resolution, registry: Registry | None) -> dict[str, o
 
 
 def _others(members: Mapping[str, object]) -> str:
-    return f"no other archive {'has a copy' if members['archives'] else 'was queried'}"
+    if members["archives"]:
+        return "no other archive that was queried has a copy"
+    return "no other archive was queried"
 
 
 def _absence(resolution: Resolution) -> str:

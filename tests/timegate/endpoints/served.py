@@ -152,6 +152,7 @@ async def serving(
 ) -> AsyncIterator[Site]:
     """Serve *archives*."""
     world = World(*archives, deadlines=QUICK)
+    world.others = {entry.id: entry for entry in extra}
     registry = entries(world, *extra)
     probes = {name: _probe(archive) for name, archive in world.archives.items()}
     world.resolver.verifier = Verifier(world.resolver, probes, 0.5)
