@@ -77,7 +77,7 @@ def show(
     symbols = _SYMBOLS if screen.encoding.startswith("utf") else _PLAIN_SYMBOLS
     screen.print(Text(identifier, "bold"), soft_wrap=True)
     notes = (*_named_archive(resolution, registry), *_referral(resolution, registry))
-    parts = [*_parts(view, symbols), *map(Text, notes)]
+    parts = [*_parts(view, symbols), *(Text(note, overflow="fold") for note in notes)]
     screen.print(Padding(Group(*parts), (0, 0, 1, 2)))
 
 

@@ -216,7 +216,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
       1  found, but less precise than requested
       2  invalid identifier, or bad usage
       3  nothing found, and every archive answered
-      4  nothing found, and some archive did not answer, or none could be queried
+      4  nothing found, but an archive did not answer, or the named one was not queried
 
     \b
     Examples:
