@@ -157,7 +157,8 @@ class Resolution:
     def unqueried(self) -> Skip | None:
         """Why the archive that the reference names was not queried; None if it was."""
         named = self.query.archive
-        if named is None or any(attempt.archive == named for attempt in self.attempts):
+        asked = {*(attempt.archive for attempt in self.attempts), *self.unanswered}
+        if named is None or named in asked:
             return None
         if named in self.skipped:
             return Skip(named, "only-cached", "only cached answers were requested")

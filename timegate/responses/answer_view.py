@@ -110,9 +110,8 @@ def answer_view(
     query = resolution.query
     tone, words = headline(verdict)
     unchecked = referred(resolution, registry)
-    if unchecked is not None and unchecked.uri and verdict.match.value == "none":
-        # There is a link to open, if it was only not queried.
-        tone = "fair" if resolution.unqueried is not None else tone
+    if resolution.memento is None and resolution.unqueried and unchecked and unchecked.uri:
+        tone = "fair"  # Nothing is known to be missing, and there is a link to open.
     return AnswerView(
         tone=tone,
         headline=words,

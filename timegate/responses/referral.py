@@ -5,6 +5,7 @@ is not an archive without the copy. The address of the copy follows from the pat
 archive in the registry. Nothing has checked it, and every answer says so.
 """
 
+from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from archives.errors import ArchiveError, Queued, Refused, Resting
@@ -141,21 +142,29 @@ def _stamp(at: Moment) -> str:
 
 def _advice(
     cause: Cause | FailureCause, entry: ArchiveEntry, uri: str | None, registry: Registry
-) -> list[str]:
-    """Return what one can do."""
-    successor = None if uri is None else registry.by_host(host_of(uri))
-    moved = successor is not None and successor.id not in (entry.id, entry.hosted_by)
-    advice = ["open the unchecked link in a browser"] if uri is not None else []
-    if successor is not None and moved:
-        advice = [f"open the unchecked link: {successor.name} should have its copies now"]
-    if cause == "defunct" and uri is None:
-        advice.append("the archive is closed, and no new address of its copies is known")
+) -> Iterator[str]:
+    """Yield what one can do."""
     if cause == "on-site":
-        advice.append(f"read it on site: {entry.apply or entry.access_note or entry.name}")
-    elif entry.apply and cause in ("gated", "not-in-use", "unaskable"):
-        advice.append(f"apply for access: {entry.apply}")
+        what = "read it" if uri is None else "open the unchecked link"
+        yield f"{what} on site: {entry.apply or entry.access_note or entry.name}"
+        return
+    if uri is not None:
+        yield _opening(entry, uri, registry)
+    elif cause == "defunct":
+        yield "the archive is closed, and no new address of its copies is known"
+    if entry.apply and cause in ("gated", "not-in-use", "unaskable"):
+        yield f"apply for access: {entry.apply}"
     step = _next_step(cause, entry, registry)
-    return [*advice, step] if step else advice
+    if step:
+        yield step
+
+
+def _opening(entry: ArchiveEntry, uri: str, registry: Registry) -> str:
+    """Return what to do with the link; it may lead to the successor of the archive."""
+    holder = registry.by_host(host_of(uri))
+    if holder is None or holder.id in (entry.id, entry.hosted_by):
+        return "open the unchecked link in a browser"
+    return f"open the unchecked link: {holder.name} should have its copies now"
 
 
 def _next_step(cause: Cause | FailureCause, entry: ArchiveEntry, registry: Registry) -> str:

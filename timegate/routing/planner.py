@@ -289,7 +289,7 @@ def _unavailable(entry: ArchiveEntry) -> Skip | None:
     if entry.access == "onsite-only":
         return Skip(entry.id, "on-site", _because("read on site only", entry.access_note))
     if not entry.kind.is_askable:
-        return Skip(entry.id, "unaskable", _because("programs cannot ask it", entry.because))
+        return Skip(entry.id, "unaskable", _because("programs cannot query it", entry.because))
     if not entry.use:
         if entry.gate:
             return Skip(entry.id, "gated", _because("a bot gate stops programs", entry.gate))

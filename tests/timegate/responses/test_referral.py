@@ -187,6 +187,12 @@ def test_a_link_to_another_archive_says_so() -> None:
             "read it on site: Royal Danish Library: researchers by application",
         ),
         (
+            "dnb.de",
+            "on-site",
+            "https://webarchiv.apps.dnb.de/wayback/warcs/20160122112029/http://www.dr.dk",
+            "open the unchecked link on site: Reading rooms of the German National Library",
+        ),
+        (
             "internetmemory.org",
             "defunct",
             None,
@@ -268,6 +274,16 @@ def test_only_cached_answers_leave_the_named_archive_unqueried() -> None:
 
     assert found.cause == "only-cached"
     assert found.advice.endswith("repeat the request without only-if-cached")
+
+
+def test_an_archive_that_the_quota_of_the_client_left_out_counts_as_unanswered() -> None:
+    names = ("internet-archive",)
+    resolution = Resolution(
+        query_of(PWID), Preferences(), None, (), (), unanswered=names, skipped=names
+    )
+
+    assert resolution.unqueried is None
+    assert referred(resolution).cause == "no-answer"
 
 
 def test_a_blocked_url_has_no_referral() -> None:
