@@ -19,10 +19,12 @@ from timegate.resolution.model import (
     Preferences,
     Query,
     Resolution,
+    Skip,
 )
 from timegate.resolution.resolver import Resolver
 from timegate.resolution.selection import Selections
 from timegate.resolution.verification import Verifier
+from timegate.routing.planner import unplanned
 
 LIMITS = Limits(Rate(1, 1, 5), Rate(1, 1, 5), 8, "a test")
 NEVER = 1_000.0
@@ -196,6 +198,8 @@ class World:
         self.resolver = Resolver(
             self.coalescer, self.memory, self.route, deadlines, selections=self.selections
         )
+        self.others: dict[str, ArchiveEntry] = {}
+        """Archives that are known and never queried."""
 
     async def resolve(
         self,
@@ -215,7 +219,13 @@ class World:
         ]
         first = tuple(name for name in names if name == query.archive)
         rest = tuple(name for name in names if name not in first)
-        return Plan(tuple(group for group in (first, rest) if group))
+        groups = tuple(group for group in (first, rest) if group)
+        return Plan(groups, named_skip=None if first else self._skip(query, preferences))
+
+    def _skip(self, query: Query, preferences: Preferences) -> Skip | None:
+        known = {**self.others, **{name: entry(name) for name in self.archives}}
+        named = known.get(query.archive or "")
+        return None if named is None else unplanned(named, preferences)
 
     def requests(self) -> int:
         return sum(len(archive.asked) for archive in self.archives.values())

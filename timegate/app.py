@@ -312,7 +312,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     await _read_observations(state.observations, store)
     known = _known(parts)
     blocklist = Blocklist(config.deny.urls, config.deny.hosts)
-    planner = Planner(config.askable, known, blocklist=blocklist)
+    planner = Planner(config.askable, known, blocklist=blocklist, registry=config.registry)
     observer = AttemptObserver(
         state.metrics, planner.note, known.standing, config.restricted.keys()
     )

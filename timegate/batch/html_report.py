@@ -183,9 +183,17 @@ def _gaps(gaps: Iterable[ItemResult]) -> Iterator[str]:
             break
         yield (
             f"<tr><td>{_text(result.item.text)}</td><td>{_outcome(result)}</td>"
-            f"<td>{_text(result.why)}</td></tr>"
+            f"<td>{_text(result.why)}{_referral(result)}</td></tr>"
         )
     yield "</table></section>"
+
+
+def _referral(result: ItemResult) -> str:
+    """Return the unchecked link to the named archive; empty if there is none."""
+    uri = result.referral
+    if uri is None or not uri.lower().startswith(("http://", "https://")):
+        return ""
+    return f' <a rel="noreferrer" href="{escape(masked(uri))}">unchecked link</a>'
 
 
 def _outcome(result: ItemResult) -> str:

@@ -117,8 +117,7 @@ def _dated(query: Query, item: Item, read_time: ReadTime) -> Iterator[Candidate]
             continue
         if at not in seen:
             seen.add(at)
-            # The identifier of the undated URL does not identify the dated query.
-            yield Candidate(replace(query, at=at, identifier=None), date)
+            yield Candidate(query.dated(at), date)
     if not seen:
         raise complaints[0]
 
@@ -154,6 +153,12 @@ class ItemResult:
         return _mapping(self.report, "memento")
 
     @property
+    def referral(self) -> str | None:
+        """The unchecked link to the copy in the archive that the reference names."""
+        uri = (_mapping(self.report, "referral") or {}).get("uri")
+        return uri if isinstance(uri, str) else None
+
+    @property
     def delta(self) -> int | None:
         """Seconds from the requested time to the memento; None if either is missing."""
         delta = (_mapping(self.report, "time") or {}).get("delta")
@@ -163,7 +168,9 @@ class ItemResult:
     def unsure(self) -> bool:
         """Whether an archive that did not answer may hold a better memento."""
         sources = _mapping(self.report, "sources") or {}
-        return self.code in (1, 4) and sources.get("value") == "partial"
+        # Resolving again does not help where only the named archive was not queried.
+        again = bool(sources.get("failed")) or not sources.get("unasked")
+        return self.code in (1, 4) and sources.get("value") == "partial" and again
 
     @property
     def pwid(self) -> str | None:
@@ -184,8 +191,10 @@ def code_of(resolution: Resolution, judged: Verdict) -> Code:
     named archive: lists are often resolved to replace links into an archive that is gone.
     """
     if resolution.memento is None:
-        # If no archive could be queried, none has said that there is no copy.
-        return 3 if resolution.complete and resolution.attempts else 4
+        # If no archive could be queried, none has said that there is no copy; nor has the
+        # archive that the reference names, if it was not queried.
+        answered = resolution.complete and resolution.attempts
+        return 3 if answered and resolution.unqueried is None else 4
     if not satisfies(resolution, judged):
         return 1
     preferences = resolution.preferences

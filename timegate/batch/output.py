@@ -34,6 +34,7 @@ COLUMNS: Final = (
     "delta_seconds",
     "pwid",
     "why",
+    "referral",
 )
 
 
@@ -69,6 +70,7 @@ def _cells(result: ItemResult) -> bytes:
             result.delta,
             result.pwid,
             result.why,
+            result.referral,
         )
     )
 

@@ -20,7 +20,8 @@ from archives.model import Closest
 from archives.registry import Registry
 from timegate.resolution.model import Resolution
 from timegate.responses.answer_view import AnswerView, ArchiveOutcome, CopyView, answer_view
-from timegate.responses.report import missing_named_archive
+from timegate.responses.referral import missing_named_archive
+from timegate.responses.report import referred
 from timegate.text import escaped
 from timegate.verdict import Verdict, header_safe, in_words, location
 from timegate.verdict.words import Point, Tone
@@ -39,6 +40,7 @@ def result_lines(resolution: Resolution, judged: Verdict, registry: Registry) ->
             urls = ", ".join(escaped(variant.url) for variant in resolution.unasked)
             yield f"not every archive was queried for {urls}"
         yield from _named_archive(resolution, registry)
+        yield from _referral(resolution, registry)
         return
     yield location(resolution, registry) or memento.uri
     yield f"captured {memento.captured}, in {memento.archive}"
@@ -49,6 +51,8 @@ def result_lines(resolution: Resolution, judged: Verdict, registry: Registry) ->
             yield f"also in {attempt.archive}: {header_safe(copy.uri)}"
     if resolution.failed:
         yield f"no answer from {', '.join(resolution.failed)}"
+    yield from _named_archive(resolution, registry)
+    yield from _referral(resolution, registry)
 
 
 def _nothing(resolution: Resolution) -> str:
@@ -72,17 +76,28 @@ def show(
     screen = console or Console(highlight=False)
     symbols = _SYMBOLS if screen.encoding.startswith("utf") else _PLAIN_SYMBOLS
     screen.print(Text(identifier, "bold"), soft_wrap=True)
-    parts = [*_parts(view, symbols), *map(Text, _named_archive(resolution, registry))]
+    notes = (*_named_archive(resolution, registry), *_referral(resolution, registry))
+    parts = [*_parts(view, symbols), *(Text(note, overflow="fold") for note in notes)]
     screen.print(Padding(Group(*parts), (0, 0, 1, 2)))
 
 
 def _named_archive(resolution: Resolution, registry: Registry) -> Iterator[str]:
-    """Yield why the archive in the identifier gave no answer, if nothing was found."""
-    archive_id = resolution.query.archive_id
-    if resolution.memento is None and archive_id is not None:
-        reason = missing_named_archive(resolution, registry.by_pwid(archive_id))
+    """Yield why the archive in the identifier gave no answer."""
+    if resolution.memento is None or resolution.unqueried is not None:
+        reason = missing_named_archive(resolution, registry)
         if reason is not None:
             yield escaped(reason)
+
+
+def _referral(resolution: Resolution, registry: Registry) -> Iterator[str]:
+    """Yield the unchecked link to the archive in the identifier, and what one can do."""
+    unchecked = referred(resolution, registry)
+    if unchecked is not None:
+        if unchecked.uri is not None:
+            yield f"unchecked link: {unchecked.uri}"
+        # For archives that are read on site, the reason contains the advice.
+        if unchecked.advice and unchecked.cause != "on-site":
+            yield escaped(unchecked.advice)
 
 
 def _parts(view: AnswerView, symbols: dict[Tone, str]) -> Iterator[RenderableType]:

@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,8 +124,7 @@ async def _resolve(
 def _dated(query: Query, at: Moment | None) -> Query:
     if at is None or query.at is not None:
         return query
-    # The identifier has no time, so it does not identify the dated query.
-    return replace(query, at=at, identifier=None)
+    return query.dated(at)
 
 
 def _reject(text: str, error: ValueError, options: ResolveOptions) -> None:
@@ -217,7 +216,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
       1  found, but less precise than requested
       2  invalid identifier, or bad usage
       3  nothing found, and every archive answered
-      4  nothing found, and some archive did not answer, or none could be queried
+      4  nothing found, but an archive did not answer, or the named one was not queried
 
     \b
     Examples:

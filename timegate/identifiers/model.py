@@ -103,6 +103,8 @@ class ParsedIdentifier(NamedTuple):
     """The text after ``#``; it stays with the client and is not part of the identifier."""
     entry: str | None = None
     """Registry id of the named archive; None if no archive is named or it is not registered."""
+    link: str | None = None
+    """The text itself if it is a link into an archive with nothing missing."""
 
     @property
     def scheme(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
+from archives.evidence import WEB
 from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import ReplayLink, read_link
@@ -73,6 +74,7 @@ def read_replay(
         tuple(own.diagnostics),
         fragment if hash_sign else None,
         link.archive,
+        text if text.startswith(WEB) else None,
     )
 
 

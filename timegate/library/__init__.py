@@ -25,7 +25,7 @@ from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Query, Resolution
 from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import query_for
-from timegate.responses.report import report
+from timegate.responses.report import referred, report
 from timegate.text.times import read_time
 from timegate.timemaps import MergeDeadlines
 from timegate.verdict import header, in_words, verdict
@@ -67,6 +67,9 @@ class ResolvedReference:
     """The whole verdict, as in the header ``Memento-Precision``."""
     unanswered: tuple[str, ...]
     """Archives that did not answer: they may hold a better copy."""
+    referral: str | None
+    """Unchecked link to the copy in the archive that the reference names, if that archive was
+    not queried or did not answer."""
     report: Mapping[str, object]
     """The report, as the server returns it with ``?as=json``."""
 
@@ -174,12 +177,13 @@ class Gate:
         moment = _moment(at)
         if moment is None or query.at is not None:
             return query
-        return replace(query, at=moment, identifier=None)
+        return query.dated(moment)
 
     def _resolved(self, resolution: Resolution) -> ResolvedReference:
         core = self._core
         judged = verdict(resolution, core.registry)
         memento = resolution.memento
+        unchecked = referred(resolution, core.registry)
         return ResolvedReference(
             uri=None if memento is None else memento.uri,
             captured=None if memento is None else _datetime(memento.stamp),
@@ -188,6 +192,7 @@ class Gate:
             words=in_words(judged),
             precision=header(judged),
             unanswered=resolution.failed,
+            referral=None if unchecked is None else unchecked.uri,
             report=report(resolution, judged, core.registry, core.base_url),
         )
 

@@ -95,6 +95,7 @@ class HtmlProblems:
             identifier=identifier,
             caret=_caret(identifier, problem.get("position")),
             archives=problem.get("archives", []),
+            referral=problem.get("referral"),
             alternatives=problem.get("alternatives", []),
         )
 

@@ -50,7 +50,8 @@ class ExhaustiveResolver:
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
         """Return the answers of all archives, as far as time allows."""
-        order = self.archives(query, preferences, context)
+        plan = self._route(query, preferences, context)
+        order = plan.order
         now = asyncio.get_running_loop().time
         until = now() + (preferences.wait or self._patience)
         attempts: list[Attempt] = []
@@ -76,4 +77,5 @@ class ExhaustiveResolver:
             selected.attempts,
             unanswered,
             checks=tuple(selection.checks),
+            named_skip=plan.named_skip,
         )

@@ -1,9 +1,9 @@
 """The model of a resolution: query, preferences, plan, attempts at archives, and the result."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
@@ -17,6 +17,29 @@ Verification = Literal["none", "head"]
 WantedStatus = Literal["2xx", "any"]
 Rule = Literal["scheme", "www", "slash", "percent", "fragment"]
 """How a URL variant differs from the URL of the query."""
+Cause = Literal[
+    "not-chosen",
+    "excluded",
+    "blocked",
+    "defunct",
+    "on-site",
+    "unaskable",
+    "gated",
+    "not-in-use",
+    "absent",
+    "budget",
+    "only-cached",
+]
+"""Why an archive is not queried."""
+
+
+class Skip(NamedTuple):
+    """One archive that is not queried."""
+
+    archive: str
+    cause: Cause
+    reason: str
+    """For people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +63,12 @@ class Query:
     """Whether the time is only the day on which a PDI was minted."""
     syntax: Syntax = "strict"
     diagnostics: tuple[str, ...] = ()
+    link: str | None = None
+    """The reference itself where it is a link into the named archive."""
+
+    def dated(self, at: Moment | None) -> "Query":
+        """Return the query at a time that neither its identifier nor its link states."""
+        return replace(self, at=at, identifier=None, link=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +163,8 @@ class Resolution:
     cached answers were wanted. They may hold mementos next to the one chosen."""
     checks: tuple[MementoCheck, ...] = ()
     """Mementos that were requested to verify them, in order."""
+    named_skip: Skip | None = None
+    """Why the named archive is not in the plan; None if it is, or may not be mentioned."""
 
     @property
     def memento(self) -> Memento | None:
@@ -141,6 +172,17 @@ class Resolution:
         if self.best is None or not isinstance(self.best.outcome, Closest):
             return None
         return self.best.outcome.memento
+
+    @property
+    def unqueried(self) -> Skip | None:
+        """Why the archive that the reference names was not queried; None if it was."""
+        named = self.query.archive
+        asked = {*(attempt.archive for attempt in self.attempts), *self.unanswered}
+        if named is None or named in asked:
+            return None
+        if named in self.skipped:
+            return Skip(named, "only-cached", "only cached answers were requested")
+        return self.named_skip
 
     @property
     def lacks_neighbours(self) -> bool:
@@ -205,6 +247,8 @@ class Plan:
     groups: tuple[tuple[str, ...], ...]
     folding: frozenset[str] = frozenset()
     """Archives that hold all variants of a URL under one key: one question is enough."""
+    named_skip: Skip | None = None
+    """Why the archive that the reference names is not in it, if that may be mentioned."""
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -61,6 +61,7 @@ def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
         minted=reading.kind.is_dated_by_minting,
         syntax=_syntax(reading.diagnostics),
         diagnostics=tuple(notes),
+        link=reading.link if original == named else None,
     )
 
 

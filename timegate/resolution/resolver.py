@@ -56,6 +56,8 @@ class Resolver:
         """Return the best memento that is found in time. Failures of archives never raise."""
         plan = self._route(query, preferences, context)
         resolution = await self._within_quota(query, preferences, plan, context)
+        if plan.named_skip is not None:
+            resolution = replace(resolution, named_skip=plan.named_skip)
         self._observe(resolution)
         return resolution
 

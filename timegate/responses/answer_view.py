@@ -17,6 +17,8 @@ from timegate.citations import Copy, Form, reference
 from timegate.identifiers.duri import Duri
 from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.responses.problems import printable
+from timegate.responses.referral import Referral
+from timegate.responses.report import referred
 from timegate.verdict import Verdict, delivers_raw, header_safe, in_words, location
 from timegate.verdict.words import Point, Tone, duration, explained, grade
 
@@ -91,6 +93,8 @@ class AnswerView:
     start: str
     end: str
     identifier: str
+    referral: Referral | None = None
+    """The unchecked link to the archive that the reference names."""
     next_step: str = ""
     """What the user can do if there is no copy."""
 
@@ -105,8 +109,12 @@ def answer_view(
     """Return the view of *resolution*."""
     query = resolution.query
     graded = grade(verdict, resolution.preferences.status)
+    tone = graded.tone
+    unchecked = referred(resolution, registry)
+    if resolution.memento is None and resolution.unqueried and unchecked and unchecked.uri:
+        tone = "fair"  # Nothing is known to be missing, and there is a link to open.
     return AnswerView(
-        tone=graded.tone,
+        tone=tone,
         headline=graded.headline,
         words=in_words(verdict),
         original=query.original,
@@ -121,6 +129,7 @@ def answer_view(
         start="" if query.at is None else query.at.start,
         end="" if query.at is None else query.at.end,
         identifier=query.identifier or _dated(query),
+        referral=unchecked,
     )
 
 

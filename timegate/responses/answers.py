@@ -13,7 +13,8 @@ from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query, Resolution, Resolves
 from timegate.responses.model import Response
 from timegate.responses.problems import nothing_found, precision_unmet, problem
-from timegate.responses.report import links, report, summary
+from timegate.responses.referral import named_archive
+from timegate.responses.report import links, referred, report, summary
 from timegate.verdict import Verdict, header, in_words, location, satisfies
 from timegate.verdict import verdict as verdict_on
 
@@ -91,7 +92,12 @@ class Answers:
         """Return the header fields of a response with a memento."""
         headers = {
             "Vary": vary,
-            "Link": links(resolution, self.base_url, self._registry),
+            "Link": links(
+                resolution,
+                self.base_url,
+                self._registry,
+                referred(resolution, self._registry),
+            ),
             "Memento-Precision": header(verdict),
             "Content-Type": "application/json",
             "Cache-Control": _CACHE_CONTROL if resolution.complete else "no-cache",
@@ -106,15 +112,14 @@ class Answers:
 
     def _not_found(self, resolution: Resolution, verdict: Verdict, vary: str) -> Response:
         query = resolution.query
-        named = None
         headers = self._problem_headers(resolution, verdict, vary)
         if query.archive_id is not None:
-            named = self._registry.by_pwid(query.archive_id)
+            named = named_archive(resolution, self._registry)
             if named is None and resolution.preferences.precision in ("exact", "archive"):
                 detail = f"the archive {query.archive_id} is not registered; with less "
                 detail += "precision, other archives are queried"
                 return problem(404, "unknown-archive", detail, headers=headers)
-        return nothing_found(resolution, named, headers)
+        return nothing_found(resolution, self._registry, headers)
 
     def _unmet(
         self, resolution: Resolution, verdict: Verdict, applied: Sequence[str], vary: str
@@ -127,14 +132,18 @@ class Answers:
         headers = self._problem_headers(resolution, verdict, vary)
         if applied:
             headers["Preference-Applied"] = ", ".join(applied)
-        return precision_unmet(resolution, in_words(verdict), found, headers)
+        return precision_unmet(resolution, in_words(verdict), found, headers, self._registry)
 
     def _problem_headers(
         self, resolution: Resolution, verdict: Verdict, vary: str
     ) -> dict[str, str]:
         return {
             "Vary": vary,
-            "Link": links(resolution, self.base_url),
+            "Link": links(
+                resolution,
+                self.base_url,
+                unchecked=referred(resolution, self._registry),
+            ),
             "Memento-Precision": header(verdict),
         }
 

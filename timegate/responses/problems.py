@@ -7,12 +7,14 @@ from typing import Final
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError, Refused, Resting, Unreachable
 from archives.model import ArchiveEntry
+from archives.registry import Registry
 from timegate.identifiers import KINDS
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.resolution.model import Attempt, Preferences, Resolution
 from timegate.resolution.query import NotNegotiable
 from timegate.responses.model import Response
-from timegate.responses.report import missing_named_archive, unasked
+from timegate.responses.referral import missing_named_archive, named_archive
+from timegate.responses.report import referred, unasked
 from timegate.text import escaped
 
 PROBLEM_TYPE: Final = "application/problem+json"
@@ -26,6 +28,7 @@ _TITLES: Final = {
     "not-negotiable": "Archives cannot be queried for this identifier",
     "unknown-archive": "The archive is not registered",
     "no-memento": "No archive that was queried holds a copy",
+    "archive-not-asked": "The archive that the reference names was not queried",
     "restricted-archive": "Only an archive with restricted access may hold a copy",
     "read-on-site": "The collection can only be read on site",
     "precision-unmet": "No copy is as precise as requested",
@@ -141,32 +144,65 @@ def bad_accept_datetime(complaint: Malformed, headers: Mapping[str, str]) -> Res
 
 
 def nothing_found(
-    resolution: Resolution, named: ArchiveEntry | None, headers: Mapping[str, str]
+    resolution: Resolution, registry: Registry | None, headers: Mapping[str, str]
 ) -> Response:
     """Return the problem for a resolution without memento.
 
-    Either all archives lack the page, or some did not answer, or access is restricted.
+    Either all archives lack the page, or some did not answer, or the archive that the reference
+    names was not queried, or access is restricted. *registry* is None if none is named.
     """
+    unchecked = _unchecked(resolution, registry)
     if resolution.preferences.only_if_cached:
         detail = "no cached answer has a copy; repeat the request without only-if-cached"
-        return problem(504, "not-cached", detail, headers=headers)
-    attempts = _attempts(resolution)
+        return problem(504, "not-cached", detail, headers=headers, **unchecked)
+    missing = None if registry is None else missing_named_archive(resolution, registry)
+    members = {"archives": _attempts(resolution), **unchecked}
     if not resolution.complete:
-        return _incomplete(resolution, headers, attempts)
+        unqueried = missing if resolution.unqueried is not None else None
+        return _incomplete(resolution, headers, members, missing=unqueried)
     if not resolution.attempts and _chooses_archives(resolution.preferences):
         # A 404 would mean that archives were queried and lack the page.
         detail = "no archive is left to query; check archives= and exclude= against /archives"
-        return problem(400, "bad-parameter", detail, headers=headers, archives=attempts)
-    missing = missing_named_archive(resolution, named)
-    if missing is not None and named is not None and named.access != "open":
-        return _restricted(named, missing, headers, attempts)
-    members: dict[str, object] = {"archives": attempts}
+        return problem(400, "bad-parameter", detail, headers=headers, **members)
     if resolution.unasked:
         members["unasked"] = [*unasked(resolution)]
-    detail = _absence(resolution)
-    if missing is not None:
-        detail += f"; {missing}"
-    return problem(404, "no-memento", detail, headers=headers, **members)
+    named = None if registry is None else named_archive(resolution, registry)
+    if named is None or missing is None:
+        detail = "; ".join(filter(None, (_absence(resolution), missing)))
+        return problem(404, "no-memento", detail, headers=headers, **members)
+    return _without_named(resolution, named, missing, headers, members)
+
+
+def _without_named(
+    resolution: Resolution,
+    named: ArchiveEntry,
+    missing: str,
+    headers: Mapping[str, str],
+    members: Mapping[str, object],
+) -> Response:
+    """Return the problem for a *named* archive that may hold the copy nevertheless (E-2).
+
+    Either it shows programs nothing, also if it has answered, or it was not queried.
+    """
+    skip = resolution.unqueried
+    if skip is None or skip.cause == "on-site":
+        return _restricted(named, missing, headers, members)
+    found = members.get("referral")
+    advice = found["advice"] if isinstance(found, dict) else ""
+    detail = "; ".join(filter(None, (missing, _others(members), advice)))
+    return problem(404, "archive-not-asked", detail, headers=headers, **members)
+
+
+def _unchecked(resolution: Resolution, registry: Registry | None) -> dict[str, object]:
+    """Return the member ``referral`` where there is one."""
+    found = None if registry is None else referred(resolution, registry)
+    return {} if found is None else {"referral": found.as_json()}
+
+
+def _others(members: Mapping[str, object]) -> str:
+    if members["archives"]:
+        return "no other archive that was queried has a copy"
+    return "no other archive was queried"
 
 
 def _absence(resolution: Resolution) -> str:
@@ -186,27 +222,32 @@ def _chooses_archives(preferences: Preferences) -> bool:
 
 
 def precision_unmet(
-    resolution: Resolution, best: str, found: Sequence[object], headers: Mapping[str, str]
+    resolution: Resolution,
+    best: str,
+    found: Sequence[object],
+    headers: Mapping[str, str],
+    registry: Registry | None = None,
 ) -> Response:
     """Return the problem for a memento that is less precise than requested.
 
     While an archive has not answered, a better one may exist, and a 404 would be cached and
     believed (E-3). *best* describes the memento.
     """
+    members = {"alternatives": found, **_unchecked(resolution, registry)}
     if not resolution.complete:
         result = f"the best copy so far is {best}; "
-        attempts = _attempts(resolution)
-        return _incomplete(resolution, headers, attempts, result, alternatives=found)
+        members["archives"] = _attempts(resolution)
+        return _incomplete(resolution, headers, members, result)
     detail = f"the best copy is {best}; request less precision to get it"
-    return problem(404, "precision-unmet", detail, headers=headers, alternatives=found)
+    return problem(404, "precision-unmet", detail, headers=headers, **members)
 
 
 def _incomplete(
     resolution: Resolution,
     headers: Mapping[str, str],
-    attempts: Sequence[object],
+    members: Mapping[str, object],
     result: str = "no copy was found, but ",
-    **members: object,
+    missing: str | None = None,
 ) -> Response:
     failures = [a.outcome for a in resolution.attempts if isinstance(a.outcome, ArchiveError)]
     unreachable = all(isinstance(failure, Unreachable) for failure in failures)
@@ -214,29 +255,30 @@ def _incomplete(
         f.retry_after for f in failures if isinstance(f, Refused | Resting) and f.retry_after
     ]
     retry = max(1, min(int(min(waits)), 3600)) if waits else _RETRY_AFTER
-    missing = f"{', '.join(resolution.failed)} did not answer; try again in {retry} seconds"
+    silent = f"{', '.join(resolution.failed)} did not answer; try again in {retry} seconds"
     return problem(
         504 if unreachable else 502,
         "upstream-incomplete",
-        result + missing,
+        "; ".join(filter(None, (result + silent, missing))),
         headers={**headers, "Retry-After": str(retry)},
-        archives=attempts,
         **members,
     )
 
 
 def _restricted(
-    named: ArchiveEntry, missing: str, headers: Mapping[str, str], attempts: Sequence[object]
+    named: ArchiveEntry,
+    missing: str,
+    headers: Mapping[str, str],
+    members: Mapping[str, object],
 ) -> Response:
-    others = "no other archive has a copy" if attempts else "no other archive was queried"
     link = headers.get("Link", "")
     # The website of the archive tells people whom to contact (P-43).
     sites = (*named.hosts, *(name for name in named.pwid if not name.startswith("~")))
     if sites:
         link = ", ".join(filter(None, (link, f'<https://{sites[0]}/>; rel="help"')))
     more = {**headers, "Link": link} if link else headers
-    detail = f"{missing}; {others}"
-    return problem(404, "restricted-archive", detail, headers=more, archives=attempts)
+    detail = f"{missing}; {_others(members)}"
+    return problem(404, "restricted-archive", detail, headers=more, **members)
 
 
 def read_on_site(entry: ArchiveEntry) -> Response:

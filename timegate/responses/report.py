@@ -7,13 +7,14 @@ from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from archives.evidence import WEB
 from archives.formats.httpdate import http_date
-from archives.model import ArchiveEntry, Closest, Memento, Relation
+from archives.model import Closest, Memento, Relation
 from archives.moment import Moment
 from archives.nearest import second_of
 from archives.registry import Registry
 from timegate.citations import cited
 from timegate.identifiers.pwid import minted
 from timegate.resolution.model import Attempt, Resolution
+from timegate.responses.referral import Referral, referral
 from timegate.text import masked
 from timegate.verdict import Member, Verdict, delivers_raw, header_safe, in_words, raw_address
 from timegate.verdict.words import grade
@@ -30,6 +31,7 @@ def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Jso
         "original": resolution.query.original,
         **members,
         "memento": _memento(resolution, registry),
+        "referral": _referral(resolution, registry),
     }
 
 
@@ -42,6 +44,7 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
         "original": query.original,
         **members,
         "memento": _memento(resolution, registry),
+        "referral": _referral(resolution, registry),
         "cite": cited(resolution, registry),
         "alternatives": [*_alternatives(resolution)],
         "attempts": [*_attempts(resolution)],
@@ -156,24 +159,14 @@ def unasked(resolution: Resolution) -> Iterator[Json]:
         }
 
 
-def missing_named_archive(resolution: Resolution, named: ArchiveEntry | None) -> str | None:
-    """Return why the archive that the reference names did not answer; None if it did.
+def referred(resolution: Resolution, registry: Registry) -> Referral | None:
+    """Return the referral to the archive that the reference names; most name none."""
+    return None if resolution.query.archive is None else referral(resolution, registry)
 
-    Of all archives it is the most likely to have the copy, so its silence is reported.
-    """
-    written = resolution.query.archive_id
-    if written is None:
-        return None
-    if named is None:
-        return f"the archive that the reference names, {written}, is not registered"
-    queried = any(attempt.archive == named.id for attempt in resolution.attempts)
-    if named.access != "open":
-        access = "shows programs no copy" if queried else "cannot be queried by programs"
-        note = named.apply or named.access_note or named.access
-        return f"{named.name} {access} ({note})"
-    if queried:
-        return None
-    return f"{named.name}, the archive that the reference names, was not queried"
+
+def _referral(resolution: Resolution, registry: Registry) -> Json | None:
+    found = referred(resolution, registry)
+    return None if found is None else found.as_json()
 
 
 def _outcome(attempt: Attempt) -> Json:
@@ -206,17 +199,24 @@ LONGEST_LINKS: Final = 8000
 """Octets. Clients on aiohttp reject a field of more than 8190."""
 
 
-def links(resolution: Resolution, base_url: str, registry: Registry | None = None) -> str:
+def links(
+    resolution: Resolution,
+    base_url: str,
+    registry: Registry | None = None,
+    unchecked: Referral | None = None,
+) -> str:
     """Return the value of ``Link``: the original, mementos, TimeMap, TimeGate, PWID.
 
-    The PWID (``cite-as``) is included if *registry* has the archive-id. The original is always
-    included (M-6); if the field gets too long, the last links are left out.
+    The PWID (``cite-as``) is included if *registry* has the archive-id, and the *unchecked*
+    link to the named archive if there is one. The original is always included (M-6); if the
+    field gets too long, the last links are left out.
     """
     original = header_safe(resolution.query.original)
     base = base_url.rstrip("/")
     all_links = [
         f'<{original}>; rel="original"',
         *_mementos(resolution),
+        *([unchecked.link] if unchecked is not None and unchecked.link else []),
         f'<{base}/timemap/link/{original}>; rel="timemap"; type="application/link-format"',
         f'<{base}/timegate/{original}>; rel="timegate"',
     ]

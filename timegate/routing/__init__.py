@@ -11,10 +11,9 @@ from timegate.routing.observations import (
     Outcome,
     Standing,
 )
-from timegate.routing.planner import Cause, RankedArchives, Skip, Step, order
+from timegate.routing.planner import RankedArchives, Step, order
 
 __all__ = [
-    "Cause",
     "CombinedKnowledge",
     "Experience",
     "HoldingCount",
@@ -25,7 +24,6 @@ __all__ = [
     "Outcome",
     "Presence",
     "RankedArchives",
-    "Skip",
     "Standing",
     "Step",
     "order",

@@ -3,17 +3,18 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from cachetools import LRUCache
 
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest
+from archives.registry import Registry
 from archives.uri import host_of
 from timegate.access.blocklist import Blocklist
 from timegate.resolution.context import RequestContext
-from timegate.resolution.model import Attempt, Plan, Preferences, Query
+from timegate.resolution.model import Attempt, Plan, Preferences, Query, Skip
 from timegate.routing.mementomap import Presence
 from timegate.routing.observations import (
     CombinedKnowledge,
@@ -39,11 +40,14 @@ class Planner:
         known: CombinedKnowledge,
         clock: Callable[[], float] = time.monotonic,
         blocklist: Blocklist | None = None,
+        registry: Registry | None = None,
     ) -> None:
+        """Plan over *entries*; *registry* also has the archives that are never queried."""
         self._entries = entries
         self._known = known
         self._clock = clock
         self._blocklist = blocklist or None
+        self._registry = registry or Registry(entries, shared_hosts=True)
         self._folding = frozenset(entry.id for entry in entries if entry.folds_spellings)
         # MementoMaps, and patterns with paths, depend on more than the host.
         paths = any("/" in domain for entry in entries for domain in entry.domains)
@@ -60,9 +64,15 @@ class Planner:
         if self._blocklist is not None and self._blocklist.holds(query.original):
             if context.blocked is not None:
                 context.blocked.append(query.original)
-            return Plan(())
+            return Plan((), named_skip=_blocked(query, context))
         if context.hidden:
             preferences = replace(preferences, exclude=preferences.exclude | context.hidden)
+        plan = self._cached(query, preferences)
+        # Not even that it is known here may be revealed (R-13).
+        return replace(plan, named_skip=None) if query.archive in context.hidden else plan
+
+    def _cached(self, query: Query, preferences: Preferences) -> Plan:
+        """Return the plan, which is the same for all pages of a host for a moment."""
         if not self._by_host_alone:
             return self._planned(query, preferences)
         key = (
@@ -86,7 +96,13 @@ class Planner:
         own = [name for name in names if name in all_own and name not in named]
         others = [name for name in names if name not in all_own and name not in named]
         groups = (named, own, others) if query.archive in all_own else (own, named, others)
-        return Plan(tuple(tuple(group) for group in groups if group), self._folding)
+        skip = None if query.archive in names else self._named_skip(query, preferences)
+        return Plan(tuple(tuple(group) for group in groups if group), self._folding, skip)
+
+    def _named_skip(self, query: Query, preferences: Preferences) -> Skip | None:
+        """Return why the named archive is not queried; None if it is not registered."""
+        entry = None if query.archive is None else self._registry.by_id(query.archive)
+        return None if entry is None else unplanned(entry, preferences)
 
     def note(self, attempt: Attempt) -> None:
         """Learn from an answer of an archive."""
@@ -155,17 +171,6 @@ def _standing_reasons(standing: Standing) -> Iterator[str]:
         yield f"its breaker is {standing}"
 
 
-Cause = Literal[
-    "not-chosen",
-    "excluded",
-    "defunct",
-    "on-site",
-    "unaskable",
-    "not-in-use",
-    "absent",
-    "budget",
-]
-
 # How likely an archive holds a page of which nothing else is known. Only the differences
 # matter: for a page of its own country a national archive comes first, for a page from abroad
 # hardly later than others (national archives hold foreign pages too).
@@ -189,14 +194,6 @@ class Step(NamedTuple):
     """Its 95th percentile of latency in seconds."""
     chance: float
     """The estimated probability that it holds the page."""
-    reason: str
-
-
-class Skip(NamedTuple):
-    """One archive that is not queried."""
-
-    archive: str
-    cause: Cause
     reason: str
 
 
@@ -292,10 +289,27 @@ def _unavailable(entry: ArchiveEntry) -> Skip | None:
     if entry.access == "onsite-only":
         return Skip(entry.id, "on-site", _because("read on site only", entry.access_note))
     if not entry.kind.is_askable:
-        return Skip(entry.id, "unaskable", _because("programs cannot ask it", entry.because))
+        return Skip(entry.id, "unaskable", _because("programs cannot query it", entry.because))
     if not entry.use:
+        if entry.gate:
+            return Skip(entry.id, "gated", _because("a bot gate stops programs", entry.gate))
         return Skip(entry.id, "not-in-use", _because("not in use", entry.because))
     return None
+
+
+def unplanned(entry: ArchiveEntry, preferences: Preferences) -> Skip:
+    """Return why *entry*, which is in no plan, is not queried."""
+    return (
+        _unavailable(entry)
+        or _unwanted(entry, preferences)
+        or Skip(entry.id, "not-in-use", "not in use")
+    )
+
+
+def _blocked(query: Query, context: RequestContext) -> Skip | None:
+    if query.archive is None or query.archive in context.hidden:
+        return None
+    return Skip(query.archive, "blocked", "the operator has blocked the URL")
 
 
 def _because(what: str, why: str) -> str:

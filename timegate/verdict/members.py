@@ -131,16 +131,18 @@ def _named(archive_id: str, registry: Registry) -> str | None:
 def sources(resolution: Resolution) -> Member:
     """Return whether all queried archives answered: the copy is the closest among them.
 
-    Where no archive was queried, the sources are partial.
+    Where no archive was queried, or the named one was not, the sources are partial.
     """
     asked = {*(attempt.archive for attempt in resolution.attempts), *resolution.unanswered}
-    if asked and resolution.complete:
-        return _sources("complete", len(asked), 0, len(resolution.unasked))
-    return _sources("partial", len(asked), len(resolution.failed), len(resolution.unasked))
-
-
-def _sources(value: str, asked: int, failed: int, unasked: int) -> Member:
-    return Member(value, {"asked": asked, "failed": failed, "unasked": unasked or ""})
+    unasked = 0 if resolution.unqueried is None else 1
+    complete = asked and resolution.complete and not unasked
+    params: dict[str, Parameter] = {
+        "asked": len(asked),
+        "failed": len(resolution.failed),
+        "unasked": unasked or "",
+        "variants": len(resolution.unasked) or "",
+    }
+    return Member("complete" if complete else "partial", params)
 
 
 def negotiation(query: Query, found: Closest) -> Member:

@@ -112,9 +112,11 @@ def _remarks_on_sources(sources: Member) -> Iterator[str]:
     asked, failed = sources["asked"], sources["failed"]
     if not asked:
         yield "no archive was queried"
-    elif sources.value == "partial":
+    elif failed:
         yield f"{failed} of {asked} archives did not answer"
     if sources["unasked"]:
+        yield "the requested archive was not queried"
+    if sources["variants"]:
         yield "not every archive was queried for variants of the URL"
 
 
@@ -329,15 +331,17 @@ def _explain_content(content: Member) -> _Explanation:
 
 def _explain_sources(sources: Member) -> _Explanation:
     asked, failed = sources["asked"], int(sources["failed"] or 0)
+    unasked = " The requested archive was not queried." if sources["unasked"] else ""
     if not asked:
-        return "poor", "No archive was queried."
+        return "poor", f"No archive was queried.{unasked}"
     if failed:
         sentence = f"{failed} of {asked} archives did not answer: a better copy may exist."
     else:
         sentence = f"All archives that were queried have answered ({asked})."
-    if sources["unasked"]:
+    if sources["variants"]:
         sentence += " Not every archive was queried for variants of the URL."
-    return ("fair" if failed or sources["unasked"] else "good"), sentence
+    good = not (failed or unasked or sources["variants"])
+    return ("good" if good else "fair"), f"{sentence}{unasked}"
 
 
 def _explain_syntax(syntax: Member) -> _Explanation:

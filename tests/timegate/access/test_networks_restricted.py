@@ -84,6 +84,25 @@ async def test_a_hidden_collection_is_answered_like_one_that_does_not_exist(
     assert b"harbour" not in seen[1].body
 
 
+async def test_a_reference_to_a_hidden_archive_is_answered_like_one_to_an_unknown_one(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as site:
+        seen = [
+            await site.ask(
+                f"/urn:pwid:{name}.example:2009-06-15T18:30:12Z:page:http://nowhere.example/",
+                ("X-Forwarded-For", WORLD),
+            )
+            for name in ("harbour", "unknown")
+        ]
+
+    hidden, unknown = seen
+    assert hidden.body == unknown.body.replace(b"unknown.example", b"harbour.example")
+    for name in ("Link", "Memento-Precision"):
+        assert hidden.headers[name] == unknown.headers[name]
+    assert b"not registered" in hidden.body
+
+
 async def test_the_collections_are_listed_with_and_without_a_slash(tmp_path: Path) -> None:
     async with served(tmp_path) as site:
         seen = [await site.ask(path) for path in ("/collections", "/collections/")]

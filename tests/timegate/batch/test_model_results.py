@@ -17,8 +17,9 @@ from tests.timegate.resolution.resolutions import (
     memento,
 )
 from timegate.batch.model import Item, better, code_of, from_line, result_of, to_line
-from timegate.resolution.model import Attempt, Preferences, Resolution
-from timegate.verdict import verdict
+from timegate.resolution.model import Attempt, Preferences, Resolution, Skip
+from timegate.responses.report import report
+from timegate.verdict import Verdict, verdict
 
 THEN = "20160122112029"
 ELSEWHERE = found(memento(THEN, "arquivo-pt"))
@@ -59,6 +60,22 @@ def test_the_result_is_unknown_if_no_archive_could_be_queried() -> None:
 
     assert (result.code, result.outcome, result.final) == (4, "unknown", True)
     assert result.why == "nothing found: no archive could be queried"
+
+
+def test_the_result_is_unknown_and_final_if_the_named_archive_was_not_queried() -> None:
+    skip = Skip("internet-archive", "not-in-use", "off")
+    attempts = (absent("arquivo-pt"),)
+    resolution = Resolution(asking(THEN), Preferences(), None, (), attempts, named_skip=skip)
+    judged = verdict(resolution, REGISTRY)
+
+    def reported(resolution: Resolution, judged: Verdict) -> dict[str, object]:
+        return report(resolution, judged, REGISTRY, "https://x")
+
+    result = result_of(Item(0, "x", ("x",)), resolution, judged, None, reported)
+
+    assert (result.code, result.outcome, result.final) == (4, "unknown", True)
+    assert not result.unsure
+    assert result.why == "no copy found; the requested archive was not queried"
 
 
 def test_a_nearer_copy_is_better_and_unknown_is_better_than_absent() -> None:

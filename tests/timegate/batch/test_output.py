@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 from tests.timegate.batch.results import FOUND, a_result
 from timegate.batch.html_report import Statistics, as_html
@@ -35,9 +36,20 @@ def test_every_row_of_the_table_has_the_same_columns() -> None:
     assert rows[0] == list(COLUMNS)
     assert rows[1] == [
         *("http://www.dr.dk/", "substitute", FOUND, "internet-archive"),
-        *("2013-02-04T00:00:00Z", "-5", "urn:pwid:x", "why"),
+        *("2013-02-04T00:00:00Z", "-5", "urn:pwid:x", "why", ""),
     ]
-    assert rows[2] == ["http://www.dr.dk/", "absent", "", "", "", "", "", "why"]
+    assert rows[2] == ["http://www.dr.dk/", "absent", "", "", "", "", "", "why", ""]
+
+
+def test_the_unchecked_link_is_a_column_and_a_link_of_the_report() -> None:
+    uri = "https://web.archive.org/web/20130204000000/http://www.dr.dk/"
+    unknown = a_result(code=4, uri=None, outcome="unknown", delta=None)
+    assert unknown.report is not None
+    result = replace(unknown, report={**unknown.report, "referral": {"uri": uri}})
+
+    assert CSV.row(result).endswith(f",why,{uri}\r\n".encode())
+    page = "".join(as_html("x", Statistics(), [result]))
+    assert f'<a rel="noreferrer" href="{uri}">unchecked link</a>' in page
 
 
 def test_no_cell_is_a_formula() -> None:

@@ -12,6 +12,7 @@ from timegate.cli.output import result_lines, show
 from timegate.identifiers import parse
 from timegate.resolution.model import Attempt, Preferences, Resolution, UnaskedVariant
 from timegate.resolution.query import query_for
+from timegate.routing.planner import unplanned
 from timegate.verdict import verdict
 
 REGISTRY: Registry = load_known()
@@ -61,6 +62,8 @@ def test_the_memento_is_shown_with_its_verdict_and_the_differences() -> None:
         "  ≈  Sources  1 of 2 archives did not answer: a better copy may exist.",
         "  No answer from",
         "  Internet Archive Wayback Machine  no connection",
+        "  unchecked link: https://web.archive.org/web/20160122112029/http://www.dr.dk",
+        "  open the unchecked link in a browser; try again later",
         "",
     ]
 
@@ -116,9 +119,12 @@ def test_text_from_archives_is_not_interpreted_by_the_terminal(evil: str) -> Non
     assert "[red]" not in evil or "[red]x[/red]" in text
 
 
-def lines_of(asked: str, *attempts: Attempt) -> list[str]:
+def lines_of(asked: str, *attempts: Attempt, best: Attempt | None = None) -> list[str]:
+    """Return the lines for a reference whose archive is only queried if there is an attempt."""
     query = query_for(parse(asked, REGISTRY), REGISTRY)
-    resolution = Resolution(query, Preferences(), None, (), attempts)
+    named = REGISTRY.by_id(query.archive or "")
+    skip = None if named is None else unplanned(named, Preferences())
+    resolution = Resolution(query, Preferences(), best, (), attempts, named_skip=skip)
     return [*result_lines(resolution, verdict(resolution, REGISTRY), REGISTRY)]
 
 
@@ -144,10 +150,42 @@ def test_without_a_memento_the_output_says_why_the_named_archive_gave_no_answer(
 ) -> None:
     nothing = Attempt("arquivo-pt", None, 0.4, QUERY.original)
 
-    first, second = lines_of(ASKED.replace("archive.org", archive), nothing)
+    first, second, *_ = lines_of(ASKED.replace("archive.org", archive), nothing)
 
     assert first == "nothing found"
     assert second.startswith(why)
+
+
+UNCHECKED = "https://webarchive.loc.gov/all/20160122112029/http://www.dr.dk"
+GATED = ASKED.replace("archive.org", "loc.gov")
+
+
+def test_the_unchecked_link_to_the_named_archive_is_printed() -> None:
+    nothing = Attempt("arquivo-pt", None, 0.4, QUERY.original)
+
+    assert lines_of(GATED, nothing)[2:] == [
+        f"unchecked link: {UNCHECKED}",
+        "open the unchecked link in a browser",
+    ]
+
+
+def test_a_substitute_is_printed_with_the_unchecked_link() -> None:
+    best = found()
+
+    link, _, words, named, unchecked, _ = lines_of(GATED, best, best=best)
+
+    assert link == LINK
+    assert words.endswith("the requested archive was not queried")
+    assert "was not queried (a bot gate stops programs: 403" in named
+    assert unchecked == f"unchecked link: {UNCHECKED}"
+
+
+def test_an_archive_that_is_read_on_site_is_printed_with_its_advice_once() -> None:
+    nothing = Attempt("arquivo-pt", None, 0.4, QUERY.original)
+
+    lines = lines_of(ASKED.replace("archive.org", "netarkivet.dk"), nothing)
+
+    assert len(lines) == 2
 
 
 def test_holdings_that_programs_may_not_see_are_mentioned() -> None:

@@ -140,6 +140,7 @@ async def serving(
 ) -> AsyncIterator[Site]:
     """Serve *archives*."""
     world = World(*archives, deadlines=QUICK)
+    world.others = {entry.id: entry for entry in extra}
     registry = entries(world, *extra)
     answers = Answers(world.resolver, registry, "https://gate.example")
     resolve = resolving(answers, registry, answer_pages(answers, registry))

@@ -6,11 +6,13 @@ import pytest
 
 from archives.adapters import KINDS
 from archives.model import ArchiveEntry
+from archives.registry import entry_from
 from tests.scenario import LIMITS, FakeArchive
 from tests.timegate.endpoints.served import serving
 from timegate.endpoints.resolve import Resolve
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences
+from timegate.responses.referral import REFERRAL_RELATION
 
 EXACT = "20160122112029"
 LATER = "20160125112029"
@@ -170,7 +172,7 @@ async def test_a_problem_names_the_restricted_archive_and_its_contact() -> None:
     assert seen.status == 404
     assert problem["type"].endswith("/restricted-archive")
     assert "reading room" in problem["detail"]
-    assert problem["detail"].endswith("; no other archive has a copy")
+    assert problem["detail"].endswith("; no other archive that was queried has a copy")
     assert '<https://closed.host/>; rel="help"' in seen.headers["Link"]
 
 
@@ -201,11 +203,113 @@ async def test_a_404_says_that_the_named_archive_was_not_queried() -> None:
         asked = await site.ask(f"/resolve/{PWID}")
 
     details = [json.loads(seen.body)["detail"] for seen in (spared, unknown, asked)]
-    assert details[0].endswith("; a, the archive that the reference names, was not queried")
+    assert details[0].startswith("a, the archive that the reference names, was not queried (")
     assert details[1].endswith(
         "; the archive that the reference names, gone.example, is not registered"
     )
     assert "named" not in details[2]
+
+
+def switched_off(name: str, **facts: object) -> ArchiveEntry:
+    return entry_from(
+        {
+            "id": name,
+            "kind": "memento",
+            "use": False,
+            "because": "too slow",
+            "timegate": f"https://{name}.host/",
+            "replay": f"https://{name}.host/{{time14}}/{{uri}}",
+            "pwid": [f"{name}.example"],
+            **facts,
+        },
+        "a test",
+    )
+
+
+OFF = PWID.replace("a.example", "off.example")
+REFERRED = f"https://off.host/{EXACT}/{URL}"
+
+
+async def test_a_404_for_an_archive_that_is_off_refers_to_it_and_claims_no_absence() -> None:
+    async with serving(FakeArchive("a", 0.0), extra=(switched_off("off"),)) as site:
+        seen = await site.ask(f"/{OFF}")
+
+    problem = json.loads(seen.body)
+    assert seen.status == 404
+    assert problem["type"].endswith("/archive-not-asked")
+    assert "(not in use: too slow); no other archive that was queried" in problem["detail"]
+    assert "every archive" not in problem["detail"]
+    assert problem["referral"]["uri"] == REFERRED
+    assert problem["referral"]["checked"] is False
+    alternate = f'<{REFERRED}>; rel="alternate {REFERRAL_RELATION}"'
+    assert alternate in seen.headers["Link"]
+    assert "sources=partial;asked=1;failed=0;unasked=1" in seen.headers["Memento-Precision"]
+
+
+async def test_a_silent_archive_beside_it_makes_it_a_504_with_the_referral() -> None:
+    archives = (FakeArchive("a", 0.0), FakeArchive("b", 0.0, error=True))
+    async with serving(*archives, extra=(switched_off("off"),)) as site:
+        seen = await site.ask(f"/{OFF}")
+
+    problem = json.loads(seen.body)
+    assert (seen.status, problem["type"][-19:]) == (504, "upstream-incomplete")
+    assert "off, the archive that the reference names, was not queried" in problem["detail"]
+    assert problem["referral"]["uri"] == REFERRED
+    assert f"<{REFERRED}>" in seen.headers["Link"]
+    assert "sources=partial;asked=2;failed=1;unasked=1" in seen.headers["Memento-Precision"]
+
+
+async def test_a_substitute_comes_with_the_referral() -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    async with serving(archive, extra=(switched_off("off"),)) as site:
+        redirect = await site.ask(f"/{OFF}")
+        report = json.loads((await site.ask(f"/resolve/{OFF}?as=json")).body)
+        unmet = await site.ask(f"/resolve/{OFF}?tolerance=0s&direction=after&exclude=b")
+
+    assert redirect.status == unmet.status == 302
+    assert f"<{REFERRED}>" in redirect.headers["Link"]
+    assert json.loads(redirect.body)["referral"]["uri"] == REFERRED
+    assert report["referral"]["uri"] == REFERRED
+    assert report["sources"] == {"value": "partial", "asked": 1, "failed": 0, "unasked": 1}
+    assert report["words"].endswith("; the requested archive was not queried")
+
+
+async def test_a_copy_in_the_named_archive_comes_without_a_referral() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(f"/resolve/{PWID}?as=json")
+
+    assert json.loads(seen.body)["referral"] is None
+    assert "alternate" not in seen.headers["Link"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "status", "kind"),
+    [
+        ("precision=archive", 404, "archive-not-asked"),
+        ("archives=a&precision=archive", 400, "bad-parameter"),
+        ("tolerance=1h", 404, "precision-unmet"),
+    ],
+)
+async def test_every_problem_with_a_named_archive_refers_to_it(
+    parameters: str, status: int, kind: str
+) -> None:
+    archive = FakeArchive("a", 0.0, (LATER,))
+    async with serving(archive, extra=(switched_off("off"),)) as site:
+        seen = await site.ask(f"/resolve/{OFF}?{parameters}")
+
+    problem = json.loads(seen.body)
+    assert (seen.status, problem["type"].rpartition("/")[2]) == (status, kind)
+    assert problem["referral"]["uri"] == REFERRED
+    assert f"<{REFERRED}>" in seen.headers["Link"]
+
+
+async def test_a_link_into_an_archive_without_an_archive_id_names_it() -> None:
+    nameless = switched_off("off", pwid=[], forms=[{"template": "off.host/{time}/{uri}"}])
+    async with serving(FakeArchive("a", 0.0), extra=(nameless,)) as site:
+        seen = await site.ask(f"/resolve/{REFERRED}?precision=archive")
+
+    assert json.loads(seen.body)["type"].endswith("/archive-not-asked")
+    assert json.loads(seen.body)["referral"]["uri"] == REFERRED
 
 
 async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:

@@ -62,6 +62,7 @@ async def site(
     """Serve the pages as `timegate.app` wires them."""
     news = SearchEvents()
     world = Watched(news, *archives)
+    world.others = {entry.id: entry for entry in extra}
     registry = entries(world, *extra)
     answers = Answers(world.resolver, registry, "https://gate.example")
     resolve = resolve_of(answers, registry)

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
+from archives.registry import entry_from
 from tests.scenario import NEVER, FakeArchive
 from tests.timegate.pages.served_pages import BROWSER, Html, site
 from timegate.pages.rendering import Pages, prepare
@@ -185,6 +186,39 @@ async def test_without_a_memento_the_page_says_whether_all_archives_answered() -
 
 
 HOSTILE = "http://example.org/<script>alert(1)</script>'\"><img src=x onerror=y>"
+
+
+OFF = entry_from(
+    {
+        "id": "off",
+        "name": "The <Other> Archive",
+        "kind": "memento",
+        "use": False,
+        "because": "too slow",
+        "timegate": "https://off.host/",
+        "replay": "https://off.host/{time14}/{uri}",
+        "pwid": ["off.example"],
+    },
+    "a test",
+)
+
+
+@pytest.mark.parametrize("stamps", [(), ("20160123000000",)])
+@pytest.mark.parametrize("path", ["/?q=", "/"])
+async def test_an_archive_that_was_not_queried_is_linked_and_marked(
+    path: str, stamps: tuple[str, ...]
+) -> None:
+    text = "urn:pwid:off.example:2016-01-22T11:20:29Z:page:http://example.org/"
+    async with site(FakeArchive("a", 0.0, stamps), extra=(OFF,)) as running:
+        seen = await running.ask(f"{path}{text}", BROWSER)
+
+    page = seen.body.decode()
+    uri = "https://off.host/20160122112029/http://example.org/"
+    assert seen.status == (200 if stamps else 404)
+    assert f'href="{uri}"' in page
+    assert "Unchecked link to the cited copy at The &lt;Other&gt; Archive" in page
+    assert "too slow" in page
+    assert "use = true in the [[archive]]" in page
 
 
 @pytest.mark.parametrize("page", ["/", "/resolve/", "/list/2016/"])

@@ -103,6 +103,8 @@ def test_a_link_into_an_archive_names_it() -> None:
     assert query.precision == "part"
     assert query.at == Moment("2016")
     assert query.identifier is None
+    assert query.link == "https://web.archive.org/web/2016id_/http://www.dr.dk/"
+    assert query.dated(Moment("2017")).link is None
 
 
 @pytest.mark.parametrize(

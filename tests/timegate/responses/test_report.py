@@ -70,6 +70,7 @@ def test_a_report_has_the_verdict_the_memento_and_the_attempts() -> None:
             "archive": "internet-archive",
             "status": 200,
         },
+        "referral": None,
         "cite": {"pwid": IDENTIFIER, "duri": "duri:2016-01-22T11:20:29Z:http://www.dr.dk/"},
         "alternatives": [
             {
@@ -129,7 +130,7 @@ def test_a_report_without_a_memento_names_variants_that_were_not_queried() -> No
     assert nothing["unasked"] == [
         {"variant": "scheme", "url": "https://www.dr.dk/", "archives": ["loc", "ukwa"]}
     ]
-    assert nothing["sources"] == {"value": "complete", "asked": 1, "failed": 0, "unasked": 1}
+    assert nothing["sources"] == {"value": "complete", "asked": 1, "failed": 0, "variants": 1}
     assert nothing["words"] == (
         "no copy found; not every archive was queried for variants of the URL"
     )

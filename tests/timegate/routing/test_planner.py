@@ -1,10 +1,10 @@
 """The planner: which archives are queried for a page."""
 
-from archives.registry import entry_from, load_known
+from archives.registry import Registry, entry_from, load_known
 from tests.clock import Clock
 from timegate.access.blocklist import Blocklist
 from timegate.resolution.context import UNLIMITED, RequestContext
-from timegate.resolution.model import Plan, Preferences, Query
+from timegate.resolution.model import Plan, Preferences, Query, Skip
 from timegate.routing import CombinedKnowledge, Observations
 from timegate.routing.planner import Planner
 
@@ -37,6 +37,39 @@ def test_hidden_archives_are_in_no_plan() -> None:
 
     assert set(hidden.order) == {"z"}
     assert set(everything.order) == {"x", "y", "z"}
+
+
+def skips(planner: Planner, *archives: str, **context: frozenset[str]) -> list[Skip | None]:
+    return [
+        planner.plan(
+            Query("http://example.org/", None, archive),
+            Preferences(exclude=frozenset({"y"})),
+            RequestContext(**context),  # type: ignore[arg-type]
+        ).named_skip
+        for archive in archives
+    ]
+
+
+def test_the_plan_says_why_the_named_archive_is_not_in_it() -> None:
+    entries = [entry_from({**PLAIN, "id": name}, "a test") for name in ("x", "y")]
+    registry = Registry((*load_known().entries, *entries), shared_hosts=True)
+    planner = Planner(entries, knowledge(), registry=registry)
+
+    named = skips(planner, "x", "y", "loc", "netarkivet-dk", "haw-croatia", "gone")
+
+    causes = [None if skip is None else skip.cause for skip in named]
+    assert causes == [None, "excluded", "gated", "on-site", "not-in-use", None]
+
+
+def test_the_plan_does_not_reveal_a_hidden_archive() -> None:
+    entries = [entry_from({**PLAIN, "id": name}, "a test") for name in ("x", "y")]
+    planner = Planner(entries, knowledge())
+    seen = skips(planner, "y")
+
+    hidden = skips(planner, "y", hidden=frozenset({"y"}))
+
+    assert seen == [Skip("y", "excluded", "excluded by the request")]
+    assert hidden == [None]
 
 
 def test_for_a_blocked_url_the_plan_is_empty_and_the_url_is_noted() -> None:

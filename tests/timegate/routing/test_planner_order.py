@@ -11,7 +11,7 @@ from archives.model import ArchiveEntry
 from archives.registry import entry_from, load_known
 from archives.surt import surt
 from tests.clock import Clock
-from timegate.resolution.model import Preferences, Query
+from timegate.resolution.model import Preferences, Query, Skip
 from timegate.routing import (
     CombinedKnowledge,
     Experience,
@@ -21,7 +21,6 @@ from timegate.routing import (
     Observations,
     Presence,
     RankedArchives,
-    Skip,
     Standing,
     Step,
     order,
@@ -283,7 +282,8 @@ def test_the_named_archive_is_asked_though_its_map_says_no() -> None:
         ({"access": "defunct", "status": "closed in 2016"}, "defunct"),
         ({"access": "onsite-only"}, "on-site"),
         ({"kind": "none"}, "unaskable"),
-        ({"use": False, "because": "a bot gate"}, "not-in-use"),
+        ({"use": False, "because": "not chosen"}, "not-in-use"),
+        ({"use": False, "gate": "403, seen in 2026"}, "gated"),
     ],
 )
 def test_an_archive_that_cannot_be_asked_is_skipped_even_if_named(

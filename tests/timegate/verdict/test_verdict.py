@@ -19,7 +19,7 @@ from tests.timegate.resolution.resolutions import (
     resolved,
 )
 from timegate.identifiers import parse
-from timegate.resolution.model import Attempt, Query, Rule, Syntax
+from timegate.resolution.model import Attempt, Query, Rule, Skip, Syntax
 from timegate.resolution.query import query_for, query_for_url
 from timegate.verdict import Member, Verdict, header, in_words, location, verdict
 
@@ -500,6 +500,28 @@ def test_a_doubt_in_words() -> None:
 
     assert result.match.value == "approximate"
     assert "; doubtful: two dates" in in_words(result)
+
+
+def test_sources_are_partial_if_the_named_archive_was_not_queried() -> None:
+    skip = Skip("internet-archive", "not-in-use", "off")
+    resolution = replace(resolved(asking(SECOND), None, absent("arquivo-pt")), named_skip=skip)
+
+    result = verdict(resolution, REGISTRY)
+
+    assert header(result) == (
+        "match=none, sources=partial;asked=1;failed=0;unasked=1, syntax=strict"
+    )
+    assert in_words(result) == "no copy found; the requested archive was not queried"
+
+
+def test_an_archive_with_an_attempt_was_queried_whatever_the_plan_says() -> None:
+    skip = Skip("internet-archive", "excluded", "its copy could not be verified")
+    resolution = replace(
+        resolved(asking(SECOND), None, failed("internet-archive")), named_skip=skip
+    )
+
+    assert resolution.unqueried is None
+    assert verdict(resolution, REGISTRY).sources == Member("partial", {"asked": 1, "failed": 1})
 
 
 def test_without_any_queried_archive_sources_are_not_complete() -> None:

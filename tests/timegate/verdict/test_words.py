@@ -91,6 +91,33 @@ def test_a_member_without_a_difference_has_no_sentence() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("sources", "sentence"),
+    [
+        (
+            {"asked": 9, "failed": 0, "unasked": 1},
+            (
+                "All archives that were queried have answered (9). "
+                "The requested archive was not queried."
+            ),
+        ),
+        (
+            {"asked": 9, "failed": 0, "variants": 2},
+            (
+                "All archives that were queried have answered (9). "
+                "Not every archive was queried for variants of the URL."
+            ),
+        ),
+    ],
+)
+def test_an_archive_that_was_not_queried_is_mentioned(
+    sources: dict[str, str | int | bool], sentence: str
+) -> None:
+    points = sentences_for(sources=Member("partial", sources))
+
+    assert points["Sources"] == ("fair", sentence)
+
+
 def test_a_member_with_a_difference_has_a_sentence() -> None:
     points = sentences_for(
         granularity=Member("padded", {"got": "day"}),
