@@ -3,14 +3,18 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from archives.adapters import KINDS
 from archives.model import ArchiveEntry
-from tests.scenario import LIMITS, FakeArchive
-from tests.timegate.endpoints.served import serving
+from tests.scenario import LIMITS, FakeArchive, World
+from tests.timegate.endpoints.served import QUICK, entries, resolve_of, serving
 from timegate.endpoints.resolve import Resolve
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences
+from timegate.responses.answers import Answers
+from timegate.responses.model import ClientRequest
 
 EXACT = "20160122112029"
 LATER = "20160125112029"
@@ -127,6 +131,81 @@ async def test_each_error_has_its_status_and_problem_type(
     problem = json.loads(seen.body)
     assert (seen.status, problem["type"].rpartition("/")[2]) == (status, kind)
     assert problem["detail"]
+
+
+@pytest.mark.parametrize(
+    "query", ["verify=head", "direction=asc", "as=json&tolerence=1", "as=xml"]
+)
+@pytest.mark.parametrize("prefix", ["duri:2016:", "urn:pwid:a.example:2016-01-22Z:page:", ""])
+async def test_at_the_root_the_query_belongs_to_the_page(prefix: str, query: str) -> None:
+    page = f"http://example.org/a?{query}"
+    archive = FakeArchive("a", 0.0, (EXACT,), holds=page)
+    async with serving(archive) as site:
+        seen = await site.ask(f"/{prefix}{page}")
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == f"http://a/{EXACT}/{page}"
+    assert "uri=same" in seen.headers["Memento-Precision"]
+
+
+@given(
+    st.lists(st.sampled_from([*"abs=&?+/:;,.~-_", "%26", "%3f", "as=", "wait="]), max_size=20)
+)
+async def test_at_the_root_no_query_is_ever_changed(pieces: list[str]) -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    world = World(archive, deadlines=QUICK)
+    registry = entries(world)
+    resolve = resolve_of(Answers(world.resolver, registry, "https://gate.example"), registry)
+    page = f"http://example.org/a?{''.join(pieces)}&as=json"
+    async with world.coalescer:
+        await resolve.whole(ClientRequest("GET", f"duri:2016:{page}", {}))
+
+    assert archive.asked[0][0] == page
+
+
+async def test_a_misspelled_parameter_is_refused_with_the_name_and_the_encoded_url() -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    async with serving(archive) as site:
+        seen = await site.ask(f"/resolve/{URL}?as=json&tolerence=24h")
+        encoded = json.loads(seen.body)["encoded"]
+        followed = await site.ask(encoded)
+
+    problem = json.loads(seen.body)
+    assert (seen.status, problem["parameter"]) == (400, "tolerence")
+    assert "write tolerance;" in problem["detail"]
+    assert problem["detail"].endswith(encoded)
+    assert encoded == "/resolve/http%3A%2F%2Fexample.org%2F%3Ftolerence%3D24h?as=json"
+    assert followed.status == 404
+    assert archive.asked[0][0] == f"{URL}?tolerence=24h"
+
+
+async def test_a_bad_value_is_refused_with_the_encoded_url() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(f"/resolve/{URL}?direction=asc")
+
+    encoded = "/resolve/http%3A%2F%2Fexample.org%2F%3Fdirection%3Dasc"
+    assert json.loads(seen.body)["encoded"] == encoded
+
+
+async def test_the_document_of_a_thing_keeps_the_query_and_the_parameters() -> None:
+    page = f"{URL}?as=json"
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        at_root = await site.ask(f"/tdb:2016:{page}")
+        below = await site.ask(f"/resolve/tdb:2016:{URL}?archives=a&wait=3")
+
+    encoded = "duri%3A2016%3Ahttp%3A%2F%2Fexample.org%2F%3Fas%3Djson"
+    assert at_root.headers["Location"] == f"https://gate.example/resolve/{encoded}"
+    assert below.headers["Location"].endswith(f"/resolve/duri:2016:{URL}?archives=a&wait=3")
+
+
+@pytest.mark.parametrize(
+    ("query", "name"), [("tolerence=1h", "tolerence"), ("lang=de", "lang"), ("as=html", "as")]
+)
+async def test_a_batch_refuses_parameters_that_it_does_not_have(query: str, name: str) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(f"/resolve?{query}", method="POST", body=URL.encode())
+
+    assert (seen.status, json.loads(seen.body)["parameter"]) == (400, name)
 
 
 async def test_strict_handling_rejects_what_is_otherwise_repaired() -> None:
