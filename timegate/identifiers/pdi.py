@@ -11,8 +11,9 @@ content (I-13). The printed ABNF is faulty in places; rules I-1 to I-14 say how 
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
+from mimetypes import MimeTypes
 from typing import Final
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
@@ -34,6 +35,8 @@ _FRAGMENT: Final = compiled(rf"(?:([A-Za-z][A-Za-z0-9-]*+)=)?+{_POSITION}(?:,{_P
 _TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
 _BARE: Final = compiled(rf"[{_UNIQUE}]")
 _FOREIGN: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:(?=.)")
+# Without the tables of the operating system, which differ.
+_MEDIA_TYPES: Final = MimeTypes()
 _FOREIGN_URL: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+://.")
 
 
@@ -85,6 +88,20 @@ class Pdi(CanonicalEquality):
         return self.foreign is not None and negotiable(self.foreign)
 
     @property
+    def selection(self) -> tuple[tuple[str, str], ...]:
+        """Fragment, format, version and citation, but for those that say nothing.
+
+        The first version is the one that an identifier without a version has (I-14).
+        """
+        parts = (
+            ("format", None if _is_format_of(self.foreign, self.format) else self.format),
+            ("version", None if self.version == "1" else self.version),
+            ("fragment", self.fragment),
+            ("citation", self.origin),
+        )
+        return tuple((name, value) for name, value in parts if value is not None)
+
+    @property
     def canonical(self) -> str:
         if self.foreign is None:
             unique = _TRIPLET.sub(_bare_if_allowed, self.unique_id)
@@ -110,7 +127,31 @@ def read_pdi(
     """Read ``pdi://...`` and ``urn:pdi://...``."""
     if not _PREFIX.match(text):
         return None
-    pdi = _read_name(text, 0, diagnosis, citing=True)
+    own = Diagnosis(strict=diagnosis.strict)
+    try:
+        pdi = _read_name(text, 0, own, citing=True)
+    except Malformed as complaint:
+        if diagnosis.strict:
+            raise
+        return _read_encoded_fragment(text, complaint)
+    return ParsedIdentifier(pdi, PDI, tuple(own.diagnostics))
+
+
+def _read_encoded_fragment(text: str, complaint: Malformed) -> ParsedIdentifier:
+    """Read a PDI whose fragment sign is encoded; raise *complaint* if that does not help.
+
+    In a request a ``#`` can only be sent as ``%23``, which may also be part of a unique-id
+    (I-23).
+    """
+    before, sign, fragment = text.rpartition("%23")
+    if not sign:
+        raise complaint
+    diagnosis = Diagnosis()
+    diagnosis.note("encoded-fragment", "%23 is read as the # of a fragment", len(before))
+    try:
+        pdi = _read_name(f"{before}#{fragment}", 0, diagnosis, citing=True)
+    except Malformed:
+        raise complaint from None
     return ParsedIdentifier(pdi, PDI, tuple(diagnosis.diagnostics))
 
 
@@ -283,6 +324,18 @@ def _with_citation(pdi: Pdi, text: str, start: int, diagnosis: Diagnosis) -> Pdi
         raise Malformed("pdi-citation", why, start)
     cited = _read_name(text, equals + 1, diagnosis, citing=False)
     return replace(pdi, origin=text[start:equals], cites=cited)
+
+
+def _is_format_of(uri: str | None, form: str | None) -> bool:
+    """Whether a document of *uri* has the format *form*, as far as its name shows.
+
+    Without the name of a file, it is a page.
+    """
+    name = urlsplit(uri or "").path.rpartition("/")[2]
+    media_type = _MEDIA_TYPES.guess_type(name)[0] or "text/html"
+    major, _, minor = media_type.partition("/")
+    short = "text" if media_type == "text/plain" else minor
+    return form in ("*", short, f"{major}+{minor}", name.rpartition(".")[2].lower())
 
 
 def _bare_if_allowed(triplet: re.Match[str]) -> str:

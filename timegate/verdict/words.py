@@ -83,13 +83,25 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
     if verdict.time:
         yield from _remarks_on_time(verdict.time)
     if verdict.coverage and verdict.coverage.value in ("degraded", "ignored"):
-        yield f"a {verdict.coverage['got']} instead of a {verdict.coverage['req']}"
+        yield _extent(verdict.coverage)
     if verdict.content and verdict.content["status"]:
         yield f"the archived response has status {verdict.content['status']}"
     if verdict.sources:
         yield from _remarks_on_sources(verdict.sources)
     if verdict.syntax and verdict.syntax.value == "repaired":
         yield "the reference was malformed and was repaired"
+
+
+def _extent(coverage: Member) -> str:
+    asked, got = coverage["req"], coverage["got"]
+    if _is_selection(coverage):
+        return f"{asked} not applied: this is the whole {got}"
+    return f"a {got} instead of a {asked}"
+
+
+def _is_selection(coverage: Member) -> bool:
+    """Whether parts of a PDI were requested; the extent of a PWID is one word (P-6)."""
+    return not str(coverage["req"]).isalpha()
 
 
 def _remarks_on_time(time: Member) -> Iterator[str]:
@@ -216,6 +228,9 @@ def _explain_granularity(grain: Member) -> _Explanation:
 def _explain_coverage(coverage: Member) -> _Explanation:
     if coverage.value not in ("degraded", "ignored"):
         return None
+    if _is_selection(coverage):
+        sentence = f"Not applied: {coverage['req']}. This is the whole {coverage['got']}."
+        return "fair", sentence
     return "fair", f"A {coverage['req']} was requested, but this is a {coverage['got']}."
 
 
