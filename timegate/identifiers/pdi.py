@@ -89,9 +89,9 @@ class Pdi(CanonicalEquality):
 
     @property
     def selection(self) -> tuple[tuple[str, str], ...]:
-        """Fragment, format, version and citation, but for those that say nothing.
+        """Format, version, fragment and citation, but for those that select nothing.
 
-        The first version is the one that an identifier without a version has (I-14).
+        Version 1 is the document itself: every PDI that is minted has it (I-14).
         """
         parts = (
             ("format", None if _is_format_of(self.foreign, self.format) else self.format),
@@ -127,17 +127,20 @@ def read_pdi(
     """Read ``pdi://...`` and ``urn:pdi://...``."""
     if not _PREFIX.match(text):
         return None
-    own = Diagnosis(strict=diagnosis.strict)
     try:
-        pdi = _read_name(text, 0, own, citing=True)
+        return _read(text, Diagnosis(strict=diagnosis.strict))
     except Malformed as complaint:
-        if diagnosis.strict:
-            raise
-        return _read_encoded_fragment(text, complaint)
-    return ParsedIdentifier(pdi, PDI, tuple(own.diagnostics))
+        return _read_encoded_fragment(text, diagnosis, complaint)
 
 
-def _read_encoded_fragment(text: str, complaint: Malformed) -> ParsedIdentifier:
+def _read(text: str, diagnosis: Diagnosis) -> ParsedIdentifier:
+    pdi = _read_name(text, 0, diagnosis, citing=True)
+    return ParsedIdentifier(pdi, PDI, tuple(diagnosis.diagnostics))
+
+
+def _read_encoded_fragment(
+    text: str, diagnosis: Diagnosis, complaint: Malformed
+) -> ParsedIdentifier:
     """Read a PDI whose fragment sign is encoded; raise *complaint* if that does not help.
 
     In a request a ``#`` can only be sent as ``%23``, which may also be part of a unique-id
@@ -146,13 +149,12 @@ def _read_encoded_fragment(text: str, complaint: Malformed) -> ParsedIdentifier:
     before, sign, fragment = text.rpartition("%23")
     if not sign:
         raise complaint
-    diagnosis = Diagnosis()
-    diagnosis.note("encoded-fragment", "%23 is read as the # of a fragment", len(before))
     try:
-        pdi = _read_name(f"{before}#{fragment}", 0, diagnosis, citing=True)
+        reading = _read(f"{before}#{fragment}", Diagnosis(strict=diagnosis.strict))
     except Malformed:
         raise complaint from None
-    return ParsedIdentifier(pdi, PDI, tuple(diagnosis.diagnostics))
+    diagnosis.repair("encoded-fragment", "%23 stands for the # of a fragment", len(before))
+    return reading._replace(diagnostics=(*diagnosis.diagnostics, *reading.diagnostics))
 
 
 PDI: Final = IdentifierKind(

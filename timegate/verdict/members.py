@@ -245,7 +245,8 @@ def unapplied(selection: Sequence[tuple[str, str]], extent: Member) -> Member:
     """
     req = ", ".join(f"{name} {value}" for name, value in selection)
     is_contained = all(name == "fragment" for name, _ in selection)
-    return Member("degraded" if is_contained else "ignored", {**extent.params, "req": req})
+    value = "degraded" if is_contained else "ignored"
+    return Member(value, {"req": req, "got": extent["got"] or ""})
 
 
 def _extent(asked: str | None, got: str, archive: str) -> str:

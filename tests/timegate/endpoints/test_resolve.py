@@ -45,6 +45,33 @@ async def test_every_notation_redirects_to_the_memento(identifier: str) -> None:
     assert "Memento-Datetime" not in below.headers
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        PWID,
+        f"DURI:2016:{URL}",
+        f"pwid:a.example:2016-01-22_11.20.29Z:page:{URL}",
+        "pdi://a.us/2016/01/22/http:%2f%2fexample%2eorg%2f.html.1",
+        "PDI://a.us/2016/01/22/http:%2f%2fexample%2eorg%2f.html.1",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_an_identifier_may_be_the_target_of_a_request(target: str, method: str) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(target, method=method)
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == f"http://a/{EXACT}/{URL}"
+
+
+async def test_the_query_of_a_target_belongs_to_the_page() -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,), holds=f"{URL}?as=json")
+    async with serving(archive) as site:
+        seen = await site.ask(f"duri:2016:{URL}?as=json")
+
+    assert seen.headers["Location"] == f"http://a/{EXACT}/{URL}?as=json"
+
+
 async def test_only_the_named_archive_is_queried() -> None:
     other = FakeArchive("b", 0.0, (EXACT,))
     async with serving(FakeArchive("a", 0.0, (EXACT,)), other) as site:
@@ -114,6 +141,8 @@ async def test_a_thing_is_answered_with_303_to_its_document() -> None:
         ("/resolve/urn:pwid:a.example:2016-02-30Z:page:http://x.org/", 400, "bad-identifier"),
         ("/resolve/duri:2016:mailto:a@b.c", 422, "not-negotiable"),
         ("/resolve/pdi://a.us/1997/09/01/1.text.1", 404, "unknown-archive"),
+        ("/resolve/pdi://a.us/1997/09/01/1.text.1%23char=37,51", 404, "unknown-archive"),
+        ("/resolve/https://a.host/20160122112029/", 400, "bad-identifier"),
         (f"/resolve/{PWID}?precision=very", 400, "bad-parameter"),
         (f"/resolve/{PWID}?wait=0", 400, "bad-parameter"),
         (f"/resolve/{PWID}?as=xml", 400, "bad-parameter"),
