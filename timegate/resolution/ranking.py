@@ -7,10 +7,11 @@ from typing import Final
 from archives.model import Closest, Memento
 from archives.moment import Moment
 from archives.nearest import second_of
-from timegate.resolution.model import Attempt, Direction, Query
+from timegate.resolution.model import Attempt, Direction, Preferences, Query
 
 Rank = tuple[object, ...]
 _ZERO: Final = timedelta(0)
+_DAY_DIGITS: Final = 8
 
 
 def found(attempts: Sequence[Attempt]) -> list[tuple[Attempt, Closest]]:
@@ -34,6 +35,23 @@ def ranked(query: Query, attempts: Sequence[Attempt], order: Sequence[str]) -> l
     )
     mementos = sorted(found(attempts), key=lambda pair: rank(*pair))
     return [attempt for attempt, _ in mementos]
+
+
+def on_day_first(
+    query: Query, preferences: Preferences, attempts: Sequence[Attempt]
+) -> list[Attempt]:
+    """Return *attempts*, those of the requested day first if the client wants that day."""
+    if preferences.precision != "day" or query.at is None:
+        return list(attempts)
+    at = query.at
+    pairs = sorted(found(attempts), key=lambda pair: not is_on_day(at, pair[1].memento))
+    return [attempt for attempt, _ in pairs]
+
+
+def is_on_day(at: Moment, memento: Memento) -> bool:
+    """Whether *memento* is of the UTC day of *at*, or inside *at* if that is longer."""
+    digits = min(len(at.digits), _DAY_DIGITS)
+    return memento.stamp[:digits] == at.digits[:digits]
 
 
 def best_per_archive(attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -31,6 +31,7 @@ from timegate.resolution.ranking import (
     ends_search,
     found,
     in_direction,
+    on_day_first,
     ranked,
 )
 from timegate.resolution.url_variants import UrlVariant, VariantQuestions
@@ -161,7 +162,8 @@ class Search:
         if not found(attempts):
             unknown = {*unanswered, *self._failed()}
             attempts += [attempt for attempt in stale if attempt.archive in unknown]
-        best = best_per_archive(ranked(self._query, attempts, self._plan.order))
+        in_order = ranked(self._query, attempts, self._plan.order)
+        best = best_per_archive(on_day_first(self._query, self._preferences, in_order))
         return Resolution(
             self._query,
             self._preferences,

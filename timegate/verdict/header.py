@@ -12,9 +12,9 @@ from typing import Final
 from urllib.parse import quote
 
 from timegate.resolution.model import Direction, Resolution
+from timegate.resolution.ranking import is_on_day
 
 Parameter = str | int
-_DAY_DIGITS: Final = 8
 _SAME_ARCHIVE: Final = ("same", "alias", "any")
 _SAME_URI: Final = ("same", "normalized")
 _ALL_OF_IT: Final = ("as-requested", "upgraded")
@@ -108,10 +108,7 @@ def satisfies(resolution: Resolution, verdict: Verdict) -> bool:
 def _is_on_day(resolution: Resolution) -> bool:
     """Whether the capture is of the requested day in UTC, or in a longer requested interval."""
     at, memento = resolution.query.at, resolution.memento
-    if at is None or memento is None:
-        return memento is not None
-    digits = min(len(at.digits), _DAY_DIGITS)
-    return memento.stamp[:digits] == at.digits[:digits]
+    return at is None or (memento is not None and is_on_day(at, memento))
 
 
 def _is_within(time: Member, seconds: float) -> bool:
