@@ -304,7 +304,8 @@ class PwidResolver:
         try:
             query = _pwid_query(request.rest.partition("?")[2])
         except UnknownParameter as error:
-            response = problem(400, "bad-parameter", str(error), parameter=error.name)
+            detail = f"{error}; if it belongs to the URL, percent-encode the PWID"
+            response = problem(400, "bad-parameter", detail, parameter=error.name)
             raise EarlyResponse(response) from error
         if query is None:
             detail = f"write /pwid?archiveString={_EXAMPLE} or /resolve?pwid={_EXAMPLE}"

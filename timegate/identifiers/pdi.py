@@ -13,7 +13,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from mimetypes import MimeTypes
 from typing import Final
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import unquote_to_bytes
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
@@ -35,8 +35,8 @@ _FRAGMENT: Final = compiled(rf"(?:([A-Za-z][A-Za-z0-9-]*+)=)?+{_POSITION}(?:,{_P
 _TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
 _BARE: Final = compiled(rf"[{_UNIQUE}]")
 _FOREIGN: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:(?=.)")
-# Without the tables of the operating system, which differ.
-_MEDIA_TYPES: Final = MimeTypes()
+# By the ending of a file; without the tables of the operating system, which differ.
+_MEDIA_TYPES: Final = MimeTypes().types_map[True]
 _FOREIGN_URL: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+://.")
 
 
@@ -333,11 +333,12 @@ def _is_format_of(uri: str | None, form: str | None) -> bool:
 
     Without the name of a file, it is a page.
     """
-    name = urlsplit(uri or "").path.rpartition("/")[2]
-    media_type = _MEDIA_TYPES.guess_type(name)[0] or "text/html"
+    path = (uri or "").partition("://")[2].partition("?")[0].partition("/")[2]
+    _, dot, ending = path.rpartition("/")[2].lower().rpartition(".")
+    media_type = _MEDIA_TYPES.get(dot + ending, "text/html")
     major, _, minor = media_type.partition("/")
     short = "text" if media_type == "text/plain" else minor
-    return form in ("*", short, f"{major}+{minor}", name.rpartition(".")[2].lower())
+    return form in ("*", short, f"{major}+{minor}", ending if dot else short)
 
 
 def _bare_if_allowed(triplet: re.Match[str]) -> str:

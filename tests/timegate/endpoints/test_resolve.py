@@ -1,5 +1,6 @@
 """`/resolve/` and `/{identifier}`: every notation, as redirect, report or page."""
 
+import asyncio
 import json
 
 import pytest
@@ -62,6 +63,23 @@ async def test_an_identifier_may_be_the_target_of_a_request(target: str, method:
 
     assert seen.status == 302
     assert seen.headers["Location"] == f"http://a/{EXACT}/{URL}"
+
+
+async def test_a_later_identifier_as_target_is_refused_with_the_way_to_write_it() -> None:
+    request = f"GET duri:2016:{URL} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        try:
+            writer.write(request)
+            first = await reader.readuntil(b"\r\n\r\n")
+            writer.write(request)
+            later = await reader.read(-1)
+        finally:
+            writer.close()
+
+    assert first.startswith(b"HTTP/1.1 302 ")
+    assert b" 400 Bad Request\r\n" in later
+    assert b"GET /urn:pwid:" in later
 
 
 async def test_the_query_of_a_target_belongs_to_the_page() -> None:

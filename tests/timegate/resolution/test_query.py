@@ -93,6 +93,8 @@ def test_what_a_pdi_selects_of_its_page_is_not_applied(
         ("a%2etxt", "text", True),
         ("a%2ephp", "html", True),
         ("a", "pdf", False),
+        ("a%3fb%2egif", "html", True),
+        ("a%3fb%2egif", "gif", False),
     ],
 )
 def test_the_format_that_the_name_of_a_file_has_selects_nothing(
