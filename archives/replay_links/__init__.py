@@ -12,7 +12,7 @@ from archives.moment import Moment
 from archives.registry import Registry, bare_host
 from archives.registry.forms import LinkKind
 from archives.replay_links.fields import repaired_target, stamp_moment
-from archives.replay_links.matching import LinkParts, Match, forms_of, matched
+from archives.replay_links.matching import LinkParts, Match, forms_of, lacks_target, matched
 
 __all__ = ["LinkKind", "ReplayLink", "read_link"]
 
@@ -40,6 +40,8 @@ class ReplayLink:
     """The collection within the archive: a hint for resolution, which PWIDs cannot express."""
     id: str | None = None
     """The archive's own id of the capture."""
+    lacks_target: bool = False
+    """Whether it would be a link to a memento if the URL of the original followed the time."""
 
 
 def read_link(url: str, registry: Registry, diagnosis: Diagnosis) -> ReplayLink:
@@ -57,7 +59,8 @@ def read_link(url: str, registry: Registry, diagnosis: Diagnosis) -> ReplayLink:
         match = matched(form, address)
         if match is not None:
             return _link(form.kind, entry.id, match, diagnosis)
-    return ReplayLink("not-a-memento", entry.id)
+    incomplete = any(lacks_target(form, address) for form in forms_of(entry))
+    return ReplayLink("not-a-memento", entry.id, lacks_target=incomplete)
 
 
 def _check_characters(url: str) -> None:

@@ -4,7 +4,7 @@ A match costs at most the length of the link: every step moves forward in it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
@@ -24,6 +24,9 @@ _LONGEST_WORD: Final = 256
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 _SHORTEST_HASH: Final = 32
 _COLONS: Final = ("%3A", "%3a")
+_EMPTY_TARGETS: Final = ("http:/", "https:/")
+_YEAR: Final = 4
+_SECOND: Final = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,27 @@ def matched(form: LinkForm, address: LinkParts) -> Match | None:
         return found if rest in ("", "/") else None
     found.uri, found.uri_at = _shaped(form.target, address.text[at:]), at
     return found if is_target(found.uri, bare=form.anchored) else None
+
+
+def lacks_target(form: LinkForm, address: LinkParts) -> bool:
+    """Whether *address* has the time of *form*, and no URL after it.
+
+    After a host or a collection, only 14 digits are certainly a time: a number may be a page.
+    """
+    *before, last = form.segments or (Segment(""),)
+    if form.host is not None and not f".{address.host}".endswith(f".{form.host}"):
+        return False
+    if form.target is None or form.parameters or last.field != "time":
+        return False
+    found, path = Match(), address.text[: address.path_end].rstrip("/") + "/"
+    for scheme in _EMPTY_TARGETS:
+        path = path.removesuffix(scheme)
+    at = _segments(form, replace(address, text=path, path_end=len(path)), found)
+    if at != len(path) or found.stamp is None:
+        return False
+    if not before or before[-1].field:
+        return len(found.stamp.digits) >= _SECOND
+    return len(found.stamp.digits) >= _YEAR or found.stamp.kind == "calendar"
 
 
 def _segments(form: LinkForm, address: LinkParts, found: Match) -> int | None:

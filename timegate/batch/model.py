@@ -235,7 +235,10 @@ _NOTHING: Final[Mapping[Code, str]] = {3: "absent", 4: "unknown"}
 
 def refused_result(item: Item, error: ValueError) -> ItemResult:
     """Return the result of an item that cannot be resolved."""
-    return ItemResult(item, "refused", 2, final=True, date=None, why=str(error), report=None)
+    # A valid identifier for which no archive can be queried is not known to be absent.
+    code: Code = 4 if isinstance(error, NotNegotiable) else 2
+    outcome = "unknown" if code == 4 else "refused"
+    return ItemResult(item, outcome, code, final=True, date=None, why=str(error), report=None)
 
 
 def failed_result(item: Item, error: Exception) -> ItemResult:

@@ -237,7 +237,7 @@ _SEARCH_OPTIONS: Final = (
         "--precision",
         type=Words(get_args(Strictness)),
         default="any",
-        help="How closely the copy must match.",
+        help="How closely the copy must match; day: of the same UTC day.",
     ),
     click.option(
         "--tolerance", metavar="24h", help="Largest distance from the requested time."

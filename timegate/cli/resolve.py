@@ -101,9 +101,11 @@ async def _resolve(
 ) -> int:
     try:
         query = _dated(query_for(parse(text, registry), registry), options.at)
-    except (Malformed, NotNegotiable) as error:
-        _reject(text, error, options)
-        return 2
+    except Malformed as error:
+        return _reject(text, error, options, code=2)
+    except NotNegotiable as error:
+        # A valid identifier, for which no archive can be queried.
+        return _reject(text, error, options, code=4)
     found = await core.resolver.resolve(query, options.preferences, UNLIMITED)
     resolution = trusted(found, registry)
     judged = verdict(resolution, registry)
@@ -127,15 +129,17 @@ def _dated(query: Query, at: Moment | None) -> Query:
     return query.dated(at)
 
 
-def _reject(text: str, error: ValueError, options: ResolveOptions) -> None:
+def _reject(text: str, error: ValueError, options: ResolveOptions, *, code: int) -> int:
+    """Print why *text* cannot be resolved, and return the exit code."""
     if options.as_json:
-        click.echo(json.dumps({"input": text, "code": 2, "error": str(error)}))
+        click.echo(json.dumps({"input": text, "code": code, "error": str(error)}))
     elif options.form is not None:
         click.echo(f"{escaped(text)}: {error}", err=True)
     else:
         click.echo(
             f"{escaped(text)}\n  {click.style('cannot be resolved', 'red', bold=True)}: {error}"
         )
+    return code
 
 
 async def _title(resolution: Resolution, registry: Registry, titles: Titles) -> str | None:

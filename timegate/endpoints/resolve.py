@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import urlencode
 
 from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
@@ -20,7 +20,12 @@ from timegate.observability.logs import Unforeseen
 from timegate.pages.answer_pages import AnswerPages
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query
-from timegate.resolution.preferences import PARAMETERS, check_archives, preferences_from
+from timegate.resolution.preferences import (
+    PARAMETERS,
+    BadPreference,
+    check_archives,
+    preferences_from,
+)
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
@@ -30,7 +35,12 @@ from timegate.responses.model import (
     EarlyResponse,
     Response,
     StreamingResponse,
+    UnknownParameter,
+    encoded_path,
     identifier_in,
+    near_parameter,
+    parameters_in,
+    resolve_path,
     without_parameters,
 )
 from timegate.responses.problems import internal, not_negotiable, problem, unreadable
@@ -46,7 +56,9 @@ PATHS: Final = {
         {**REDIRECT, "200": "The report, or the page"},
     ),
     "/{identifier}": PathDescription(
-        "The same as /resolve/{identifier}", ("identifier", *_PREFERENCES, "Prefer"), REDIRECT
+        "The same as /resolve/{identifier}, without parameters",
+        ("identifier", "Prefer"),
+        {**REDIRECT, "200": "The report, or the page"},
     ),
     "/pwid": PathDescription(
         "The same as the PWID resolver of the national libraries", (), REDIRECT
@@ -68,13 +80,25 @@ class Resolve:
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Answer with a redirect to the memento, the report, or the page, as requested."""
-        text, parameters = without_parameters(request.rest)
-        preferences, applied = self._preferences(request, parameters)
+        try:
+            text, parameters = without_parameters(request.rest)
+            return await self._answer(request, text, parameters)
+        except (UnknownParameter, BadPreference) as error:
+            raise EarlyResponse(_bad_parameter(request.rest, error)) from error
+
+    async def whole(self, request: ClientRequest) -> Response:
+        """Answer ``/{identifier}``: the whole target is the identifier, with its query."""
+        return await self._answer(request, request.rest, {})
+
+    async def _answer(
+        self, request: ClientRequest, text: str, parameters: Mapping[str, str]
+    ) -> Response:
+        preferences, applied = self.preferences(request, parameters)
         form = _response_form(parameters, request.header("Accept") or "")
         strict = _is_strict(request.header("Prefer") or "")
         if strict:
             applied = (*applied, "handling=strict")
-        query = self._query(identifier_in(text), strict=strict)
+        query = self._query(identifier_in(text), parameters, strict=strict)
         resolution = await self._answers.resolve(query, preferences, request.context)
         if form == "json":
             return self._answers.described(resolution, applied, vary=VARY)
@@ -86,7 +110,7 @@ class Resolve:
     async def line(self, text: str, preferences: Preferences, context: RequestContext) -> bytes:
         """Resolve one line of a batch; return one line of JSON."""
         try:
-            query = self._query(text, strict=False)
+            query = self._query(text, {}, strict=False)
         except EarlyResponse as early:
             response = early.response
         else:
@@ -94,36 +118,42 @@ class Resolve:
             response = self._answers.described(resolution, vary=VARY)
         return row(text, response)
 
-    def _preferences(
+    def preferences(
         self, request: ClientRequest, parameters: Mapping[str, str]
     ) -> tuple[Preferences, Sequence[str]]:
-        try:
-            preferences, applied = preferences_from(
-                parameters, request.header("Prefer"), request.header("Cache-Control")
-            )
-            if "archives" in parameters:
-                check_archives(preferences, self._registry)
-        except ValueError as error:
-            raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
+        """Return the preferences of the client. Raises BadPreference."""
+        preferences, applied = preferences_from(
+            parameters, request.header("Prefer"), request.header("Cache-Control")
+        )
+        if "archives" in parameters:
+            check_archives(preferences, self._registry)
         return preferences, applied
 
-    def _query(self, text: str, *, strict: bool) -> Query:
+    def _query(self, text: str, parameters: Mapping[str, str], *, strict: bool) -> Query:
         try:
             reading = parse(text, self._registry, strict=strict)
             document = reading.identifier.document
             if document is not None:
-                raise EarlyResponse(self._document(document))
+                raise EarlyResponse(self._document(document, parameters))
             return query_for(reading, self._registry)
         except Malformed as complaint:
             raise EarlyResponse(unreadable(complaint, text)) from complaint
         except NotNegotiable as error:
             raise EarlyResponse(not_negotiable(error)) from error
 
-    def _document(self, duri: str) -> Response:
+    def _document(self, duri: str, parameters: Mapping[str, str]) -> Response:
         """Redirect to the document that describes the thing of a ``tdb`` (D-8)."""
-        return Response(
-            303, {"Location": f"{self._answers.base_url}/resolve/{duri}", "Vary": VARY}
-        )
+        address = self._answers.base_url + resolve_path(duri)
+        query = urlencode(parameters, safe=",")
+        location = "?".join(filter(None, (address, query)))
+        return Response(303, {"Location": location, "Vary": VARY})
+
+
+def _bad_parameter(rest: str, error: UnknownParameter | BadPreference) -> Response:
+    """Return the problem for a parameter in *rest*, with the path if it belongs to the URL."""
+    encoded = encoded_path(rest, error.name)
+    detail = f"{error}; if it belongs to the URL, percent-encode the URL: {encoded}"
+    return problem(400, "bad-parameter", detail, parameter=error.name, encoded=encoded)
 
 
 def row(text: str, response: Response) -> bytes:
@@ -139,17 +169,12 @@ def _is_strict(prefer: str) -> bool:
 
 
 def _response_form(parameters: Mapping[str, str], accept: str) -> str:
-    """Return one of `RESPONSE_FORMS`. Raises EarlyResponse."""
+    """Return one of `RESPONSE_FORMS`. Raises BadPreference."""
     wanted = parameters.get(FORMAT_PARAMETER)
     if wanted in RESPONSE_FORMS:
         return wanted
     if wanted is not None:
-        # The parameter may belong to the URL: only those after the last ? are ours.
-        detail = (
-            f"as must be {' or '.join(RESPONSE_FORMS)}; "
-            "if it belongs to the URL, add ?as=redirect after the URL"
-        )
-        raise EarlyResponse(problem(400, "bad-parameter", detail))
+        raise BadPreference(FORMAT_PARAMETER, " or ".join(RESPONSE_FORMS))
     if "application/json" in accept:
         return "json"
     return "html" if "text/html" in accept else "redirect"
@@ -186,15 +211,11 @@ class BatchResolve:
     ) -> Response | StreamingResponse:
         """Resolve the lines of *body* a few at a time; rows come in the order of completion."""
         lines = list(_lines(body))
-        pairs = parse_qsl(request.rest.removeprefix("?"), keep_blank_values=True)
-        # Of a repeated parameter the first counts.
-        parameters = dict(reversed(pairs))
         try:
-            preferences, _ = preferences_from(
-                parameters, request.header("Prefer"), request.header("Cache-Control")
-            )
-        except ValueError as error:
-            return problem(400, "bad-parameter", str(error))
+            parameters = _of_batch(request.rest.removeprefix("?"))
+            preferences, _ = self._resolve.preferences(request, parameters)
+        except (UnknownParameter, BadPreference) as error:
+            return problem(400, "bad-parameter", str(error), parameter=error.name)
         rows = self._rows(lines, preferences, request.context)
         return StreamingResponse(200, _HEADERS, rows, self._most_idle, in_progress=True)
 
@@ -226,6 +247,14 @@ class BatchResolve:
         except Exception as error:  # noqa: BLE001 -- the boundary around each item
             self._log("POST /resolve", error)
             return row(text, internal(error))
+
+
+def _of_batch(query: str) -> Mapping[str, str]:
+    """Return the parameters of a batch. Raises UnknownParameter and BadPreference."""
+    parameters = parameters_in(query)
+    if parameters.get(FORMAT_PARAMETER, "json") != "json":
+        raise BadPreference(FORMAT_PARAMETER, "json for a batch")
+    return parameters
 
 
 def _lines(body: bytes) -> Iterator[str]:
@@ -272,7 +301,12 @@ class PwidResolver:
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Answer as `Resolve` does."""
-        query = _pwid_query(request.rest.partition("?")[2])
+        try:
+            query = _pwid_query(request.rest.partition("?")[2])
+        except UnknownParameter as error:
+            detail = f"{error}; if it belongs to the URL, percent-encode the PWID"
+            response = problem(400, "bad-parameter", detail, parameter=error.name)
+            raise EarlyResponse(response) from error
         if query is None:
             detail = f"write /pwid?archiveString={_EXAMPLE} or /resolve?pwid={_EXAMPLE}"
             raise EarlyResponse(problem(400, "bad-parameter", detail))
@@ -283,7 +317,11 @@ class PwidResolver:
 
 
 def _pwid_query(query: str) -> _PwidQuery | None:
-    """Return the PWID in *query* and our parameters around it; others before it are ignored."""
+    """Return the PWID in *query* and our parameters around it.
+
+    Others, such as the button of a form, are ignored. Raises UnknownParameter for those that
+    are misspelled.
+    """
     before: list[str] = []
     for _ in range(_MOST_PARAMETERS):
         name, equals, value = query.partition("=")
@@ -293,8 +331,7 @@ def _pwid_query(query: str) -> _PwidQuery | None:
         pair, separator, query = query.partition("&")
         if not separator:
             break
-        if _is_own(pair):
-            before.append(pair)
+        before += _own([pair])
     return None
 
 
@@ -311,7 +348,7 @@ def _without_own(value: str) -> tuple[str, list[str]]:
     """Return *value* without our parameters at its end, and these parameters in order."""
     if _ENCODED.match(value):
         value, _, rest = value.partition("&")
-        return _stripped(value), [pair for pair in rest.split("&") if _is_own(pair)]
+        return _stripped(value), _own(rest.split("&"))
     own: list[str] = []
     while len(own) < _MOST_PARAMETERS:
         before, separator, pair = value.rpartition("&")
@@ -319,7 +356,19 @@ def _without_own(value: str) -> tuple[str, list[str]]:
             break
         own.insert(0, pair)
         value = before
+    if own:
+        # Beside ours, a misspelled one is not part of the URL of the PWID.
+        _own(value.split("&")[1:])
     return value, own
+
+
+def _own(pairs: Sequence[str]) -> list[str]:
+    """Return our parameters among *pairs*. Raises UnknownParameter for a misspelled one."""
+    for pair in pairs:
+        name = pair.partition("=")[0]
+        if not _is_own(pair) and near_parameter(name):
+            raise UnknownParameter(name)
+    return [pair for pair in pairs if _is_own(pair)]
 
 
 def _is_own(pair: str) -> bool:

@@ -153,7 +153,7 @@ class ThttpEndpoint:
 
     def _read(self, text: str) -> ParsedIdentifier:
         try:
-            return self._parsed(text)
+            return parse(text, self._registry)
         except Malformed as complaint:
             if status_of_refusal(complaint) == 422:
                 # It may exist, but the operation has no output for it (H-3).
@@ -161,19 +161,6 @@ class ThttpEndpoint:
                     problem(404, "not-negotiable", complaint.why)
                 ) from complaint
             raise EarlyResponse(unreadable(complaint, text)) from complaint
-
-    def _parsed(self, text: str) -> ParsedIdentifier:
-        try:
-            return parse(text, self._registry)
-        except Malformed as complaint:
-            # In a PDI, %23 may be an encoded fragment sign or part of the unique-id (I-23).
-            before, sign, fragment = text.rpartition("%23")
-            if not sign or "pdi:" not in text[:8].lower():
-                raise
-            try:
-                return parse(f"{before}#{fragment}", self._registry)
-            except Malformed:
-                raise complaint from None
 
     def _to_document(self, operation: str, duri: str) -> Response:
         """Redirect to the document that describes the thing of a ``tdb`` (D-8)."""

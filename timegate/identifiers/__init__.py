@@ -30,6 +30,10 @@ KINDS: Final[tuple[IdentifierKind, ...]] = (
     REPLAY_LINK,
     URL,  # last: it rejects every text that it cannot read
 )
+SCHEMES: Final = frozenset(
+    prefix.partition(":")[0] for kind in KINDS for prefix in kind.prefixes
+)
+"""The URI schemes of identifiers, other than http and https."""
 _COMMON_READERS: Final = tuple(kind.read_common for kind in KINDS if kind.read_common)
 _WITH_SPACES: Final = tuple(kind for kind in KINDS if kind.has_spaces)
 _WITHOUT_SPACES: Final = tuple(kind for kind in KINDS if not kind.has_spaces)

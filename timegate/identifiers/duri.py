@@ -31,6 +31,8 @@ _SPLIT: Final = compiled(r"((?:[^:]++|:(?![A-Za-z]))*+):(?=[A-Za-z])")
 _NO_TIME_FOLLOWS: Final = compiled(r":(?![0-9])")
 _DATE: Final = compiled(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _BASIC_DATE: Final = compiled(r"[0-9]{4}[0-9]{2}(?:[0-9]{2})?")
+# The timestamps of archive links; ten digits, an hour, are no time of a dated URI (D-2).
+_STAMP: Final = compiled(r"([0-9]{12}(?:[0-9]{2})?)[Zz]?")
 _TIME: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]++))?+)?+"
 )
@@ -151,7 +153,11 @@ def _read_timestamp(
             diagnosis.repair("ext-empty-timestamp", why, offset)
         return None
     try:
-        moment = _read_date(text, diagnosis, offset) or _read_time(text, diagnosis, offset)
+        moment = (
+            _read_date(text, diagnosis, offset)
+            or _read_stamp(text, diagnosis, offset)
+            or _read_time(text, diagnosis, offset)
+        )
     except Malformed as complaint:
         raise complaint.moved(offset) from None
     if moment.leap_second_unconfirmed:
@@ -173,6 +179,16 @@ def _read_date(text: str, diagnosis: Diagnosis, offset: int) -> Moment | None:
         why = "a date takes no time zone: it is a day in UTC"
         diagnosis.repair("zone-on-date", why, offset + len(bare))
     return Moment.stated(bare.replace("-", ""), text)
+
+
+def _read_stamp(text: str, diagnosis: Diagnosis, offset: int) -> Moment | None:
+    """Read 20160122112029, as archive links state times; None for every other text."""
+    stated = _STAMP.fullmatch(text)
+    if stated is None:
+        return None
+    why = "a time without separators is the timestamp of an archive link: read as UTC"
+    diagnosis.repair("basic-time", why, offset)
+    return Moment.stated(stated[1], text)
 
 
 def _read_time(text: str, diagnosis: Diagnosis, offset: int) -> Moment:

@@ -43,6 +43,14 @@ class Identifier(Protocol):
         ...
 
     @property
+    def selection(self) -> tuple[tuple[str, str], ...]:
+        """What selects a part or a version of the item, as names and values.
+
+        Archives can only be queried for the item.
+        """
+        ...
+
+    @property
     def canonical(self) -> str | None:
         """The canonical spelling; None if no notation can express the identifier."""
         ...
@@ -78,6 +86,10 @@ class CanonicalEquality:
 
     def __hash__(self: Identifier) -> int:
         return hash(CanonicalEquality._key(self))
+
+    @property
+    def selection(self) -> tuple[tuple[str, str], ...]:
+        return ()
 
     @property
     def granularity(self: Identifier) -> str:

@@ -11,6 +11,7 @@ content (I-13). The printed ABNF is faulty in places; rules I-1 to I-14 say how 
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
+from mimetypes import MimeTypes
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
@@ -34,6 +35,8 @@ _FRAGMENT: Final = compiled(rf"(?:([A-Za-z][A-Za-z0-9-]*+)=)?+{_POSITION}(?:,{_P
 _TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
 _BARE: Final = compiled(rf"[{_UNIQUE}]")
 _FOREIGN: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:(?=.)")
+# By the ending of a file; without the tables of the operating system, which differ.
+_MEDIA_TYPES: Final = MimeTypes().types_map[True]
 _FOREIGN_URL: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+://.")
 
 
@@ -85,6 +88,20 @@ class Pdi(CanonicalEquality):
         return self.foreign is not None and negotiable(self.foreign)
 
     @property
+    def selection(self) -> tuple[tuple[str, str], ...]:
+        """Format, version, fragment and citation, but for those that select nothing.
+
+        Version 1 is the document itself: every PDI that is minted has it (I-14).
+        """
+        parts = (
+            ("format", None if _is_format_of(self.foreign, self.format) else self.format),
+            ("version", None if self.version == "1" else self.version),
+            ("fragment", self.fragment),
+            ("citation", self.origin),
+        )
+        return tuple((name, value) for name, value in parts if value is not None)
+
+    @property
     def canonical(self) -> str:
         if self.foreign is None:
             unique = _TRIPLET.sub(_bare_if_allowed, self.unique_id)
@@ -110,8 +127,34 @@ def read_pdi(
     """Read ``pdi://...`` and ``urn:pdi://...``."""
     if not _PREFIX.match(text):
         return None
+    try:
+        return _read(text, Diagnosis(strict=diagnosis.strict))
+    except Malformed as complaint:
+        return _read_encoded_fragment(text, diagnosis, complaint)
+
+
+def _read(text: str, diagnosis: Diagnosis) -> ParsedIdentifier:
     pdi = _read_name(text, 0, diagnosis, citing=True)
     return ParsedIdentifier(pdi, PDI, tuple(diagnosis.diagnostics))
+
+
+def _read_encoded_fragment(
+    text: str, diagnosis: Diagnosis, complaint: Malformed
+) -> ParsedIdentifier:
+    """Read a PDI whose fragment sign is encoded; raise *complaint* if that does not help.
+
+    In a request a ``#`` can only be sent as ``%23``, which may also be part of a unique-id
+    (I-23).
+    """
+    before, sign, fragment = text.rpartition("%23")
+    if not sign:
+        raise complaint
+    try:
+        reading = _read(f"{before}#{fragment}", Diagnosis(strict=diagnosis.strict))
+    except Malformed:
+        raise complaint from None
+    diagnosis.repair("encoded-fragment", "%23 stands for the # of a fragment", len(before))
+    return reading._replace(diagnostics=(*diagnosis.diagnostics, *reading.diagnostics))
 
 
 PDI: Final = IdentifierKind(
@@ -283,6 +326,19 @@ def _with_citation(pdi: Pdi, text: str, start: int, diagnosis: Diagnosis) -> Pdi
         raise Malformed("pdi-citation", why, start)
     cited = _read_name(text, equals + 1, diagnosis, citing=False)
     return replace(pdi, origin=text[start:equals], cites=cited)
+
+
+def _is_format_of(uri: str | None, form: str | None) -> bool:
+    """Whether a document of *uri* has the format *form*, as far as its name shows.
+
+    Without the name of a file, it is a page.
+    """
+    path = (uri or "").partition("://")[2].partition("?")[0].partition("/")[2]
+    _, dot, ending = path.rpartition("/")[2].lower().rpartition(".")
+    media_type = _MEDIA_TYPES.get(dot + ending, "text/html")
+    major, _, minor = media_type.partition("/")
+    short = "text" if media_type == "text/plain" else minor
+    return form in ("*", short, f"{major}+{minor}", ending if dot else short)
 
 
 def _bare_if_allowed(triplet: re.Match[str]) -> str:

@@ -23,6 +23,10 @@ _LISTS: Final = {
     "timemap": "is a TimeMap, a list of captures: request the TimeMap instead",
     "index-query": "searches an index: request the TimeMap instead",
 }
+_NO_TARGET: Final = (
+    "the archive link does not say which page it is a copy of: after the time comes the URL "
+    "of the page, as in https://web.archive.org/web/20160122112029/http://www.dr.dk/"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +59,8 @@ def read_replay(
     # Repairs only count if this turns out to be a link into an archive.
     own = Diagnosis(strict=diagnosis.strict)
     link = read_link(text, registry, own)
+    if link.lacks_target:
+        raise Malformed("no-target", _NO_TARGET, len(text))
     if link.archive is None or link.kind == "not-a-memento":
         return None
     if link.kind in _LISTS:

@@ -59,6 +59,10 @@ class Query:
     """The canonical form of the reference; None for a URL with Accept-Datetime."""
     literal: str | None = None
     """The item read literally, as if it was never encoded (P-21); None if that is the same."""
+    decoded: tuple[str, ...] = ()
+    """The item decoded, if it was read literally and some of it seems to be encoded (P-21)."""
+    selection: tuple[tuple[str, str], ...] = ()
+    """What selects a part or a version of the original, as names and values: not applied."""
     minted: bool = False
     """Whether the time is only the day on which a PDI was minted."""
     syntax: Syntax = "strict"

@@ -211,7 +211,7 @@ PARAMETERS: Final = (
     Parameter("exclude", "Do not query these archives.", _IDS, _with_exclude),
     Parameter(
         "precision",
-        "The least precise memento that is acceptable.",
+        "The least precise memento that is acceptable; day: of the same UTC day.",
         " or ".join(_STRICTNESSES),
         _with_precision,
         _STRICTNESSES,

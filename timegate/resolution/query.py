@@ -6,9 +6,11 @@ https URL near a time, without fragment and user name.
 
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import unquote
 
 from archives.diagnostics import Diagnostic
 from archives.moment import Moment
+from archives.regex_compat import compiled
 from archives.registry import Registry
 from archives.uri import host_of, negotiable, without_user
 from timegate.identifiers.model import ParsedIdentifier
@@ -25,6 +27,11 @@ _TAKEN_LITERALLY: Final = frozenset({"raw-percent", "raw-reserved"})
 _REWRITTEN: Final = frozenset({"iri", "encoded-unsafe"})
 # P-20: the characters that are written as triplets in an item.
 _TRIPLETS: Final = str.maketrans({c: f"%{ord(c):02X}" for c in "%[]?#"})
+# The five triplets of P-20, and those of all characters that have a meaning in a query.
+_ENCODED: Final = (
+    compiled(r"%(?:25|5[BbDd]|3[Ff]|23)"),
+    compiled(r"%(?:2[1346-9A-Ca-cFf5]|3[ABDFabdf]|40|5[BbDd])"),
+)
 
 
 class NotNegotiable(ValueError):
@@ -50,6 +57,7 @@ def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
         notes.append(STRIPPED_FRAGMENT)
     if original != named:
         notes.append(STRIPPED_USER)
+    notes += [f"{name}-not-applied" for name, _ in identifier.selection]
     return Query(
         original=original,
         at=identifier.time,
@@ -58,6 +66,8 @@ def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
         precision=identifier.precision,
         identifier=identifier.canonical,
         literal=_literal(reading, item),
+        decoded=_decoded(reading, original),
+        selection=identifier.selection,
         minted=reading.kind.is_dated_by_minting,
         syntax=_syntax(reading.diagnostics),
         diagnostics=tuple(notes),
@@ -129,6 +139,22 @@ def _literal(reading: ParsedIdentifier, item: str) -> str | None:
     literal = item.translate(_TRIPLETS)
     # The brackets around an IPv6 address must have been encoded.
     return literal if literal != item and host_of(literal) == host_of(item) else None
+
+
+def _decoded(reading: ParsedIdentifier, item: str) -> tuple[str, ...]:
+    """Return an item that was read literally, decoded: the five triplets of P-20, then all.
+
+    A query whose question mark is encoded beside other triplets was encoded in part, as
+    ``%3F`` alone, or with more characters than needed, such as ``%26``.
+    """
+    tokens = {diagnostic.token for diagnostic in reading.diagnostics}
+    if not reading.kind.encodes_item or "raw-percent" not in tokens or tokens & _REWRITTEN:
+        return ()
+    if "%3F" not in item.upper():
+        return ()
+    spellings = (pattern.sub(lambda found: unquote(found[0]), item) for pattern in _ENCODED)
+    urls = dict.fromkeys(spelling.partition("#")[0] for spelling in spellings)
+    return tuple(url for url in urls if url != item and host_of(url) == host_of(item))
 
 
 def _syntax(diagnostics: Sequence[Diagnostic]) -> Syntax:

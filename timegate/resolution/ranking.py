@@ -12,6 +12,7 @@ from timegate.resolution.model import Attempt, Direction, Preferences, Query
 
 Rank = tuple[object, ...]
 _ZERO: Final = timedelta(0)
+_DAY_DIGITS: Final = 8
 
 
 class Wanted(NamedTuple):
@@ -60,6 +61,23 @@ def ranked(
         else _nearest_first(query, query.at, position, choice)
     )
     return [attempt for attempt, _ in sorted(mementos, key=lambda pair: rank(*pair))]
+
+
+def on_day_first(
+    query: Query, preferences: Preferences, attempts: Sequence[Attempt]
+) -> list[Attempt]:
+    """Return *attempts*, those of the requested day first if the client wants that day."""
+    if preferences.precision != "day" or query.at is None:
+        return list(attempts)
+    at = query.at
+    pairs = sorted(found(attempts), key=lambda pair: not is_on_day(at, pair[1].memento))
+    return [attempt for attempt, _ in pairs]
+
+
+def is_on_day(at: Moment, memento: Memento) -> bool:
+    """Whether *memento* is of the UTC day of *at*, or inside *at* if that is longer."""
+    digits = min(len(at.digits), _DAY_DIGITS)
+    return memento.stamp[:digits] == at.digits[:digits]
 
 
 def best_per_archive(attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -21,6 +21,7 @@ from timegate.resolution.ranking import (
     is_no_page,
     nearest_candidates,
     nearest_named,
+    on_day_first,
     ranked,
 )
 from timegate.resolution.verification import Verifier
@@ -112,7 +113,8 @@ class MementoSelection:
 
     def _ranked(self, attempts: Iterable[Attempt]) -> list[Attempt]:
         candidates = [each for attempt in attempts for each in self._candidates(attempt)]
-        return ranked(self._query, candidates, self._order, self._wanted)
+        in_order = ranked(self._query, candidates, self._order, self._wanted)
+        return on_day_first(self._query, self._preferences, in_order)
 
     def _candidates(self, attempt: Attempt) -> list[Attempt]:
         """Return one attempt for each memento that *attempt* names, as far as it exists."""

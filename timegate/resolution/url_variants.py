@@ -25,6 +25,7 @@ def variants(query: Query) -> Iterator[UrlVariant]:
     """Yield the variants of the URL in *query*, the likeliest first."""
     if query.literal is not None:
         yield UrlVariant("percent", query.literal)
+    yield from (UrlVariant("percent", url) for url in query.decoded)
     scheme, _, rest = query.original.partition("://")
     yield UrlVariant("scheme", f"{'https' if scheme == 'http' else 'http'}://{rest}")
     yield from _www(query.original, scheme, rest)

@@ -4,9 +4,10 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, quote, unquote, unquote_plus
 
 from timegate.resolution.context import UNLIMITED, RequestContext
 from timegate.resolution.model import Preferences
@@ -135,7 +136,31 @@ class ClosingBody(AsyncGenerator[bytes, None]):
 FORMAT_PARAMETER: Final = "as"
 OWN_PARAMETERS: Final = frozenset({FORMAT_PARAMETER, *(p.name for p in PARAMETERS)})
 """Query parameters that are not part of the identifier."""
+# Parameters of EDGI's client of the Wayback Machine. They are refused and not translated:
+# target_window also limits redirects, and exact=false means neither day nor any.
+_OF_OTHER_CLIENTS: Final = {
+    "exact": "precision=exact",
+    "target_window": "tolerance with a unit, such as tolerance=86400s",
+}
 _ENCODED_COLON: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+%3[Aa]")
+
+
+class UnknownParameter(ValueError):
+    """A parameter that is not ours, where ours are read; the message says what to write."""
+
+    def __init__(self, name: str) -> None:
+        known = near_parameter(name)
+        hint = "" if known is None else f"; write {known}"
+        super().__init__(f"{name!r} is not a parameter{hint}")
+        self.name = name
+
+
+def near_parameter(name: str) -> str | None:
+    """Return the parameter that *name* probably stands for; None if there is none."""
+    other = _OF_OTHER_CLIENTS.get(name.lower())
+    # Longer names are not compared: no parameter is nearly as long.
+    similar = get_close_matches(name.lower(), OWN_PARAMETERS, 1, 0.75) if len(name) < 40 else ()
+    return other or next(iter(similar), None)
 
 
 def identifier_in(rest: str) -> str:
@@ -146,22 +171,51 @@ def identifier_in(rest: str) -> str:
 
 
 def without_parameters(rest: str) -> tuple[str, Mapping[str, str]]:
-    """Return the identifier, and our parameters after it."""
-    identifier, mark, query = rest.rpartition("?")
-    if not mark or "=" not in query:
+    """Return the identifier, and our parameters, which follow its last question mark.
+
+    If none of them is ours, all belong to the identifier. If only some are, one is misspelled
+    or belongs to the identifier: that is not guessed. Raises UnknownParameter.
+    """
+    identifier, _, query = rest.rpartition("?")
+    if "=" not in query:
         return rest, {}
-    pairs = (
-        parse_qsl(query, keep_blank_values=True, max_num_fields=20)
-        if query.count("&") < 20
-        else []
-    )
-    if not pairs or not all(name in OWN_PARAMETERS for name, _ in pairs):
+    names = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
+    if names.isdisjoint(OWN_PARAMETERS) and not names <= _OF_OTHER_CLIENTS.keys():
         return rest, {}
+    return identifier, parameters_in(query)
+
+
+def parameters_in(query: str) -> Mapping[str, str]:
+    """Return our parameters in *query*. Raises UnknownParameter for all others.
+
+    A repeated parameter is a list; for a parameter that takes no list it is a bad value.
+    """
     values: dict[str, list[str]] = {}
-    for name, value in pairs:
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name not in OWN_PARAMETERS:
+            raise UnknownParameter(name)
         values.setdefault(name, []).append(value)
-    # A repeated parameter is a list; for a parameter that takes no list it is a bad value.
-    return identifier, {name: ",".join(texts) for name, texts in values.items()}
+    return {name: ",".join(texts) for name, texts in values.items()}
+
+
+def encoded_path(rest: str, name: str) -> str:
+    """Return the path for *rest* if its parameter *name* belongs to the URL (G-4).
+
+    The identifier is encoded, with that parameter and others that are not ours.
+    """
+    identifier, _, query = rest.rpartition("?")
+    ours = OWN_PARAMETERS - {name}
+    pairs = [(unquote_plus(pair.partition("=")[0]) in ours, pair) for pair in query.split("&")]
+    whole = f"{identifier_in(identifier)}?{'&'.join(pair for own, pair in pairs if not own)}"
+    parameters = "&".join(pair for own, pair in pairs if own)
+    return "?".join(filter(None, (resolve_path(whole), parameters)))
+
+
+def resolve_path(identifier: str) -> str:
+    """Return the path of *identifier*, encoded if its query could be taken for parameters."""
+    if "?" not in identifier:
+        return f"/resolve/{identifier}"
+    return f"/resolve/{quote(identifier, safe='', errors='surrogateescape')}"
 
 
 _LONGEST_ACCEPT: Final = 2000

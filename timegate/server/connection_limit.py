@@ -9,6 +9,7 @@ Text that is not HTTP is rejected with a message of our own; that of aiohttp quo
 """
 
 import asyncio
+import re
 import resource
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,7 +17,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
@@ -27,6 +28,7 @@ from multidict import CIMultiDict
 
 from archives.errors import ArchiveError
 from timegate.access.networks import Networks, household
+from timegate.identifiers import SCHEMES
 from timegate.responses.model import EarlyResponse, Response, StreamingResponse
 from timegate.responses.problems import problem
 from timegate.server.client_quota import peer_address
@@ -40,13 +42,15 @@ _TOO_MANY: Final = (
 )
 _UNREADABLE: Final = (
     "the request is not valid HTTP/1.1: it has a line that is too long, or a character that is "
-    "not allowed; percent-encode characters that are not ASCII"
+    "not allowed; percent-encode characters that are not ASCII, and write / before an "
+    "identifier, as in GET /urn:pwid:..."
 )
 # Older versions of curl send such characters as they are. RFC 9112 3.2 warns against repairing
 # the line: a proxy on the way may have read it differently.
 _UNENCODED: Final = (
     "the request target contains a character that is not allowed in a URL: percent-encode "
-    "characters that are not ASCII, for example \u00fc as %C3%BC"
+    "characters that are not ASCII, for example \u00fc as %C3%BC, and write / before an "
+    "identifier, as in GET /urn:pwid:..."
 )
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -130,10 +134,35 @@ COMMON: Final = {
 """Header fields of every response."""
 
 
-class ServerConnection(RequestHandler):
-    """A connection whose error responses do not quote the request (E-1)."""
+# RFC 9112 3.2.2: any absolute URI may be a target. The parser knows only those with ``//``.
+_IDENTIFIER_TARGET: Final = re.compile(
+    rf"(?:GET|HEAD) (?=(?i:{'|'.join(sorted(SCHEMES))}):)".encode()
+)
 
-    __slots__ = ()
+
+class ServerConnection(RequestHandler):
+    """A connection whose error responses do not quote the request (E-1).
+
+    Its first request may have an identifier as its target, such as ``GET urn:pwid:...``. Where
+    later requests begin is only known to the parser.
+    """
+
+    __slots__ = ("_has_begun",)
+
+    def __init__(
+        self, manager: web.Server, *, loop: asyncio.AbstractEventLoop, **options: Any
+    ) -> None:
+        super().__init__(manager, loop=loop, **options)
+        self._has_begun = False
+
+    def data_received(self, data: bytes) -> None:
+        """Pass *data* to the parser."""
+        if not self._has_begun:
+            self._has_begun = True
+            head = _IDENTIFIER_TARGET.match(data)
+            if head is not None:
+                data = head[0] + b"/" + data[head.end() :]
+        super().data_received(data)
 
     def handle_error(
         self,

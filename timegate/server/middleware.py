@@ -101,6 +101,8 @@ _PREFLIGHT: Final = Response(
 )
 _ARCHIVED: Final = ("/collections/", "/memento/proxy/")
 """Paths with archived bytes."""
+_PROXIED: Final = ("http://", "https://")
+"""Targets of forward proxying."""
 _AT_BOTH_ORIGINS: Final = ("/healthz", "/readyz")
 
 
@@ -148,7 +150,7 @@ class Routes:
         exact = self.exact.get(path)
         if exact is not None:
             return path, exact, mark + query
-        return "/{identifier}", self.otherwise, target[1:]
+        return "/{identifier}", self.otherwise, target.removeprefix("/")
 
 
 class Dispatch:
@@ -214,9 +216,14 @@ class Dispatch:
 
     def _target(self, request: web.BaseRequest) -> str:
         target = request.raw_path
-        if target.startswith("/") or not target.startswith(self._own):
+        if target.startswith("/"):
             return target
-        return target[len(self._own) - 1 :]
+        scheme, colon, rest = target.partition(":")
+        target = scheme.lower() + colon + rest
+        if target.startswith(self._own):
+            return target[len(self._own) - 1 :]
+        # An identifier is an absolute URI, and may be a target as it is (RFC 9112 3.2.2).
+        return target if target.startswith(_PROXIED) else f"/{target}"
 
 
 def middleware(  # noqa: PLR0913, PLR0917 -- the parts of the layers

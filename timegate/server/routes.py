@@ -161,7 +161,7 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
         routes = Routes(
             handlers.exact(home),
             handlers.prefixes(),
-            without_files(handlers.resolve),
+            without_files(handlers.resolve.whole),
             handlers.posts(),
         )
         yield Dispatch(

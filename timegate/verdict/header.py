@@ -12,9 +12,9 @@ from typing import Final
 from urllib.parse import quote
 
 from timegate.resolution.model import Direction, Resolution
+from timegate.resolution.ranking import is_on_day
 
 Parameter = str | int
-_DAY_SECONDS: Final = 86_400
 _SAME_ARCHIVE: Final = ("same", "alias", "any")
 _SAME_URI: Final = ("same", "normalized")
 _ALL_OF_IT: Final = ("as-requested", "upgraded")
@@ -98,11 +98,18 @@ def satisfies(resolution: Resolution, verdict: Verdict) -> bool:
         return False
     if preferences.precision == "archive" and archive.value not in ("same", "alias", "any"):
         return False
-    day = float(_DAY_SECONDS) if preferences.precision == "day" else float("inf")
+    if preferences.precision == "day" and not _is_on_day(resolution):
+        return False
     tolerance = (
         float("inf") if preferences.tolerance is None else preferences.tolerance.total_seconds()
     )
-    return _is_within(time, min(day, tolerance)) and _is_on_side(time, preferences.direction)
+    return _is_within(time, tolerance) and _is_on_side(time, preferences.direction)
+
+
+def _is_on_day(resolution: Resolution) -> bool:
+    """Whether the capture is of the requested day in UTC, or in a longer requested interval."""
+    at, memento = resolution.query.at, resolution.memento
+    return at is None or (memento is not None and is_on_day(at, memento))
 
 
 def _is_within(time: Member, seconds: float) -> bool:

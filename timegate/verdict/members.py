@@ -240,6 +240,17 @@ def _coverage(asked: str | None, got: str, archive: str) -> Member:
     return Member(_extent(asked, got, archive), {"req": asked or "", "got": got})
 
 
+def unapplied(selection: Sequence[tuple[str, str]], extent: Member) -> Member:
+    """Return the coverage of an answer to which *selection* was not applied (I-8, I-14).
+
+    A whole page contains its fragment; another version or format is another document.
+    """
+    req = ", ".join(f"{name} {value}" for name, value in selection)
+    is_contained = all(name == "fragment" for name, _ in selection)
+    value = "degraded" if is_contained else "ignored"
+    return Member(value, {"req": req, "got": extent["got"] or ""})
+
+
 def _extent(asked: str | None, got: str, archive: str) -> str:
     if asked is None or asked == got or (asked in _PAGES and got == "page"):
         return "as-requested"
@@ -433,6 +444,8 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     uri = uri_member(query, best, memento)
     shown = view(query, memento, entry)
     extent = coverage(query.precision, shown, archive)
+    if query.selection:
+        extent = unapplied(query.selection, extent)
     match = matched(archive, time, grain, extent, uri)
     doubts = "; ".join(best.outcome.doubts)
     if doubts:

@@ -86,7 +86,7 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
     if verdict.evidence and verdict.evidence.value == "promised":
         yield _remark_on_promise(verdict.evidence)
     if verdict.coverage and verdict.coverage.value in ("degraded", "ignored"):
-        yield f"a {verdict.coverage['got']} instead of a {verdict.coverage['req']}"
+        yield _extent(verdict.coverage)
     if verdict.content and verdict.content["status"]:
         yield f"the archived response has status {verdict.content['status']}"
     if verdict.sources:
@@ -99,6 +99,18 @@ def _remark_on_promise(evidence: Member) -> str:
     if evidence["failed"]:
         return f"promised by the archive, but the copy was not delivered: {evidence['failed']}"
     return "promised by the archive, not checked"
+
+
+def _extent(coverage: Member) -> str:
+    asked, got = coverage["req"], coverage["got"]
+    if _is_selection(coverage):
+        return f"{asked} not applied: this is the whole {got}"
+    return f"a {got} instead of a {asked}"
+
+
+def _is_selection(coverage: Member) -> bool:
+    """Whether parts of a PDI were requested; the extent of a PWID is one word (P-6)."""
+    return not str(coverage["req"]).isalpha()
 
 
 def _remarks_on_time(time: Member) -> Iterator[str]:
@@ -316,6 +328,9 @@ def _explain_granularity(grain: Member) -> _Explanation:
 def _explain_coverage(coverage: Member) -> _Explanation:
     if coverage.value not in ("degraded", "ignored"):
         return None
+    if _is_selection(coverage):
+        sentence = f"Not applied: {coverage['req']}. This is the whole {coverage['got']}."
+        return "fair", sentence
     return "fair", f"A {coverage['req']} was requested, but this is a {coverage['got']}."
 
 

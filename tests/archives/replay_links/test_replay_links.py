@@ -218,6 +218,31 @@ READINGS: list[tuple[str, Reading]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        (f"{IA}/20160122112029/", True),
+        (f"{IA}/20160122112029", True),
+        (f"{IA}/2016id_/", True),
+        (f"{IA}/2016/http://", True),
+        (f"{IA}/2016/https:/", True),
+        (f"{IA}/*/", True),
+        (f"{IA}/20160122112029/?x=1", True),
+        ("https://wayback.archive-it.org/1234/20160122112029/", True),
+        (f"{IA}/", False),
+        (f"{IA}/2016/http://x.com/", False),
+        ("https://web.archive.org/", False),
+        ("https://archive-it.org/collections/1234", False),
+        ("https://wayback.archive-it.org/1234/2016/", False),
+        ("https://example.org/web/20160122112029/", False),
+    ],
+)
+def test_a_link_whose_target_is_missing_is_told_from_other_pages(
+    url: str, *, expected: bool
+) -> None:
+    assert read(url).lacks_target == expected
+
+
 @pytest.mark.parametrize(("url", "expected"), READINGS)
 def test_forms_derived_from_the_registry_are_read(url: str, expected: Reading) -> None:
     link = read(url)

@@ -179,6 +179,17 @@ def test_an_unreadable_item_is_refused_without_a_query(tmp_path: Path) -> None:
     assert resolver.queries == []
 
 
+def test_an_item_that_archives_cannot_be_queried_for_is_unknown(tmp_path: Path) -> None:
+    resolver = FakeResolver(holding("20150601000000"))
+    pdi = "pdi://oma.eop.gov.us/1997/09/01/1.text.1"
+
+    (result,) = run(tmp_path / "j", resolver, [Item(0, pdi, (pdi,))])
+
+    assert (result.outcome, result.code) == ("unknown", 4)
+    assert "resolver of its series" in result.why
+    assert resolver.queries == []
+
+
 def test_finished_items_are_not_resolved_again(tmp_path: Path) -> None:
     resolver = FakeResolver(holding("20150601000000"))
     run(tmp_path / "j", resolver, items((), ()))

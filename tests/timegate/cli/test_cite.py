@@ -28,6 +28,7 @@ def test_a_raw_view_is_a_part_and_a_query_is_kept() -> None:
         ("https://web.archive.org/web/2016/http://www.dr.dk", "does not name the second"),
         ("https://archive.ph/abcde", "does not say of what"),
         ("http://www.dr.dk", "not a link to a copy"),
+        ("https://web.archive.org/web/20160122112029/", "does not say which page"),
         ("https://web.archive.org/web/*/http://www.dr.dk", "a list of captures"),
     ],
 )

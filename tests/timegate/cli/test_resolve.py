@@ -43,6 +43,28 @@ def test_every_identifier_is_a_line_of_json_and_the_worst_exit_code_counts() -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("pdi://oma.eop.gov.us/1997/09/01/1.text.1", "resolver of its series"),
+        ("urn:pwid:harbour.example:2016-01-22Z:page:~item-7", "item id"),
+    ],
+)
+def test_a_valid_identifier_that_cannot_be_queried_is_unknown(text: str, why: str) -> None:
+    plain, as_json = resolve(text), resolve("--json", text)
+
+    assert plain.exit_code == as_json.exit_code == 4
+    assert why in plain.stdout
+    assert json.loads(as_json.stdout)["code"] == 4
+
+
+def test_an_archive_link_without_a_page_is_refused_with_its_reason() -> None:
+    result = resolve("https://web.archive.org/web/20160122112029/")
+
+    assert result.exit_code == 2
+    assert "does not say which page it is a copy of" in result.stdout
+
+
+@pytest.mark.parametrize(
     ("arguments", "code"),
     [
         ((NAMED,), 0),

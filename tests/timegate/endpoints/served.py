@@ -129,7 +129,7 @@ def dispatch_to(
 ) -> Dispatch:
     """Return a server with these handlers, and with *resolve* for everything else."""
     posts = {"/resolve": BatchResolve(resolve)}
-    return Dispatch(Routes(exact or {}, prefixes or {}, resolve, posts))
+    return Dispatch(Routes(exact or {}, prefixes or {}, resolve.whole, posts))
 
 
 @asynccontextmanager
@@ -161,7 +161,7 @@ async def serving(
             "/resolve/": resolve,
             "/archives/": operations.archive,
         },
-        otherwise=resolve,
+        otherwise=resolve.whole,
         posts={"/resolve": BatchResolve(resolve, body_deadline=0.3)},
     )
     async with world.coalescer, listening(Dispatch(routes), "127.0.0.1", 0) as port:

@@ -1,17 +1,22 @@
 """`/resolve/` and `/{identifier}`: every notation, as redirect, report or page."""
 
+import asyncio
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from archives.adapters import KINDS
 from archives.model import ArchiveEntry
 from archives.registry import entry_from
-from tests.scenario import LIMITS, FakeArchive
-from tests.timegate.endpoints.served import serving
+from tests.scenario import LIMITS, FakeArchive, World
+from tests.timegate.endpoints.served import QUICK, entries, resolve_of, serving
 from timegate.endpoints.resolve import Resolve
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences
+from timegate.responses.answers import Answers
+from timegate.responses.model import ClientRequest
 from timegate.responses.referral import REFERRAL_RELATION
 
 EXACT = "20160122112029"
@@ -41,6 +46,50 @@ async def test_every_notation_redirects_to_the_memento(identifier: str) -> None:
     assert below.headers["Location"] == at_root.headers["Location"] == f"http://a/{EXACT}/{URL}"
     assert "accept-datetime" not in below.headers["Vary"]
     assert "Memento-Datetime" not in below.headers
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        PWID,
+        f"DURI:2016:{URL}",
+        f"pwid:a.example:2016-01-22_11.20.29Z:page:{URL}",
+        "pdi://a.us/2016/01/22/http:%2f%2fexample%2eorg%2f.html.1",
+        "PDI://a.us/2016/01/22/http:%2f%2fexample%2eorg%2f.html.1",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_an_identifier_may_be_the_target_of_a_request(target: str, method: str) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(target, method=method)
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == f"http://a/{EXACT}/{URL}"
+
+
+async def test_a_later_identifier_as_target_is_refused_with_the_way_to_write_it() -> None:
+    request = f"GET duri:2016:{URL} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        try:
+            writer.write(request)
+            first = await reader.readuntil(b"\r\n\r\n")
+            writer.write(request)
+            later = await reader.read(-1)
+        finally:
+            writer.close()
+
+    assert first.startswith(b"HTTP/1.1 302 ")
+    assert b" 400 Bad Request\r\n" in later
+    assert b"GET /urn:pwid:" in later
+
+
+async def test_the_query_of_a_target_belongs_to_the_page() -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,), holds=f"{URL}?as=json")
+    async with serving(archive) as site:
+        seen = await site.ask(f"duri:2016:{URL}?as=json")
+
+    assert seen.headers["Location"] == f"http://a/{EXACT}/{URL}?as=json"
 
 
 async def test_only_the_named_archive_is_queried() -> None:
@@ -112,6 +161,8 @@ async def test_a_thing_is_answered_with_303_to_its_document() -> None:
         ("/resolve/urn:pwid:a.example:2016-02-30Z:page:http://x.org/", 400, "bad-identifier"),
         ("/resolve/duri:2016:mailto:a@b.c", 422, "not-negotiable"),
         ("/resolve/pdi://a.us/1997/09/01/1.text.1", 404, "unknown-archive"),
+        ("/resolve/pdi://a.us/1997/09/01/1.text.1%23char=37,51", 404, "unknown-archive"),
+        ("/resolve/https://a.host/20160122112029/", 400, "bad-identifier"),
         (f"/resolve/{PWID}?precision=very", 400, "bad-parameter"),
         (f"/resolve/{PWID}?wait=0", 400, "bad-parameter"),
         (f"/resolve/{PWID}?as=xml", 400, "bad-parameter"),
@@ -129,6 +180,81 @@ async def test_each_error_has_its_status_and_problem_type(
     problem = json.loads(seen.body)
     assert (seen.status, problem["type"].rpartition("/")[2]) == (status, kind)
     assert problem["detail"]
+
+
+@pytest.mark.parametrize(
+    "query", ["verify=head", "direction=asc", "as=json&tolerence=1", "as=xml"]
+)
+@pytest.mark.parametrize("prefix", ["duri:2016:", "urn:pwid:a.example:2016-01-22Z:page:", ""])
+async def test_at_the_root_the_query_belongs_to_the_page(prefix: str, query: str) -> None:
+    page = f"http://example.org/a?{query}"
+    archive = FakeArchive("a", 0.0, (EXACT,), holds=page)
+    async with serving(archive) as site:
+        seen = await site.ask(f"/{prefix}{page}")
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == f"http://a/{EXACT}/{page}"
+    assert "uri=same" in seen.headers["Memento-Precision"]
+
+
+@given(
+    st.lists(st.sampled_from([*"abs=&?+/:;,.~-_", "%26", "%3f", "as=", "wait="]), max_size=20)
+)
+async def test_at_the_root_no_query_is_ever_changed(pieces: list[str]) -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    world = World(archive, deadlines=QUICK)
+    registry = entries(world)
+    resolve = resolve_of(Answers(world.resolver, registry, "https://gate.example"), registry)
+    page = f"http://example.org/a?{''.join(pieces)}&as=json"
+    async with world.coalescer:
+        await resolve.whole(ClientRequest("GET", f"duri:2016:{page}", {}))
+
+    assert archive.asked[0][0] == page
+
+
+async def test_a_misspelled_parameter_is_refused_with_the_name_and_the_encoded_url() -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    async with serving(archive) as site:
+        seen = await site.ask(f"/resolve/{URL}?as=json&tolerence=24h")
+        encoded = json.loads(seen.body)["encoded"]
+        followed = await site.ask(encoded)
+
+    problem = json.loads(seen.body)
+    assert (seen.status, problem["parameter"]) == (400, "tolerence")
+    assert "write tolerance;" in problem["detail"]
+    assert problem["detail"].endswith(encoded)
+    assert encoded == "/resolve/http%3A%2F%2Fexample.org%2F%3Ftolerence%3D24h?as=json"
+    assert followed.status == 404
+    assert archive.asked[0][0] == f"{URL}?tolerence=24h"
+
+
+async def test_a_bad_value_is_refused_with_the_encoded_url() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(f"/resolve/{URL}?direction=asc")
+
+    encoded = "/resolve/http%3A%2F%2Fexample.org%2F%3Fdirection%3Dasc"
+    assert json.loads(seen.body)["encoded"] == encoded
+
+
+async def test_the_document_of_a_thing_keeps_the_query_and_the_parameters() -> None:
+    page = f"{URL}?as=json"
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        at_root = await site.ask(f"/tdb:2016:{page}")
+        below = await site.ask(f"/resolve/tdb:2016:{URL}?archives=a&wait=3")
+
+    encoded = "duri%3A2016%3Ahttp%3A%2F%2Fexample.org%2F%3Fas%3Djson"
+    assert at_root.headers["Location"] == f"https://gate.example/resolve/{encoded}"
+    assert below.headers["Location"].endswith(f"/resolve/duri:2016:{URL}?archives=a&wait=3")
+
+
+@pytest.mark.parametrize(
+    ("query", "name"), [("tolerence=1h", "tolerence"), ("lang=de", "lang"), ("as=html", "as")]
+)
+async def test_a_batch_refuses_parameters_that_it_does_not_have(query: str, name: str) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(f"/resolve?{query}", method="POST", body=URL.encode())
+
+    assert (seen.status, json.loads(seen.body)["parameter"]) == (400, name)
 
 
 async def test_strict_handling_rejects_what_is_otherwise_repaired() -> None:

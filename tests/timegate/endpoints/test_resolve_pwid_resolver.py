@@ -78,6 +78,22 @@ async def test_a_parameter_that_is_not_ours_belongs_to_the_archived_url() -> Non
     assert answer.headers["Location"] == f"http://a/{STAMP}/{URL}&lang=de"
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"?pwid={RAW}&as=json&tolerence=1h",
+        f"?pwid={RAW}&tolerence=1h&as=json",
+        f"?tolerence=1h&pwid={RAW}",
+        f"?pwid={quote(STRICT, safe='')}&tolerence=1h",
+    ],
+)
+async def test_a_misspelled_parameter_is_refused(query: str) -> None:
+    answer = await ask(query)
+
+    assert answer.status == 400
+    assert "tolerence" in json.loads(answer.body)["detail"]
+
+
 async def test_common_mistakes_are_repaired_and_reported() -> None:
     answer = await ask(f"?pwid={RAW.replace('29Z', '29')}")
 

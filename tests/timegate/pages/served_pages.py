@@ -89,7 +89,7 @@ async def site(
             "/timeline/": Timeline(lists, world.route, registry, Deadlines(0.2, 0.5)),
             "/static/": static,
         }
-        routes = Routes(exact, prefixes, resolve, {"/resolve": BatchResolve(resolve)})
+        routes = Routes(exact, prefixes, resolve.whole, {"/resolve": BatchResolve(resolve)})
         dispatch = Dispatch(routes, problem_page=HtmlProblems(pages))
         async with listening(dispatch, "127.0.0.1", 0) as port:
             yield Site(port, world)

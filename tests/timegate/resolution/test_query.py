@@ -60,6 +60,51 @@ def test_a_duri_without_a_time_asks_for_the_newest() -> None:
     assert query_of("duri::http://www.dr.dk/").at is None
 
 
+@pytest.mark.parametrize(
+    ("specifier", "selection"),
+    [
+        (".html", ()),
+        (".html.1", ()),
+        (".*.1", ()),
+        (".text%2bhtml.1", ()),
+        (".html.7", (("version", "7"),)),
+        (".html.*", (("version", "*"),)),
+        (".gif.99", (("format", "gif"), ("version", "99"))),
+        (".html.1#char=0,10", (("fragment", "char=0,10"),)),
+        (".html.1%23char=0,10", (("fragment", "char=0,10"),)),
+        (".html.1@103=pdi://a.us/1997/09/01/1.text.1", (("citation", "103"),)),
+    ],
+)
+def test_what_a_pdi_selects_of_its_page_is_not_applied(
+    specifier: str, selection: tuple[tuple[str, str], ...]
+) -> None:
+    query = query_of(f"pdi://a.us/1997/09/01/http:%2f%2fa%2edk%2f{specifier}")
+
+    assert query.selection == selection
+    assert {f"{name}-not-applied" for name, _ in selection} <= set(query.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("file", "form", "is_its_own"),
+    [
+        ("a%2egif", "gif", True),
+        ("a%2egif", "image+gif", True),
+        ("a%2egif", "html", False),
+        ("a%2etxt", "text", True),
+        ("a%2ephp", "html", True),
+        ("a", "pdf", False),
+        ("a%3fb%2egif", "html", True),
+        ("a%3fb%2egif", "gif", False),
+    ],
+)
+def test_the_format_that_the_name_of_a_file_has_selects_nothing(
+    file: str, form: str, *, is_its_own: bool
+) -> None:
+    query = query_of(f"pdi://a.us/1997/09/01/http:%2f%2fa%2edk%2f{file}.{form}.1")
+
+    assert query.selection == (() if is_its_own else (("format", form),))
+
+
 def test_a_pdi_with_a_url_asks_for_the_day_of_its_minting() -> None:
     query = query_of("pdi://oma.eop.gov.us/1997/09/01/http:%2f%2fwww%2edr%2edk%2f.html.1")
 
@@ -164,11 +209,32 @@ def test_an_item_that_may_not_have_been_encoded_has_a_second_reading(
     assert query.literal == literal
 
 
+@pytest.mark.parametrize(
+    ("item", "decoded"),
+    [
+        ("http://a.dk/b%3Fc=1%26d=2", ("http://a.dk/b?c=1%26d=2", "http://a.dk/b?c=1&d=2")),
+        ("http://a.dk/b%3fc%3D1", ("http://a.dk/b?c%3D1", "http://a.dk/b?c=1")),
+        ("http://a.dk/b%20c%3F", ("http://a.dk/b%20c?",)),
+        ("http://a.dk/%20%3Fc%23d", ("http://a.dk/%20?c",)),
+        ("http://me@a.dk/%20%3Fc", ("http://a.dk/%20?c",)),
+        ("http://a.dk/b%20c", ()),
+        ("http://a.dk/b?c%3F%26", ()),
+        ("http://a.dk/b%3Fc", ()),
+        ("http://a.dk%3Fc%26", ()),
+    ],
+)
+def test_an_item_that_was_encoded_in_part_is_also_tried_decoded(
+    item: str, decoded: tuple[str, ...]
+) -> None:
+    assert query_of(PWID + item).decoded == decoded
+
+
 def test_nothing_is_decoded_in_a_pwid_uri_so_it_has_one_reading() -> None:
     query = query_of("pwid:archive.org:2016-01-22_11.20.29Z:page:http://a.dk/b%3Fc")
 
     assert query.original == "http://a.dk/b%3Fc"
     assert query.literal is None
+    assert query.decoded == ()
 
 
 @pytest.mark.parametrize(
@@ -182,6 +248,7 @@ def test_nothing_is_decoded_in_a_pwid_uri_so_it_has_one_reading() -> None:
         ("urn:pwid:archive.org:2016-01-22T11:20:29:page:http://a.dk/", "repaired"),
         ("pwid:some_archive:2016-01-22_11.20.29Z:page:http://a.dk/", "legacy"),
         ("duri:20160122:http://a.dk/", "legacy"),
+        ("duri:20160122112029:http://a.dk/", "repaired"),
         ("duri:2016-01-22:http://a.dk/", "strict"),
         ("a.dk", "repaired"),
     ],

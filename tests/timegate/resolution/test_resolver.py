@@ -458,6 +458,36 @@ def test_the_literal_reading_is_also_tried_at_archives_that_fold_spellings() -> 
     assert resolution.unasked == ()
 
 
+def test_the_decoded_readings_of_an_item_are_tried_in_the_named_archive() -> None:
+    spellings = ("http://example.org/?a=1%26b=2", "http://example.org/?a=1&b=2")
+    world = World(FakeArchive("named", 0.1, ("20160122112029",), holds=spellings[1]))
+    resolve = resolving(world, lambda: Plan((("named",),)))
+
+    resolution = story(world, lambda _: resolve(replace(NAMED, decoded=spellings)))
+
+    assert [url for url, _ in world.archives["named"].asked] == [URL, *spellings]
+    assert resolution.best is not None
+    assert resolution.best.variant == "percent"
+
+
+def test_a_memento_of_the_requested_day_is_better_than_a_nearer_one_of_the_next() -> None:
+    at = replace(ANY, at=Moment("20160122235000"))
+    world = World(
+        FakeArchive("next", 0.1, ("20160123000000",)),
+        FakeArchive("same", 0.1, ("20160122200000",)),
+    )
+
+    async def tell(w: World) -> tuple[Resolution, Resolution]:
+        return await w.resolve(at), await w.resolve(at, Preferences(precision="day"))
+
+    nearest, of_day = story(world, tell)
+
+    assert nearest.memento is not None
+    assert nearest.memento.archive == "next"
+    assert of_day.memento is not None
+    assert of_day.memento.archive == "same"
+
+
 def test_a_cached_memento_in_the_other_direction_is_no_clear_no() -> None:
     stamps = ("20160101000000", "20160122112030")
     world = World(FakeArchive("a", 0.1, stamps))

@@ -27,9 +27,10 @@ SECOND = "20160122112029"
         ("exact", "20160122112030", "internet-archive", False),
         ("archive", "19980101000000", "internet-archive", True),
         ("archive", SECOND, "arquivo-pt", False),
-        ("day", "20160123112029", "arquivo-pt", True),
-        ("day", "20160123112030", "arquivo-pt", False),
-        ("day", "20160121112029", "arquivo-pt", True),
+        ("day", "20160122000000", "arquivo-pt", True),
+        ("day", "20160122235959", "arquivo-pt", True),
+        ("day", "20160123000000", "arquivo-pt", False),
+        ("day", "20160121235959", "arquivo-pt", False),
     ],
 )
 def test_whether_an_answer_is_as_precise_as_wanted(
@@ -39,6 +40,29 @@ def test_whether_an_answer_is_as_precise_as_wanted(
     resolution = resolved(
         asking(SECOND), found(memento(stamp, archive)), preferences=preferences
     )
+
+    assert satisfies(resolution, verdict(resolution, REGISTRY)) == satisfied
+
+
+@pytest.mark.parametrize(
+    ("at", "stamp", "satisfied"),
+    [
+        ("20160122", "20160122200000", True),
+        ("20160122", "20160123000000", False),
+        ("201601", "20160131235959", True),
+        ("201601", "20160201000000", False),
+        ("2016", "20161231235959", True),
+        ("2016", "20170101000000", False),
+        ("2016012211", "20160122000000", True),
+        ("20160122112029250", "20160122235959", True),
+        ("20161231235960", "20161231000000", True),
+    ],
+)
+def test_a_day_is_that_of_the_requested_time_or_any_in_a_longer_interval(
+    at: str, stamp: str, *, satisfied: bool
+) -> None:
+    preferences = Preferences(precision="day")
+    resolution = resolved(asking(at), found(memento(stamp)), preferences=preferences)
 
     assert satisfies(resolution, verdict(resolution, REGISTRY)) == satisfied
 

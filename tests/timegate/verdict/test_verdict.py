@@ -366,6 +366,40 @@ def test_a_fragment_that_was_part_of_the_identifier_is_a_difference() -> None:
     assert result.match.value == "approximate"
 
 
+@pytest.mark.parametrize(
+    ("specifier", "value", "req"),
+    [
+        (".html.1#char=0,10", "degraded", "fragment char=0,10"),
+        (".html.7", "ignored", "version 7"),
+        (".gif.99", "ignored", "format gif, version 99"),
+        (".html.7#37,51", "ignored", "version 7, fragment 37,51"),
+    ],
+)
+def test_a_part_of_a_pdi_that_was_not_applied_is_said(
+    specifier: str, value: str, req: str
+) -> None:
+    text = f"pdi://a.us/2016/01/22/http:%2f%2fwww%2edr%2edk%2f{specifier}"
+    query = query_for(parse(text, REGISTRY), REGISTRY)
+
+    result = judged(query, found(memento(SECOND)))
+
+    assert result.coverage == Member(value, {"req": req, "got": "page"})
+    assert f'coverage={value};req="{req}";got=page' in header(result)
+    assert result.match.value == "approximate"
+    assert f"{req} not applied: this is the whole page" in in_words(result)
+    assert "-not-applied" in str(of(result.syntax)["diag"])
+
+
+def test_a_pdi_of_a_whole_page_is_as_requested() -> None:
+    text = "pdi://a.us/2016/01/22/http:%2f%2fwww%2edr%2edk%2f.html.1"
+    query = query_for(parse(text, REGISTRY), REGISTRY)
+
+    result = judged(query, found(memento(SECOND)))
+
+    assert of(result.coverage).value == "as-requested"
+    assert result.match.value == "within"
+
+
 def test_a_fragment_that_an_archive_adds_is_no_difference() -> None:
     result = judged(asking(SECOND), found(memento(SECOND, original=PAGE + "#top")))
 
