@@ -86,7 +86,10 @@ class FakeArchive:
         best = nearest(self.captures(original), at)
         return None if best is None else Closest(best, "timegate", self.doubts)
 
-    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    async def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
+        del detailed
         await asyncio.sleep(self.delay)
         if self.bug is not None:
             raise self.bug

@@ -25,7 +25,14 @@ from archives.nearest import oldest_first
 from archives.negotiation import Clock, latest_stamp
 from archives.source import Fetcher
 
-__all__ = ["Excerpt", "cdx_query", "filled", "list_captures", "read_captures"]
+__all__ = [
+    "Excerpt",
+    "cdx_query",
+    "filled",
+    "has_second_list",
+    "list_captures",
+    "read_captures",
+]
 
 MOST_DOCUMENTS: Final = 50
 _FORMATS: Final = ("link", "cdxj", "json")
@@ -54,13 +61,30 @@ def cdx_query(endpoint: str, original: str, options: Mapping[str, str]) -> str:
 
 
 def list_captures(
-    entry: ArchiveEntry, fetch: Fetcher, clock: Clock, original: str
+    entry: ArchiveEntry, fetch: Fetcher, clock: Clock, original: str, *, detailed: bool = False
 ) -> AsyncGenerator[Sequence[Memento], None]:
-    """Yield every capture of *original* that *entry* lists, oldest first."""
+    """Yield every capture of *original* that *entry* lists, oldest first.
+
+    With *detailed*, from its CDX server rather than its TimeMap, if it has both.
+    """
     query = ListQuery(entry, fetch, latest_stamp(clock), original.partition("#")[0])
-    listing = _Listing(query)
+    listing = _Listing(query, detailed=detailed)
     misbehaved = partial(query.misbehaved, query.original)
     return oldest_first(listing.batches(), listing.may_go_back, misbehaved, sorted_on_disk)
+
+
+def has_second_list(entry: ArchiveEntry) -> bool:
+    """Whether *entry* is listed by its TimeMap, but has a CDX server too, for details."""
+    return not entry.kind.uses_index and bool(_timemap(entry) and _index(entry))
+
+
+def _timemap(entry: ArchiveEntry) -> str | None:
+    return next((entry.timemaps[f] for f in _FORMATS if f in entry.timemaps), None)
+
+
+def _index(entry: ArchiveEntry) -> str | None:
+    """Return the CDX server. It has no addresses of captures: they need a template."""
+    return None if entry.replay is None or entry.dialect is None else entry.cdx
 
 
 class Excerpt(NamedTuple):
@@ -85,8 +109,9 @@ async def read_captures(
 class _Listing:
     """Reads the list of one archive, in as many documents as it has."""
 
-    def __init__(self, query: ListQuery) -> None:
+    def __init__(self, query: ListQuery, *, detailed: bool) -> None:
         self._query = query
+        self._detailed = detailed
         self._documents: dict[str, Document] = {}
         """The documents requested so far, by address without scheme."""
 
@@ -112,10 +137,8 @@ class _Listing:
 
     def _source(self) -> AsyncGenerator[list[Memento], None]:
         entry = self._query.entry
-        timemap = next((entry.timemaps[f] for f in _FORMATS if f in entry.timemaps), None)
-        # An index has no addresses of captures: without a template they are unknown.
-        cdx = None if entry.replay is None else entry.cdx
-        if cdx is not None and (entry.kind.uses_index or timemap is None):
+        timemap, cdx = _timemap(entry), _index(entry)
+        if cdx is not None and (self._detailed or entry.kind.uses_index or timemap is None):
             return self._cdx(cdx)
         if timemap is not None:
             return self._timemaps(timemap + self._query.original)

@@ -81,7 +81,7 @@ class _Handlers:
     def exact(self, home: Home) -> dict[str, Handler]:
         """Return the handlers of exact paths."""
         needs, operations = self.needs, self.operations
-        captures = Captures(needs.core.lists, self.plan, needs.core.deadlines)
+        captures = Captures(needs.core.lists, self.plan, self.registry, needs.core.deadlines)
         return {
             "/": home,
             "/about": operations.about,

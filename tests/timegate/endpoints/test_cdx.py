@@ -26,7 +26,8 @@ IA = "/cdx/search/cdx"
 async def serving(*archives: Lister) -> AsyncIterator[Site]:
     world = World(*archives)
     registry = entries(world)
-    listed = Captures(ArchiveLists(fixed(world.archives), FakeListCache()), world.route, QUICK)
+    lists = ArchiveLists(fixed(world.archives), FakeListCache())
+    listed = Captures(lists, world.route, registry, QUICK)
     resolve = resolve_of(Answers(world.resolver, registry, ""), registry)
     exact: dict[str, Handler] = {IA: WaybackCdx(listed), "/cdx": PywbCdx(listed)}
     dispatch = dispatch_to(resolve, exact=exact)

@@ -1,4 +1,5 @@
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -16,19 +17,31 @@ from timegate.timemaps.lists import MOST_CACHED, ArchiveLists
 class Archive:
     """A `Source` that can only list."""
 
-    def __init__(self, listing: Listing) -> None:
+    def __init__(self, listing: Listing, index: Listing | None = None) -> None:
         self.listing = listing
+        self.index = index
 
     @property
     def entry(self) -> ArchiveEntry:
-        return entry("a")
+        known = entry("a")
+        if self.index is None:
+            return known
+        return replace(
+            known,
+            timemaps={"link": "http://a/timemap/link/"},
+            cdx="http://a/cdx",
+            dialect="wayback-cdx",
+            replay="http://a/{time14}/{uri}",
+        )
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         raise NotImplementedError(original, at)
 
-    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         assert original == ORIGINAL
-        return self.listing()
+        return self.index() if detailed and self.index is not None else self.listing()
 
 
 async def read(
