@@ -1,6 +1,8 @@
 """Addresses of the Wayback Machine, over all archives: ``/web/...`` and availability.
 
-``/web/{stamp}{modifier}/{url}`` redirects to the best memento of any archive.
+``/web/{stamp}{modifier}/{url}`` redirects to the best memento of any archive, but a stamp of 14
+digits with ``id_`` is answered with its bytes, as there: clients that download follow no
+redirect to another host.
 """
 
 import asyncio
@@ -27,7 +29,14 @@ from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.resolution.preferences import BadPreference, check_archives, preferences_from
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
-from timegate.responses.model import ClientRequest, EarlyResponse, Response, identifier_in
+from timegate.responses.model import (
+    ClientRequest,
+    EarlyResponse,
+    Handler,
+    Response,
+    StreamingResponse,
+    identifier_in,
+)
 from timegate.responses.problems import problem, unreadable
 from timegate.timemaps import FORMATS
 from timegate.verdict import header_safe, location
@@ -39,6 +48,8 @@ PATHS: Final = {
     ),
     "/wayback/available": PathDescription("The availability API of the Wayback Machine"),
 }
+_RAW: Final = re.compile(r"[0-9]{14}id_")
+"""Requests bytes; with a second origin, `server.middleware` serves these only there."""
 _SPAN: Final = re.compile(r"[0-9]{0,14}(?:-[0-9]{0,14})?\*")
 """Requests a list: ``*``, ``2013*``, ``2013-2015*``."""
 # A name, perhaps with dots: anything else could be a script.
@@ -52,13 +63,18 @@ class WaybackEndpoint:
     """Answers ``/web/...``: as a memento by time, a TimeGate if there is no time, or a list."""
 
     def __init__(
-        self, answers: Answers, timegate: Callable[[ClientRequest], Awaitable[Response]]
+        self,
+        answers: Answers,
+        timegate: Callable[[ClientRequest], Awaitable[Response]],
+        raw: Handler,
     ) -> None:
+        """*raw* answers ``{stamp}/{url}`` with the bytes of the memento."""
         self._answers = answers
         self._timegate = timegate
+        self._raw = raw
 
-    async def __call__(self, request: ClientRequest) -> Response:
-        """Redirect to the best memento, or to the list of all."""
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
+        """Redirect to the best memento or to the list of all, or send the bytes of one."""
         token, slash, target = request.rest.partition("/")
         if request.rest.startswith("timemap/"):
             return self._list(request.rest.removeprefix("timemap/"))
@@ -68,6 +84,8 @@ class WaybackEndpoint:
         if stamp is None:
             # Without a stamp this is the Wayback Machine's TimeGate.
             return await self._timegate(request)
+        if _RAW.fullmatch(token):
+            return await self._raw(request._replace(rest=f"{stamp.digits}/{target}"))
         query = _dated(stamp, request.rest, identifier_in(target))
         preferences, applied = request.preferences
         resolution = await self._answers.resolve(query, preferences, request.context)

@@ -127,3 +127,28 @@ async def test_an_internal_error_in_a_list_is_a_failure_of_its_archive() -> None
     with pytest.raises(Internal, match="OverflowError"):
         await read(Listing(captures("a", [1]), OverflowError("http://secret.example/")), cache)
     assert cache.kept == {}
+
+
+async def test_a_detailed_list_is_cached_apart_from_the_timemap() -> None:
+    cache = FakeListCache(a=captures("a", [1]))
+    index = Listing(captures("a", [1, 2]))
+    lists = ArchiveLists(fixed({"a": Archive(Listing(), index)}), cache)
+
+    batches = [
+        [batch async for batch in lists.of(*question, detailed=True)]
+        for question in [("a", ORIGINAL, Preferences(), UNLIMITED)] * 2
+    ]
+
+    assert batches == [[captures("a", [1, 2])]] * 2
+    assert index.pulled == 1
+    assert cache.kept == {"a": captures("a", [1]), "a index": captures("a", [1, 2])}
+
+
+async def test_without_a_second_list_the_cached_timemap_serves_for_details() -> None:
+    listing = Listing(captures("a", [9]))
+    lists = ArchiveLists(fixed({"a": Archive(listing)}), FakeListCache(a=captures("a", [1])))
+
+    batches = lists.of("a", ORIGINAL, Preferences(), UNLIMITED, detailed=True)
+
+    assert [batch async for batch in batches] == [captures("a", [1])]
+    assert not listing.pulled
