@@ -38,6 +38,8 @@ class Selection:
         """Key to continue with; None if there are no more rows."""
         self.unjudged = 0
         """Number of captures that filters could not judge, because a field is unknown."""
+        self.unjudged_archives: set[str] = set()
+        """The archives of these captures."""
 
     def take(self, captures: Sequence[Capture]) -> list[Capture]:
         """Return the rows that can be sent now."""
@@ -74,7 +76,9 @@ class Selection:
                 judged = False
             elif not accepted:
                 return False
-        self.unjudged += not judged
+        if not judged:
+            self.unjudged += 1
+            self.unjudged_archives.add(capture.archive)
         return judged
 
     def _counted_off(self, captures: Iterator[Capture]) -> Iterator[Capture]:

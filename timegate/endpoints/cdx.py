@@ -166,6 +166,11 @@ class _Rows:
         """Note the failures that the headers name; any other failure ends the body."""
         self._announced = frozenset(self.merge.failures)
 
+    @property
+    def unjudged_archives(self) -> frozenset[str]:
+        """The archives of these captures, so far."""
+        return frozenset(self._selection.unjudged_archives)
+
     def written(self) -> AsyncGenerator[bytes, None]:
         """Yield the rows; nothing at all if there are none. Raises ArchiveError.
 
@@ -319,5 +324,7 @@ def _no_captures(
     attempts = tuple(
         Attempt(archive, merge.failures.get(archive), 0.0, query.original)
         for archive in merge.asked
+        # Of these it is not known that they hold nothing that fits.
+        if archive in merge.failures or archive not in rows.unjudged_archives
     )
     return nothing_found(Resolution(query, preferences, None, (), attempts), None, copied)

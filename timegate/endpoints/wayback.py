@@ -26,7 +26,12 @@ from timegate.identifiers.url import read_url
 from timegate.observability.logs import Unforeseen
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query, Resolution
-from timegate.resolution.preferences import BadPreference, check_archives, preferences_from
+from timegate.resolution.preferences import (
+    PARAMETERS,
+    BadPreference,
+    check_archives,
+    preferences_from,
+)
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
@@ -44,7 +49,9 @@ from timegate.verdict import header_safe, location
 VARY: Final = "prefer"
 PATHS: Final = {
     "/web/{stamp}/{url}": PathDescription(
-        "The best memento, as at the Wayback Machine", ("stamp", "url", "Prefer"), REDIRECT
+        "The best memento, as at the Wayback Machine; bytes with id_ after the stamp",
+        ("stamp", "url", "Prefer"),
+        {**REDIRECT, "200": "The bytes, if 14 digits and id_ name a memento"},
     ),
     "/wayback/available": PathDescription("The availability API of the Wayback Machine"),
 }
@@ -140,10 +147,12 @@ class Availability:
             query = availability_query(parameters)
             callback = _callback(parameters)
             preferences, applied = preferences_from(
-                direction_in(parameters),
+                {**_stated(parameters), **direction_in(parameters)},
                 request.header("Prefer"),
                 request.header("Cache-Control"),
             )
+            if "archives" in parameters:
+                check_archives(preferences, self._registry)
         except BadPreference as error:
             raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
         resolution = await self._answers.resolve(query, preferences, request.context)
@@ -217,6 +226,12 @@ def _callback(parameters: Parameters) -> str:
     if name and not _CALLBACK.fullmatch(name):
         raise BadPreference("callback", "the name of a function: letters, digits, _ $ and dots")
     return name
+
+
+def _stated(parameters: Parameters) -> dict[str, str]:
+    """Return the parameters of ours."""
+    names = (parameter.name for parameter in PARAMETERS)
+    return {name: ",".join(parameters[name]) for name in names if name in parameters}
 
 
 def direction_in(parameters: Parameters) -> dict[str, str]:

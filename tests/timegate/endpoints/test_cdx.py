@@ -169,6 +169,8 @@ async def test_an_archive_that_did_not_answer_outweighs_unjudged_captures() -> N
 
     assert seen.status == 504
     assert "unjudged=2" in seen.headers["Memento-Sources"]
+    # Nothing says that "a" holds no capture.
+    assert [each["archive"] for each in json.loads(seen.body)["archives"]] == ["c"]
 
 
 async def test_the_number_of_unjudged_captures_is_left_open_while_a_list_is_read() -> None:

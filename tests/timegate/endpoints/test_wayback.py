@@ -265,6 +265,16 @@ async def test_the_closest_copy_is_available(
     }
 
 
+async def test_the_closest_copy_can_be_that_of_one_archive() -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/wayback/available?url={URL}&timestamp=2013&archives=a")
+        unknown = await site.ask(f"/wayback/available?url={URL}&archives=a,nowhere")
+
+    closest = json.loads(seen.body)["archived_snapshots"]["closest"]
+    assert closest["url"].startswith("http://a/")
+    assert unknown.status == 400
+
+
 async def test_an_unknown_status_is_not_written_as_200() -> None:
     async with serving(FakeArchive("a", 0.0, ("20100101000000",), status=None)) as site:
         seen = await site.ask(f"/wayback/available?url={URL}")
