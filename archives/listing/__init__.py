@@ -65,7 +65,8 @@ def list_captures(
 ) -> AsyncGenerator[Sequence[Memento], None]:
     """Yield every capture of *original* that *entry* lists, oldest first.
 
-    With *detailed*, from its CDX server rather than its TimeMap, if it has both.
+    With *detailed*, from its CDX server rather than its TimeMap, if it has both and the CDX
+    server lists any.
     """
     query = ListQuery(entry, fetch, latest_stamp(clock), original.partition("#")[0])
     listing = _Listing(query, detailed=detailed)
@@ -138,19 +139,38 @@ class _Listing:
     def _source(self) -> AsyncGenerator[list[Memento], None]:
         entry = self._query.entry
         timemap, cdx = _timemap(entry), _index(entry)
-        if cdx is not None and (self._detailed or entry.kind.uses_index or timemap is None):
+        if cdx is not None and (entry.kind.uses_index or timemap is None):
             return self._cdx(cdx)
+        if cdx is not None and timemap is not None and self._detailed:
+            return self._cdx_or_timemaps(cdx, timemap + self._query.original)
         if timemap is not None:
             return self._timemaps(timemap + self._query.original)
         why = "publishes no list of captures that programs can read"
         raise Unreachable(entry.id, entry.replay or entry.timegate or "", why)
+
+    async def _cdx_or_timemaps(
+        self, endpoint: str, timemap: str
+    ) -> AsyncGenerator[list[Memento], None]:
+        """Read the index; if it is empty, the TimeMap, which is how the archive is known.
+
+        A CDX server at an address that no longer exists answers as if it held nothing.
+        """
+        listed = False
+        for batches in (self._cdx(endpoint), self._timemaps(timemap)):
+            async with aclosing(batches):
+                async for batch in batches:
+                    listed = listed or bool(batch)
+                    yield batch
+            if listed:
+                return
 
     async def _timemaps(self, url: str) -> AsyncGenerator[list[Memento], None]:
         """Read the TimeMap at *url*, then those that it refers to, oldest first (M-53)."""
         unread = [url]
         extents: set[object] = set()
         while unread:
-            document = self._document(unread.pop(0))
+            following = unread.pop(0)
+            document = self._document(following, linked=following != url)
             async with aclosing(document.batches()) as batches:
                 async for batch in batches:
                     yield batch
@@ -173,20 +193,21 @@ class _Listing:
         first = cdx_query(endpoint, self._query.original, options)
         url: str | None = first
         while url is not None:
-            document = self._document(url)
+            document = self._document(url, linked=url != first)
             async with aclosing(document.batches()) as batches:
                 async for batch in batches:
                     yield batch
             key = document.resume_key
             url = None if key is None else f"{first}&resumeKey={quote(key, safe='')}"
 
-    def _document(self, url: str) -> Document:
+    def _document(self, url: str, *, linked: bool) -> Document:
+        """Return the document at *url*; *linked* by another one, it must exist."""
         if _key(url) in self._documents:
             raise self._query.misbehaved(url, "a list whose pages form a loop")
         if len(self._documents) >= MOST_DOCUMENTS:
             why = f"a list in more than {MOST_DOCUMENTS} documents"
             raise self._query.misbehaved(url, why)
-        document = Document(self._query, url, continues=bool(self._documents))
+        document = Document(self._query, url, continues=linked)
         self._documents[_key(url)] = document
         return document
 

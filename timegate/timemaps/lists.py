@@ -111,7 +111,14 @@ class ArchiveLists:
                     captures += batch
                     captures = captures if len(captures) <= MOST_CACHED else None
                 yield batch
-        if captures is not None:
+        # A list without details is that of the TimeMap: the CDX server may list it tomorrow.
+        if captures is not None and not (detailed and _lacks_details(captures)):
             await self._cache.remember_timemap(
                 archive, original, captures, context.redis_time, detailed=detailed
             )
+
+
+def _lacks_details(captures: Sequence[Memento]) -> bool:
+    """Whether there are captures, and none has a status, media type or digest."""
+    details = (c.status or c.mime or c.digest for c in captures)
+    return bool(captures) and not any(details)

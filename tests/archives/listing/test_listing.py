@@ -83,18 +83,18 @@ async def read(
 BOTH: Final = replace(
     ARCHIVE, cdx=f"{BASE}/cdx", dialect="wayback-cdx", replay=BASE + "/web/{time14}/{uri}"
 )
+INDEX: Final = cdx_query(
+    f"{BASE}/cdx", PAGE, {"output": "json", "limit": "10000", "showResumeKey": "true"}
+)
 
 
 async def test_details_come_from_the_cdx_server_if_there_is_one() -> None:
     row = ["org,example)/", "20130615083000", PAGE, "text/html", "200", "AAA", "9"]
     names = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"]
-    index = cdx_query(
-        f"{BASE}/cdx", PAGE, {"output": "json", "limit": "10000", "showResumeKey": "true"}
-    )
     fetch = FakeFetcher(
         {
             TIMEMAP: timemap("20130615083000"),
-            index: Canned(body=json.dumps([names, row]).encode()),
+            INDEX: Canned(body=json.dumps([names, row]).encode()),
         }
     )
     source = source_for(BOTH, fetch, clock)
@@ -106,6 +106,35 @@ async def test_details_come_from_the_cdx_server_if_there_is_one() -> None:
 
     assert plain == [Memento("20130615083000", at("20130615083000"), PAGE, "test")]
     assert detailed == [plain[0]._replace(status=200, mime="text/html", digest="AAA")]
+
+
+@pytest.mark.parametrize("index", [Canned(404), Canned(body=b"[]\n")])
+async def test_an_empty_index_is_compared_with_the_timemap(index: Canned) -> None:
+    def answer(request: Request) -> Canned:
+        if request.url.startswith(f"{BASE}/cdx"):
+            return index
+        return timemap("20130615083000") if request.url == TIMEMAP else Canned(404)
+
+    source = source_for(BOTH, FakeFetcher(answer), clock)
+    batches = source.mementos(PAGE, detailed=True)
+
+    assert [capture.stamp async for batch in batches for capture in batch] == ["20130615083000"]
+
+
+async def test_neither_index_nor_timemap_is_an_empty_list() -> None:
+    source = source_for(BOTH, FakeFetcher({}), clock)
+
+    batches = source.mementos(PAGE, detailed=True)
+
+    assert [capture async for batch in batches for capture in batch] == []
+
+
+async def test_an_index_that_fails_is_a_failure() -> None:
+    fetch = FakeFetcher({TIMEMAP: timemap("20130615083000")} | {INDEX: Canned(500)})
+    batches = source_for(BOTH, fetch, clock).mementos(PAGE, detailed=True)
+
+    with pytest.raises(ArchiveError):
+        [batch async for batch in batches]
 
 
 async def test_without_a_cdx_server_details_are_unknown() -> None:

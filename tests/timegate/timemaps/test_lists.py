@@ -131,7 +131,8 @@ async def test_an_internal_error_in_a_list_is_a_failure_of_its_archive() -> None
 
 async def test_a_detailed_list_is_cached_apart_from_the_timemap() -> None:
     cache = FakeListCache(a=captures("a", [1]))
-    index = Listing(captures("a", [1, 2]))
+    pages = [capture._replace(status=200) for capture in captures("a", [1, 2])]
+    index = Listing(pages)
     lists = ArchiveLists(fixed({"a": Archive(Listing(), index)}), cache)
 
     batches = [
@@ -139,9 +140,19 @@ async def test_a_detailed_list_is_cached_apart_from_the_timemap() -> None:
         for question in [("a", ORIGINAL, Preferences(), UNLIMITED)] * 2
     ]
 
-    assert batches == [[captures("a", [1, 2])]] * 2
+    assert batches == [[pages]] * 2
     assert index.pulled == 1
-    assert cache.kept == {"a": captures("a", [1]), "a index": captures("a", [1, 2])}
+    assert cache.kept == {"a": captures("a", [1]), "a index": pages}
+
+
+async def test_a_detailed_list_without_details_is_not_cached() -> None:
+    cache = FakeListCache()
+    lists = ArchiveLists(fixed({"a": Archive(Listing(), Listing(captures("a", [1])))}), cache)
+
+    batches = lists.of("a", ORIGINAL, Preferences(), UNLIMITED, detailed=True)
+
+    assert [batch async for batch in batches] == [captures("a", [1])]
+    assert cache.kept == {}
 
 
 async def test_without_a_second_list_the_cached_timemap_serves_for_details() -> None:
