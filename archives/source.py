@@ -74,10 +74,14 @@ class Source(Protocol):
         """
         ...
 
-    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         """Yield every capture in batches, oldest first.
 
-        Raises ArchiveError, also after batches: then the list is not complete.
+        With *detailed*, from the CDX server if there is one: it states status, media type and
+        digest, which TimeMaps do not. Raises ArchiveError, also after batches: then the list is
+        not complete.
         """
         ...
 
@@ -98,7 +102,7 @@ class Adapter(Protocol):
     ) -> Closest | None: ...
 
     def mementos(
-        self, fetch: Fetcher, original: str
+        self, fetch: Fetcher, original: str, *, detailed: bool = False
     ) -> AsyncGenerator[Sequence[Memento], None]: ...
 
 
@@ -118,6 +122,8 @@ class AdapterSource:
         """Return what the adapter answers."""
         return await self.adapter.closest(self.fetch, original, at)
 
-    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         """Return the adapter's list."""
-        return self.adapter.mementos(self.fetch, original)
+        return self.adapter.mementos(self.fetch, original, detailed=detailed)

@@ -122,7 +122,10 @@ class FakeArchive:
         hops = (Hop(address, served.status or 200, served.stamp[:14]),)
         return Closest(served, "template", evidence="delivered", hops=hops)
 
-    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    async def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
+        del detailed
         await asyncio.sleep(self.delay)
         if self.bug is not None:
             raise self.bug

@@ -71,10 +71,10 @@ class CdxArchive:
         return None if best is None else Closest(best, "cdx")
 
     def mementos(
-        self, fetch: Fetcher, original: str
+        self, fetch: Fetcher, original: str, *, detailed: bool = False
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Read the whole index of *original*."""
-        return list_captures(self.entry, fetch, self._clock, original)
+        return list_captures(self.entry, fetch, self._clock, original, detailed=detailed)
 
     def _near(self, at: Moment) -> Mapping[str, str]:
         return {**_NEAR[self._dialect], "closest": Moment.of(at.negotiated).digits}

@@ -42,7 +42,7 @@ class MementoArchive:
         return await self._negotiator.closest(fetch, question)
 
     def mementos(
-        self, fetch: Fetcher, original: str
+        self, fetch: Fetcher, original: str, *, detailed: bool = False
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Read the TimeMap. Accept-Datetime is not sent: pywb would treat it as ``from=``."""
-        return list_captures(self.entry, fetch, self._clock, original)
+        return list_captures(self.entry, fetch, self._clock, original, detailed=detailed)

@@ -37,7 +37,12 @@ class WarcArchive:
         rows = await self._collection.nearest_with_neighbours(original, at)
         return self._closest(rows) if rows else None
 
-    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    async def mementos(
+        self,
+        original: str,
+        *,
+        detailed: bool = False,  # noqa: ARG002 -- the index states everything it knows
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         """List the captures of *original* in the index, its variants included."""
         async with aclosing(self._collection.captures_of(original)) as batches:
             async for rows in batches:

@@ -55,10 +55,10 @@ class WaybackArchive:
         return replace(found, memento=self._replayed(found.memento), neighbours=near)
 
     def mementos(
-        self, fetch: Fetcher, original: str
+        self, fetch: Fetcher, original: str, *, detailed: bool = False
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Read the TimeMap or the index, if the archive has one."""
-        return list_captures(self.entry, fetch, self._clock, original)
+        return list_captures(self.entry, fetch, self._clock, original, detailed=detailed)
 
     def _tomorrow(self) -> str:
         return Moment.of(self._clock() + _TOMORROW).digits

@@ -25,7 +25,14 @@ from archives.nearest import oldest_first
 from archives.negotiation import Clock, latest_stamp
 from archives.source import Fetcher
 
-__all__ = ["Excerpt", "cdx_query", "filled", "list_captures", "read_captures"]
+__all__ = [
+    "Excerpt",
+    "cdx_query",
+    "filled",
+    "has_second_list",
+    "list_captures",
+    "read_captures",
+]
 
 MOST_DOCUMENTS: Final = 50
 _FORMATS: Final = ("link", "cdxj", "json")
@@ -54,13 +61,31 @@ def cdx_query(endpoint: str, original: str, options: Mapping[str, str]) -> str:
 
 
 def list_captures(
-    entry: ArchiveEntry, fetch: Fetcher, clock: Clock, original: str
+    entry: ArchiveEntry, fetch: Fetcher, clock: Clock, original: str, *, detailed: bool = False
 ) -> AsyncGenerator[Sequence[Memento], None]:
-    """Yield every capture of *original* that *entry* lists, oldest first."""
+    """Yield every capture of *original* that *entry* lists, oldest first.
+
+    With *detailed*, from its CDX server rather than its TimeMap, if it has both and the CDX
+    server lists any.
+    """
     query = ListQuery(entry, fetch, latest_stamp(clock), original.partition("#")[0])
-    listing = _Listing(query)
+    listing = _Listing(query, detailed=detailed)
     misbehaved = partial(query.misbehaved, query.original)
     return oldest_first(listing.batches(), listing.may_go_back, misbehaved, sorted_on_disk)
+
+
+def has_second_list(entry: ArchiveEntry) -> bool:
+    """Whether *entry* is listed by its TimeMap, but has a CDX server too, for details."""
+    return not entry.kind.uses_index and bool(_timemap(entry) and _index(entry))
+
+
+def _timemap(entry: ArchiveEntry) -> str | None:
+    return next((entry.timemaps[f] for f in _FORMATS if f in entry.timemaps), None)
+
+
+def _index(entry: ArchiveEntry) -> str | None:
+    """Return the CDX server. It has no addresses of captures: they need a template."""
+    return None if entry.replay is None or entry.dialect is None else entry.cdx
 
 
 class Excerpt(NamedTuple):
@@ -85,8 +110,9 @@ async def read_captures(
 class _Listing:
     """Reads the list of one archive, in as many documents as it has."""
 
-    def __init__(self, query: ListQuery) -> None:
+    def __init__(self, query: ListQuery, *, detailed: bool) -> None:
         self._query = query
+        self._detailed = detailed
         self._documents: dict[str, Document] = {}
         """The documents requested so far, by address without scheme."""
 
@@ -112,22 +138,39 @@ class _Listing:
 
     def _source(self) -> AsyncGenerator[list[Memento], None]:
         entry = self._query.entry
-        timemap = next((entry.timemaps[f] for f in _FORMATS if f in entry.timemaps), None)
-        # An index has no addresses of captures: without a template they are unknown.
-        cdx = None if entry.replay is None else entry.cdx
+        timemap, cdx = _timemap(entry), _index(entry)
         if cdx is not None and (entry.kind.uses_index or timemap is None):
             return self._cdx(cdx)
+        if cdx is not None and timemap is not None and self._detailed:
+            return self._cdx_or_timemaps(cdx, timemap + self._query.original)
         if timemap is not None:
             return self._timemaps(timemap + self._query.original)
         why = "publishes no list of captures that programs can read"
         raise Unreachable(entry.id, entry.replay or entry.timegate or "", why)
+
+    async def _cdx_or_timemaps(
+        self, endpoint: str, timemap: str
+    ) -> AsyncGenerator[list[Memento], None]:
+        """Read the index; if it is empty, the TimeMap, which is how the archive is known.
+
+        A CDX server at an address that no longer exists answers as if it held nothing.
+        """
+        listed = False
+        for batches in (self._cdx(endpoint), self._timemaps(timemap)):
+            async with aclosing(batches):
+                async for batch in batches:
+                    listed = listed or bool(batch)
+                    yield batch
+            if listed:
+                return
 
     async def _timemaps(self, url: str) -> AsyncGenerator[list[Memento], None]:
         """Read the TimeMap at *url*, then those that it refers to, oldest first (M-53)."""
         unread = [url]
         extents: set[object] = set()
         while unread:
-            document = self._document(unread.pop(0))
+            following = unread.pop(0)
+            document = self._document(following, linked=following != url)
             async with aclosing(document.batches()) as batches:
                 async for batch in batches:
                     yield batch
@@ -150,20 +193,21 @@ class _Listing:
         first = cdx_query(endpoint, self._query.original, options)
         url: str | None = first
         while url is not None:
-            document = self._document(url)
+            document = self._document(url, linked=url != first)
             async with aclosing(document.batches()) as batches:
                 async for batch in batches:
                     yield batch
             key = document.resume_key
             url = None if key is None else f"{first}&resumeKey={quote(key, safe='')}"
 
-    def _document(self, url: str) -> Document:
+    def _document(self, url: str, *, linked: bool) -> Document:
+        """Return the document at *url*; *linked* by another one, it must exist."""
         if _key(url) in self._documents:
             raise self._query.misbehaved(url, "a list whose pages form a loop")
         if len(self._documents) >= MOST_DOCUMENTS:
             why = f"a list in more than {MOST_DOCUMENTS} documents"
             raise self._query.misbehaved(url, why)
-        document = Document(self._query, url, continues=bool(self._documents))
+        document = Document(self._query, url, continues=linked)
         self._documents[_key(url)] = document
         return document
 

@@ -180,19 +180,23 @@ class AnswerCache:
         value = encode_answer(cache_key.question, outcome)
         await self._store.put(cache_key.key, value, fresh_for, self._stale_for, budget)
 
-    async def remember_timemap(
+    async def remember_timemap(  # noqa: PLR0913 -- the list, and where it belongs
         self,
         archive: str,
         original: str,
         captures: Sequence[Memento],
         budget: TimeBudget | None = None,
         *,
+        detailed: bool = False,
         scope: str = "public",
     ) -> None:
-        """Cache a complete TimeMap, unless it is longer than `MOST_CAPTURES`."""
+        """Cache a complete TimeMap, unless it is longer than `MOST_CAPTURES`.
+
+        With *detailed*, the list of a CDX server, which answers no other questions.
+        """
         if len(captures) > MOST_CAPTURES or archive in self._changing:
             return
-        cache_key = self._cache_key(archive, original, "timemap", scope)
+        cache_key = self._cache_key(archive, original, _list_class(detailed=detailed), scope)
         value = encode_captures(cache_key.question, captures)
         fresh_for = TIMEMAP if captures else NEGATIVE
         await self._store.put(cache_key.key, value, fresh_for, self._stale_for, budget)
@@ -203,6 +207,7 @@ class AnswerCache:
         original: str,
         budget: TimeBudget | None = None,
         *,
+        detailed: bool = False,
         scope: str = "public",
     ) -> tuple[Sequence[Memento], float] | None:
         """Return all captures, oldest first, and how many seconds ago they were listed.
@@ -211,7 +216,7 @@ class AnswerCache:
         """
         if archive in self._changing:
             return None
-        cache_key = self._cache_key(archive, original, "timemap", scope)
+        cache_key = self._cache_key(archive, original, _list_class(detailed=detailed), scope)
         stored = await self._store.get(cache_key.key, budget)
         if stored is None or not stored.fresh:
             return None
@@ -323,6 +328,10 @@ def _is_better(
         ]
         return distances[0] < distances[1]
     return (listed.fresh, -listed.age) > (answer.fresh, -answer.age)
+
+
+def _list_class(*, detailed: bool) -> str:
+    return "index" if detailed else "timemap"
 
 
 def _time_class(at: Moment | None) -> str:

@@ -20,8 +20,13 @@ WAYBACK: Final = (
     "digest",
     "length",
 )
-PYWB: Final = ("urlkey", "timestamp", "url", "mime", "status", "digest", "source", "memento")
-"""The last two are our own: the archive, and the address of the copy there."""
+URL_M: Final = "url_m"
+"""A field of our own: the address of the memento, which any archive may hold."""
+PYWB: Final = (
+    *("urlkey", "timestamp", "url", "mime", "status", "digest"),
+    *("source", "memento", URL_M),
+)
+"""The last three are our own: the archive, and twice the address of the memento there."""
 FILED_FIELDS: Final = (*PYWB[:6], "length", "offset", "filename")
 """The fields with which pywb describes captures in its own files, needed for replay."""
 
@@ -120,14 +125,21 @@ FIELDS: Final[Mapping[str, Callable[[Capture], str]]] = {
     "digest": _digest,
     "source": _archive,
     "memento": _memento,
+    URL_M: _memento,
     # Only known for our own files.
     "length": _length,
     "offset": _offset,
     "filename": _filename,
     **dict.fromkeys(("redirect", "robotflags"), _nothing),
 }
-NAMES: Final = (*WAYBACK, "source", "memento")
+NAMES: Final = (*WAYBACK, "source", URL_M)
 """The field names that error messages list."""
+STATED_FIELDS: Final = frozenset(
+    {"urlkey", "timestamp", "original", "url", "source", "memento", URL_M}
+)
+"""Fields that every capture has."""
+INDEXED_FIELDS: Final = frozenset({"mimetype", "mime", "statuscode", "status", "digest"})
+"""Fields that a CDX server states and a TimeMap does not."""
 
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -176,14 +188,16 @@ class WaybackLines:
 class WaybackArray:
     """A JSON array of rows, first the field names; a resume key after an empty row.
 
-    All values are strings; without captures, the array is ``[]``.
+    All values are strings; without captures, the array is ``[]``. Clients read the columns by
+    the names in the first row, so there is one more column than in text: the address of the
+    memento. waybackpy rejects lines with more than seven.
     """
 
     type = "application/json"
     nothing = b"[]\n"
 
     def __init__(self, fields: tuple[str, ...] = ()) -> None:
-        self._columns = _Columns(fields or WAYBACK)
+        self._columns = _Columns(fields or (*WAYBACK, URL_M))
 
     def head(self) -> bytes:
         return b"[" + _encode(self._columns.names)

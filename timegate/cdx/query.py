@@ -14,7 +14,14 @@ from urllib.parse import unquote
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
 from archives.replay_links.fields import Stamp, stamp_moment
-from timegate.cdx.formats import FIELDS, NAMES, UNKNOWN, Capture
+from timegate.cdx.formats import (
+    FIELDS,
+    INDEXED_FIELDS,
+    NAMES,
+    STATED_FIELDS,
+    UNKNOWN,
+    Capture,
+)
 from timegate.cdx.pattern import Pattern
 from timegate.resolution.preferences import BadPreference
 
@@ -37,7 +44,6 @@ _MATCHES: Final[Mapping[str, Match]] = {
     "domain": "domain",
 }
 Parameters = Mapping[str, Sequence[str]]
-Test = Callable[[Capture], bool]
 
 
 class Position(NamedTuple):
@@ -45,6 +51,27 @@ class Position(NamedTuple):
 
     stamp: str
     uri: str
+
+
+class Filter(NamedTuple):
+    """Which values of a field are wanted."""
+
+    name: str
+    """The field."""
+    matches: Callable[[str], bool]
+    wanted: bool
+    """Whether values that match are wanted, or those that do not."""
+
+    def judges(self, capture: Capture) -> bool | None:
+        """Return whether *capture* is wanted; None if its field is unknown.
+
+        A filter for unknown values (``statuscode:200|-``), or against a value
+        (``!statuscode:404``), accepts an unknown value, as CDX servers do.
+        """
+        value = FIELDS[self.name](capture)
+        if self.matches(value) == self.wanted:
+            return True
+        return None if self.wanted and is_unknown(value) else False
 
 
 class Collapse(NamedTuple):
@@ -66,7 +93,7 @@ class CdxQuery:
     """Digits of the earliest time."""
     until: str = ""
     """Digits of the latest time; ``2013`` includes all of that year."""
-    filters: tuple[Test, ...] = ()
+    filters: tuple[Filter, ...] = ()
     collapses: tuple[Collapse, ...] = ()
     order: Order = "oldest"
     near: Moment | None = None
@@ -87,14 +114,32 @@ class CdxQuery:
         """Whether all captures must be read before the first row is sent."""
         return self.last or self.order != "oldest"
 
+    @property
+    def doubtful_fields(self) -> tuple[str, ...]:
+        """The fields that captures need to have, but may not have, to be judged by filters."""
+        names = (each.name for each in self.filters if each.wanted)
+        return tuple(dict.fromkeys(name for name in names if name not in STATED_FIELDS))
+
+    @property
+    def needs_index(self) -> bool:
+        """Whether it names a field that CDX servers state and TimeMaps do not."""
+        filtered = (each.name for each in self.filters)
+        collapsed = (each.field for each in self.collapses)
+        return not INDEXED_FIELDS.isdisjoint((*self.fields, *filtered, *collapsed))
+
 
 def parameters_in(rest: str) -> dict[str, list[str]]:
-    """Read the query string of a request target. ``+`` stays: URLs contain no spaces."""
+    """Read the query string of a request target. ``+`` stays: URLs contain no spaces.
+
+    A ``?`` before a name is ignored: waybackpy writes one after an endpoint that ends with
+    ``?archives=internet-archive&``.
+    """
     pairs = rest.partition("?")[2].split("&", _MOST_PARAMETERS)[:_MOST_PARAMETERS]
     found: dict[str, list[str]] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        found.setdefault(unquote(name), []).append(unquote(value, errors="surrogateescape"))
+        name = unquote(name).removeprefix("?")
+        found.setdefault(name, []).append(unquote(value, errors="surrogateescape"))
     return found
 
 
@@ -264,11 +309,11 @@ def _collapse(text: str) -> Collapse:
     return Collapse(field, int(length))
 
 
-def _filters(parameters: Parameters, dialect: Dialect) -> Sequence[Test]:
+def _filters(parameters: Parameters, dialect: Dialect) -> Sequence[Filter]:
     return [_filter(text, dialect) for text in _many(parameters, "filter")]
 
 
-def _filter(text: str, dialect: Dialect) -> Test:
+def _filter(text: str, dialect: Dialect) -> Filter:
     """Read ``[!]field:expression`` (Wayback) or ``[!][=|~]field:text`` (pywb).
 
     Both dialects accept both. They differ without a sign before the field: the Wayback Machine
@@ -279,10 +324,8 @@ def _filter(text: str, dialect: Dialect) -> Test:
     name, colon, value = bare.removeprefix(sign).partition(":")
     if not colon:
         raise BadPreference("filter", "[!]field:expression, as in !statuscode:404")
-    field = FIELDS[_known("filter", name)]
-    wanted = not text.startswith("!")
-    holds = _comparison(sign or dialect, value)
-    return lambda capture: holds(field(capture)) == wanted
+    comparison = _comparison(sign or dialect, value)
+    return Filter(_known("filter", name), comparison, not text.startswith("!"))
 
 
 def _comparison(sign: str, value: str) -> Callable[[str], bool]:

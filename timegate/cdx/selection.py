@@ -1,8 +1,9 @@
 """Selects the captures of a CDX query from a list in chronological order.
 
-Filters are applied first, then equal neighbours are collapsed, then rows are counted. After a
-resume key, the list is read from its beginning again and the rows already sent are skipped, so
-that a client gets the same rows as without a limit.
+Filters are applied first, then equal neighbours are collapsed, then rows are counted. Captures
+that a filter cannot judge are left out and counted. After a resume key, the list is read from
+its beginning again and the rows already sent are skipped, so that a client gets the same rows
+as without a limit.
 """
 
 from collections import deque
@@ -35,6 +36,10 @@ class Selection:
         """Whether no later capture is wanted."""
         self.resume_key: str | None = None
         """Key to continue with; None if there are no more rows."""
+        self.unjudged = 0
+        """Number of captures that filters could not judge, because a field is unknown."""
+        self.unjudged_archives: set[str] = set()
+        """The archives of these captures."""
 
     def take(self, captures: Sequence[Capture]) -> list[Capture]:
         """Return the rows that can be sent now."""
@@ -50,17 +55,31 @@ class Selection:
         return [] if self._held is None else self._held.rows()
 
     def _wanted(self, captures: Sequence[Capture]) -> Iterator[Capture]:
-        since, until, filters = self._query.since, self._query.until, self._query.filters
+        since, until = self._query.since, self._query.until
         for capture in captures:
             if until and capture.stamp[: len(until)] > until:
                 if not self._in_order:
                     continue
                 self.done = True
                 return
-            if capture.stamp < since or not all(holds(capture) for holds in filters):
+            if capture.stamp < since or not self._passes(capture):
                 continue
             if all(collapser.passes(capture) for collapser in self._collapsers):
                 yield capture
+
+    def _passes(self, capture: Capture) -> bool:
+        """Whether all filters accept *capture*; it is counted if that is unknown."""
+        judged = True
+        for each in self._query.filters:
+            accepted = each.judges(capture)
+            if accepted is None:
+                judged = False
+            elif not accepted:
+                return False
+        if not judged:
+            self.unjudged += 1
+            self.unjudged_archives.add(capture.archive)
+        return judged
 
     def _counted_off(self, captures: Iterator[Capture]) -> Iterator[Capture]:
         """Skip the offset, unless it counts from the end."""

@@ -75,9 +75,14 @@ class NoCache:
     """Caches no list: the index is as fast as any cache."""
 
     async def recall_timemap(
-        self, archive: str, original: str, budget: TimeBudget | None = None
+        self,
+        archive: str,
+        original: str,
+        budget: TimeBudget | None = None,
+        *,
+        detailed: bool = False,
     ) -> tuple[Sequence[Memento], float] | None:
-        del archive, original, budget
+        del archive, original, budget, detailed
         return None
 
     async def remember_timemap(
@@ -86,6 +91,8 @@ class NoCache:
         original: str,
         captures: Sequence[Memento],
         budget: TimeBudget | None = None,
+        *,
+        detailed: bool = False,
     ) -> None: ...
 
 

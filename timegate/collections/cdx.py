@@ -30,7 +30,7 @@ from timegate.cdx import (
 from timegate.collections import CollectionAccess, address
 from timegate.resolution.preferences import BadPreference
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
-from timegate.responses.problems import problem, unreadable
+from timegate.responses.problems import problem, unjudged_captures, unreadable
 
 _CAPTURES_PER_SLICE: Final = 1_000
 """Captures processed at once: some 5 ms, during which the event loop is blocked."""
@@ -52,12 +52,14 @@ class CollectionCdx:
         if query.page > 0:
             detail = "page must be 0, because all captures are on one page"
             return problem(400, "bad-parameter", detail)
-        writer = _writer(query)
-        body = self._write(query, writer)
+        writer, selection = _writer(query), Selection(query)
+        body = self._write(query, selection, writer)
         try:
             first = await anext(body, None)
         except ArchiveError as error:
             return problem(502, "upstream-incomplete", error.why)
+        if first is None and selection.unjudged:
+            return unjudged_captures(selection.unjudged, query.doubtful_fields, {})
         if first is None:
             # Clients read this member and treat the response as an empty list.
             message = f"No captures found for: {query.url}"
@@ -65,14 +67,17 @@ class CollectionCdx:
         headers = {"Content-Type": writer.type, "Cache-Control": "no-cache"}
         return StreamingResponse(200, headers, await _started(first, body))
 
-    async def _write(self, query: CdxQuery, writer: CdxFormat) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._selected(query)) as selected:
+    async def _write(
+        self, query: CdxQuery, selection: Selection, writer: CdxFormat
+    ) -> AsyncGenerator[bytes, None]:
+        async with aclosing(self._selected(query, selection)) as selected:
             async for captures in selected:
                 if captures:
                     yield writer.rows(captures)
 
-    async def _selected(self, query: CdxQuery) -> AsyncGenerator[Sequence[Capture], None]:
-        selection = Selection(query)
+    async def _selected(
+        self, query: CdxQuery, selection: Selection
+    ) -> AsyncGenerator[Sequence[Capture], None]:
         async with aclosing(self._rows(query)) as batches:
             async for rows in batches:
                 for start in range(0, len(rows), _CAPTURES_PER_SLICE):

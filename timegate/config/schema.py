@@ -126,9 +126,9 @@ class ReplaySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The origin of archived bytes."""
 
     base_url: str | None = None
-    """Another origin of this server, preferably of another domain. Local collections and
-    /memento/proxy/ are then served at this origin only; without it at the same origin as
-    everything else, in a sandbox."""
+    """Another origin of this server, preferably of another domain. Local collections,
+    /memento/proxy/ and /web/{stamp}id_/ are then served at this origin only; without it at the
+    same origin as everything else, in a sandbox."""
 
 
 class ForwardProxy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

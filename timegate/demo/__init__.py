@@ -65,10 +65,12 @@ class DelayedSource:
         await asyncio.sleep(self._seconds)
         return await self._source.closest(original, at)
 
-    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    async def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         """Wait, then list the captures."""
         await asyncio.sleep(self._seconds)
-        async with aclosing(self._source.mementos(original)) as batches:
+        async with aclosing(self._source.mementos(original, detailed=detailed)) as batches:
             async for batch in batches:
                 yield batch
 

@@ -1,7 +1,9 @@
 """CDX servers over all archives: the Wayback Machine's ``/cdx/search/cdx``, pywb's ``/cdx``.
 
 ``Memento-Sources`` names the archives that are known to be missing before the first octet is
-sent. If an archive fails later, the response is aborted, because rows cannot say so (R-21).
+sent. If an archive fails later, the response is aborted, because rows cannot say so (R-21). It
+also counts the captures that a filter cannot judge, because their archive does not state the
+field: they are left out, and an empty list never follows from that.
 """
 
 import asyncio
@@ -11,6 +13,7 @@ from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError
+from archives.registry import Registry
 from archives.uri import check_text
 from timegate.cdx import (
     Capture,
@@ -28,10 +31,10 @@ from timegate.cdx import (
 from timegate.endpoints import PathDescription
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Attempt, Deadlines, Preferences, Query, Resolution, Router
-from timegate.resolution.preferences import BadPreference
+from timegate.resolution.preferences import BadPreference, check_archives, preferences_from
 from timegate.resolution.query import query_for_url
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
-from timegate.responses.problems import nothing_found, problem, unreadable
+from timegate.responses.problems import nothing_found, problem, unjudged_captures, unreadable
 from timegate.responses.timemap import sources
 from timegate.timemaps import ArchiveLists, Merge, MergeDeadlines
 
@@ -40,6 +43,8 @@ PATHS: Final = {
     "/cdx/search/cdx": PathDescription("CDX server as that of the Wayback Machine"),
     "/cdx": PathDescription("CDX server as that of pywb"),
 }
+_PREFERENCES: Final = ("archives", "exclude", "wait")
+"""Parameters of ours that CDX servers of others do not have."""
 _SLICE: Final = 1_000
 """Captures processed at once: some 5 ms, during which the event loop is blocked."""
 
@@ -48,10 +53,15 @@ class Captures:
     """Lists the captures of a URL in all archives, as rows."""
 
     def __init__(
-        self, lists: ArchiveLists, route: Router, deadlines: Deadlines | None = None
+        self,
+        lists: ArchiveLists,
+        route: Router,
+        registry: Registry,
+        deadlines: Deadlines | None = None,
     ) -> None:
         self._lists = lists
         self._route = route
+        self._registry = registry
         self._deadlines = deadlines or Deadlines()
 
     async def listed(
@@ -59,19 +69,25 @@ class Captures:
     ) -> Response | StreamingResponse:
         """Return the rows as a stream; a `Response` if there are none, or that is unknown."""
         query = _query(cdx_query.url)
-        preferences, applied = request.preferences
+        preferences, applied = _preferences(request, self._registry)
         archives = self._route(query, preferences, request.context).order
         async with AsyncExitStack() as stack:
-            merging = self._lists.merged(archives, query.original, preferences, request.context)
+            merging = self._lists.merged(
+                archives,
+                query.original,
+                preferences,
+                request.context,
+                detailed=cdx_query.needs_index,
+            )
             merge = await stack.enter_async_context(merging)
             await merge.begin(self._pace(preferences))
-            rows = _Rows(merge, Selection(cdx_query), writer)
+            rows = _Rows(merge, cdx_query, writer)
             body = rows.written()
             first = await _first(body)
-            headers = _headers(merge, writer, applied)
+            headers = _headers(merge, rows.unjudged, writer, applied)
             if first is None:
                 empty = Response(200, headers, writer.nothing)
-                return _no_captures(query, preferences, merge, empty)
+                return _no_captures(query, preferences, rows, empty)
             rows.announce()
             return StreamingResponse(200, headers, await _started(first, body, stack.pop_all()))
 
@@ -133,18 +149,38 @@ def _pywb_writer(query: CdxQuery) -> CdxFormat:
 class _Rows:
     """The body, written while the lists of the archives are read."""
 
-    def __init__(self, merge: Merge, selection: Selection, writer: CdxFormat) -> None:
-        self._merge = merge
-        self._selection = selection
+    def __init__(self, merge: Merge, query: CdxQuery, writer: CdxFormat) -> None:
+        self.merge = merge
+        self.query = query
+        self._selection = Selection(query)
         self._writer = writer
         self._announced: frozenset[str] | None = None
+        self._judged_all = not query.doubtful_fields
+
+    @property
+    def unjudged(self) -> int | None:
+        """The number of captures that filters could not judge; None if it may still grow."""
+        return self._selection.unjudged if self._judged_all else None
 
     def announce(self) -> None:
         """Note the failures that the headers name; any other failure ends the body."""
-        self._announced = frozenset(self._merge.failures)
+        self._announced = frozenset(self.merge.failures)
 
-    async def written(self) -> AsyncGenerator[bytes, None]:
-        """Yield the rows; nothing at all if there are none. Raises ArchiveError."""
+    @property
+    def unjudged_archives(self) -> frozenset[str]:
+        """The archives of these captures, so far."""
+        return frozenset(self._selection.unjudged_archives)
+
+    def written(self) -> AsyncGenerator[bytes, None]:
+        """Yield the rows; nothing at all if there are none. Raises ArchiveError.
+
+        If all lists are complete, the captures that filters cannot judge are counted before the
+        first row is sent.
+        """
+        at_once = self.merge.is_whole and not self._judged_all
+        return _at_once(self._written()) if at_once else self._written()
+
+    async def _written(self) -> AsyncGenerator[bytes, None]:
         head, started = self._writer.head(), False
         async with aclosing(self._selected()) as selected:
             async for captures in selected:
@@ -161,11 +197,12 @@ class _Rows:
                 yield selection.take(captures)
                 if selection.done:
                     break
+        self._judged_all = True
         for captures in _slices(selection.rest()):
             yield captures
 
     async def _merged(self) -> AsyncGenerator[Sequence[Capture], None]:
-        async with aclosing(self._merge.blocks()) as blocks:
+        async with aclosing(self.merge.blocks()) as blocks:
             async for block in blocks:
                 for captures in _slices(block):
                     yield captures
@@ -175,10 +212,10 @@ class _Rows:
 
     def _check(self) -> None:
         """Raise the first failure that the headers do not name."""
-        if self._merge.cut_short:
+        if self.merge.cut_short:
             raise ArchiveError("all archives", "", "list more captures than can be merged")
         if self._announced is not None:
-            for archive, error in self._merge.failures.items():
+            for archive, error in self.merge.failures.items():
                 if archive not in self._announced:
                     raise error
 
@@ -195,6 +232,26 @@ def _cdx_query(request: ClientRequest, dialect: Dialect) -> CdxQuery:
         raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
 
 
+def _preferences(
+    request: ClientRequest, registry: Registry
+) -> tuple[Preferences, tuple[str, ...]]:
+    """Return the preferences in the query string and in the header fields."""
+    stated = {
+        name: ",".join(values)
+        for name, values in parameters_in(request.rest).items()
+        if name in _PREFERENCES
+    }
+    try:
+        preferences, applied = preferences_from(
+            stated, request.header("Prefer"), request.header("Cache-Control")
+        )
+        if "archives" in stated:
+            check_archives(preferences, registry)
+    except BadPreference as error:
+        raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
+    return preferences, applied
+
+
 def _query(url: str) -> Query:
     try:
         check_text(url)
@@ -202,6 +259,11 @@ def _query(url: str) -> Query:
     except Malformed as complaint:
         raise EarlyResponse(unreadable(complaint, url)) from complaint
     return query_for_url(reading.identifier.item or url, None, reading.diagnostics)
+
+
+async def _at_once(body: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    for part in [part async for part in body]:
+        yield part
 
 
 async def _first(body: AsyncGenerator[bytes, None]) -> bytes | None:
@@ -235,11 +297,13 @@ async def _with_first(
                 yield chunk
 
 
-def _headers(merge: Merge, writer: CdxFormat, applied: Sequence[str]) -> dict[str, str]:
+def _headers(
+    merge: Merge, unjudged: int | None, writer: CdxFormat, applied: Sequence[str]
+) -> dict[str, str]:
     headers = {
         "Content-Type": writer.type,
         "Vary": VARY,
-        "Memento-Sources": sources(merge),
+        "Memento-Sources": sources(merge, unjudged),
         "Cache-Control": "no-cache" if merge.failures else "max-age=60",
     }
     if applied:
@@ -248,14 +312,19 @@ def _headers(merge: Merge, writer: CdxFormat, applied: Sequence[str]) -> dict[st
 
 
 def _no_captures(
-    query: Query, preferences: Preferences, merge: Merge, empty: Response
+    query: Query, preferences: Preferences, rows: _Rows, empty: Response
 ) -> Response:
-    """Return *empty* if all archives have answered, else the problem."""
+    """Return *empty* if all archives have answered and no capture fits, else the problem."""
+    merge = rows.merge
+    copied = {name: empty.headers[name] for name in ("Vary", "Memento-Sources")}
     if not merge.failures and merge.asked:
-        return empty
+        if not rows.unjudged:
+            return empty
+        return unjudged_captures(rows.unjudged, rows.query.doubtful_fields, copied)
     attempts = tuple(
         Attempt(archive, merge.failures.get(archive), 0.0, query.original)
         for archive in merge.asked
+        # Of these it is not known that they hold nothing that fits.
+        if archive in merge.failures or archive not in rows.unjudged_archives
     )
-    copied = {name: empty.headers[name] for name in ("Vary", "Memento-Sources")}
     return nothing_found(Resolution(query, preferences, None, (), attempts), None, copied)

@@ -1,8 +1,9 @@
-"""MemGator's raw proxy: ``/memento/proxy/{stamp}/{URL}`` sends the bytes as captured.
+"""Raw bytes as captured: ``/memento/proxy/{stamp}/{URL}`` and ``/web/{stamp}id_/{URL}``.
 
-A stamp that is not that of a memento is redirected to the closest one, so the content of an
-address never changes (M-41). Archived bytes may be dangerous: they are sent in a sandbox, with
-few headers of the archive (R-5, R-9).
+The first is MemGator's raw proxy, the second the address of the Wayback Machine. A stamp that
+is not that of a memento is redirected to the closest one, so the content of an address never
+changes (M-41). Archived bytes may be dangerous: they are sent in a sandbox, with few headers of
+the archive (R-5, R-9).
 """
 
 import re
@@ -57,7 +58,9 @@ PATHS: Final = {
 }
 MOST: Final = 1024**3
 """Octets of one memento."""
-_PATH: Final = "memento/proxy"
+MEMGATOR: Final = "memento/proxy/{stamp}/{url}"
+WAYBACK: Final = "web/{stamp}id_/{url}"
+"""Templates of addresses."""
 _STAMP: Final = re.compile(r"[0-9]{4,14}")
 _RELAYED: Final = {"content-range": "Content-Range", "accept-ranges": "Accept-Ranges"}
 _ARCHIVED: Final = re.compile(r"x-archive-orig-[a-z0-9-]{1,60}")
@@ -77,19 +80,23 @@ class _Found:
 class RawProxyEndpoint:
     """Answers requests for the bytes of mementos."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what it is built from, and two settings
         self,
         answers: Answers,
         registry: Registry,
         fetchers: Mapping[str, Fetcher],
         most: int = MOST,
         containment: Containment | None = None,
+        *,
+        address: str = MEMGATOR,
     ) -> None:
+        """*address* is the template of the addresses to which it redirects."""
         self._answers = answers
         self._registry = registry
         self._fetchers = fetchers
         self._most = most
         self._containment = containment or Containment()
+        self._template = address
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the bytes, or redirect to the address of the closest memento."""
@@ -112,7 +119,7 @@ class RawProxyEndpoint:
 
     def _address(self, stamp: str, original: str) -> str:
         base = self._answers.base_url.rstrip("/")
-        return f"{base}/{_PATH}/{stamp[:14]}/{header_safe(original)}"
+        return f"{base}/{self._template.format(stamp=stamp[:14], url=header_safe(original))}"
 
     async def _relayed(
         self, request: ClientRequest, found: _Found

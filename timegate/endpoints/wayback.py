@@ -1,6 +1,8 @@
 """Addresses of the Wayback Machine, over all archives: ``/web/...`` and availability.
 
-``/web/{stamp}{modifier}/{url}`` redirects to the best memento of any archive.
+``/web/{stamp}{modifier}/{url}`` redirects to the best memento of any archive, but a stamp of 14
+digits with ``id_`` is answered with its bytes, as there: clients that download follow no
+redirect to another host.
 """
 
 import asyncio
@@ -24,10 +26,22 @@ from timegate.identifiers.url import read_url
 from timegate.observability.logs import Unforeseen
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query, Resolution
-from timegate.resolution.preferences import BadPreference, check_archives, preferences_from
+from timegate.resolution.preferences import (
+    PARAMETERS,
+    BadPreference,
+    check_archives,
+    preferences_from,
+)
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
-from timegate.responses.model import ClientRequest, EarlyResponse, Response, identifier_in
+from timegate.responses.model import (
+    ClientRequest,
+    EarlyResponse,
+    Handler,
+    Response,
+    StreamingResponse,
+    identifier_in,
+)
 from timegate.responses.problems import problem, unreadable
 from timegate.timemaps import FORMATS
 from timegate.verdict import header_safe, location
@@ -35,10 +49,14 @@ from timegate.verdict import header_safe, location
 VARY: Final = "prefer"
 PATHS: Final = {
     "/web/{stamp}/{url}": PathDescription(
-        "The best memento, as at the Wayback Machine", ("stamp", "url", "Prefer"), REDIRECT
+        "The best memento, as at the Wayback Machine; bytes with id_ after the stamp",
+        ("stamp", "url", "Prefer"),
+        {**REDIRECT, "200": "The bytes, if 14 digits and id_ name a memento"},
     ),
     "/wayback/available": PathDescription("The availability API of the Wayback Machine"),
 }
+_RAW: Final = re.compile(r"[0-9]{14}id_")
+"""Requests bytes; with a second origin, `server.middleware` serves these only there."""
 _SPAN: Final = re.compile(r"[0-9]{0,14}(?:-[0-9]{0,14})?\*")
 """Requests a list: ``*``, ``2013*``, ``2013-2015*``."""
 # A name, perhaps with dots: anything else could be a script.
@@ -52,13 +70,18 @@ class WaybackEndpoint:
     """Answers ``/web/...``: as a memento by time, a TimeGate if there is no time, or a list."""
 
     def __init__(
-        self, answers: Answers, timegate: Callable[[ClientRequest], Awaitable[Response]]
+        self,
+        answers: Answers,
+        timegate: Callable[[ClientRequest], Awaitable[Response]],
+        raw: Handler,
     ) -> None:
+        """*raw* answers ``{stamp}/{url}`` with the bytes of the memento."""
         self._answers = answers
         self._timegate = timegate
+        self._raw = raw
 
-    async def __call__(self, request: ClientRequest) -> Response:
-        """Redirect to the best memento, or to the list of all."""
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
+        """Redirect to the best memento or to the list of all, or send the bytes of one."""
         token, slash, target = request.rest.partition("/")
         if request.rest.startswith("timemap/"):
             return self._list(request.rest.removeprefix("timemap/"))
@@ -68,6 +91,8 @@ class WaybackEndpoint:
         if stamp is None:
             # Without a stamp this is the Wayback Machine's TimeGate.
             return await self._timegate(request)
+        if _RAW.fullmatch(token):
+            return await self._raw(request._replace(rest=f"{stamp.digits}/{target}"))
         query = _dated(stamp, request.rest, identifier_in(target))
         preferences, applied = request.preferences
         resolution = await self._answers.resolve(query, preferences, request.context)
@@ -122,10 +147,12 @@ class Availability:
             query = availability_query(parameters)
             callback = _callback(parameters)
             preferences, applied = preferences_from(
-                direction_in(parameters),
+                {**_stated(parameters), **direction_in(parameters)},
                 request.header("Prefer"),
                 request.header("Cache-Control"),
             )
+            if "archives" in parameters:
+                check_archives(preferences, self._registry)
         except BadPreference as error:
             raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
         resolution = await self._answers.resolve(query, preferences, request.context)
@@ -199,6 +226,12 @@ def _callback(parameters: Parameters) -> str:
     if name and not _CALLBACK.fullmatch(name):
         raise BadPreference("callback", "the name of a function: letters, digits, _ $ and dots")
     return name
+
+
+def _stated(parameters: Parameters) -> dict[str, str]:
+    """Return the parameters of ours."""
+    names = (parameter.name for parameter in PARAMETERS)
+    return {name: ",".join(parameters[name]) for name in names if name in parameters}
 
 
 def direction_in(parameters: Parameters) -> dict[str, str]:

@@ -86,10 +86,12 @@ class TracedSource:
             mark("outcome", "absent" if found is None else "found")
             return found
 
-    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    async def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         # The span ends with the first batch: one that is open over a yield would become the
         # parent of the spans of the reader.
-        async with aclosing(self._source.mementos(original)) as batches:
+        async with aclosing(self._source.mementos(original, detailed=detailed)) as batches:
             first = await self._first(batches)
             if first is not None:
                 yield first

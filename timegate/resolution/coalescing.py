@@ -86,9 +86,11 @@ class Contained:
         with self._containment.around(self.entry.id, original):
             return await self._source.closest(original, at)
 
-    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    async def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         with self._containment.around(self.entry.id, original):
-            async with aclosing(self._source.mementos(original)) as batches:
+            async with aclosing(self._source.mementos(original, detailed=detailed)) as batches:
                 async for batch in batches:
                     yield batch
 

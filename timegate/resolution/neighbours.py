@@ -27,10 +27,19 @@ _MOST: Final = 20_000
 
 
 class CaptureLists(Protocol):
-    """Cached lists of captures. The last argument limits the time spent waiting for Redis."""
+    """Cached lists of captures; *detailed* are those of CDX servers, apart from TimeMaps.
+
+    *budget* limits the time spent waiting for Redis.
+    """
 
     async def recall_timemap(
-        self, archive: str, original: str, budget: TimeBudget | None = None, /
+        self,
+        archive: str,
+        original: str,
+        budget: TimeBudget | None = None,
+        /,
+        *,
+        detailed: bool = False,
     ) -> tuple[Sequence[Memento], float] | None: ...
 
     async def remember_timemap(
@@ -40,6 +49,8 @@ class CaptureLists(Protocol):
         captures: Sequence[Memento],
         budget: TimeBudget | None = None,
         /,
+        *,
+        detailed: bool = False,
     ) -> None: ...
 
 

@@ -33,6 +33,7 @@ _TITLES: Final = {
     "read-on-site": "The collection can only be read on site",
     "precision-unmet": "No copy is as precise as requested",
     "upstream-incomplete": "Not every archive answered",
+    "unjudged": "The filter cannot judge the captures",
     "not-cached": "The answer is not in the cache",
     "method": "The method is not allowed here",
     "not-found": "There is nothing at this address",
@@ -141,6 +142,22 @@ def bad_accept_datetime(complaint: Malformed, headers: Mapping[str, str]) -> Res
         error=complaint.code,
         position=complaint.position,
     )
+
+
+def unjudged_captures(
+    count: int, fields: Sequence[str], headers: Mapping[str, str]
+) -> Response:
+    """Return the problem for captures that a filter cannot judge, if it accepts no other.
+
+    It is not an empty list, which would mean that no capture fits, and not 502 or 504, which
+    clients repeat: the archives will not state these fields later either.
+    """
+    names = " and ".join(fields)
+    detail = (
+        f"captures were found ({count}), but their archives do not state {names}, so filter "
+        f"cannot judge them; repeat the request without a filter on {names}"
+    )
+    return problem(422, "unjudged", detail, headers=headers, unjudged=count)
 
 
 def nothing_found(

@@ -114,15 +114,21 @@ def _writer(name: str, names: TimeMapLinks, accept: str) -> TimeMapWriter:
     return FORMATS[name](names)
 
 
-def sources(merge: Merge) -> str:
-    """Return the value of ``Memento-Sources``: how many archives answered, which did not."""
+def sources(merge: Merge, unjudged: int | None = 0) -> str:
+    """Return the value of ``Memento-Sources``: how many archives answered, which did not.
+
+    *unjudged* is the number of captures that a filter could not judge; None if it is not known
+    yet.
+    """
     missing = sorted(merge.failures)
     params: ParamsType = {"asked": len(merge.asked), "failed": len(missing)}
     if missing:
         # Operators choose the ids of archives; a String is ASCII only (RFC 9651 3.3.3).
         plain = (c for c in " ".join(missing) if c.isascii() and c.isprintable())
         params["missing"] = "".join(islice(plain, 1000))
-    return ser((Token("partial" if missing else "complete"), params))
+    if unjudged != 0:
+        params["unjudged"] = True if unjudged is None else unjudged
+    return ser((Token("partial" if missing or unjudged != 0 else "complete"), params))
 
 
 def _headers(writer: TimeMapWriter, merge: Merge, names: TimeMapLinks) -> dict[str, str]:

@@ -4,6 +4,7 @@ Routes are found by prefix on the raw target: a router would decode and merge ch
 identifiers (``%2F``, ``//``).
 """
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -99,7 +100,7 @@ _PREFLIGHT: Final = Response(
         "Allow": "GET, HEAD, OPTIONS",
     },
 )
-_ARCHIVED: Final = ("/collections/", "/memento/proxy/")
+_ARCHIVED: Final = re.compile(r"/collections/|/memento/proxy/|/web/[0-9]{14}id_/")
 """Paths with archived bytes."""
 _PROXIED: Final = ("http://", "https://")
 """Targets of forward proxying."""
@@ -290,7 +291,7 @@ def replay_origin(replay_url: str) -> Middleware:
         target = incoming.target
         if target.startswith(_AT_BOTH_ORIGINS):
             return await call_next(incoming)
-        archived = target.startswith(_ARCHIVED)
+        archived = _ARCHIVED.match(target) is not None
         if incoming.request.headers.get("Host", "").lower() == host:
             return await call_next(incoming) if archived else nothing
         # 307: a HEAD stays a HEAD.

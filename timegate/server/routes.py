@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from timegate.core import Core
 from timegate.endpoints.cdx import Captures, PywbCdx, WaybackCdx
@@ -10,7 +11,7 @@ from timegate.endpoints.collections import Collections, VisibleCollections
 from timegate.endpoints.memento import ApiEndpoint, ListEndpoint, MementoEndpoint
 from timegate.endpoints.openapi import OpenApi
 from timegate.endpoints.operations import Condition, Monitor, Operations, robots, without_files
-from timegate.endpoints.raw_proxy import RawProxyEndpoint
+from timegate.endpoints.raw_proxy import WAYBACK, RawProxyEndpoint
 from timegate.endpoints.resolve import BatchResolve, PwidResolver, Resolve
 from timegate.endpoints.thttp import ThttpEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint, forwarded
@@ -85,7 +86,7 @@ class _Handlers:
     def exact(self, home: Home) -> dict[str, Handler]:
         """Return the handlers of exact paths."""
         needs, operations = self.needs, self.operations
-        captures = Captures(needs.core.lists, self.plan, needs.core.deadlines)
+        captures = Captures(needs.core.lists, self.plan, self.registry, needs.core.deadlines)
         return {
             "/": home,
             "/about": operations.about,
@@ -109,6 +110,13 @@ class _Handlers:
         """Return the handlers of prefixes; the first prefix that matches counts."""
         needs, answers, registry = self.needs, self.answers, self.registry
         timegate = TimeGateEndpoint(answers, needs.core.neighbours)
+        raw = partial(
+            RawProxyEndpoint,
+            answers,
+            registry,
+            needs.core.fetchers,
+            containment=needs.core.containment,
+        )
         old = needs.core.config.old_redirects
         return {
             "/timegate/": timegate,
@@ -123,13 +131,11 @@ class _Handlers:
             ),
             "/resolve/": self.resolve,
             "/collections/": self.collections,
-            "/memento/proxy/": RawProxyEndpoint(
-                answers, registry, needs.core.fetchers, containment=needs.core.containment
-            ),
+            "/memento/proxy/": raw(),
             "/memento/": MementoEndpoint(answers, needs.core.neighbours, old_redirects=old),
             "/api/": ApiEndpoint(answers, needs.core.neighbours, old_redirects=old),
             "/list/": ListEndpoint(answers, self.answer_pages, self.plan),
-            "/web/": WaybackEndpoint(answers, timegate),
+            "/web/": WaybackEndpoint(answers, timegate, raw(address=WAYBACK)),
             "/uri-res/": ThttpEndpoint(answers, registry),
             "/archives/": self.archive_pages.one,
             "/timeline/": Timeline(needs.core.lists, self.plan, registry, needs.core.deadlines),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from archives.errors import Resting
+from archives.listing import has_second_list
 from archives.model import Memento
 from timegate.resolution.coalescing import Containment, SourceFor
 from timegate.resolution.context import MOST_REQUESTS, Budget, RequestContext
@@ -47,30 +48,44 @@ class ArchiveLists:
         original: str,
         preferences: Preferences,
         context: RequestContext,
+        *,
+        detailed: bool = False,
     ) -> AsyncIterator[Merge]:
-        """Merge the lists of *archives* for *original*."""
+        """Merge the lists of *archives* for *original*; *detailed* as `Source.mementos`."""
         context = replace(context, budget=Budget(MOST_REQUESTS, MOST_OCTETS))
         async with AsyncExitStack() as stack:
             if context.quota is not None:
                 charge = await context.quota.charge(original)
                 stack.callback(charge.settle)
                 context = replace(context, charge=charge)
-            lists = {name: self.of(name, original, preferences, context) for name in archives}
+            lists = {
+                name: self.of(name, original, preferences, context, detailed=detailed)
+                for name in archives
+            }
             yield await stack.enter_async_context(merged(lists, original))
 
     async def of(
-        self, archive: str, original: str, preferences: Preferences, context: RequestContext
+        self,
+        archive: str,
+        original: str,
+        preferences: Preferences,
+        context: RequestContext,
+        *,
+        detailed: bool = False,
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Yield the captures that *archive* lists in batches, oldest first.
 
         Beyond the quota of the client, lists of public archives come from the cache alone.
         """
+        detailed = detailed and has_second_list(self._source_for(archive, context).entry)
         charge = context.charge if archive in self._public else None
         only_if_cached = preferences.only_if_cached
         if charge is not None and not charge.granted:
             only_if_cached = True
         if only_if_cached or not preferences.no_cache:
-            known = await self._cache.recall_timemap(archive, original, context.redis_time)
+            known = await self._cache.recall_timemap(
+                archive, original, context.redis_time, detailed=detailed
+            )
             if known is not None:
                 yield known[0]
                 return
@@ -79,21 +94,31 @@ class ArchiveLists:
         if charge is not None:
             charge.use()
         with self._containment.around(archive, original):
-            async with aclosing(self._queried(archive, original, context)) as batches:
+            queried = self._queried(archive, original, context, detailed=detailed)
+            async with aclosing(queried) as batches:
                 async for batch in batches:
                     yield batch
         self._containment.worked(archive)
 
     async def _queried(
-        self, archive: str, original: str, context: RequestContext
+        self, archive: str, original: str, context: RequestContext, *, detailed: bool
     ) -> AsyncGenerator[Sequence[Memento], None]:
         captures: list[Memento] | None = []
         source = self._source_for(archive, context)
-        async with aclosing(source.mementos(original)) as batches:
+        async with aclosing(source.mementos(original, detailed=detailed)) as batches:
             async for batch in batches:
                 if captures is not None:
                     captures += batch
                     captures = captures if len(captures) <= MOST_CACHED else None
                 yield batch
-        if captures is not None:
-            await self._cache.remember_timemap(archive, original, captures, context.redis_time)
+        # A list without details is that of the TimeMap: the CDX server may list it tomorrow.
+        if captures is not None and not (detailed and _lacks_details(captures)):
+            await self._cache.remember_timemap(
+                archive, original, captures, context.redis_time, detailed=detailed
+            )
+
+
+def _lacks_details(captures: Sequence[Memento]) -> bool:
+    """Whether there are captures, and none has a status, media type or digest."""
+    details = (c.status or c.mime or c.digest for c in captures)
+    return bool(captures) and not any(details)

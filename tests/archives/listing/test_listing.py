@@ -11,7 +11,7 @@ from archives.adapters import source_for
 from archives.errors import ArchiveError, Misbehaved, Refused, Unreachable
 from archives.formats.httpdate import http_date
 from archives.formats.rows import Row
-from archives.listing import MOST_DOCUMENTS, cdx_query, filled
+from archives.listing import MOST_DOCUMENTS, cdx_query, filled, has_second_list
 from archives.listing.document import capture_of
 from archives.model import ArchiveEntry, Memento
 from archives.moment import Moment
@@ -76,6 +76,84 @@ async def read(
     except ArchiveError as error:
         return stamps, error
     return stamps, None
+
+
+# Two lists
+
+BOTH: Final = replace(
+    ARCHIVE, cdx=f"{BASE}/cdx", dialect="wayback-cdx", replay=BASE + "/web/{time14}/{uri}"
+)
+INDEX: Final = cdx_query(
+    f"{BASE}/cdx", PAGE, {"output": "json", "limit": "10000", "showResumeKey": "true"}
+)
+
+
+async def test_details_come_from_the_cdx_server_if_there_is_one() -> None:
+    row = ["org,example)/", "20130615083000", PAGE, "text/html", "200", "AAA", "9"]
+    names = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"]
+    fetch = FakeFetcher(
+        {
+            TIMEMAP: timemap("20130615083000"),
+            INDEX: Canned(body=json.dumps([names, row]).encode()),
+        }
+    )
+    source = source_for(BOTH, fetch, clock)
+
+    plain = [capture async for batch in source.mementos(PAGE) for capture in batch]
+    detailed = [
+        capture async for batch in source.mementos(PAGE, detailed=True) for capture in batch
+    ]
+
+    assert plain == [Memento("20130615083000", at("20130615083000"), PAGE, "test")]
+    assert detailed == [plain[0]._replace(status=200, mime="text/html", digest="AAA")]
+
+
+@pytest.mark.parametrize("index", [Canned(404), Canned(body=b"[]\n")])
+async def test_an_empty_index_is_compared_with_the_timemap(index: Canned) -> None:
+    def answer(request: Request) -> Canned:
+        if request.url.startswith(f"{BASE}/cdx"):
+            return index
+        return timemap("20130615083000") if request.url == TIMEMAP else Canned(404)
+
+    source = source_for(BOTH, FakeFetcher(answer), clock)
+    batches = source.mementos(PAGE, detailed=True)
+
+    assert [capture.stamp async for batch in batches for capture in batch] == ["20130615083000"]
+
+
+async def test_neither_index_nor_timemap_is_an_empty_list() -> None:
+    source = source_for(BOTH, FakeFetcher({}), clock)
+
+    batches = source.mementos(PAGE, detailed=True)
+
+    assert [capture async for batch in batches for capture in batch] == []
+
+
+async def test_an_index_that_fails_is_a_failure() -> None:
+    fetch = FakeFetcher({TIMEMAP: timemap("20130615083000")} | {INDEX: Canned(500)})
+    batches = source_for(BOTH, fetch, clock).mementos(PAGE, detailed=True)
+
+    with pytest.raises(ArchiveError):
+        [batch async for batch in batches]
+
+
+async def test_without_a_cdx_server_details_are_unknown() -> None:
+    fetch = FakeFetcher({TIMEMAP: timemap("20130615083000")})
+    source = source_for(ARCHIVE, fetch, clock)
+
+    [batch] = [batch async for batch in source.mementos(PAGE, detailed=True)]
+
+    assert batch == [Memento("20130615083000", at("20130615083000"), PAGE, "test")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [(BOTH, True), (ARCHIVE, False), (WAYBACK_CDX, False), (replace(BOTH, replay=None), False)],
+)
+def test_an_archive_has_a_second_list_if_it_has_a_timemap_and_a_cdx_server(
+    entry: ArchiveEntry, *, expected: bool
+) -> None:
+    assert has_second_list(entry) is expected
 
 
 # One document

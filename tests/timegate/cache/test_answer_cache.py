@@ -218,6 +218,20 @@ async def test_a_memento_that_is_gone_is_requested_again_after_ten_minutes(
     assert await timed.cache.recall_memento(memento, memento.uri) is None
 
 
+async def test_the_list_of_a_cdx_server_is_kept_apart_and_answers_no_question(
+    timed: TimedCache,
+) -> None:
+    captures = [capture("20140101000000")]
+    await timed.cache.remember_timemap(ARCHIVE, PAGE, captures, detailed=True)
+
+    detailed = await timed.cache.recall_timemap(ARCHIVE, PAGE, detailed=True)
+
+    assert detailed is not None
+    assert detailed[0] == captures
+    assert await timed.cache.recall_timemap(ARCHIVE, PAGE) is None
+    assert await timed.cache.recall(ARCHIVE, PAGE, AT) is None
+
+
 async def test_an_answer_from_a_cached_timemap_has_its_age(timed: TimedCache) -> None:
     await timed.cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
     timed.clock.advance(5 * HOUR)

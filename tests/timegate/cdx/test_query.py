@@ -25,6 +25,7 @@ from timegate.cdx.query import (
 )
 from timegate.cdx.selection import Selection
 from timegate.resolution.preferences import BadPreference
+from timegate.verdict import header_safe
 
 URL = "http://example.org/"
 
@@ -172,6 +173,70 @@ def test_filters_select_captures(
     found = selected(query_of(dialect, filter=filters), KINDS)
 
     assert [KINDS.index(row) for row in found] == wanted
+
+
+@pytest.mark.parametrize(
+    ("dialect", "filters", "unjudged"),
+    [
+        ("wayback", ["statuscode:200"], 2),
+        ("wayback", ["statuscode:999"], 2),
+        ("wayback", ["statuscode:200|-"], 0),
+        ("wayback", ["statuscode:.*"], 0),
+        ("wayback", ["!statuscode:404"], 0),
+        ("wayback", ["!statuscode:-"], 0),
+        ("wayback", ["timestamp:1999.*"], 0),
+        ("wayback", ["statuscode:200", "timestamp:2011.*"], 0),
+        ("wayback", ["statuscode:200", "mimetype:text/html"], 2),
+        ("wayback", ["length:5"], 6),
+        ("pywb", ["=status:200"], 2),
+        ("pywb", ["~status:[23]"], 2),
+        ("pywb", ["status:0"], 2),
+    ],
+)
+def test_captures_whose_field_is_unknown_are_counted(
+    dialect: Dialect, filters: list[str], unjudged: int
+) -> None:
+    selection = Selection(query_of(dialect, filter=filters))
+
+    _run(selection, KINDS, 3)
+
+    assert selection.unjudged == unjudged
+
+
+def test_captures_outside_the_interval_are_not_counted_as_unjudged() -> None:
+    selection = Selection(query_of(filter="statuscode:200", from_="1999", to="2010"))
+
+    _run(selection, KINDS, 3)
+
+    assert selection.unjudged == 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "needed"),
+    [
+        ({}, False),
+        ({"fl": "timestamp,original,url_m"}, False),
+        ({"fl": "timestamp,statuscode"}, True),
+        ({"filter": "statuscode:200"}, True),
+        ({"filter": "!mimetype:warc/revisit"}, True),
+        ({"filter": "original:.*"}, False),
+        ({"collapse": "digest"}, True),
+        ({"collapse": "timestamp:8"}, False),
+    ],
+)
+def test_an_index_is_needed_for_fields_that_timemaps_lack(
+    parameters: dict[str, str], *, needed: bool
+) -> None:
+    query = query_from({"url": [URL], **{k: [v] for k, v in parameters.items()}}, "wayback")
+
+    assert query.needs_index is needed
+
+
+def test_a_question_mark_before_a_name_is_ignored() -> None:
+    # waybackpy writes one between its endpoint and its parameters.
+    read = parameters_in("?archives=internet-archive&?from=2010&url=http://x/?a")
+
+    assert read == {"archives": ["internet-archive"], "from": ["2010"], "url": ["http://x/?a"]}
 
 
 @pytest.mark.parametrize(
@@ -425,6 +490,7 @@ def test_objects_and_cdxj_have_the_same_content() -> None:
         "digest": "AAA",
         "source": "a",
         "memento": TWO[0].uri,
+        "url_m": TWO[0].uri,
     }
     for row, line in zip(objects, lines, strict=True):
         key, stamp, rest = line.split(" ", 2)
@@ -437,6 +503,7 @@ def test_text_and_json_have_the_same_content(captures: list[Memento]) -> None:
 
     rows = json.loads(array.head() + array.rows(captures) + array.tail(None))[1:]
 
-    assert rows == [
+    assert [row[:7] for row in rows] == [
         line.split(" ") for line in WaybackLines().rows(captures).decode().splitlines()
     ]
+    assert [row[7] for row in rows] == [header_safe(capture.uri) for capture in captures]

@@ -98,8 +98,14 @@ class NoLists:
     """A cache of lists that stays empty."""
 
     async def recall_timemap(
-        self, _archive: str, _original: str, _budget: TimeBudget | None = None
+        self,
+        _archive: str,
+        _original: str,
+        _budget: TimeBudget | None = None,
+        *,
+        detailed: bool = False,
     ) -> tuple[Sequence[Memento], float] | None:
+        del detailed
         return None
 
     async def remember_timemap(
@@ -108,6 +114,8 @@ class NoLists:
         _original: str,
         _captures: Sequence[Memento],
         _budget: TimeBudget | None = None,
+        *,
+        detailed: bool = False,
     ) -> None: ...
 
 

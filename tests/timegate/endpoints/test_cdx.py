@@ -11,13 +11,21 @@ from archives.errors import Refused, Unreachable
 from tests.scenario import World
 from tests.timegate.endpoints.served import QUICK, Seen, Site, dispatch_to, entries, resolve_of
 from tests.timegate.endpoints.test_timemap import Lister, body, lister
-from tests.timegate.timemaps.capture_lists import ORIGINAL, FakeListCache, at, capture, captures
+from tests.timegate.timemaps.capture_lists import (
+    ORIGINAL,
+    FakeListCache,
+    Listing,
+    at,
+    capture,
+    captures,
+)
 from timegate.endpoints.cdx import Captures, PywbCdx, WaybackCdx
 from timegate.resolution.coalescing import fixed
 from timegate.responses.answers import Answers
 from timegate.responses.model import Handler
 from timegate.server.listener import listening
 from timegate.timemaps import ArchiveLists
+from timegate.timemaps.lane import FULL
 
 IA = "/cdx/search/cdx"
 
@@ -26,7 +34,8 @@ IA = "/cdx/search/cdx"
 async def serving(*archives: Lister) -> AsyncIterator[Site]:
     world = World(*archives)
     registry = entries(world)
-    listed = Captures(ArchiveLists(fixed(world.archives), FakeListCache()), world.route, QUICK)
+    lists = ArchiveLists(fixed(world.archives), FakeListCache())
+    listed = Captures(lists, world.route, registry, QUICK)
     resolve = resolve_of(Answers(world.resolver, registry, ""), registry)
     exact: dict[str, Handler] = {IA: WaybackCdx(listed), "/cdx": PywbCdx(listed)}
     dispatch = dispatch_to(resolve, exact=exact)
@@ -72,9 +81,23 @@ async def test_json_has_the_same_rows_as_lines() -> None:
     names, *rows = json.loads(text(seen))
     assert seen.headers["Content-Type"] == "application/json"
     assert names == [
-        "urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length",
+        "urlkey", "timestamp", "original",
+        "mimetype", "statuscode", "digest", "length", "url_m",
     ]  # fmt: skip
-    assert rows == [line.split(" ") for line in lines.splitlines()]
+    assert [row[:7] for row in rows] == [line.split(" ") for line in lines.splitlines()]
+
+
+async def test_rows_have_the_address_of_the_memento_in_its_archive() -> None:
+    held = [capture("a", 1).uri, capture("b", 2).uri, capture("a", 3).uri]
+
+    async with serving(*two()) as site:
+        array = json.loads(text(await asked(site, IA, ("output", "json"))))
+        lines = text(await asked(site, IA, ("fl", "timestamp,url_m"))).splitlines()
+        pywb = text(await asked(site, "/cdx", ("output", "json"))).splitlines()
+
+    assert [row[-1] for row in array] == ["url_m", *held]
+    assert [line.split(" ")[1] for line in lines] == held
+    assert [json.loads(line)["url_m"] for line in pywb] == held
 
 
 async def test_long_lists_are_the_same_as_lines_and_as_json() -> None:
@@ -86,7 +109,7 @@ async def test_long_lists_are_the_same_as_lines_and_as_json() -> None:
         rows = json.loads(text(await asked(site, IA, ("output", "json"))))
 
     assert len(lines) == 7000
-    assert rows[1:] == [line.split(" ") for line in lines]
+    assert [row[:7] for row in rows[1:]] == [line.split(" ") for line in lines]
 
 
 async def test_no_captures_is_empty_for_wayback_and_404_for_pywb() -> None:
@@ -102,10 +125,91 @@ async def test_no_captures_is_empty_for_wayback_and_404_for_pywb() -> None:
 
 
 async def test_no_captures_after_filtering_is_an_empty_response() -> None:
-    async with serving(*two()) as site:
+    page = capture("b", 2)._replace(status=200)
+
+    async with serving(lister("b", [page])) as site:
         seen = await asked(site, IA, ("filter", "statuscode:500"), ("output", "json"))
 
     assert (seen.status, seen.body) == (200, b"[]\n")
+    assert seen.headers["Memento-Sources"] == "complete;asked=1;failed=0"
+
+
+@pytest.mark.parametrize("path", [IA, "/cdx"])
+@pytest.mark.parametrize("order", [(), (("sort", "reverse"),), (("limit", "-1"),)])
+async def test_captures_that_a_filter_cannot_judge_make_a_list_partial(
+    path: str, order: Sequence[tuple[str, str]]
+) -> None:
+    async with serving(*two()) as site:
+        seen = await asked(site, path, ("filter", "=statuscode:200"), *order)
+
+    assert seen.status == 200
+    assert seen.headers["Memento-Sources"] == "partial;asked=2;failed=0;unjudged=2"
+    assert len(text(seen).splitlines()) == 1
+
+
+@pytest.mark.parametrize("path", [IA, "/cdx"])
+@pytest.mark.parametrize("field", ["statuscode", "mimetype", "digest", "length"])
+async def test_nothing_but_unjudged_captures_is_no_empty_list(path: str, field: str) -> None:
+    async with serving(lister("a", captures("a", [1, 3]))) as site:
+        seen = await asked(site, path, ("filter", f"{field}:200"), ("output", "json"))
+
+    problem = json.loads(seen.body)
+    assert seen.status == 422
+    assert seen.headers["Memento-Sources"] == "partial;asked=1;failed=0;unjudged=2"
+    assert problem["type"].endswith("/unjudged")
+    assert problem["unjudged"] == 2
+    assert f"do not state {field}" in problem["detail"]
+
+
+async def test_an_archive_that_did_not_answer_outweighs_unjudged_captures() -> None:
+    silent = lister("c", Unreachable("c", "", "it is down"))
+
+    async with serving(lister("a", captures("a", [1, 3])), silent) as site:
+        seen = await asked(site, IA, ("filter", "statuscode:200"))
+
+    assert seen.status == 504
+    assert "unjudged=2" in seen.headers["Memento-Sources"]
+    # Nothing says that "a" holds no capture.
+    assert [each["archive"] for each in json.loads(seen.body)["archives"]] == ["c"]
+
+
+async def test_the_number_of_unjudged_captures_is_left_open_while_a_list_is_read() -> None:
+    pages = [capture("a", second)._replace(status=200) for second in range(3 * FULL)]
+    batches = [pages[start : start + FULL] for start in range(0, len(pages), FULL)]
+
+    async with serving(lister("a", *batches)) as site:
+        seen = await asked(site, IA, ("filter", "statuscode:200"))
+
+    assert seen.headers["Memento-Sources"] == "partial;asked=1;failed=0;unjudged"
+    assert len(text(seen).splitlines()) == len(pages)
+
+
+async def test_a_filter_on_a_field_of_every_capture_leaves_none_unjudged() -> None:
+    async with serving(*two()) as site:
+        seen = await asked(site, IA, ("filter", "original:http://nowhere.example/"))
+
+    assert (seen.status, seen.body) == (200, b"")
+    assert seen.headers["Memento-Sources"] == "complete;asked=2;failed=0"
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("filter", "statuscode:200"), ("fl", "timestamp,statuscode"), ("collapse", "digest")],
+)
+async def test_the_cdx_server_of_an_archive_is_asked_for_what_its_timemap_lacks(
+    pair: tuple[str, str],
+) -> None:
+    page = capture("a", 1)._replace(status=200, mime="text/html", digest="AAA")
+    archive = lister("a", captures("a", [1]))
+    archive.index = Listing([page])
+
+    async with serving(archive) as site:
+        plain = await asked(site, IA)
+        seen = await asked(site, IA, pair)
+
+    assert text(plain).endswith(" - - - -\n")
+    assert "200" in text(seen)
+    assert seen.headers["Memento-Sources"] == "complete;asked=1;failed=0"
 
 
 @pytest.mark.parametrize("path", [IA, "/cdx"])
@@ -292,3 +396,30 @@ async def test_clients_may_choose_archives() -> None:
 
     assert seen.headers["Preference-Applied"] == "archives=b"
     assert len(text(seen).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        f"?url={ORIGINAL}&archives=b",
+        f"?archives=b&url={ORIGINAL}",
+        f"?archives=b&?from=2013&url={ORIGINAL}",
+        f"?url={ORIGINAL}&exclude=a",
+    ],
+)
+@pytest.mark.parametrize("path", [IA, "/cdx"])
+async def test_a_parameter_limits_the_rows_to_archives(path: str, target: str) -> None:
+    async with serving(*two()) as site:
+        seen = await site.ask(f"{path}{target}&fl=timestamp,source&output=text")
+
+    assert text(seen).splitlines() == [f"{at(2)} b"]
+    assert seen.headers["Memento-Sources"] == "complete;asked=1;failed=0"
+
+
+@pytest.mark.parametrize("choice", ["archives=nowhere", "archives=b,nowhere", "archives="])
+async def test_archives_that_are_not_registered_are_rejected(choice: str) -> None:
+    async with serving(*two()) as site:
+        seen = await site.ask(f"{IA}?url={ORIGINAL}&{choice}")
+
+    assert seen.status == 400
+    assert "archives" in json.loads(seen.body)["detail"]

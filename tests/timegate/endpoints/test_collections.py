@@ -211,6 +211,17 @@ async def test_cdx_filters_sorts_and_limits(
     assert [row["timestamp"] for row in found] == [*stamps]
 
 
+async def test_cdx_filters_do_not_take_an_unknown_status_for_no_capture(
+    collection: FakeCollection,
+) -> None:
+    collection.rows[:] = [row._replace(status=None) for row in collection.rows]
+
+    seen = await listed(collection, filter="=status:200")
+
+    assert seen.status == 422
+    assert json.loads(seen.body)["unjudged"] == len(STAMPS)
+
+
 @pytest.mark.parametrize(
     ("url", "match", "urls"),
     [

@@ -2,12 +2,12 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from archives.errors import Refused, Unreachable
-from archives.model import Memento
+from archives.model import ArchiveEntry, Memento
 from tests.scenario import FakeArchive, World
 from tests.timegate.endpoints.served import QUICK, Site, dispatch_to, entries, resolve_of
 from tests.timegate.timemaps.capture_lists import (
@@ -27,14 +27,32 @@ from timegate.timemaps import ArchiveLists
 
 @dataclass
 class Lister(FakeArchive):
-    """An archive whose list follows a script."""
+    """An archive whose list follows a script; with *index*, it has a CDX server too."""
 
     listing: Listing = field(default_factory=Listing)
+    index: Listing | None = None
     originals: list[str] = field(default_factory=list)
 
-    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         self.originals.append(original)
-        return self.listing()
+        return self.index() if detailed and self.index is not None else self.listing()
+
+    @property
+    def entry(self) -> ArchiveEntry:
+        return super().entry if self.index is None else with_index(super().entry)
+
+
+def with_index(entry: ArchiveEntry) -> ArchiveEntry:
+    """Return *entry* with a TimeMap and a CDX server."""
+    return replace(
+        entry,
+        timemaps={"link": f"http://{entry.id}/timemap/link/"},
+        cdx=f"http://{entry.id}/cdx",
+        dialect="wayback-cdx",
+        replay=f"http://{entry.id}/{{time14}}/{{uri}}",
+    )
 
 
 def lister(name: str, *script: Sequence[Memento] | float | Exception) -> Lister:

@@ -1,13 +1,14 @@
 """The addresses of the Wayback Machine, over HTTP."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
 
 from archives.registry import Registry
+from tests.fakes import Canned, FakeFetcher
 from tests.scenario import FakeArchive, World
 from tests.timegate.endpoints.served import (
     QUICK,
@@ -17,6 +18,7 @@ from tests.timegate.endpoints.served import (
     entries,
     resolve_of,
 )
+from timegate.endpoints.raw_proxy import WAYBACK, RawProxyEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint
 from timegate.endpoints.wayback import Availability, WaybackEndpoint
 from timegate.resolution.coalescing import fixed
@@ -28,21 +30,36 @@ URL = "http://example.org/"
 HERE = "https://gate.example"
 
 
+DATE = "Fri, 22 Jan 2016 11:20:29 GMT"
+RAW = "http://a/20160122112029id_/http://example.org/"
+IMAGE = {"Content-Type": "image/png", "Content-Length": "3", "Memento-Datetime": DATE}
+BYTES = Canned(200, IMAGE, b"abc")
+
+
 @asynccontextmanager
-async def serving(*archives: FakeArchive) -> AsyncIterator[Site]:
+async def serving(
+    *archives: FakeArchive, bytes_at: Mapping[str, Canned] | None = None
+) -> AsyncIterator[Site]:
     world = World(*archives, deadlines=QUICK)
     known = [
-        replace(world.archives[name].entry, raw=f"http://{name}/{{time14}}id_/{{uri}}")
+        replace(
+            world.archives[name].entry,
+            hosts=(name,),
+            replay=f"http://{name}/{{time14}}/{{uri}}",
+            raw=f"http://{name}/{{time14}}id_/{{uri}}",
+        )
         for name in world.archives
     ]
     registry = Registry(known) if known else entries(world)
     answers = Answers(world.resolver, registry, HERE)
     neighbours = Neighbours(fixed(world.archives), NoLists(), frozenset())
     timegate = TimeGateEndpoint(answers, neighbours)
+    fetchers = dict.fromkeys(world.archives, FakeFetcher(bytes_at or {}, tuple(world.archives)))
+    raw = RawProxyEndpoint(answers, registry, fetchers, address=WAYBACK)
     dispatch = dispatch_to(
         resolve_of(answers, registry),
         exact={"/wayback/available": Availability(answers, registry)},
-        prefixes={"/web/": WaybackEndpoint(answers, timegate)},
+        prefixes={"/web/": WaybackEndpoint(answers, timegate, raw)},
     )
     async with world.coalescer, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
@@ -65,9 +82,22 @@ SILENT = FakeArchive("c", 0.0, error=True)
         ("2016/http://example.org/", "http://a/20160122112029/http://example.org/"),
         ("20130602/http://example.org/", "http://b/20130601000000/http://example.org/"),
         ("2013060/http://example.org/", "http://b/20130601000000/http://example.org/"),
+        ("20160122id_/http://example.org/", RAW),
         (
-            "20160122112029id_/http://example.org/",
-            "http://a/20160122112029id_/http://example.org/",
+            "20160122112029if_/http://example.org/",
+            "http://a/20160122112029/http://example.org/",
+        ),
+        (
+            "20160122112029im_/http://example.org/",
+            "http://a/20160122112029/http://example.org/",
+        ),
+        (
+            "20160122112029js_/http://example.org/",
+            "http://a/20160122112029/http://example.org/",
+        ),
+        (
+            "20160122112029cs_/http://example.org/",
+            "http://a/20160122112029/http://example.org/",
         ),
         ("2010if_/http://example.org/", "http://a/20100101000000/http://example.org/"),
         ("2/http://example.org/", "http://a/20160122112029/http://example.org/"),
@@ -88,6 +118,41 @@ async def test_a_stamp_redirects_to_the_best_memento_of_all_archives(
 
     assert (seen.status, seen.headers["Location"]) == (302, location)
     assert "Memento-Precision" in seen.headers
+
+
+@pytest.mark.parametrize(
+    "url", ["http://example.org/", "http%3A//example.org/", "http%3A%2F%2Fexample.org%2F"]
+)
+async def test_the_bytes_of_a_second_are_sent_as_at_the_wayback_machine(url: str) -> None:
+    async with serving(*archives(), bytes_at={RAW: BYTES}) as site:
+        seen = await site.ask(f"/web/20160122112029id_/{url}")
+
+    assert (seen.status, seen.body) == (200, b"abc")
+    assert seen.headers["Content-Type"] == "image/png"
+    assert seen.headers["Memento-Datetime"] == DATE
+    assert seen.headers["Memento-Precision"].startswith("match=exact")
+    assert "sandbox" in seen.headers["Content-Security-Policy"]
+
+
+async def test_another_second_redirects_to_the_bytes_of_the_closest() -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/web/20160122112030id_/{URL}")
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == f"{HERE}/web/20160122112029id_/{URL}"
+    assert "Memento-Datetime" not in seen.headers
+
+
+async def test_an_archived_redirect_leads_to_an_address_of_the_same_form() -> None:
+    target = "http://a/20160122112031id_/http://example.org/new"
+    moved = Canned(302, {"Location": target, "Memento-Datetime": DATE})
+
+    async with serving(*archives(), bytes_at={RAW: moved}) as site:
+        seen = await site.ask(f"/web/20160122112029id_/{URL}")
+
+    assert seen.status == 302
+    assert seen.headers["Memento-Datetime"] == DATE
+    assert seen.headers["Location"] == f"{HERE}/web/20160122112031id_/http://example.org/new"
 
 
 @pytest.mark.parametrize(
@@ -198,6 +263,16 @@ async def test_the_closest_copy_is_available(
             }
         }
     }
+
+
+async def test_the_closest_copy_can_be_that_of_one_archive() -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/wayback/available?url={URL}&timestamp=2013&archives=a")
+        unknown = await site.ask(f"/wayback/available?url={URL}&archives=a,nowhere")
+
+    closest = json.loads(seen.body)["archived_snapshots"]["closest"]
+    assert closest["url"].startswith("http://a/")
+    assert unknown.status == 400
 
 
 async def test_an_unknown_status_is_not_written_as_200() -> None:

@@ -22,9 +22,14 @@ class FakeLists:
         self.kept: dict[tuple[str, str], Sequence[Memento]] = {}
 
     async def recall_timemap(
-        self, archive: str, original: str, budget: TimeBudget | None = None
+        self,
+        archive: str,
+        original: str,
+        budget: TimeBudget | None = None,
+        *,
+        detailed: bool = False,
     ) -> tuple[Sequence[Memento], float] | None:
-        del budget
+        del budget, detailed
         kept = self.kept.get((archive, original))
         return None if kept is None else (kept, 1.0)
 
@@ -34,8 +39,10 @@ class FakeLists:
         original: str,
         captures: Sequence[Memento],
         budget: TimeBudget | None = None,
+        *,
+        detailed: bool = False,
     ) -> None:
-        del budget
+        del budget, detailed
         self.kept[archive, original] = captures
 
 
@@ -128,9 +135,11 @@ class Counting(FakeArchive):
 
     lists = 0
 
-    async def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    async def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         self.lists += 1
-        async for batch in super().mementos(original):
+        async for batch in super().mementos(original, detailed=detailed):
             yield batch
 
 

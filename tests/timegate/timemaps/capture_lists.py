@@ -56,11 +56,16 @@ class FakeListCache:
         self.kept: dict[str, Sequence[Memento]] = dict(kept)
 
     async def recall_timemap(
-        self, archive: str, original: str, budget: TimeBudget | None = None
+        self,
+        archive: str,
+        original: str,
+        budget: TimeBudget | None = None,
+        *,
+        detailed: bool = False,
     ) -> tuple[Sequence[Memento], float] | None:
         assert original
         del budget
-        known = self.kept.get(archive)
+        known = self.kept.get(_key(archive, detailed=detailed))
         return None if known is None else (known, 1.0)
 
     async def remember_timemap(
@@ -69,10 +74,16 @@ class FakeListCache:
         original: str,
         captures: Sequence[Memento],
         budget: TimeBudget | None = None,
+        *,
+        detailed: bool = False,
     ) -> None:
         assert original
         del budget
-        self.kept[archive] = list(captures)
+        self.kept[_key(archive, detailed=detailed)] = list(captures)
+
+
+def _key(archive: str, *, detailed: bool) -> str:
+    return f"{archive} index" if detailed else archive
 
 
 def why(errors: dict[str, ArchiveError]) -> dict[str, str]:

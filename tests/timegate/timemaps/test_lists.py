@@ -1,4 +1,5 @@
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -16,19 +17,31 @@ from timegate.timemaps.lists import MOST_CACHED, ArchiveLists
 class Archive:
     """A `Source` that can only list."""
 
-    def __init__(self, listing: Listing) -> None:
+    def __init__(self, listing: Listing, index: Listing | None = None) -> None:
         self.listing = listing
+        self.index = index
 
     @property
     def entry(self) -> ArchiveEntry:
-        return entry("a")
+        known = entry("a")
+        if self.index is None:
+            return known
+        return replace(
+            known,
+            timemaps={"link": "http://a/timemap/link/"},
+            cdx="http://a/cdx",
+            dialect="wayback-cdx",
+            replay="http://a/{time14}/{uri}",
+        )
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         raise NotImplementedError(original, at)
 
-    def mementos(self, original: str) -> AsyncGenerator[Sequence[Memento], None]:
+    def mementos(
+        self, original: str, *, detailed: bool = False
+    ) -> AsyncGenerator[Sequence[Memento], None]:
         assert original == ORIGINAL
-        return self.listing()
+        return self.index() if detailed and self.index is not None else self.listing()
 
 
 async def read(
@@ -114,3 +127,39 @@ async def test_an_internal_error_in_a_list_is_a_failure_of_its_archive() -> None
     with pytest.raises(Internal, match="OverflowError"):
         await read(Listing(captures("a", [1]), OverflowError("http://secret.example/")), cache)
     assert cache.kept == {}
+
+
+async def test_a_detailed_list_is_cached_apart_from_the_timemap() -> None:
+    cache = FakeListCache(a=captures("a", [1]))
+    pages = [capture._replace(status=200) for capture in captures("a", [1, 2])]
+    index = Listing(pages)
+    lists = ArchiveLists(fixed({"a": Archive(Listing(), index)}), cache)
+
+    batches = [
+        [batch async for batch in lists.of(*question, detailed=True)]
+        for question in [("a", ORIGINAL, Preferences(), UNLIMITED)] * 2
+    ]
+
+    assert batches == [[pages]] * 2
+    assert index.pulled == 1
+    assert cache.kept == {"a": captures("a", [1]), "a index": pages}
+
+
+async def test_a_detailed_list_without_details_is_not_cached() -> None:
+    cache = FakeListCache()
+    lists = ArchiveLists(fixed({"a": Archive(Listing(), Listing(captures("a", [1])))}), cache)
+
+    batches = lists.of("a", ORIGINAL, Preferences(), UNLIMITED, detailed=True)
+
+    assert [batch async for batch in batches] == [captures("a", [1])]
+    assert cache.kept == {}
+
+
+async def test_without_a_second_list_the_cached_timemap_serves_for_details() -> None:
+    listing = Listing(captures("a", [9]))
+    lists = ArchiveLists(fixed({"a": Archive(listing)}), FakeListCache(a=captures("a", [1])))
+
+    batches = lists.of("a", ORIGINAL, Preferences(), UNLIMITED, detailed=True)
+
+    assert [batch async for batch in batches] == [captures("a", [1])]
+    assert not listing.pulled
