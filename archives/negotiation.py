@@ -25,7 +25,7 @@ from archives.evidence import (
 from archives.formats.linkformat import Link
 from archives.model import ArchiveEntry, Closest, Memento, Negotiation, Selection
 from archives.moment import Moment
-from archives.nearest import nearest, second_of
+from archives.nearest import nearest, neighbours_of, second_of, true_neighbours
 from archives.source import Fetcher, Reply, Request
 from archives.uri import DEFAULT_PORTS, plain_host, plain_origin
 
@@ -165,7 +165,8 @@ class Negotiator:
         best = nearest((found.memento, *found.neighbours.values()), question.at)
         if best is None or best.stamp != found.memento.stamp:
             return None
-        return Closest(found.memento, question.via, (), found.neighbours)
+        around = true_neighbours(found.memento, found.neighbours)
+        return Closest(found.memento, question.via, (), around)
 
     def _is_suspect(self, statement: Statement, *, redirected: bool) -> bool:
         if _is_answer(statement):
@@ -297,7 +298,8 @@ class Negotiator:
         doubts += _wrong_page(chosen)
         at, looks_back = question.at, self._entry.selection == "nearest-before"
         memento = best if at is None or looks_back or not _outside(at, best) else chosen
-        return Closest(memento, question.via, doubts, neighbours)
+        around = neighbours_of(memento, chosen, neighbours)
+        return Closest(memento, question.via, doubts, true_neighbours(memento, around))
 
     def _wrong_choice(
         self, chosen: Memento, best: Memento, at: Moment | None

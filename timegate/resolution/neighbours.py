@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento, Relation
+from archives.nearest import true_neighbours
 from timegate.resolution.coalescing import SourceFor
 from timegate.resolution.context import RequestContext, TimeBudget
 from timegate.resolution.model import Resolution
@@ -129,4 +130,4 @@ def neighbours(chosen: Memento, captures: Sequence[Memento]) -> dict[Relation, M
         around["prev"] = before[-1]
     if after:
         around["next"] = after[0]
-    return around
+    return true_neighbours(chosen, around)

@@ -1,12 +1,19 @@
 """Ranking: which memento of several archives is the best (S-2, S-5), and when a search ends."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from archives.model import Closest, Memento
 from archives.moment import Moment
-from archives.nearest import second_of
+from archives.nearest import (
+    fraction_distance,
+    nearest,
+    neighbours_of,
+    second_of,
+    side_of,
+)
 from timegate.resolution.model import Attempt, Direction, Query
 
 Rank = tuple[object, ...]
@@ -59,6 +66,7 @@ def _nearest_first(
             not inside,
             inside and not named,
             abs(captured - instant) if inside else away,
+            fraction_distance(at, memento.stamp),
             _is_no_page(query, memento),
             bool(closest.doubts),
             not named,
@@ -111,7 +119,17 @@ def ends_search(query: Query, attempt: Attempt) -> bool:
         return False
     if query.at is None:
         return query.archive is not None
-    return query.at.distance(second_of(attempt.outcome.memento.stamp)) == _ZERO
+    return _is_as_requested(query, query.at, attempt.outcome.memento.stamp)
+
+
+def _is_as_requested(query: Query, at: Moment, stamp: str) -> bool:
+    """Whether no archive that may answer can have a capture nearer to *at*.
+
+    If any archive may answer, another one may hold the requested fraction of the second.
+    """
+    if at.distance(second_of(stamp)) != _ZERO:
+        return False
+    return at.fits_http_date or at.covers(stamp) or query.archive is not None
 
 
 def in_direction(closest: Closest, at: Moment | None, direction: Direction) -> Closest | None:
@@ -127,10 +145,11 @@ def in_direction(closest: Closest, at: Moment | None, direction: Direction) -> C
     fitting = [memento for memento in mementos if _fits(memento, at, direction)]
     if not fitting:
         return None
-    best = min(fitting, key=lambda memento: abs(at.distance(second_of(memento.stamp))))
-    return Closest(best, closest.via, closest.doubts, closest.neighbours)
+    best = nearest(fitting, at) or closest.memento
+    around = neighbours_of(best, closest.memento, closest.neighbours)
+    return replace(closest, memento=best, neighbours=around)
 
 
 def _fits(memento: Memento, at: Moment, direction: Direction) -> bool:
-    away = at.distance(second_of(memento.stamp))
-    return away <= _ZERO if direction == "before" else away >= _ZERO
+    side = side_of(at, memento.stamp)
+    return side <= 0 if direction == "before" else side >= 0

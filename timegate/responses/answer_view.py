@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
-from archives.nearest import second_of
+from archives.nearest import second_of, side_of
 from archives.registry import Registry
 from timegate.citations import Copy, Form, reference
 from timegate.identifiers.duri import Duri
@@ -148,7 +148,8 @@ def spoken(moment: Moment) -> str:
     if len(digits) <= 8:
         return day
     time = ":".join(filter(None, (digits[8:10], digits[10:12] or "00", digits[12:14])))
-    return f"{day}, {time} UTC"
+    fraction = f".{digits[14:]}" if digits[14:] else ""
+    return f"{day}, {time}{fraction} UTC"
 
 
 def name_of(archive: str, registry: Registry) -> str:
@@ -172,10 +173,14 @@ def copy_view(memento: Memento, at: Moment | None, registry: Registry) -> CopyVi
 def _distance(memento: Memento, at: Moment | None) -> str:
     if at is None:
         return ""
-    seconds = int(at.distance(second_of(memento.stamp)).total_seconds())
-    if not seconds:
-        return "within the requested time" if len(at.digits) < 14 else "at exactly that time"
-    return f"{duration(abs(seconds))} {'earlier' if seconds < 0 else 'later'}"
+    side = side_of(at, memento.stamp)
+    if side:
+        seconds = abs(int(at.distance(second_of(memento.stamp)).total_seconds()))
+        away = duration(seconds) if seconds else "less than a second"
+        return f"{away} {'earlier' if side < 0 else 'later'}"
+    if not at.covers(memento.stamp):
+        return "in the same second"
+    return "within the requested time" if len(at.digits) < 14 else "at exactly that time"
 
 
 def _chosen(resolution: Resolution, registry: Registry) -> CopyView | None:
