@@ -108,7 +108,8 @@ def neighbours_of(
     """
     if memento == chosen:
         return dict(neighbours)
-    around = {name: m for name, m in neighbours.items() if name in ("first", "last")}
+    ends: tuple[Relation, ...] = ("first", "last")
+    around = {name: neighbours[name] for name in ends if name in neighbours}
     if memento == neighbours.get("prev"):
         around["next"] = chosen
     elif memento == neighbours.get("next"):

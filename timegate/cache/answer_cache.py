@@ -37,8 +37,6 @@ from timegate.resolution.model import CachedAnswer
 
 _PERSON: Final = b"timegate cache 1"
 """Makes these hashes different from any others of the same URL; change it with their input."""
-_MOST_DIGITS: Final = 23
-"""Digits of a time in a key: a capture has at most nine digits of a fraction (T-9)."""
 _BLOCKS_AT_ONCE: Final = 16
 
 
@@ -279,8 +277,8 @@ def _is_better(first: CachedAnswer | None, second: CachedAnswer | None) -> bool:
 
 
 def _time_class(at: Moment | None) -> str:
-    """Return the time of a question: of captures in one second, one may be nearer than others."""
-    return "latest" if at is None else at.digits[:_MOST_DIGITS]
+    """Return the time to the second: archives are not asked for fractions."""
+    return "latest" if at is None else at.digits[:14]
 
 
 # One question goes to many archives.

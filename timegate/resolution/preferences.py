@@ -237,3 +237,26 @@ PARAMETERS: Final = (
     ),
 )
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in PARAMETERS}
+
+
+def parameters_of(preferences: Preferences) -> dict[str, str]:
+    """Return the query parameters that state *preferences*; those of the default are left out.
+
+    ``no-cache`` and ``only-if-cached`` are in Cache-Control, and no parameters.
+    """
+    stated = {
+        "archives": ",".join(sorted(preferences.archives or ())),
+        "exclude": ",".join(sorted(preferences.exclude)),
+        "precision": preferences.precision,
+        "tolerance": "" if preferences.tolerance is None else _iso(preferences.tolerance),
+        "direction": preferences.direction,
+        "wait": "" if preferences.wait is None else f"{preferences.wait:g}",
+        "verify": preferences.verify,
+    }
+    usual = (NO_PREFERENCES.precision, NO_PREFERENCES.direction, NO_PREFERENCES.verify, "")
+    return {name: value for name, value in stated.items() if value not in usual}
+
+
+def _iso(tolerance: timedelta) -> str:
+    years, days = divmod(tolerance.days, 365)
+    return f"P{years}Y{days}DT{tolerance.seconds}S"

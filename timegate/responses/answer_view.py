@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Final, NamedTuple
+from urllib.parse import urlencode
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
@@ -16,6 +17,7 @@ from archives.registry import Registry
 from timegate.citations import Copy, Form, reference
 from timegate.identifiers.duri import Duri
 from timegate.resolution.model import Attempt, Query, Resolution
+from timegate.resolution.preferences import parameters_of
 from timegate.responses.problems import printable
 from timegate.verdict import Verdict, delivers_raw, header_safe, in_words, location
 from timegate.verdict.words import Point, Tone, duration, explained, headline
@@ -91,6 +93,8 @@ class AnswerView:
     start: str
     end: str
     identifier: str
+    parameters: str
+    """The preferences of the answer as a query string: with them, the JSON is the same."""
     next_step: str = ""
     """What the user can do if there is no copy."""
 
@@ -121,6 +125,7 @@ def answer_view(
         start="" if query.at is None else query.at.start,
         end="" if query.at is None else query.at.end,
         identifier=query.identifier or _dated(query),
+        parameters=urlencode(parameters_of(resolution.preferences)),
     )
 
 

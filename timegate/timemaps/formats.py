@@ -191,9 +191,7 @@ class CdxjWriter:
     def marked(self, capture: Memento, rels: str) -> str:
         (stamp,) = _stamps([capture])
         uri, when = header_safe(capture.uri), http_date(stamp)
-        return (
-            f'{stamp} {{"uri": "{uri}", "rel": "{rels} memento", "datetime": "{when}"}}\n'
-        )
+        return f'{stamp} {{"uri": "{uri}", "rel": "{rels} memento", "datetime": "{when}"}}\n'
 
     def plain(self, captures: Sequence[Memento]) -> str:
         return "".join(

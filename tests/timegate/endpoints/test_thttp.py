@@ -29,7 +29,8 @@ async def ask(
 ) -> Response:
     world = World(*(archives or (HOLDS,)), deadlines=QUICK)
     registry = entries(world)
-    thttp = ThttpEndpoint(Answers(world.resolver, registry, "https://gate.example"), registry)
+    answers = Answers(world.resolver, registry, "https://gate.example")
+    thttp = ThttpEndpoint(answers, registry, world.route, patience=0.5)
     headers = CIMultiDict({"Accept": accept, "Prefer": prefer})
     async with world.coalescer:
         try:
