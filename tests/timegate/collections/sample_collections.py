@@ -11,7 +11,7 @@ from archives.adapters.warc import WarcArchive
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry
 from archives.moment import Moment
-from archives.nearest import second_of
+from archives.nearest import fraction_distance, second_of
 from archives.registry import Registry
 from archives.surt import surt
 from archives.warc.captures import Capture, captures_in
@@ -49,7 +49,14 @@ class FakeCollection:
         rows = self._of(url)
         if at is None:
             return max(rows, key=lambda row: row.stamp, default=None)
-        return min(rows, key=lambda row: abs(at.distance(second_of(row.stamp))), default=None)
+        return min(
+            rows,
+            key=lambda row: (
+                abs(at.distance(second_of(row.stamp))),
+                fraction_distance(at, row.stamp),
+            ),
+            default=None,
+        )
 
     async def at(self, url: str, stamp: str) -> IndexRow | None:
         return next((row for row in self._of(url) if row.stamp == stamp), None)
