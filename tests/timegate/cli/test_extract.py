@@ -198,7 +198,10 @@ def test_captures_of_one_second_are_extracted_with_their_own_bytes(tmp_path: Pat
     url, fractions = "http://a.example/", ("100", "250", "900")
     dates = [f"2020-01-01T00:00:00.{fraction}Z" for fraction in fractions]
     (tmp_path / "mine").mkdir()
-    records = (warcs.response(url, date, date.encode()) for date in dates)
+    records = (
+        warcs.record(warcs.answer(date.encode(), server="test"), url=url, date=date)
+        for date in dates
+    )
     (tmp_path / "mine" / "one.warc.gz").write_bytes(warcs.gzipped(*records))
     index_collection(tmp_path / "mine")
     config = tmp_path / "timegate.toml"
