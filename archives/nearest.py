@@ -58,12 +58,13 @@ def remoteness(at: Moment) -> Callable[[Memento], Remoteness]:
     """Return a sort key by the distance of captures from *at*: the nearest is the least."""
     first, last = at.window
     instant = at.negotiated
+    is_fine = not at.fits_http_date
 
     def measure(capture: Memento) -> Remoteness:
         captured = second_of(capture.stamp)
         outside = max(first - captured, captured - last, _NOTHING)
         from_instant = abs(captured - instant)
-        finer = fraction_distance(at, capture.stamp)
+        finer = fraction_distance(at, capture.stamp) if is_fine else 0
         return outside, from_instant, finer, _is_no_page(capture), capture.stamp, capture.uri
 
     return measure

@@ -244,7 +244,12 @@ def parameters_of(preferences: Preferences) -> dict[str, str]:
 
     ``no-cache`` and ``only-if-cached`` are in Cache-Control, and no parameters.
     """
-    stated = {
+    usual = _stated(NO_PREFERENCES)
+    return {name: text for name, text in _stated(preferences).items() if text != usual[name]}
+
+
+def _stated(preferences: Preferences) -> dict[str, str]:
+    return {
         "archives": ",".join(sorted(preferences.archives or ())),
         "exclude": ",".join(sorted(preferences.exclude)),
         "precision": preferences.precision,
@@ -253,8 +258,6 @@ def parameters_of(preferences: Preferences) -> dict[str, str]:
         "wait": "" if preferences.wait is None else f"{preferences.wait:g}",
         "verify": preferences.verify,
     }
-    usual = (NO_PREFERENCES.precision, NO_PREFERENCES.direction, NO_PREFERENCES.verify, "")
-    return {name: value for name, value in stated.items() if value not in usual}
 
 
 def _iso(tolerance: timedelta) -> str:

@@ -191,7 +191,7 @@ def test_a_parameter_is_applied_or_rejected(name: str, text: str) -> None:
         assert preferences != Preferences() or text == "any"
 
 
-_ids = st.frozensets(st.sampled_from(["loc", "arquivo-pt", "a.b~c"]), min_size=1)
+_ids = st.frozensets(st.sampled_from(["loc", "arquivo-pt", "a.b~c", "any", "none"]), min_size=1)
 _any_preferences = st.builds(
     Preferences,
     archives=st.none() | _ids,
