@@ -80,6 +80,11 @@ class Moment:
         return self.digits[12:14] == "60" and self.digits[:8] not in _LEAP_DAYS
 
     @property
+    def fits_http_date(self) -> bool:
+        """Whether it is no leap second and has no fraction of a second."""
+        return len(self.digits) <= 14 and self.digits[12:14] != "60"
+
+    @property
     def start(self) -> str:
         """The first instant, RFC 3339, without trailing zeros in the fraction."""
         digits = self.digits
@@ -117,6 +122,10 @@ class Moment:
         if captured < first:
             return captured - first
         return _NOTHING if captured <= last else captured.replace(microsecond=0) - last
+
+    def covers(self, stamp: str) -> bool:
+        """Whether a capture of *stamp* is shown to lie inside: a coarser stamp is not."""
+        return stamp.startswith(self.digits)
 
     def __str__(self) -> str:
         """Write the stated digits as in RFC 3339, with Z if there is an hour."""

@@ -19,6 +19,7 @@ from typing import Final
 from archives.errors import ArchiveError, Misbehaved
 from archives.model import Closest, Memento, Relation
 from archives.moment import Moment, whole_second
+from archives.uri import plain_host
 
 MOST_UNSORTED: Final = 250_000
 """A list that is not in order of time is sorted in memory; a million captures are 240 MB."""
@@ -30,8 +31,11 @@ Overflow = Callable[
     AsyncGenerator[list[Memento], None],
 ]
 """Sorts captures in memory together with the batches that follow."""
-Remoteness = tuple[timedelta, timedelta, bool, str, str]
-"""Distance from the interval, from its middle, whether it is no page, stamp, address."""
+Remoteness = tuple[timedelta, timedelta, int, bool, str, str]
+"""Distance from the interval, from its middle, `fraction_distance`, whether it is no page,
+stamp, address."""
+_FRACTION_DIGITS: Final = 18
+"""Digits of a fraction that are compared; a WARC-Date has at most 9."""
 
 
 second_of: Final = lru_cache(maxsize=4096)(whole_second)
@@ -54,14 +58,87 @@ def remoteness(at: Moment) -> Callable[[Memento], Remoteness]:
     """Return a sort key by the distance of captures from *at*: the nearest is the least."""
     first, last = at.window
     instant = at.negotiated
+    is_fine = not at.fits_http_date
 
     def measure(capture: Memento) -> Remoteness:
         captured = second_of(capture.stamp)
         outside = max(first - captured, captured - last, _NOTHING)
         from_instant = abs(captured - instant)
-        return outside, from_instant, _is_no_page(capture), capture.stamp, capture.uri
+        finer = fraction_distance(at, capture.stamp) if is_fine else 0
+        return outside, from_instant, finer, _is_no_page(capture), capture.stamp, capture.uri
 
     return measure
+
+
+def fraction_distance(at: Moment, stamp: str) -> int:
+    """Return how far *stamp* is from *at*, to break ties between equal whole seconds (S-1).
+
+    Only if *at* has a fraction or is a leap second; otherwise 0.
+    """
+    return 0 if at.fits_http_date else abs(_ticks(at.digits) - _ticks(stamp))
+
+
+def _ticks(digits: str) -> int:
+    """Return the time of 14 digits or more as a number; a leap second is after second 59."""
+    second = int(second_of(digits[:14]).timestamp()) + (digits[12:14] == "60")
+    fraction = digits[14 : 14 + _FRACTION_DIGITS].ljust(_FRACTION_DIGITS, "0")
+    return second * 10**_FRACTION_DIGITS + int(fraction)
+
+
+def side_of(at: Moment, stamp: str) -> int:
+    """Return -1 if a capture of *stamp* is before *at*, 1 if it is after, otherwise 0.
+
+    0 also for a stamp that is coarser than *at*, and for second 59 if *at* is a leap second,
+    which archives are asked for as second 59.
+    """
+    away = at.distance(second_of(stamp))
+    leap = at.digits[12:14] == "60" != stamp[12:14]
+    if away or leap:
+        return (away > _NOTHING) - (away < _NOTHING)
+    common = min(len(at.digits), len(stamp))
+    requested, found = at.digits[:common], stamp[:common]
+    return (found > requested) - (found < requested)
+
+
+def neighbours_of(
+    memento: Memento, chosen: Memento, neighbours: Mapping[Relation, Memento]
+) -> dict[Relation, Memento]:
+    """Return the neighbours of *memento*, which is *chosen* or one of its *neighbours*.
+
+    Between a memento and its prev or next there is no other; the rest is not known.
+    """
+    if memento == chosen:
+        return dict(neighbours)
+    ends: tuple[Relation, ...] = ("first", "last")
+    around = {name: neighbours[name] for name in ends if name in neighbours}
+    if memento == neighbours.get("prev"):
+        around["next"] = chosen
+    elif memento == neighbours.get("next"):
+        around["prev"] = chosen
+    return around
+
+
+def true_neighbours(
+    chosen: Memento, neighbours: Mapping[Relation, Memento]
+) -> dict[Relation, Memento]:
+    """Return those of *neighbours* that are neighbours of *chosen* in its own archive.
+
+    A twin, with the same stamp, is neither prev nor next. A memento at another host belongs to
+    another archive: an aggregator links first and last of all archives that it queries.
+    """
+    host = plain_host(chosen.uri)
+    return {
+        name: memento
+        for name, memento in neighbours.items()
+        if is_on_its_side(name, memento, chosen) and plain_host(memento.uri) == host
+    }
+
+
+def is_on_its_side(relation: Relation, memento: Memento, chosen: Memento) -> bool:
+    """Whether *memento* can have *relation* to *chosen*: prev is earlier, next is later."""
+    if relation == "prev":
+        return memento.stamp < chosen.stamp
+    return relation != "next" or memento.stamp > chosen.stamp
 
 
 def _novelty(capture: Memento) -> tuple[str, bool]:
@@ -82,7 +159,7 @@ def candidates(closest: Closest, at: Moment | None) -> list[Memento]:
     if at is None:
         return sorted(named, key=lambda memento: memento.stamp[:14], reverse=True)
     measure = remoteness(at)
-    return sorted(named, key=lambda memento: measure(memento)[:2])
+    return sorted(named, key=lambda memento: measure(memento)[:3])
 
 
 def at_candidate(closest: Closest, memento: Memento) -> Closest:
@@ -92,18 +169,8 @@ def at_candidate(closest: Closest, memento: Memento) -> Closest:
     """
     if memento == closest.memento:
         return closest
-    linked = closest.neighbours
-    around: dict[Relation, Memento] = {
-        relation: linked[relation] for relation in _ENDS if relation in linked
-    }
-    for relation, opposite in _OPPOSITES.items():
-        if linked.get(relation) == memento:
-            around[opposite] = closest.memento
+    around = neighbours_of(memento, closest.memento, closest.neighbours)
     return Closest(memento, closest.via, closest.doubts, around)
-
-
-_ENDS: Final[tuple[Relation, ...]] = ("first", "last")
-_OPPOSITES: Final[Mapping[Relation, Relation]] = {"prev": "next", "next": "prev"}
 
 
 async def oldest_first(

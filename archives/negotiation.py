@@ -26,7 +26,7 @@ from archives.evidence import (
 from archives.formats.linkformat import Link
 from archives.model import ArchiveEntry, Closest, Hop, Memento, Negotiation, Selection
 from archives.moment import Moment
-from archives.nearest import second_of
+from archives.nearest import second_of, true_neighbours
 from archives.source import Fetcher, Reply, Request
 from archives.uri import DEFAULT_PORTS, plain_host, plain_origin
 
@@ -199,8 +199,9 @@ class Negotiator:
         found = common_redirect(reply, links, question.original, self._entry.id, now)
         if found is None:
             return None
-        self._selection.observe(found.memento, found.neighbours.values(), question.at)
-        return Closest(found.memento, question.via, (), found.neighbours)
+        around = true_neighbours(found.memento, found.neighbours)
+        self._selection.observe(found.memento, around.values(), question.at)
+        return Closest(found.memento, question.via, (), around)
 
     def _is_suspect(self, statement: Statement, *, redirected: bool) -> bool:
         if _is_answer(statement):
@@ -333,11 +334,10 @@ class Negotiator:
         Asked for 2020-02-01T02:03:57, the Internet Archive passed over the prev that it links,
         one second off, and redirected to a capture that it can replay.
         """
+        linked = statement.neighbours(chosen, latest_stamp(self._clock))
         neighbours = {
             relation: memento
-            for relation, memento in statement.neighbours(
-                chosen, latest_stamp(self._clock)
-            ).items()
+            for relation, memento in true_neighbours(chosen, linked).items()
             if not downgrades(statement.url, memento.uri)
         }
         self._selection.observe(chosen, neighbours.values(), question.at)

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Final
 
+from archives.listing import filled
 from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento, Relation
 from archives.moment import Moment
 from archives.warc_index.model import CaptureIndex, IndexRow
@@ -53,8 +54,7 @@ class WarcArchive:
         return Closest(found, "cdx", (), _neighbours(found, around))
 
     def _memento(self, row: IndexRow) -> Memento:
-        # All digits: there may be several captures in one second (T-9).
-        uri = self._replay.replace("{time14}", row.stamp, 1).replace("{uri}", row.url, 1)
+        uri = filled(self._replay, row.stamp, row.url, all_digits=True)
         mime = None if row.mime == _REVISIT else row.mime
         return Memento(row.stamp, uri, row.url, self.entry.id, row.status, mime, row.digest)
 

@@ -22,7 +22,7 @@ _OBJECT: Final = re.compile(
     rb'\{(?:[ \t\r]*+\n|\s*+"(?:original_uri|mementos|self|time(?:map|gate)_))'
 )
 _LINES: Final = re.compile(
-    rb"![a-z]++ |@[a-z]++ |CDX [A-Za-z ]++|[0-9]{14} \{|\S++ [0-9]{4,23} "
+    rb"![a-z]++ |@[a-z]++ |CDX [A-Za-z ]++|[0-9]{14,23} \{|\S++ [0-9]{4,23} "
 )
 
 

@@ -233,6 +233,11 @@ def capture_of(row: Row, entry: ArchiveEntry, original: str, now: str) -> Mement
     return Memento(stamp, row.uri, captured, entry.id, *row[3:])
 
 
-def filled(template: str, stamp: str, uri: str) -> str:
-    """Return the address of the capture of *uri* at *stamp* by *template*."""
-    return template.replace("{time14}", stamp[:14]).replace("{uri}", uri)
+def filled(template: str, stamp: str, uri: str, *, all_digits: bool = False) -> str:
+    """Return the address of the capture of *uri* at *stamp* by *template*.
+
+    Archives understand seconds. Local collections need *all_digits*, because several captures
+    of one second have different addresses there (T-9).
+    """
+    digits = stamp if all_digits else stamp[:14]
+    return template.replace("{time14}", digits, 1).replace("{uri}", uri, 1)

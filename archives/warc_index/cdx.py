@@ -31,7 +31,14 @@ from archives.source import Fetcher, Reply, Request
 from archives.surt import surt
 from archives.warc.captures import REVISIT, Capture
 from archives.warc.files import Damage
-from archives.warc_index.model import IndexRow, Key, best_row, distance_from, is_page
+from archives.warc_index.model import (
+    IndexRow,
+    Key,
+    best_row,
+    distance_from,
+    is_page,
+    referred_times,
+)
 
 _MAX_LINE: Final = 64 * 1024
 _MAX_RATIO: Final = 200
@@ -211,10 +218,10 @@ class CdxServerIndex:
         """Return the original of a revisit."""
         if refers_to is not None:
             target, date = refers_to
-            second = "".join(filter(str.isdigit, date))[:14]
-            original = await self._payload(target, second, digest)
-            if original is not None:
-                return original
+            for digits in referred_times(date):
+                original = await self._payload(target, digits, digest)
+                if original is not None:
+                    return original
         return None if digest is None else await self._payload(url, "", digest)
 
     async def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:

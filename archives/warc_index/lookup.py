@@ -26,6 +26,7 @@ from archives.warc_index.model import (
     nearest_row,
     newest_row,
     pivot,
+    referred_times,
 )
 
 BATCH: Final = 1000
@@ -162,11 +163,12 @@ class Lookup:
         """Return the original of a revisit: the record it refers to, or the same payload."""
         if refers_to is not None:
             target, date = refers_to
-            second = "".join(filter(str.isdigit, date))[:14]
-            original = self._payload(target, second, second + _AFTER_DIGITS, digest)
-            # Some writers date the reference by their own clock; the digest decides then.
-            if original is not None:
-                return original
+            # The record with all digits; some writers state the second only, and some date the
+            # reference by their own clock: then the digest decides.
+            for digits in referred_times(date):
+                original = self._payload(target, digits, digits + _AFTER_DIGITS, digest)
+                if original is not None:
+                    return original
         if digest is None:
             return None
         return self._payload(url, "", _AFTER_DIGITS, digest)

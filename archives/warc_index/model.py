@@ -207,6 +207,12 @@ def pivot(at: Moment) -> str:
     return at.digits if whole else Moment.of(at.negotiated).digits
 
 
+def referred_times(date: str) -> tuple[str, ...]:
+    """Return the digits of the date to which a revisit refers, then those of its second."""
+    digits = "".join(filter(str.isdigit, date))
+    return tuple(dict.fromkeys((digits, digits[:14])))
+
+
 def nearest_row(rows: Iterable[IndexRow], url: str, at: Moment) -> IndexRow | None:
     """Return the row with the least distance from *url* and *at*."""
     return min(rows, key=distance_from(url, at), default=None)

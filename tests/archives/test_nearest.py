@@ -9,9 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from archives.errors import ArchiveError, Misbehaved, Unreachable
-from archives.model import Memento
+from archives.model import Memento, Relation
 from archives.moment import Moment
-from archives.nearest import MOST_UNSORTED, nearest, oldest_first, second_of
+from archives.nearest import (
+    MOST_UNSORTED,
+    nearest,
+    neighbours_of,
+    oldest_first,
+    second_of,
+    side_of,
+    true_neighbours,
+)
 
 
 def capture(stamp: str, status: int | None = None, uri: str = "") -> Memento:
@@ -31,6 +39,24 @@ def capture(stamp: str, status: int | None = None, uri: str = "") -> Memento:
         ("2013", ["20120201000000", "20150101000000"], "20120201000000"),
         ("20130615083000", ["20130615083000500", "20130615083001"], "20130615083000500"),
         ("20150630235960", ["20150630235960", "20150701000000"], "20150630235960"),
+        (
+            "20130615083000250",
+            [f"20130615083000{f}" for f in ("100", "250", "900")],
+            "20130615083000250",
+        ),
+        (
+            "2013061508300025",
+            [f"20130615083000{f}" for f in ("100", "900")],
+            "20130615083000100",
+        ),
+        ("20130615083000900", ["20130615083000", "20130615083000800"], "20130615083000800"),
+        ("20130615083000900", ["20130615082959900", "20130615083001000"], "20130615083001000"),
+        (
+            "20130615083000" + "9" * 5000,
+            ["20130615083000", "20130615083000900"],
+            "20130615083000900",
+        ),
+        ("20161231235960", ["20161231235959", "20161231235960"], "20161231235960"),
         ("9999", ["99991231235959", "99980101000000"], "99991231235959"),
         (None, ["20130101000000", "20150101000000", "20140101000000"], "20150101000000"),
     ],
@@ -254,3 +280,50 @@ async def test_a_list_is_closed_when_reading_stops() -> None:
     await received.aclose()
 
     assert sent.closed
+
+
+# Sides and neighbours
+
+
+@pytest.mark.parametrize(
+    ("at", "stamp", "side"),
+    [
+        ("20130615083000", "20130615082959", -1),
+        ("20130615083000", "20130615083000900", 0),
+        ("2013", "20140101000000", 1),
+        ("20130615083000250", "20130615083000900", 1),
+        ("20130615083000250", "20130615083000100", -1),
+        ("20130615083000250", "20130615083000", 0),
+        ("20161231235960", "20161231235959", 0),
+        ("20161231235960", "20170101000000", 1),
+    ],
+)
+def test_the_side_of_a_capture_counts_fractions(at: str, stamp: str, side: int) -> None:
+    assert side_of(Moment(at), stamp) == side
+
+
+def test_a_neighbour_that_is_chosen_instead_has_the_choice_as_its_own_neighbour() -> None:
+    first, prev, chosen, following = map(
+        capture, ("20100101000000", "20110101000000", "20120101000000", "20130101000000")
+    )
+    around: dict[Relation, Memento] = {"first": first, "prev": prev, "next": following}
+
+    assert neighbours_of(chosen, chosen, around) == around
+    assert neighbours_of(prev, chosen, around) == {"first": first, "next": chosen}
+    assert neighbours_of(following, chosen, around) == {"first": first, "prev": chosen}
+    assert neighbours_of(first, chosen, around) == {"first": first}
+
+
+def test_a_twin_is_neither_previous_nor_next() -> None:
+    chosen = capture("20120101000000")
+    twin = capture("20120101000000", uri="http://a/twin")
+
+    around = true_neighbours(chosen, {"first": twin, "prev": twin, "next": twin, "last": twin})
+
+    assert around == {"first": twin, "last": twin}
+
+
+def test_a_memento_of_another_archive_is_no_neighbour() -> None:
+    chosen, other = capture("20120101000000"), capture("20100101000000", uri="http://b/2010")
+
+    assert true_neighbours(chosen, {"first": other, "prev": other}) == {}

@@ -10,7 +10,7 @@ from archives.errors import Misbehaved, Refused, Unreachable
 from archives.formats.httpdate import http_date
 from archives.model import ArchiveEntry, Closest, Hop, Selection
 from archives.moment import Moment
-from archives.nearest import candidates
+from archives.nearest import at_candidate, candidates
 from archives.negotiation import Negotiator, Question, instant_for, latest_stamp
 from archives.source import AdapterSource
 from tests.fakes import Canned, FakeFetcher, an_entry, clock
@@ -926,3 +926,54 @@ async def test_urls_with_one_key_are_one_page(spelled: str) -> None:
     )
 
     assert closest.doubts == ()
+
+
+AGGREGATOR: Final = an_entry(
+    "memento",
+    timegate=f"{BASE}/timegate/",
+    hosts=("one.example", "two.example"),
+)
+
+
+async def test_first_and_last_of_an_aggregator_are_not_those_of_one_archive() -> None:
+    later = "20150101000000"
+    mementos = {
+        "memento": (STAMP, f"http://one.example/{STAMP}/{PAGE}"),
+        "first prev memento": (EARLIER, f"http://two.example/{EARLIER}/{PAGE}"),
+        "next memento": (later, f"http://one.example/{later}/{PAGE}"),
+        "last memento": ("20200101000000", f"http://two.example/20200101000000/{PAGE}"),
+    }
+    links = [link(uri, stamp, rel) for rel, (stamp, uri) in mementos.items()]
+    answer = redirect(f"http://one.example/{STAMP}/{PAGE}", {"link": ", ".join(links)})
+
+    closest = await found({TIMEGATE: answer}, entry=AGGREGATOR)
+
+    assert {name: m.stamp for name, m in closest.neighbours.items()} == {"next": later}
+
+
+async def test_a_link_to_a_twin_is_no_next() -> None:
+    twin = f"{BASE}/other/{STAMP}/{PAGE}"
+    links = [link(at(STAMP), STAMP), link(twin, STAMP, "next memento")]
+
+    closest = await found({TIMEGATE: redirect(at(STAMP), {"link": ", ".join(links)})})
+
+    assert closest.memento.uri == at(STAMP)
+    assert closest.neighbours == {}
+
+
+async def test_the_neighbours_of_a_preferred_neighbour_are_its_own() -> None:
+    after, last = "20130615083005", "20200101000000"
+    links = [
+        link(at(EARLIER), EARLIER),
+        link(at(STAMP), STAMP, "next memento"),
+        link(at(last), last, "last memento"),
+    ]
+    answers = {TIMEGATE: redirect(at(EARLIER), {"link": ", ".join(links)})}
+
+    requested = Moment(after[:12])
+    closest = await found(answers, requested.digits)
+    preferred = at_candidate(closest, candidates(closest, requested)[0])
+
+    assert preferred.memento.stamp == STAMP
+    around = {name: m.stamp for name, m in preferred.neighbours.items()}
+    assert around == {"prev": EARLIER, "last": last}

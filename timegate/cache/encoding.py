@@ -20,7 +20,7 @@ import msgspec
 from archives.diagnostics import Malformed
 from archives.model import Closest, Evidence, Hop, Memento, Negotiation, Relation
 from archives.moment import Moment
-from archives.nearest import nearest, second_of
+from archives.nearest import nearest, second_of, true_neighbours
 
 _VERSION: Final = b"\x01"
 _SEAL: Final = 5
@@ -245,13 +245,20 @@ class PackedCaptures:
         return Closest(chosen, "timemap", neighbours=self._neighbours(candidates[chosen]))
 
     def _neighbours(self, index: int) -> dict[Relation, Memento]:
-        last = self._count - 1
-        found: dict[Relation, Memento] = {"first": self[0], "last": self[last]}
-        if index > 0:
-            found["prev"] = self[index - 1]
-        if index < last:
-            found["next"] = self[index + 1]
-        return found
+        found: dict[Relation, Memento] = {"first": self[0], "last": self[self._count - 1]}
+        before, after = self._beyond_twins(index, -1), self._beyond_twins(index, 1)
+        if before >= 0:
+            found["prev"] = self[before]
+        if after < self._count:
+            found["next"] = self[after]
+        return true_neighbours(self[index], found)
+
+    def _beyond_twins(self, index: int, step: Literal[-1, 1]) -> int:
+        """Return the index of the next capture with another stamp, in one direction."""
+        stamp = self[index].stamp
+        while 0 <= index < self._count and self[index].stamp == stamp:
+            index += step
+        return index
 
     def _candidates(self, at: Moment | None) -> Iterator[int]:
         """Yield the indexes of the captures on either side of *at*.

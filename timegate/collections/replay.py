@@ -311,8 +311,7 @@ class LocalFetcher:
         """Yield the reply; leaving the block closes the file."""
         response = await self._response(request, request.url)
         if response.status == 302 and not _is_memento(response):
-            # The URL has 14 digits and the capture more; the caller compares the times.
-            response = await self._response(request, response.headers["Location"])
+            response = await self._response(request, self._located(request, response))
         if response.status >= 500 and not _is_memento(response):
             raise Misbehaved(self._archive, request.url, _failure(response))
         headers = {name.lower(): value for name, value in response.headers.items()}
@@ -320,6 +319,21 @@ class LocalFetcher:
             headers["content-length"] = str(len(response.body))
         async with aclosing(_body(response, request.method)) as body:
             yield LocalReply(self._archive, request.url, response.status, headers, body)
+
+    def _located(self, request: Request, response: Response | StreamingResponse) -> str:
+        """Return the address of the capture if it differs from the request in spelling only.
+
+        The request may have fewer digits than the capture, never other digits.
+        """
+        location = response.headers["Location"]
+        if not self._stamp(location).startswith(self._stamp(request.url)):
+            why = "no longer holds the capture with this time"
+            raise Misbehaved(self._archive, request.url, why)
+        return location
+
+    def _stamp(self, url: str) -> str:
+        found = STAMPED.match(url.removeprefix(f"{self._prefix}{self._archive}/"))
+        return "" if found is None else found[1]
 
     async def _response(self, request: Request, url: str) -> Response | StreamingResponse:
         if not url.startswith(f"{self._prefix}{self._archive}/"):

@@ -108,7 +108,7 @@ def _one_of(values: Iterable[str]) -> Json:
 _PARAMETERS: Final[Mapping[str, Json]] = {
     "url": {"description": _RAW},
     "identifier": {"description": f"One of: {_KINDS}. {_RAW}"},
-    "stamp": {"description": "4 to 14 digits, UTC"},
+    "stamp": {"description": "4 to 14 digits, UTC; more for raw bytes"},
     "format": {
         "description": "; ".join(f"{name}: {w.description}" for name, w in FORMATS.items()),
         "schema": _one_of(FORMATS),

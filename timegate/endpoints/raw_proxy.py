@@ -61,7 +61,7 @@ MOST: Final = 1024**3
 MEMGATOR: Final = "memento/proxy/{stamp}/{url}"
 WAYBACK: Final = "web/{stamp}id_/{url}"
 """Templates of addresses."""
-_STAMP: Final = re.compile(r"[0-9]{4,14}")
+_STAMP: Final = re.compile(r"[0-9]{4,23}")
 _RELAYED: Final = {"content-range": "Content-Range", "accept-ranges": "Accept-Ranges"}
 _ARCHIVED: Final = re.compile(r"x-archive-orig-[a-z0-9-]{1,60}")
 _EXACT: Final = "match=exact"
@@ -107,7 +107,7 @@ class RawProxyEndpoint:
         best, memento = resolution.best, resolution.memento
         if redirect.status != 302 or best is None or memento is None:
             return redirect
-        if (memento.stamp[:14], best.original) != (stamp, query.original):
+        if (memento.stamp, best.original) != (stamp, query.original):
             address = self._address(memento.stamp, best.original)
             return replace(redirect, headers={**redirect.headers, "Location": address})
         found = _Found(resolution, memento, redirect.headers)
@@ -119,7 +119,7 @@ class RawProxyEndpoint:
 
     def _address(self, stamp: str, original: str) -> str:
         base = self._answers.base_url.rstrip("/")
-        return f"{base}/{self._template.format(stamp=stamp[:14], url=header_safe(original))}"
+        return f"{base}/{self._template.format(stamp=stamp, url=header_safe(original))}"
 
     async def _relayed(
         self, request: ClientRequest, found: _Found
@@ -202,7 +202,7 @@ def _requested(rest: str) -> tuple[str, Query]:
     stamp, _, text = rest.partition("/")
     if not _STAMP.fullmatch(stamp) or not text:
         detail = (
-            "write a stamp of 4 to 14 digits and a URL, "
+            "write a stamp of 4 to 23 digits and a URL, "
             "such as /memento/proxy/20160122112029/http://www.dr.dk"
         )
         raise EarlyResponse(problem(400, "bad-parameter", detail))

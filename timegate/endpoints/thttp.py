@@ -24,7 +24,8 @@ from timegate.citations import cited
 from timegate.endpoints import REDIRECT, PathDescription
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
-from timegate.resolution.model import Resolution
+from timegate.resolution.exhaustive import ExhaustiveResolver
+from timegate.resolution.model import Resolution, Router
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
@@ -45,6 +46,8 @@ _SAME: Final = "I=I"
 _SCHEME: Final = re.compile(r"(?:urn|pwid|duri|tdb|pdi|https?+)(?::|%3A)", re.IGNORECASE)
 _SPACE: Final = re.compile(r" |%20")
 _MOST_SPACES: Final = 100
+_PATIENCE: Final = 5.0
+"""Seconds for the list of all archives."""
 _LISTS: Final = (_LIST, _PAGE)
 _ANY: Final[tuple[str, ...]] = ()
 _JSON: Final = ("application/json",)
@@ -68,9 +71,12 @@ PATHS: Final = {
 class ThttpEndpoint:
     """Answers the operations below ``/uri-res/``."""
 
-    def __init__(self, answers: Answers, registry: Registry) -> None:
+    def __init__(
+        self, answers: Answers, registry: Registry, route: Router, patience: float = _PATIENCE
+    ) -> None:
         self._answers = answers
         self._registry = registry
+        self._exhaustive = ExhaustiveResolver(answers, route, patience)
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Answer one operation. Errors have the statuses of RFC 2169 (H-3)."""
@@ -112,7 +118,9 @@ class ThttpEndpoint:
             query = query_for(reading, self._registry)
         except NotNegotiable as error:
             raise EarlyResponse(problem(404, error.code, str(error))) from error
-        resolution = await self._answers.resolve(query, preferences, request.context)
+        # A list of mementos is one of all archives, not of those until the first exact one.
+        resolver = self._exhaustive if wanted == "LS" else self._answers
+        resolution = await resolver.resolve(query, preferences, request.context)
         if wanted in _REDIRECTS:
             response = self._answers.redirect(resolution, applied, vary=VARY)
             found = response.status == 302

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from archives.model import Memento
-from archives.moment import Moment
+from archives.moment import Moment, whole_second
 from archives.registry import load_known
 from timegate.app import build_core
 from timegate.citations import citation, copy_behind
@@ -278,9 +278,13 @@ def _settings(
 
 def _moment(at: str | datetime | None) -> Moment | None:
     if isinstance(at, datetime):
-        return read_time(at.isoformat())
+        # Captures are dated to milliseconds or seconds, and .250 is not .250000 (T-2).
+        whole = at.microsecond % 1000 == 0 and at.microsecond
+        return read_time(at.isoformat(timespec="milliseconds" if whole else "auto"))
     return None if at is None else read_time(at)
 
 
 def _datetime(stamp: str) -> datetime:
-    return datetime.strptime(f"{stamp[:14]}+0000", "%Y%m%d%H%M%S%z")
+    """Return the time of a stamp: to the microsecond, and a leap second as the one before."""
+    microsecond = int(stamp[14:20].ljust(6, "0"))
+    return whole_second(stamp).replace(microsecond=microsecond)

@@ -53,16 +53,21 @@ class ExhaustiveResolver:
         plan = self._route(query, preferences, context)
         order = plan.order
         now = asyncio.get_running_loop().time
-        until = now() + (preferences.wait or self._patience)
+        wait = preferences.wait or self._patience
+        # The result states how long was waited, so that the same query gets the same answer.
+        preferences = replace(preferences, wait=wait)
+        until = now() + wait
         attempts: list[Attempt] = []
         left = frozenset(order)
         while left and (seconds := until - now()) > 0:
             remaining = replace(preferences, archives=left, wait=seconds, verify="none")
-            new = (await self._resolver.resolve(query, remaining, context)).attempts
-            if not new:
+            found = await self._resolver.resolve(query, remaining, context)
+            if not found.attempts:
+                # Without any: the archives that are left are not acceptable (S-8).
+                left = left if found.unanswered else frozenset()
                 break
-            attempts += new
-            left -= {attempt.archive for attempt in new}
+            attempts += found.attempts
+            left -= {attempt.archive for attempt in found.attempts}
         unanswered = () if preferences.only_if_cached else tuple(a for a in order if a in left)
         selection = self._selections.of(query, preferences, order, context)
         checks_until = max(until, now() + _CHECK_TIME)

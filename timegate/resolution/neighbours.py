@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento, Relation
 from archives.moment import Moment
-from archives.nearest import nearest
+from archives.nearest import nearest, true_neighbours
 from timegate.resolution.coalescing import SourceFor
 from timegate.resolution.context import RequestContext, TimeBudget
 from timegate.resolution.model import Resolution
@@ -153,4 +153,4 @@ def neighbours(chosen: Memento, captures: Sequence[Memento]) -> dict[Relation, M
         around["prev"] = before[-1]
     if after:
         around["next"] = after[0]
-    return around
+    return true_neighbours(chosen, around)

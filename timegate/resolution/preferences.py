@@ -252,3 +252,30 @@ PARAMETERS: Final = (
     ),
 )
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in PARAMETERS}
+
+
+def parameters_of(preferences: Preferences) -> dict[str, str]:
+    """Return the query parameters that state *preferences*; those of the default are left out.
+
+    ``no-cache`` and ``only-if-cached`` are in Cache-Control, and no parameters.
+    """
+    usual = _stated(NO_PREFERENCES)
+    return {name: text for name, text in _stated(preferences).items() if text != usual[name]}
+
+
+def _stated(preferences: Preferences) -> dict[str, str]:
+    return {
+        "archives": ",".join(sorted(preferences.archives or ())),
+        "exclude": ",".join(sorted(preferences.exclude)),
+        "precision": preferences.precision,
+        "tolerance": "" if preferences.tolerance is None else _iso(preferences.tolerance),
+        "direction": preferences.direction,
+        "wait": "" if preferences.wait is None else f"{preferences.wait:g}",
+        "verify": preferences.verify or "",
+        "status": preferences.status,
+    }
+
+
+def _iso(tolerance: timedelta) -> str:
+    years, days = divmod(tolerance.days, 365)
+    return f"P{years}Y{days}DT{tolerance.seconds}S"

@@ -7,7 +7,14 @@ from typing import Final, NamedTuple
 from archives.evidence import same_key
 from archives.model import Closest, Memento
 from archives.moment import Moment
-from archives.nearest import at_candidate, candidates, second_of
+from archives.nearest import (
+    at_candidate,
+    candidates,
+    fraction_distance,
+    nearest,
+    second_of,
+    side_of,
+)
 from timegate.resolution.model import Attempt, Direction, Preferences, Query
 
 Rank = tuple[object, ...]
@@ -107,6 +114,7 @@ def _nearest_first(
             wanted.pages and passed_over and not (inside and named),
             not inside,
             abs(captured - instant) if inside else away,
+            fraction_distance(at, memento.stamp),
             no_page,
             bool(closest.doubts),
             not named,
@@ -184,7 +192,17 @@ def ends_search(query: Query, attempt: Attempt) -> bool:
         return False
     if query.at is None:
         return query.archive is not None
-    return query.at.distance(second_of(attempt.outcome.memento.stamp)) == _ZERO
+    return _is_as_requested(query, query.at, attempt.outcome.memento.stamp)
+
+
+def _is_as_requested(query: Query, at: Moment, stamp: str) -> bool:
+    """Whether no archive that may answer can have a capture nearer to *at*.
+
+    If any archive may answer, another one may hold the requested fraction of the second.
+    """
+    if at.distance(second_of(stamp)) != _ZERO:
+        return False
+    return at.fits_http_date or at.covers(stamp) or query.archive is not None
 
 
 def in_direction(closest: Closest, at: Moment | None, direction: Direction) -> Closest | None:
@@ -200,8 +218,7 @@ def in_direction(closest: Closest, at: Moment | None, direction: Direction) -> C
     fitting = [memento for memento in mementos if _fits(memento, at, direction)]
     if not fitting:
         return None
-    best = min(fitting, key=lambda memento: abs(at.distance(second_of(memento.stamp))))
-    return at_candidate(closest, best)
+    return at_candidate(closest, nearest(fitting, at) or closest.memento)
 
 
 def nearest_candidates(
@@ -226,5 +243,5 @@ def nearest_named(closest: Closest, at: Moment | None, direction: Direction) -> 
 
 
 def _fits(memento: Memento, at: Moment, direction: Direction) -> bool:
-    away = at.distance(second_of(memento.stamp))
-    return away <= _ZERO if direction == "before" else away >= _ZERO
+    side = side_of(at, memento.stamp)
+    return side <= 0 if direction == "before" else side >= 0

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Final, NamedTuple
+from urllib.parse import urlencode
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
-from archives.nearest import second_of
+from archives.nearest import second_of, side_of
 from archives.registry import Registry
 from timegate.citations import Copy, Form, reference
 from timegate.identifiers.duri import Duri
 from timegate.resolution.model import Attempt, Query, Resolution
+from timegate.resolution.preferences import parameters_of
 from timegate.responses.problems import printable
 from timegate.responses.referral import Referral
 from timegate.responses.report import referred
@@ -93,6 +95,8 @@ class AnswerView:
     start: str
     end: str
     identifier: str
+    parameters: str
+    """The preferences of the answer as a query string: with them, the JSON is the same."""
     referral: Referral | None = None
     """The unchecked link to the archive that the reference names."""
     next_step: str = ""
@@ -130,6 +134,7 @@ def answer_view(
         end="" if query.at is None else query.at.end,
         identifier=query.identifier or _dated(query),
         referral=unchecked,
+        parameters=urlencode(parameters_of(resolution.preferences)),
     )
 
 
@@ -157,7 +162,8 @@ def spoken(moment: Moment) -> str:
     if len(digits) <= 8:
         return day
     time = ":".join(filter(None, (digits[8:10], digits[10:12] or "00", digits[12:14])))
-    return f"{day}, {time} UTC"
+    fraction = f".{digits[14:]}" if digits[14:] else ""
+    return f"{day}, {time}{fraction} UTC"
 
 
 def name_of(archive: str, registry: Registry) -> str:
@@ -181,10 +187,14 @@ def copy_view(memento: Memento, at: Moment | None, registry: Registry) -> CopyVi
 def _distance(memento: Memento, at: Moment | None) -> str:
     if at is None:
         return ""
-    seconds = int(at.distance(second_of(memento.stamp)).total_seconds())
-    if not seconds:
-        return "within the requested time" if len(at.digits) < 14 else "at exactly that time"
-    return f"{duration(abs(seconds))} {'earlier' if seconds < 0 else 'later'}"
+    side = side_of(at, memento.stamp)
+    if side:
+        seconds = abs(int(at.distance(second_of(memento.stamp)).total_seconds()))
+        away = duration(seconds) if seconds else "less than a second"
+        return f"{away} {'earlier' if side < 0 else 'later'}"
+    if not at.covers(memento.stamp):
+        return "in the same second"
+    return "within the requested time" if len(at.digits) < 14 else "at exactly that time"
 
 
 def _chosen(resolution: Resolution, registry: Registry) -> CopyView | None:

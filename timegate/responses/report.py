@@ -9,7 +9,7 @@ from archives.evidence import WEB
 from archives.formats.httpdate import http_date
 from archives.model import Closest, Memento, Relation
 from archives.moment import Moment
-from archives.nearest import second_of
+from archives.nearest import is_on_its_side, second_of
 from archives.registry import Registry
 from timegate.citations import cited
 from timegate.identifiers.pwid import minted
@@ -297,7 +297,8 @@ def _stated(resolution: Resolution) -> tuple[Relation, ...]:
     best = resolution.best
     if best is None or not isinstance(best.outcome, Closest) or resolution.skipped:
         return ()
-    return (*best.outcome.neighbours,)
+    chosen, around = best.outcome.memento, best.outcome.neighbours
+    return tuple(name for name in around if is_on_its_side(name, around[name], chosen))
 
 
 def _first(known: Sequence[Memento], _: str) -> Memento | None:

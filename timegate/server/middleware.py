@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from itertools import count
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -19,6 +20,7 @@ from cachetools import LRUCache
 from timegate.observability.logs import Access
 from timegate.observability.tracing import Trace
 from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
+from timegate.resolution.preferences import preferences_from
 from timegate.responses.model import (
     ClientRequest,
     ClosingBody,
@@ -37,28 +39,53 @@ _MOST_BYTES: Final = 16 * 1024 * 1024
 _OVERHEAD: Final = 1024
 
 
+_MOST_REFRESHED: Final = 10_000
+
+
+class _CachedResponse(NamedTuple):
+    began: int
+    until: float
+    response: Response
+
+
 class ResponseCache:
     """Caches whole responses, in bounded memory."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._responses: LRUCache[Key, tuple[float, Response]] = LRUCache(_MOST_BYTES, _size)
+        self._responses: LRUCache[Key, _CachedResponse] = LRUCache(_MOST_BYTES, _size)
+        self._order = count(1)
+        self._refreshed: LRUCache[int, int] = LRUCache(_MOST_REFRESHED)
+        """The place in the order of requests at which an address, by its hash, was last
+        answered without caches."""
 
     def get(self, key: Key) -> Response | None:
         """Return the response for *key* while it is fresh."""
         entry = self._responses.get(key)
         if entry is None:
             return None
-        until, response = entry
-        if self._clock() < until:
-            return response
+        refreshed = self._refreshed.get(hash(key[1]), 0)
+        if self._clock() < entry.until and entry.began >= refreshed:
+            return entry.response
         del self._responses[key]
         return None
 
-    def put(self, key: Key, response: Response) -> None:
-        """Keep *response* for as long as it allows, unless there is a Cache-Control."""
+    def began(self) -> int:
+        """Return the place of a request in the order of requests."""
+        return next(self._order)
+
+    def put(self, key: Key, response: Response, began: int) -> None:
+        """Keep *response* for as long as it allows, unless there is a Cache-Control.
+
+        The response to a request with ``no-cache`` is the answer to the same request without
+        it, and makes all responses of its address stale whose requests began earlier.
+        """
+        if key[-1] and preferences_from({}, None, key[-1])[0].no_cache:
+            began = self._refreshed[hash(key[1])] = self.began()
+            key = (*key[:-1], None)
         if response.keep > 0 and not key[-1]:
-            self._responses[key] = (self._clock() + response.keep, response)
+            until = self._clock() + response.keep
+            self._responses[key] = _CachedResponse(began, until, response)
 
 
 def key_of(request: web.BaseRequest, target: str, hidden: frozenset[str]) -> Key:
@@ -80,9 +107,9 @@ def wants_part(request: web.BaseRequest) -> bool:
     return "Range" in headers or "If-None-Match" in headers
 
 
-def _size(entry: tuple[float, Response]) -> int:
-    headers = entry[1].headers
-    return _OVERHEAD + len(entry[1].body) + sum(len(n) + len(v) for n, v in headers.items())
+def _size(entry: _CachedResponse) -> int:
+    headers, body = entry.response.headers, entry.response.body
+    return _OVERHEAD + len(body) + sum(len(n) + len(v) for n, v in headers.items())
 
 
 ProblemPage = Callable[[str | None, Response], Response]
@@ -312,10 +339,11 @@ def response_cache(cache: ResponseCache) -> Middleware:
         hit = None if wants_part(request) else cache.get(key)
         if hit is not None:
             return hit
+        began = cache.began()
         response = await call_next(incoming)
         exceeded = incoming.quota is not None and incoming.quota.retry_after is not None
         if isinstance(response, Response) and not exceeded:
-            cache.put(key, response)
+            cache.put(key, response, began)
         return response
 
     return cached

@@ -136,7 +136,7 @@ class _Handlers:
             "/api/": ApiEndpoint(answers, needs.core.neighbours, old_redirects=old),
             "/list/": ListEndpoint(answers, self.answer_pages, self.plan),
             "/web/": WaybackEndpoint(answers, timegate, raw(address=WAYBACK)),
-            "/uri-res/": ThttpEndpoint(answers, registry),
+            "/uri-res/": ThttpEndpoint(answers, registry, self.plan),
             "/archives/": self.archive_pages.one,
             "/timeline/": Timeline(needs.core.lists, self.plan, registry, needs.core.deadlines),
             "/static/": static,

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, Protocol
 from archives.errors import ArchiveError
 from archives.formats.httpdate import http_date
 from archives.model import Memento
+from archives.moment import Moment
 from timegate.timemaps.merge import MOST_ITEMS, Merge
 from timegate.verdict import header_safe
 
@@ -118,7 +119,7 @@ class LinkWriter:
 
 
 class JsonWriter:
-    """MemGator's JSON."""
+    """MemGator's JSON; a capture that is dated to a fraction of a second has the fraction."""
 
     name = "json"
     type = "application/json"
@@ -142,7 +143,7 @@ class JsonWriter:
         return "".join(
             [
                 f',\n      {{"datetime": "{s[:4]}-{s[4:6]}-{s[6:8]}T'
-                f'{s[8:10]}:{s[10:12]}:{s[12:14]}Z", "uri": "{uri}"}}'
+                f'{s[8:10]}:{s[10:12]}:{s[12:14]}{s[14:] and "." + s[14:]}Z", "uri": "{uri}"}}'
                 for uri, s in zip(_uris(captures), _stamps(captures), strict=True)
             ]
         )
@@ -159,12 +160,14 @@ class JsonWriter:
 
     def _one(self, capture: Memento) -> str:
         (s,) = _stamps([capture])
-        when = f"{s[:4]}-{s[4:6]}-{s[6:8]}T{s[8:10]}:{s[10:12]}:{s[12:14]}Z"
-        return json.dumps({"datetime": when, "uri": header_safe(capture.uri)})
+        return json.dumps({"datetime": str(Moment(s)), "uri": header_safe(capture.uri)})
 
 
 class CdxjWriter:
-    """MemGator's CDXJ: metadata lines beginning with ``!``, then one for each capture (A-4)."""
+    """MemGator's CDXJ: metadata lines beginning with ``!``, then one for each capture (A-4).
+
+    The key has 14 digits, and more for a capture that is dated to a fraction of a second.
+    """
 
     name = "cdxj"
     type = "application/cdxj+ors"
@@ -188,14 +191,12 @@ class CdxjWriter:
     def marked(self, capture: Memento, rels: str) -> str:
         (stamp,) = _stamps([capture])
         uri, when = header_safe(capture.uri), http_date(stamp)
-        return (
-            f'{stamp[:14]} {{"uri": "{uri}", "rel": "{rels} memento", "datetime": "{when}"}}\n'
-        )
+        return f'{stamp} {{"uri": "{uri}", "rel": "{rels} memento", "datetime": "{when}"}}\n'
 
     def plain(self, captures: Sequence[Memento]) -> str:
         return "".join(
             [
-                f'{s[:14]} {{"uri": "{uri}", "rel": "memento", '
+                f'{s} {{"uri": "{uri}", "rel": "memento", '
                 f'"datetime": "{_day(s[:8])} {s[8:10]}:{s[10:12]}:{s[12:14]} GMT"}}\n'
                 for uri, s in zip(_uris(captures), _stamps(captures), strict=True)
             ]

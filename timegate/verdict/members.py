@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from archives.listing import filled
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import GRANULARITIES, Moment
-from archives.nearest import second_of
+from archives.nearest import second_of, side_of
 from archives.registry import Registry
 from archives.surt import surt
 from timegate.resolution.model import Attempt, Query, Resolution, Syntax
@@ -40,9 +40,38 @@ def asked_time(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Me
         "basis": basis,
     }
     side = _side(at, stamp)
-    if side == "within" and len(at.digits) == _SECOND == proven(stamp, entry):
-        side = "exact" if at.digits == stamp else side
-    return Member(side, params)
+    return Member("exact" if _is_exact(at, stamp, entry) else side, params)
+
+
+def _is_exact(at: Moment, stamp: str, entry: ArchiveEntry | None) -> bool:
+    """Whether *at* and *stamp* are the same second, or the same fraction of a held record.
+
+    Memento states whole seconds: the fraction in an address of another archive is not the time
+    of its record (X-5).
+    """
+    if at.digits != stamp:
+        return False
+    return proven(stamp, entry) == _SECOND or (len(stamp) > _SECOND and _is_held(entry))
+
+
+def _is_held(entry: ArchiveEntry | None) -> bool:
+    """Whether the record is in a collection of the operator: its date was read from it."""
+    return entry is not None and entry.kind.is_local
+
+
+def _as_shown(
+    match: Member, at: Moment | None, stamp: str, entry: ArchiveEntry | None
+) -> Member:
+    """Return *match*, at most ``approximate`` if *stamp* is not shown to lie inside *at*.
+
+    A memento that states only a second, or zeros that may be padding, is not shown to be of the
+    requested fraction or second, nor second 59 to be the leap second after it. Memento states
+    whole seconds: a fraction is shown only by a record that is held (X-5).
+    """
+    digits = proven(stamp, entry) if _is_held(entry) else min(proven(stamp, entry), _SECOND)
+    if at is None or (digits >= len(at.digits) and at.covers(stamp)):
+        return match
+    return plain("approximate") if match.value in _AS_REQUESTED else match
 
 
 def _is_undated(query: Query) -> bool:
@@ -52,13 +81,7 @@ def _is_undated(query: Query) -> bool:
 
 def _side(at: Moment, stamp: str) -> str:
     """Return ``within``, ``before`` or ``after``."""
-    common = min(len(at.digits), len(stamp))
-    asked, found = at.digits[:common], stamp[:common]
-    # 23:59:60 is sent to archives as the second before it, the only possible answer.
-    clamped = _is_leap(at) and at.distance(second_of(stamp)).total_seconds() == 0
-    if asked == found or clamped:
-        return "within"
-    return "before" if found < asked else "after"
+    return {-1: "before", 0: "within", 1: "after"}[side_of(at, stamp)]
 
 
 def granularity(at: Moment | None, stamp: str, entry: ArchiveEntry | None) -> Member:
@@ -152,7 +175,7 @@ def negotiation(query: Query, found: Closest) -> Member:
 
 
 # The modifier id_ after a stamp means unaltered bytes wherever it is supported (F-2).
-_RAW_ADDRESS: Final = re.compile(r"/[0-9]{4,17}id_/")
+_RAW_ADDRESS: Final = re.compile(r"/[0-9]{4,23}id_/")
 # Percent signs are not quoted: triplets must not be encoded twice.
 _SAFE_IN_BRACKETS: Final = "".join(
     c for c in map(chr, range(0x21, 0x7F)) if c not in '<>"\\^`{|}'
@@ -187,7 +210,7 @@ def view(query: Query, memento: Memento, entry: ArchiveEntry | None) -> View:
 
 # Several members of a verdict need it, and the same pages are asked for again.
 def _view(memento: Memento, template: str | None, *, is_local: bool, part: bool) -> View:
-    raw = _raw_address(memento, template)
+    raw = _raw_address(memento, template, is_local=is_local)
     uri = raw if part and raw is not None else memento.uri
     # An operator may configure another replay for a local collection, which rewrites.
     replays = is_local and template is not None
@@ -197,13 +220,17 @@ def _view(memento: Memento, template: str | None, *, is_local: bool, part: bool)
 
 def raw_address(memento: Memento, entry: ArchiveEntry | None) -> str | None:
     """Return the address of the unaltered bytes; None where the archive has no such view."""
-    return _raw_address(memento, None if entry is None else entry.raw)
+    if entry is None:
+        return _raw_address(memento, None, is_local=False)
+    return _raw_address(memento, entry.raw, is_local=entry.kind.is_local)
 
 
-def _raw_address(memento: Memento, template: str | None) -> str | None:
+def _raw_address(memento: Memento, template: str | None, *, is_local: bool) -> str | None:
     if _RAW_ADDRESS.search(memento.uri):
         return memento.uri
-    return None if template is None else filled(template, memento.stamp, memento.original)
+    if template is None:
+        return None
+    return filled(template, memento.stamp, memento.original, all_digits=is_local)
 
 
 def delivers_raw(query: Query, memento: Memento, entry: ArchiveEntry | None) -> bool:
@@ -447,6 +474,7 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     if query.selection:
         extent = unapplied(query.selection, extent)
     match = matched(archive, time, grain, extent, uri)
+    match = _as_shown(match, query.at, memento.stamp, entry)
     doubts = "; ".join(best.outcome.doubts)
     if doubts:
         # A doubtful time proves nothing (X-6): never exact.

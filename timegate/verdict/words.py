@@ -69,6 +69,11 @@ def _facts(verdict: Verdict) -> Iterator[str]:
 def _time(time: Member) -> str:
     if time.value in _TIME_PHRASES:
         return _TIME_PHRASES[time.value]
+    return _away(time)
+
+
+def _away(time: Member) -> str:
+    """Return how far a capture is before or after the requested time."""
     side = "earlier" if time.value == "before" else "later"
     distance = abs(int(time["delta"] or 0))
     return f"{duration(distance) if distance else 'less than a second'} {side}"
@@ -271,9 +276,7 @@ def _explain_time(time: Member) -> _Explanation:
         return good, f"Requested: {asked}. {got}.{doubt}"
     if time.value == "unknown":
         return "poor", f"Requested: {asked}. It is not known when the copy was captured.{doubt}"
-    away = duration(abs(int(time["delta"] or 0)))
-    side = "earlier" if time.value == "before" else "later"
-    return "fair", f"Requested: {asked}. {got}, {away} {side}.{doubt}"
+    return "fair", f"Requested: {asked}. {got}, {_away(time)}.{doubt}"
 
 
 def _explain_archive(archive: Member) -> _Explanation:

@@ -195,6 +195,28 @@ async def test_the_original_of_a_revisit_is_found_by_reference_or_digest(
     assert (nowhere, unsaid) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("date", "offset"),
+    [
+        ("2013-01-01T00:00:00.250Z", 2),
+        ("2013-01-01T00:00:00.9Z", 3),
+        ("2013-01-01T00:00:00Z", 1),
+        ("2013-01-01T00:00:00.123Z", 1),
+    ],
+)
+async def test_a_revisit_refers_to_one_of_several_records_of_a_second(
+    tmp_path: Path, date: str, offset: int
+) -> None:
+    records = captures(*((PAGE, f"20130101000000{f}") for f in ("100", "250", "900")))
+    an_index(tmp_path, records)
+
+    async with Collection("own", tmp_path) as collection:
+        found = await collection.original_of(PAGE, None, (PAGE, date))
+
+    assert found is not None
+    assert found.offset == offset - 1
+
+
 # Lists
 
 

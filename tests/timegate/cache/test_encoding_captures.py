@@ -15,7 +15,7 @@ lists = st.lists(mementos, max_size=30) | st.lists(
     stamps.map(capture), min_size=BLOCK - 2, max_size=BLOCK * 3
 )
 moments = st.none() | st.builds(
-    lambda stamp, length: Moment(stamp[:length]), stamps, st.sampled_from([4, 6, 8, 10, 14])
+    lambda stamp, length: Moment(stamp[:length]), stamps, st.sampled_from([4, 6, 8, 10, 14, 17])
 )
 
 
@@ -58,6 +58,32 @@ def test_the_choice_has_its_neighbours() -> None:
         "next": captures[64],
         "last": captures[99],
     }
+
+
+twins = st.lists(
+    st.sampled_from(
+        [f"2014010100000{n}{f}" for n in range(4) for f in ("", "", "1", "25", "250")]
+    ).map(capture),
+    min_size=1,
+    max_size=BLOCK + 6,
+)
+
+
+@settings(max_examples=60)
+@given(twins, st.sampled_from(["2014", "20140101000002", "2014010100000225"]).map(Moment))
+def test_neighbours_have_the_nearest_earlier_and_later_stamps(
+    captures: list[Memento], at: Moment
+) -> None:
+    chosen = packed(captures).closest(at)
+
+    assert chosen is not None
+    all_stamps = [each.stamp for each in captures]
+    earlier = [stamp for stamp in all_stamps if stamp < chosen.memento.stamp]
+    later = [stamp for stamp in all_stamps if stamp > chosen.memento.stamp]
+    expected = {"first": min(all_stamps), "last": max(all_stamps)}
+    expected |= {"prev": max(earlier)} if earlier else {}
+    expected |= {"next": min(later)} if later else {}
+    assert {name: m.stamp for name, m in chosen.neighbours.items()} == expected
 
 
 def test_a_single_capture_has_no_previous_and_no_next() -> None:

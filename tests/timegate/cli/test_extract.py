@@ -9,6 +9,8 @@ from cdxj_indexer.main import CDXJIndexer  # type: ignore[import-untyped]
 from click.testing import CliRunner, Result
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
+from archives.warc_index.building import index_collection
+from tests import warcs
 from tests.end_to_end.server import running_demo
 from timegate.cli import main
 from timegate.demo import HARBOUR
@@ -191,3 +193,29 @@ def test_if_an_archive_does_not_give_the_bytes_the_next_one_is_queried(tmp_path:
     assert "1 reference could not be fetched: trying other archives" in result.stderr
     assert "1 reference, 1 saved in" in result.stderr
     assert len(bodies(tmp_path / "o.warc")) == 1
+
+
+def test_captures_of_one_second_are_extracted_with_their_own_bytes(tmp_path: Path) -> None:
+    url, fractions = "http://a.example/", ("100", "250", "900")
+    dates = [f"2020-01-01T00:00:00.{fraction}Z" for fraction in fractions]
+    (tmp_path / "mine").mkdir()
+    records = (
+        warcs.record(warcs.answer(date.encode(), server="test"), url=url, date=date)
+        for date in dates
+    )
+    (tmp_path / "mine" / "one.warc.gz").write_bytes(warcs.gzipped(*records))
+    index_collection(tmp_path / "mine")
+    config = tmp_path / "timegate.toml"
+    config.write_text(
+        '[archives]\nuse = []\n[[archive]]\nid = "mine"\nkind = "warc"\n'
+        f'path = "{tmp_path / "mine"}"\npwid = ["mine.example"]\n'
+    )
+    given = "".join(f"urn:pwid:mine.example:{date}:page:{url}\n" for date in dates)
+    out = tmp_path / "out.warc.gz"
+
+    result = CliRunner().invoke(
+        main, ["extract", "--config", str(config), "-", "-o", str(out)], input=given
+    )
+
+    assert result.exit_code == 0, result.stderr
+    assert bodies(out) == {(url, date): date.encode() for date in dates}

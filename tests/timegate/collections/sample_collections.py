@@ -3,15 +3,15 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from archives.adapters.warc import WarcArchive
 from archives.errors import ArchiveError
-from archives.model import ArchiveEntry
+from archives.model import ArchiveEntry, Closest
 from archives.moment import Moment
-from archives.nearest import second_of
+from archives.nearest import fraction_distance, second_of
 from archives.registry import Registry
 from archives.surt import surt
 from archives.warc.captures import Capture, captures_in
@@ -49,7 +49,14 @@ class FakeCollection:
         rows = self._of(url)
         if at is None:
             return max(rows, key=lambda row: row.stamp, default=None)
-        return min(rows, key=lambda row: abs(at.distance(second_of(row.stamp))), default=None)
+        return min(
+            rows,
+            key=lambda row: (
+                abs(at.distance(second_of(row.stamp))),
+                fraction_distance(at, row.stamp),
+            ),
+            default=None,
+        )
 
     async def at(self, url: str, stamp: str) -> IndexRow | None:
         return next((row for row in self._of(url) if row.stamp == stamp), None)
@@ -127,6 +134,14 @@ def entry_of(base: str = BASE) -> ArchiveEntry:
     )
 
 
+class HeldSource(WarcArchive):
+    """A collection whose records are known to be readable."""
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        found = await super().closest(original, at)
+        return None if found is None else replace(found, evidence="held")
+
+
 @asynccontextmanager
 async def serving_collection(
     collection: FakeCollection, *unserved: ArchiveEntry
@@ -138,7 +153,7 @@ async def serving_collection(
     with ThreadPoolExecutor(2) as threads:
         holding = OpenCollection.of(collection, source, threads)
         collections = Collections([holding], registry, BASE)
-        answers = Answers(CollectionResolver(source), registry, BASE)
+        answers = Answers(CollectionResolver(HeldSource(entry, collection)), registry, BASE)
         dispatch = dispatch_to(
             resolve_of(answers, registry),
             exact={"/collections": collections.overview},

@@ -376,3 +376,70 @@ async def test_a_missing_file_is_a_bad_gateway(tmp_path: Path) -> None:
 
     assert seen.status == 502
     assert str(tmp_path) not in seen.body.decode()
+
+
+SECOND = "20200101000000"
+FRACTIONS = ("100", "250", "900")
+
+
+def captures_of_one_second(folder: Path) -> FakeCollection:
+    records = (
+        warcs.response(date=f"2020-01-01T00:00:00.{fraction}Z", payload=fraction.encode())
+        for fraction in FRACTIONS
+    )
+    return collection_of(folder, *records)
+
+
+@pytest.mark.parametrize("fraction", FRACTIONS)
+async def test_captures_of_one_second_are_different_mementos(
+    tmp_path: Path, fraction: str
+) -> None:
+    pwid = f"/urn:pwid:mine.example:2020-01-01T00:00:00.{fraction}Z:part:{URL}"
+    async with serving_collection(captures_of_one_second(tmp_path)) as site:
+        redirect = await site.ask(pwid, ("Prefer", "precision=exact"))
+        raw = redirect.headers["Location"]
+        seen = await site.ask(raw.removeprefix("https://gate.example"))
+
+    assert raw == f"{OURS}/{SECOND}{fraction}id_/{URL}"
+    assert redirect.headers["Memento-Precision"].startswith("match=exact, ")
+    assert (
+        f'time=exact;req="2020-01-01T00:00:00.{fraction}Z"'
+        in (redirect.headers["Memento-Precision"])
+    )
+    assert (seen.status, seen.body) == (200, fraction.encode())
+
+
+@pytest.mark.parametrize("asked", ["300", "25", "2500"])
+async def test_a_fraction_that_no_record_has_is_not_exact(tmp_path: Path, asked: str) -> None:
+    pwid = f"/urn:pwid:mine.example:2020-01-01T00:00:00.{asked}Z:part:{URL}"
+    async with serving_collection(captures_of_one_second(tmp_path)) as site:
+        redirect = await site.ask(pwid)
+        exact = await site.ask(pwid, ("Prefer", "precision=exact"))
+
+    assert redirect.headers["Location"] == f"{OURS}/{SECOND}250id_/{URL}"
+    assert not redirect.headers["Memento-Precision"].startswith("match=exact")
+    assert exact.status == 404
+
+
+async def test_a_timemap_lists_each_capture_of_one_second(tmp_path: Path) -> None:
+    async with serving_collection(captures_of_one_second(tmp_path)) as site:
+        lists = {
+            name: (await site.ask(f"/collections/mine/timemap/{name}/{URL}")).body.decode()
+            for name in ("link", "json", "cdxj")
+        }
+
+    for fraction in FRACTIONS:
+        assert lists["link"].count(f"<{OURS}/{SECOND}{fraction}/{URL}>") == 1
+        assert f"\n{SECOND}{fraction} {{" in lists["cdxj"]
+        assert f'"datetime": "2020-01-01T00:00:00.{fraction}Z"' in lists["json"]
+
+
+async def test_the_neighbours_of_a_fraction_are_the_other_captures_of_its_second(
+    tmp_path: Path,
+) -> None:
+    async with serving_collection(captures_of_one_second(tmp_path)) as site:
+        seen = await site.ask(f"/duri:2020-01-01T00:00:00.250Z:{URL}")
+
+    linked = seen.headers["Link"]
+    assert f'<{OURS}/{SECOND}100/{URL}>; rel="first prev memento"' in linked
+    assert f'<{OURS}/{SECOND}900/{URL}>; rel="last next memento"' in linked

@@ -126,3 +126,11 @@ async def test_other_urls_are_refused(tmp_path: Path, url: str) -> None:
 
     with pytest.raises(Misbehaved, match="not an address"):
         await fetch_all(collection, Request("GET", url, "memento"))
+
+
+async def test_another_capture_of_the_second_is_not_sent_instead(tmp_path: Path) -> None:
+    collection = collection_with(tmp_path, warcs.response(date="2020-02-20T20:20:20.123Z"))
+    request = Request("GET", f"{OURS}/{STAMP}456id_/{URL}", "memento")
+
+    with pytest.raises(Misbehaved, match="no longer holds"):
+        await fetch_all(collection, request)

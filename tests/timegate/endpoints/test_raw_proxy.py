@@ -464,7 +464,7 @@ async def test_no_memento_is_404_but_not_while_an_archive_is_silent() -> None:
         f"{STAMP}/",
         URL,
         f"123/{URL}",
-        f"{STAMP}00/{URL}",
+        f"{STAMP}{'0' * 10}/{URL}",
         f"20161322/{URL}",
         f"{STAMP}/javascript:x",
         f"{STAMP}/file:///etc/passwd",
@@ -476,3 +476,13 @@ async def test_a_malformed_address_is_rejected(rest: str) -> None:
 
     assert seen.status in (400, 422)
     assert site.world.requests() == 0
+
+
+async def test_captures_of_one_second_have_different_addresses() -> None:
+    three = FakeArchive("a", 0.0, tuple(f"{STAMP}{f}" for f in ("100", "250", "900")))
+    async with proxying(fetcher(Canned(200, IMAGE, b"bytes")), three) as site:
+        second = await site.ask(ADDRESS)
+        fraction = await site.ask(f"/memento/proxy/{STAMP}900/{URL}")
+
+    assert (second.status, fraction.status) == (302, 200)
+    assert second.headers["Location"] == f"{OURS}/{STAMP}100/{URL}"

@@ -29,7 +29,8 @@ async def ask(
 ) -> Response:
     world = World(*(archives or (HOLDS,)), deadlines=QUICK)
     registry = entries(world)
-    thttp = ThttpEndpoint(Answers(world.resolver, registry, "https://gate.example"), registry)
+    answers = Answers(world.resolver, registry, "https://gate.example")
+    thttp = ThttpEndpoint(answers, registry, world.route, patience=0.5)
     headers = CIMultiDict({"Accept": accept, "Prefer": prefer})
     async with world.coalescer:
         try:
@@ -328,3 +329,19 @@ async def test_no_identifier_breaks_a_line_of_the_list() -> None:
 
     assert answer.status == 400
     assert b"\r\n" not in answer.body
+
+
+async def test_a_list_has_every_archive_that_holds_the_same_second() -> None:
+    others = (FakeArchive("b", 0.02, (STAMP,)), FakeArchive("c", 0.05, (STAMP,)))
+
+    answer = await ask(f"N2Ls?{DURI}", HOLDS, *others)
+
+    assert sorted(lines(answer)) == [f"http://{name}/{STAMP}/{URL}" for name in "abc"]
+
+
+async def test_archives_that_are_not_acceptable_are_not_missing_in_a_list() -> None:
+    others = FakeArchive("a", 0.0), FakeArchive("b", 0.0, (STAMP,))
+
+    answer = await ask(f"N2Ls?{PWID}", *others, prefer="precision=archive")
+
+    assert (answer.status, lines(answer)) == (200, [])

@@ -230,3 +230,23 @@ async def test_an_identifier_with_a_time_is_referred_to_resolve(
     assert refused.status == other.status == 422
     assert "/resolve/" in json.loads(refused.body)["detail"]
     assert "/resolve/" not in json.loads(other.body)["detail"]
+
+
+async def test_after_no_cache_the_same_address_has_the_new_answer() -> None:
+    archive = FakeArchive("a", 0.0, (LATER,))
+    plain: tuple[tuple[str, str], ...] = (AT, ("Accept", "text/html"))
+    async with serving(archive) as site:
+        old = [
+            await site.ask(f"/timegate/{URL}", AT),
+            await site.ask(f"/timegate/{URL}", *plain),
+        ]
+        archive.stamps = (EXACT,)
+        fresh = await site.ask(f"/timegate/{URL}", AT, ("Cache-Control", "no-cache"))
+        new = [
+            await site.ask(f"/timegate/{URL}", AT),
+            await site.ask(f"/timegate/{URL}", *plain),
+        ]
+
+    assert {seen.headers["Location"] for seen in old} == {f"http://a/{LATER}/{URL}"}
+    assert {seen.headers["Location"] for seen in (fresh, *new)} == {f"http://a/{EXACT}/{URL}"}
+    assert len(archive.asked) == 2

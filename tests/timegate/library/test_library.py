@@ -79,6 +79,15 @@ async def test_a_time_can_be_given_for_a_url() -> None:
     assert by_value.match == "exact"
 
 
+async def test_the_time_of_a_copy_has_its_fraction_and_finds_it_again() -> None:
+    async with timegate.open(demo=True) as gate:
+        found = await gate.resolve(f"{HOME}opening-hours", at="2010-11-05")
+        again = await gate.resolve(f"{HOME}opening-hours", at=found.captured)
+
+    assert found.captured == datetime(2010, 11, 5, 10, 15, 9, 250_000, tzinfo=UTC)
+    assert (again.match, again.uri) == ("exact", found.uri)
+
+
 async def test_what_no_archive_holds_has_no_copy_and_no_error() -> None:
     async with timegate.open(demo=True) as gate:
         found = await gate.resolve(f"{HOME}never-there")

@@ -355,3 +355,40 @@ def test_every_template_compiles_and_none_disables_escaping() -> None:
         text = template.read_text()
         assert "|safe" not in text.replace(" ", "")
         assert "autoescape" not in text
+
+
+def _json_link(page: Html) -> str:
+    return next(link for link in page.links if "as=json" in link)
+
+
+async def test_the_json_of_an_answer_waits_as_long_as_its_page() -> None:
+    async with site(FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.3, (EXACT,))) as served:
+        page = Html((await served.ask(asking(URL, "2016-01-22"), BROWSER)).body.decode())
+        link = _json_link(page)
+
+    assert (
+        link
+        == "/resolve/duri%3A2016-01-22%3Ahttp%3A//example.org/?as=json&wait=0.5&verify=head"
+    )
+
+
+async def test_the_json_of_an_answer_is_about_the_same_memento() -> None:
+    # Without a time to wait, b would be too slow.
+    archives = FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.3, (EXACT,))
+    async with site(*archives) as served:
+        text = (await served.ask(asking(URL, "2016-01-22"), BROWSER)).body.decode()
+        link = _json_link(Html(text))
+        answer = json.loads((await served.ask(link, ("Cache-Control", "no-cache"))).body)
+
+    assert answer["memento"]["uri"] == f"http://b/{EXACT}/{URL}"
+    assert answer["memento"]["uri"] in Html(text).links
+
+
+async def test_the_json_of_an_answer_has_the_preferences_of_its_page() -> None:
+    archives = FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.0, (EXACT,))
+    parameters = "archives=a&tolerance=30d&direction=after"
+    async with site(*archives) as served:
+        seen = await served.ask(f"/resolve/{PWID}?as=html&{parameters}", BROWSER)
+
+    link = _json_link(Html(seen.body.decode()))
+    assert link.endswith("?as=json&archives=a&tolerance=P0Y30DT0S&direction=after")

@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from archives.model import Closest, Memento
 from archives.moment import Moment
 from tests.clock import in_virtual_time
@@ -173,3 +176,31 @@ def test_if_the_first_request_is_cancelled_the_others_only_lose_the_neighbours()
         return await follower
 
     assert around(in_virtual_time(asked())) == {}
+
+
+@given(st.lists(st.integers(0, 8), min_size=1, max_size=12), st.data())
+def test_neighbours_have_other_stamps_however_many_twins_there_are(
+    seconds: list[int], data: st.DataObject
+) -> None:
+    captures = [
+        Memento(f"2010010100000{second}", f"http://a/{n}/{URL}", URL, "a")
+        for n, second in enumerate(sorted(seconds))
+    ]
+    chosen = data.draw(st.sampled_from(captures))
+
+    found = neighbours(chosen, captures)
+
+    earlier = [each.stamp for each in captures if each.stamp < chosen.stamp]
+    later = [each.stamp for each in captures if each.stamp > chosen.stamp]
+    assert (found["prev"].stamp if "prev" in found else None) == max(earlier, default=None)
+    assert (found["next"].stamp if "next" in found else None) == min(later, default=None)
+
+
+def test_captures_of_other_archives_in_the_list_of_an_aggregator_are_no_neighbours() -> None:
+    stamps_and_hosts = zip(STAMPS, ("other", "own", "own", "other"), strict=True)
+    captures = [
+        Memento(stamp, f"http://{host}/{stamp}/{URL}", URL, "a")
+        for stamp, host in stamps_and_hosts
+    ]
+
+    assert neighbours(captures[1], captures) == {"next": captures[2]}

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timegate.resolution.model import Preferences
-from timegate.resolution.preferences import BadPreference, duration, preferences_from
+from timegate.resolution.preferences import (
+    PARAMETERS,
+    BadPreference,
+    duration,
+    parameters_of,
+    preferences_from,
+)
 
 
 def test_without_any_preference_the_defaults_apply() -> None:
@@ -183,3 +189,27 @@ def test_a_parameter_is_applied_or_rejected(name: str, text: str) -> None:
         assert str(refusal).isascii()
     else:
         assert preferences != Preferences() or text == "any"
+
+
+_ids = st.frozensets(st.sampled_from(["loc", "arquivo-pt", "a.b~c", "any", "none"]), min_size=1)
+_any_preferences = st.builds(
+    Preferences,
+    archives=st.none() | _ids,
+    exclude=st.just(frozenset[str]()) | _ids,
+    precision=st.sampled_from(["exact", "archive", "day", "any"]),
+    tolerance=st.none()
+    | st.timedeltas(timedelta(0), timedelta(days=10**6)).map(
+        lambda some: timedelta(some.days, some.seconds)
+    ),
+    direction=st.sampled_from(["closest", "before", "after"]),
+    wait=st.none() | st.integers(1, 30_000).map(lambda n: n / 1000),
+    verify=st.sampled_from(["none", "head"]),
+)
+
+
+@given(_any_preferences)
+def test_parameters_state_the_preferences_they_were_made_from(preferences: Preferences) -> None:
+    parameters = parameters_of(preferences)
+
+    assert preferences_from(parameters, None, None) == (preferences, ())
+    assert parameters.keys() <= {parameter.name for parameter in PARAMETERS}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from archives.errors import Misbehaved
 from archives.formats.linkformat import parse_header
+from archives.model import Memento, Relation
 from tests.timegate.resolution.resolutions import (
     PAGE,
     REGISTRY,
@@ -313,3 +314,14 @@ def test_no_url_breaks_out_of_its_link(original: str, first: str, second: str) -
     ]
     assert [link.target.partition("/")[0] for link in read[:5]] == ["http:", *["https:"] * 4]
     assert len(read) <= 6
+
+
+def test_a_twin_that_the_archive_calls_next_makes_no_other_memento_the_next() -> None:
+    chosen = memento(SECOND)
+    around: dict[Relation, Memento] = {
+        "next": memento(SECOND, uri="https://internet-archive/twin"),
+        "last": memento("20200101000000"),
+    }
+    resolution = resolved(asking(SECOND), found(chosen, neighbours=around))
+
+    assert neighbours(resolution, chosen) == {"last": around["last"]}

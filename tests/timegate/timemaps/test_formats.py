@@ -189,9 +189,7 @@ async def test_no_original_uri_breaks_the_format() -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-async def test_a_leap_second_is_written_as_the_one_before_and_a_fraction_left_out(
-    name: str,
-) -> None:
+async def test_a_leap_second_is_written_as_the_one_before(name: str) -> None:
     leap = Memento("20161231235960", "http://a/leap", ORIGINAL, "a")
     fine = Memento("20170101000000123", "http://a/fine", ORIGINAL, "a")
 
@@ -199,7 +197,40 @@ async def test_a_leap_second_is_written_as_the_one_before_and_a_fraction_left_ou
 
     assert "23:59:59" in text
     assert "23:59:60" not in text
-    assert "00123" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("link", '<http://a/250>; rel="memento"; datetime="Sun, 01 Jan 2017 00:00:00 GMT"'),
+        ("set", '"http://a/100", "datetime": ["Sun, 01 Jan 2017 00:00:00 GMT"]'),
+        ("json", '{"datetime": "2017-01-01T00:00:00.100Z", "uri": "http://a/100"}'),
+        ("cdxj", '20170101000000100 {"uri": "http://a/100"'),
+    ],
+)
+async def test_fractions_are_written_where_the_format_has_them(name: str, written: str) -> None:
+    text = await text_of(WRITERS[name], Listing(fractions()))
+
+    assert written in text
+    assert all(f"http://a/{fraction}" in text for fraction in ("100", "250", "900", "5"))
+
+
+@pytest.mark.parametrize("name", ["json", "cdxj"])
+async def test_our_own_reader_finds_the_fractions_again(name: str) -> None:
+    text = (await text_of(WRITERS[name], Listing(fractions()))).encode()
+    decoder = decoder_for(text, "http://gate.example/")
+
+    rows = [*decoder.feed(text), *decoder.close()]
+
+    assert [row.stamp for row in rows] == [memento.stamp for memento in fractions()]
+
+
+def fractions() -> list[Memento]:
+    """Return four captures of one second."""
+    return [
+        Memento(f"20170101000000{fraction}", f"http://a/{fraction}", ORIGINAL, "a")
+        for fraction in ("100", "250", "5", "900")
+    ]
 
 
 def hrefs(text: str, relation: str) -> Sequence[str]:

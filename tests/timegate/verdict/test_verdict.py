@@ -8,6 +8,7 @@ import pytest
 from archives.model import Closest, Negotiation
 from archives.moment import Moment
 from archives.registry import Registry, entry_from, load_known
+from tests.fakes import an_entry
 from tests.timegate.resolution.resolutions import (
     PAGE,
     REGISTRY,
@@ -21,7 +22,15 @@ from tests.timegate.resolution.resolutions import (
 from timegate.identifiers import parse
 from timegate.resolution.model import Attempt, Query, Rule, Skip, Syntax
 from timegate.resolution.query import query_for, query_for_url
-from timegate.verdict import Member, Verdict, header, in_words, location, verdict
+from timegate.verdict import (
+    Member,
+    Verdict,
+    header,
+    in_words,
+    location,
+    raw_address,
+    verdict,
+)
 
 SECOND = "20160122112029"
 
@@ -98,13 +107,13 @@ def test_an_archive_without_a_pwid_id_is_called_by_its_id() -> None:
         ("20160122", SECOND, "within", 0, "finer", "within"),
         ("20160122", "20160123000000", "after", 1, "finer", "approximate"),
         ("2016", "20151231235959", "before", -1, "finer", "approximate"),
-        (SECOND + "123", SECOND, "within", 0, "truncated", "within"),
-        (SECOND + "123", SECOND + "123", "within", 0, "same", "exact"),
-        (SECOND + "123456", SECOND + "123", "within", 0, "coarser", "within"),
-        (SECOND + "123", SECOND + "123456", "within", 0, "finer", "within"),
+        (SECOND + "123", SECOND, "within", 0, "truncated", "approximate"),
+        (SECOND + "123", SECOND + "123", "within", 0, "same", "approximate"),
+        (SECOND + "123456", SECOND + "123", "within", 0, "coarser", "approximate"),
+        (SECOND + "123", SECOND + "123456", "within", 0, "finer", "approximate"),
         (SECOND + "123", SECOND + "124", "after", 0, "same", "approximate"),
         (SECOND + "123", SECOND + "122", "before", 0, "same", "approximate"),
-        ("20161231235960", "20161231235959", "within", 0, "truncated", "within"),
+        ("20161231235960", "20161231235959", "within", 0, "truncated", "approximate"),
         ("20161231235960", "20161231235960", "exact", 0, "same", "exact"),
         ("20161231235959", "20161231235960", "after", 0, "same", "approximate"),
         ("20161231235960", "20170101000000", "after", 1, "truncated", "approximate"),
@@ -563,3 +572,46 @@ def test_without_any_queried_archive_sources_are_not_complete() -> None:
 
     assert header(result) == "match=none, sources=partial;asked=0;failed=0, syntax=strict"
     assert in_words(result) == "no copy found; no archive was queried"
+
+
+HELD = an_entry(
+    "warc",
+    id="mine",
+    pwid=("mine.example",),
+    replay="https://gate.example/collections/mine/{time14}/{uri}",
+    raw="https://gate.example/collections/mine/{time14}id_/{uri}",
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "stamp", "time", "granularity", "match"),
+    [
+        (SECOND + "250", SECOND + "250", "exact", "same", "exact"),
+        (SECOND + "25", SECOND + "250", "within", "finer", "within"),
+        (SECOND + "250", SECOND + "25", "within", "coarser", "approximate"),
+        (SECOND + "250", SECOND, "within", "truncated", "approximate"),
+        (SECOND + "250", SECOND + "900", "after", "same", "approximate"),
+        (SECOND, SECOND + "250", "within", "finer", "within"),
+        (SECOND, SECOND, "exact", "same", "exact"),
+    ],
+)
+def test_a_held_record_with_the_same_digits_is_exact(
+    asked: str, stamp: str, time: str, granularity: str, match: str
+) -> None:
+    query = replace(asking(asked, None), archive_id="mine.example", archive="mine")
+    copy = memento(stamp, "mine", uri=f"https://gate.example/collections/mine/{stamp}/{PAGE}")
+
+    result = verdict(resolved(query, found(copy)), Registry([HELD]))
+
+    assert of(result.time).value == time
+    assert of(result.granularity).value == granularity
+    assert result.match.value == match
+
+
+def test_the_bytes_of_a_held_record_are_at_an_address_with_all_its_digits() -> None:
+    copy = memento(SECOND + "250", "mine", uri=f"https://other.example/{SECOND}250/{PAGE}")
+
+    raw = "https://gate.example/collections/mine/{}id_/" + PAGE
+    assert raw_address(copy, HELD) == raw.format(SECOND + "250")
+    remote = replace(HELD, kind=an_entry("memento", timegate="https://t.example/").kind)
+    assert raw_address(copy, remote) == raw.format(SECOND)
