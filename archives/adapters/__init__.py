@@ -34,12 +34,23 @@ def adapter_for(entry: ArchiveEntry, clock: Clock) -> Adapter:
     if entry.kind not in ADAPTERS:
         raise ValueError(f"{entry.id} cannot be asked by programs: {entry.because}")
     first = ADAPTERS[entry.kind](entry, clock)
-    other = _SECOND.get(entry.kind)
-    if other is None or not all(getattr(entry, name) for name in other.needs):
+    other = _second(entry)
+    if other is None:
         return first
     return second_way.SecondWay(
         first, ADAPTERS[other](replace(entry, kind=other), clock), clock
     )
+
+
+def _second(entry: ArchiveEntry) -> ArchiveKind | None:
+    """Return the kind of the second way; None if there is none.
+
+    A TimeGate leads to replay, where a bot gate stands (New Zealand: the index is open).
+    """
+    other = _SECOND.get(entry.kind)
+    if other is None or (entry.gate and other is memento.KIND):
+        return None
+    return other if all(getattr(entry, name) for name in other.needs) else None
 
 
 def source_for(entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> Source:

@@ -165,6 +165,15 @@ async def test_without_what_the_other_way_needs_there_is_only_one() -> None:
     assert archive.ways == ["gate"]
 
 
+async def test_a_timegate_behind_a_bot_gate_is_no_second_way() -> None:
+    archive = Archive(index=Canned(500))
+    gated = entry("cdx", gate="Imperva challenge on replay, seen 2026-09")
+
+    with pytest.raises(Misbehaved):
+        await source_for(gated, archive.fetch, clock).closest(PAGE, AT)
+    assert archive.ways == ["cdx"]
+
+
 def test_a_timegate_that_hangs_leaves_time_for_the_index() -> None:
     @asynccontextmanager
     async def fetch(request: Request) -> AsyncGenerator[FakeReply]:
