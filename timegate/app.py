@@ -42,7 +42,7 @@ from timegate.resolution.coalescing import (
     ReplicaLocks,
     contained_sources,
 )
-from timegate.resolution.model import Deadlines
+from timegate.resolution.model import Attempt, Deadlines
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.resolver import Resolver
 from timegate.resolution.verification import Verifier, memento_probes
@@ -301,7 +301,10 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     blocklist = Blocklist(config.deny.urls, config.deny.hosts)
     planner = Planner(config.askable, known, blocklist=blocklist)
     observer = AttemptObserver(
-        state.metrics, planner.note, known.standing, config.restricted.keys()
+        state.metrics,
+        _learner(planner, parts.remote.breakers),
+        known.standing,
+        config.restricted.keys(),
     )
     deadlines = Deadlines(config.soft, config.hard)
     async with (
@@ -383,7 +386,18 @@ def _known(parts: _Parts) -> CombinedKnowledge:
         {name: MementoMap.load(Path(file)) for name, file in files.items()},
         frozenset(parts.local.sources),
         parts.own,
+        parts.remote.breakers.reason,
     )
+
+
+def _learner(planner: Planner, breakers: Breakers) -> Callable[[Attempt], None]:
+    """Return what learns from every question to an archive."""
+
+    def learn(attempt: Attempt) -> None:
+        planner.note(attempt)
+        breakers.observe(attempt)
+
+    return learn
 
 
 def _containment(metrics: Metrics, breakers: Breakers) -> Containment:

@@ -102,6 +102,7 @@ class Planner:
         return {
             "asked": True,
             "breaker": self._known.standing(archive),
+            "breaker_reason": self._known.reason(archive) or None,
             "median_seconds": latency.median,
             "p95_seconds": latency.p95,
             "last_success": observed.last_success(archive),
