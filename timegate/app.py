@@ -324,6 +324,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             locks=parts.shared.locks,
             containment=containment,
             public=public,
+            repeated=state.metrics.repeated,
         ) as coalescer,
     ):
         state.metrics.watch_archives(

@@ -51,6 +51,11 @@ class Metrics:
             "Unforeseen exceptions while an archive was queried or its reply was read",
             "archive",
         )
+        self._repeats = self._counter(
+            "timegate_archive_repeated_questions_total",
+            "Empty answers that were requested once more, because the archive held the page",
+            "archive",
+        )
         self._refusals = self._counter(
             "timegate_refused_total", "Requests and connections refused by reason", "reason"
         )
@@ -138,6 +143,10 @@ class Metrics:
     def broke(self, archive: str) -> None:
         """Count an unforeseen exception while *archive* was asked."""
         self._internal.labels(self._named(archive)).inc()
+
+    def repeated(self, archive: str) -> None:
+        """Count an empty answer of *archive* that was asked for once more."""
+        self._repeats.labels(self._named(archive)).inc()
 
     def refused(self, reason: str) -> None:
         """Count a request that was refused."""
