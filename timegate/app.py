@@ -45,6 +45,7 @@ from timegate.resolution.coalescing import (
 from timegate.resolution.model import Attempt, Deadlines
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.resolver import Resolver
+from timegate.resolution.url_variants import EquivalentUrls
 from timegate.resolution.verification import Verifier, memento_probes
 from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
@@ -60,6 +61,7 @@ from timegate.upstream.stack import (
     open_fetchers,
 )
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters
+from timegate.verdict import satisfies, verdict
 
 if TYPE_CHECKING:
     from timegate.conformance.report import Report
@@ -344,7 +346,9 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         yield Core(
             config=config,
             base_url=parts.base_url,
-            resolver=resolver,
+            resolver=EquivalentUrls(
+                resolver, lambda found: satisfies(found, verdict(found, config.registry))
+            ),
             planner=planner,
             lists=ArchiveLists(sources, cache, containment, public=public),
             neighbours=Neighbours(contained, cache, parts.own),

@@ -195,6 +195,7 @@ class SearchOptions:
     distrust: str | None
     wait: str | None
     verify: Verification
+    also: tuple[str, ...]
 
     def preferences(self, registry: Registry) -> Preferences:
         """Return the preferences. Raises UsageError for invalid values."""
@@ -204,6 +205,7 @@ class SearchOptions:
             "direction": self.direction,
             "wait": self.wait,
             "verify": self.verify,
+            "also": " ".join(self.also) or None,
         }
         given = {name: word for name, word in words.items() if word is not None}
         try:
@@ -264,6 +266,12 @@ _SEARCH_OPTIONS: Final = (
         type=Words(get_args(Verification)),
         default="none",
         help="Check the copy before recommending it.",
+    ),
+    click.option(
+        "--also",
+        metavar="URL",
+        multiple=True,
+        help="Another URL of the same page, if the first gives nothing; may be repeated.",
     ),
 )
 choice_options: Final = bundling(SearchOptions, "choices", _SEARCH_OPTIONS)

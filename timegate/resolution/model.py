@@ -14,8 +14,8 @@ Syntax = Literal["strict", "legacy", "repaired"]
 Strictness = Literal["exact", "archive", "day", "any"]
 Direction = Literal["closest", "before", "after"]
 Verification = Literal["none", "head"]
-Rule = Literal["scheme", "www", "slash", "percent", "fragment"]
-"""How a URL variant differs from the URL of the query."""
+Rule = Literal["scheme", "www", "slash", "percent", "fragment", "also"]
+"""How a URL variant differs from the URL of the query; ``also``: it is an equivalent URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ class Preferences:
     wait: float | None = None
     """Seconds until the response; None for the configured deadlines."""
     verify: Verification = "none"
+    also: tuple[str, ...] = ()
+    """Equivalent URLs, tried in order if the URL of the reference gives nothing acceptable."""
     no_cache: bool = False
     only_if_cached: bool = False
 

@@ -10,7 +10,12 @@ from urllib.parse import parse_qsl, unquote
 
 from timegate.resolution.context import UNLIMITED, RequestContext
 from timegate.resolution.model import Preferences
-from timegate.resolution.preferences import NO_PREFERENCES, PARAMETERS, preferences_from
+from timegate.resolution.preferences import (
+    ALSO,
+    NO_PREFERENCES,
+    PARAMETERS,
+    preferences_from,
+)
 
 NO_NEGOTIATION: Final = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
 """The ``Link`` of a resource that is not a memento and has none (RFC 7089 4.5.8)."""
@@ -161,7 +166,20 @@ def without_parameters(rest: str) -> tuple[str, Mapping[str, str]]:
     for name, value in pairs:
         values.setdefault(name, []).append(value)
     # A repeated parameter is a list; for a parameter that takes no list it is a bad value.
-    return identifier, {name: ",".join(texts) for name, texts in values.items()}
+    return identifier, {
+        name: (" " if name == ALSO else ",").join(texts) for name, texts in values.items()
+    }
+
+
+def without_also(rest: str) -> tuple[str, Mapping[str, str]]:
+    """Return the URL of a TimeGate request, and the equivalent URLs after it.
+
+    All else after the question mark belongs to the URL, and so does ``also`` without a URL.
+    """
+    url, parameters = without_parameters(rest)
+    also = parameters.get(ALSO, "").split()
+    is_ours = also and all(text.startswith(("http://", "https://")) for text in also)
+    return (url, parameters) if is_ours and len(parameters) == 1 else (rest, {})
 
 
 _LONGEST_ACCEPT: Final = 2000

@@ -230,3 +230,24 @@ async def test_an_identifier_with_a_time_is_referred_to_resolve(
     assert refused.status == other.status == 422
     assert "/resolve/" in json.loads(refused.body)["detail"]
     assert "/resolve/" not in json.loads(other.body)["detail"]
+
+
+@pytest.mark.parametrize(
+    ("rest", "status", "asked"),
+    [
+        ("?also=http://other.example/", 302, URL),
+        ("?also=true", 404, f"{URL}?also=true"),
+        ("?also=http://other.example/&id=1", 404, f"{URL}?also=http://other.example/&id=1"),
+        ("?wait=3", 404, f"{URL}?wait=3"),
+        ("?also=http://", 400, None),
+    ],
+)
+async def test_only_equivalent_urls_are_no_part_of_the_url(
+    rest: str, status: int, asked: str | None
+) -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    async with serving(archive) as site:
+        seen = await site.ask(f"/timegate/{URL}{rest}", AT)
+
+    assert seen.status == status
+    assert next((url for url, _ in archive.asked), None) == asked
