@@ -42,7 +42,7 @@ from timegate.resolution.coalescing import (
     ReplicaLocks,
     contained_sources,
 )
-from timegate.resolution.model import Attempt, Deadlines
+from timegate.resolution.model import Deadlines
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.resolver import Resolver
 from timegate.resolution.url_variants import EquivalentUrls
@@ -304,7 +304,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     planner = Planner(config.askable, known, blocklist=blocklist)
     observer = AttemptObserver(
         state.metrics,
-        _learner(planner, parts.remote.breakers),
+        (planner.note, parts.remote.breakers.observe),
         known.standing,
         config.restricted.keys(),
     )
@@ -343,12 +343,13 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         )
         probes = memento_probes(config.askable, parts.fetchers, containment, _NOW)
         resolver.verifier = Verifier(resolver, probes, config.soft)
+        resolver.equivalents = EquivalentUrls(
+            resolver, lambda found: satisfies(found, verdict(found, config.registry))
+        )
         yield Core(
             config=config,
             base_url=parts.base_url,
-            resolver=EquivalentUrls(
-                resolver, lambda found: satisfies(found, verdict(found, config.registry))
-            ),
+            resolver=resolver,
             planner=planner,
             lists=ArchiveLists(sources, cache, containment, public=public),
             neighbours=Neighbours(contained, cache, parts.own),
@@ -393,16 +394,6 @@ def _known(parts: _Parts) -> CombinedKnowledge:
         parts.own,
         parts.remote.breakers.reason,
     )
-
-
-def _learner(planner: Planner, breakers: Breakers) -> Callable[[Attempt], None]:
-    """Return what learns from every question to an archive."""
-
-    def learn(attempt: Attempt) -> None:
-        planner.note(attempt)
-        breakers.observe(attempt)
-
-    return learn
 
 
 def _containment(metrics: Metrics, breakers: Breakers) -> Containment:

@@ -46,6 +46,8 @@ class TimeGateEndpoint:
     async def __call__(self, request: ClientRequest) -> Response:
         """Redirect to the closest memento, or return the problem."""
         rest, parameters = without_also(request.rest)
+        if not parameters:
+            return await self.answer_url(request)
         try:
             chosen = preferences_from(
                 parameters, request.header("Prefer"), request.header("Cache-Control")
@@ -54,8 +56,8 @@ class TimeGateEndpoint:
             return problem(400, "bad-parameter", str(error), headers={"Vary": VARY})
         return await self._answer(request, rest, *chosen)
 
-    async def forward(self, request: ClientRequest) -> Response:
-        """Answer a request to a forward proxy: all of its target is the URL."""
+    async def answer_url(self, request: ClientRequest) -> Response:
+        """Answer a request without parameters: all of its target is the URL."""
         return await self._answer(request, request.rest, *request.preferences)
 
     async def _answer(

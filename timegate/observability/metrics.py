@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal
@@ -255,13 +255,16 @@ class AttemptObserver:
     def __init__(
         self,
         metrics: Metrics,
-        learn: Callable[[Attempt], None],
+        learners: Sequence[Callable[[Attempt], None]],
         state_of: Callable[[str], str],
         restricted: Collection[str] = (),
     ) -> None:
-        """*learn* takes every attempt; *state_of* returns the state of an archive's breaker."""
+        """Each of *learners* takes every attempt.
+
+        *state_of* returns the state of an archive's breaker.
+        """
         self._metrics = metrics
-        self._learn = learn
+        self._learners = learners
         self._state_of = state_of
         self._restricted = frozenset(restricted)
         self._states: dict[str, str] = {}
@@ -273,7 +276,8 @@ class AttemptObserver:
     def __call__(self, attempt: Attempt) -> None:
         """Observe *attempt*."""
         self._metrics.asked(attempt)
-        self._learn(attempt)
+        for learn in self._learners:
+            learn(attempt)
         for watcher in self.watchers:
             watcher(attempt)
         if self.public_watchers and attempt.archive not in self._restricted:

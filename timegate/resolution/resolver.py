@@ -45,11 +45,15 @@ class Resolver:
         self._observe = observe
         self.verifier: Resolves | None = None
         """Resolves queries whose preferences ask for verification."""
+        self.equivalents: Resolves | None = None
+        """Resolves queries whose preferences have equivalent URLs."""
 
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
         """Return the best memento that is found in time. Failures of archives never raise."""
+        if preferences.also and self.equivalents is not None:
+            return await self.equivalents.resolve(query, preferences, context)
         if preferences.verify != "none" and self.verifier is not None:
             return await self.verifier.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)

@@ -130,9 +130,8 @@ class EquivalentUrls:
     ) -> Resolution:
         """Return the first acceptable result; otherwise the first with a memento."""
         # An equivalent URL is never an exact match.
-        if not preferences.also or preferences.precision == "exact":
-            return await self._resolver.resolve(query, preferences, context)
-        urls = [url for url in preferences.also if url != query.original]
+        also = () if preferences.precision == "exact" else preferences.also
+        urls = [url for url in also if url != query.original]
         waits = _Waits(preferences.wait)
         results: list[Resolution] = []
         for number, url in enumerate((query.original, *urls)):
