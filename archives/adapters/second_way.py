@@ -11,20 +11,21 @@ from contextlib import aclosing
 from datetime import datetime, timedelta
 from typing import Final
 
-from archives.errors import ArchiveError, Refused, Resting, Unreachable
+from archives.errors import ArchiveError, Refused, Resting
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.negotiation import Clock
 from archives.source import Adapter, Fetcher
 
 PATIENCE: Final = 4.0
-"""Seconds for the first way, of the 15 that a question has. So the second way can still answer
-within the 5 s of a resolution; and a request that our own rate limit delayed, by 2 s at most,
-still has 2 s (0.9 % of answers take longer: median 300 ms, lognormal, sigma 0.8)."""
+"""Seconds after which the second way is queried as well. It can still answer within the 5 s of
+a resolution. A request that our own rate limit delayed, by 2 s at most, has had 2 s by then:
+0.9 % of answers take longer (median 300 ms, lognormal, sigma 0.8), and are still waited for."""
 FAILURES: Final = 2
 """After so many failures in a row, at which the second way answered, it comes first."""
 REST: Final = timedelta(minutes=1)
 """Time until the way of its kind is tried first again."""
+_Question = asyncio.Task[Closest | None]
 _TOO_MANY_REQUESTS: Final = 429
 _LEGAL_REASONS: Final = 451
 
@@ -41,20 +42,27 @@ class SecondWay:
         self._swapped_until: datetime | None = None
 
     async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
-        """Query the first way, for `PATIENCE` seconds; then the second if that failed."""
+        """Query the first way; the second too if that fails, or takes `PATIENCE` seconds.
+
+        The first answer counts. Raises the failure of the first way if both fail.
+        """
         swapped = self._is_swapped()
         first, second = self._ways(swapped=swapped)
+        start = asyncio.get_running_loop().create_task
+        tasks = [start(first.closest(fetch, original, at))]
         try:
-            answer = await self._bounded(first, fetch, original, at)
-        except ArchiveError as error:
-            if not _allows_another(error):
-                raise
-            answer = await self._other(second, error, fetch, original, at)
-            self._note_failure(swapped=swapped)
-            return answer
-        if not swapped:
-            self._failures = 0
-        return answer
+            await asyncio.wait(tasks, timeout=PATIENCE)
+            if not _is_of_no_use(tasks[0]):
+                answer = tasks[0].result()
+                self._failures = self._failures if swapped else 0
+                return answer
+            tasks.append(start(second.closest(fetch, original, at)))
+            answered = await _first_answer(tasks, second.entry)
+            if answered is tasks[1]:
+                self._note_failure(swapped=swapped)
+            return answered.result()
+        finally:
+            await _end(tasks)
 
     async def mementos(
         self, fetch: Fetcher, original: str
@@ -82,31 +90,6 @@ class SecondWay:
         """Whether there is a TimeMap besides the index; else both ways read the index."""
         return bool(self.entry.timemaps)
 
-    async def _bounded(
-        self, way: Adapter, fetch: Fetcher, original: str, at: Moment | None
-    ) -> Closest | None:
-        try:
-            async with asyncio.timeout(PATIENCE):
-                return await way.closest(fetch, original, at)
-        except TimeoutError:
-            why = f"no answer within {PATIENCE:g} s"
-            raise Unreachable(self.entry.id, original, why) from None
-
-    @staticmethod
-    async def _other(
-        way: Adapter,
-        failure: ArchiveError,
-        fetch: Fetcher,
-        original: str,
-        at: Moment | None,
-    ) -> Closest | None:
-        """Query the other way; if that fails too, raise *failure*, with both reasons."""
-        try:
-            return await way.closest(fetch, original, at)
-        except ArchiveError as error:
-            failure.why = f"{failure.why}; queried as {way.entry.kind}: {error.why}"
-            raise failure from error
-
     def _is_swapped(self) -> bool:
         return self._swapped_until is not None and self._clock() < self._swapped_until
 
@@ -115,6 +98,37 @@ class SecondWay:
         self._failures = 0 if swapped else self._failures + 1
         is_due = self._failures >= FAILURES
         self._swapped_until = self._clock() + REST if is_due else None
+
+
+def _is_of_no_use(task: _Question) -> bool:
+    """Whether the second way is to be queried: no answer so far, or an error of this way."""
+    if not task.done():
+        return True
+    error = task.exception()
+    return isinstance(error, ArchiveError) and _allows_another(error)
+
+
+async def _first_answer(tasks: Sequence[_Question], second: ArchiveEntry) -> _Question:
+    """Return the question that is answered first; if none is, raise, with both reasons."""
+    pending = {*tasks}
+    while pending:
+        done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            if not isinstance(task.exception(), ArchiveError):
+                return task
+    failure, other = (task.exception() for task in tasks)
+    assert isinstance(failure, ArchiveError)  # noqa: S101 -- no task has an answer
+    assert isinstance(other, ArchiveError)  # noqa: S101
+    failure.why = f"{failure.why}; queried as {second.kind}: {other.why}"
+    raise failure
+
+
+async def _end(tasks: Sequence[_Question]) -> None:
+    """Cancel the questions in progress, and wait until they have ended."""
+    pending = [task for task in tasks if not task.done()]
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
 
 
 def _allows_another(error: ArchiveError) -> bool:

@@ -6,6 +6,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
@@ -224,7 +225,8 @@ class BatchResolve:
             )
         except ValueError as error:
             return problem(400, "bad-parameter", str(error))
-        rows = self._rows(lines, preferences, request.context)
+        # In Prefer, too, it cannot mean every line.
+        rows = self._rows(lines, replace(preferences, also=()), request.context)
         return StreamingResponse(200, _HEADERS, rows, self._most_idle, in_progress=True)
 
     async def _rows(

@@ -192,6 +192,44 @@ def test_a_timegate_that_hangs_leaves_time_for_the_index() -> None:
     assert now < 1_000 + 5, "later than the hard deadline of a resolution"
 
 
+def test_a_slow_timegate_is_still_waited_for_if_the_index_fails() -> None:
+    @asynccontextmanager
+    async def fetch(request: Request) -> AsyncGenerator[FakeReply]:
+        if "/cdx?" in request.url:
+            raise Queued("test", request.url, "too many requests", 1.0)
+        await asyncio.sleep(8)
+        headers = {name.lower(): value for name, value in REDIRECT.headers.items()}
+        yield FakeReply(request.url, 302, headers, (), None)
+
+    async def story() -> str:
+        found = await source_for(entry("memento"), fetch, clock).closest(PAGE, AT)
+        assert found is not None
+        return found.via
+
+    assert in_virtual_time(story()) == "timegate"
+
+
+def test_nothing_goes_on_when_a_question_is_given_up() -> None:
+    ended: list[str] = []
+
+    @asynccontextmanager
+    async def fetch(request: Request) -> AsyncGenerator[FakeReply]:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.append("cdx" if "/cdx?" in request.url else "gate")
+        yield FakeReply(request.url, 200, {}, (ROW,), None)
+
+    async def story() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(15):
+                await source_for(entry("memento"), fetch, clock).closest(PAGE, AT)
+
+    in_virtual_time(story())
+
+    assert sorted(ended) == ["cdx", "gate"]
+
+
 class Minutes:
     """A wall clock that tests advance."""
 
