@@ -195,7 +195,7 @@ class SearchOptions:
     distrust: str | None
     wait: str | None
     verify: Verification
-    also: tuple[str, ...]
+    also: tuple[str, ...] = ()
 
     def preferences(self, registry: Registry) -> Preferences:
         """Return the preferences. Raises UsageError for invalid values."""
