@@ -6,6 +6,7 @@
       Resting         not sent: breaker open, Retry-After            -> retry later
         Queued        not sent: too many of our requests before it   -> retry soon
       Misbehaved      an answer that violates its protocol           -> tell its operator
+        Gated         a web page instead: a bot gate or an error     -> retry later
       Internal        our own code failed during the query           -> fix our code
 
 "We do not hold that page" is an answer, not an error: adapters return None, and only if the
@@ -51,6 +52,10 @@ class Queued(Resting):
 
 class Misbehaved(ArchiveError):
     """An answer arrived that violates its protocol."""
+
+
+class Gated(Misbehaved):
+    """A web page arrived where a memento or a list was requested: a bot gate, or an error."""
 
 
 class Internal(ArchiveError):

@@ -222,7 +222,11 @@ class ArchiveEntry:
     """The bot gate that was observed in front of it, with the date."""
     hosted_by: str | None = None
     domains: tuple[str, ...] = ()
-    """Suffixes of the hosts that it collects: ``.pt``."""
+    """The only hosts that it collects, by suffix: ``.parliament.uk``, ``example.org/news``. It
+    is not queried for other URLs, unless a reference names it."""
+    home: tuple[str, ...] = ()
+    """The hosts that it collects above all, by suffix: ``.pt``. It is queried for URLs under
+    generic domains (``.com``) too, but not for those under the domain of another country."""
     canary: Canary | None = None
     """``{ has = "http://...", at = "2016", lacks = "http://..." }``: a page it must hold, and
     one it cannot hold, for `[canaries]`."""

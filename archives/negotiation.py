@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from archives.errors import Misbehaved, Refused
+from archives.errors import Gated, Misbehaved, Refused
 from archives.evidence import (
     WEB,
     Statement,
@@ -356,7 +356,7 @@ class Negotiator:
             raise Refused(self._entry.id, statement.url, statement.status, None)
         if statement.status == 200:
             why = "answers 200 without Memento-Datetime: a bot gate or an error page"
-            raise self._misbehaved(statement.url, why)
+            raise Gated(self._entry.id, statement.url, why)
         raise self._misbehaved(statement.url, f"answers {statement.status}")
 
     def _is_own(self, uri: str) -> bool:

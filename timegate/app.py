@@ -48,6 +48,7 @@ from timegate.resolution.model import Deadlines
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.resolver import Resolver
 from timegate.resolution.selection import AddressOf, Selections
+from timegate.resolution.url_variants import EquivalentUrls
 from timegate.resolution.verification import Verifier, memento_probes
 from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
@@ -63,7 +64,7 @@ from timegate.upstream.stack import (
     open_fetchers,
 )
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters
-from timegate.verdict import view
+from timegate.verdict import satisfies, verdict, view
 
 if TYPE_CHECKING:
     from timegate.conformance.report import Report
@@ -314,7 +315,10 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     blocklist = Blocklist(config.deny.urls, config.deny.hosts)
     planner = Planner(config.askable, known, blocklist=blocklist, registry=config.registry)
     observer = AttemptObserver(
-        state.metrics, planner.note, known.standing, config.restricted.keys()
+        state.metrics,
+        (planner.note, parts.remote.breakers.observe),
+        known.standing,
+        config.restricted.keys(),
     )
     deadlines = Deadlines(config.soft, config.hard)
     async with (
@@ -341,6 +345,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             containment=containment,
             public=public,
             replay_address=verifier.at_replay_address,
+            repeated=state.metrics.repeated,
         ) as coalescer,
     ):
         selections = Selections(verifier, _addresses(config.registry))
@@ -356,6 +361,9 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             public=public,
             observe=state.metrics.resolved,
             selections=selections,
+        )
+        resolver.equivalents = EquivalentUrls(
+            resolver, lambda found: satisfies(found, verdict(found, config.registry))
         )
         yield Core(
             config=config,
@@ -410,6 +418,7 @@ def _known(parts: _Parts) -> CombinedKnowledge:
         {name: MementoMap.load(Path(file)) for name, file in files.items()},
         frozenset(parts.local.sources),
         parts.own,
+        parts.remote.breakers.reason,
     )
 
 

@@ -13,6 +13,8 @@ from archives.formats.rows import ListDecoder
 from archives.formats.timemap_json import JsonTimeMap
 from archives.formats.timemap_link import LinkTimeMap
 
+HTML_PAGE: Final = "html-page"
+"""Code of a document that is a web page."""
 _EXAMINED: Final = 4096
 _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
@@ -45,5 +47,5 @@ def _malformed(start: bytes) -> Malformed:
     if not start:
         return Malformed("empty", "the document is empty", 0)
     if start.startswith(b"<"):
-        return Malformed("html-page", "a web page, not a list of captures", 0)
+        return Malformed(HTML_PAGE, "a web page, not a list of captures", 0)
     return Malformed("unknown-format", "it does not begin like a list of captures", 0)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from archives.diagnostics import Malformed
-from archives.errors import Misbehaved, Refused
+from archives.errors import Gated, Misbehaved, Refused
 from archives.evidence import WEB, address_of, plausible
-from archives.formats import decoder_for
+from archives.formats import HTML_PAGE, decoder_for
 from archives.formats.linkformat import resolved
 from archives.formats.rows import ListDecoder, Row, TimeMapPage
 from archives.model import ArchiveEntry, Memento
@@ -142,6 +142,8 @@ class Document:
         try:
             return decoder_for(first, self.url)
         except Malformed as error:
+            if error.code == HTML_PAGE:
+                raise Gated(self._query.entry.id, self.url, error.why) from error
             raise self._misbehaved(error.why) from error
 
     def _captures(self, rows: Sequence[Row]) -> list[Memento]:

@@ -402,7 +402,7 @@ async def test_the_list_of_a_faulty_archive(
     async with archive_with(fault, kind) as archive, asking(archive, kind) as source:
         stamps, trouble = await read(source)
 
-    assert type(trouble) is TROUBLE.get(outcome, type(None))
+    assert isinstance(trouble, TROUBLE.get(outcome, type(None)))
     if outcome is FINE:
         assert stamps == ALL
     elif outcome is CLAIM:

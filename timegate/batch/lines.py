@@ -13,6 +13,7 @@ from timegate.batch.model import BadInput, Item
 
 _NAMES: Final = ("identifier", "url", "uri", "link", "href", "id")
 _DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed", "issued")
+_ALSO: Final = "also"
 _EXPECTED: Final = "expected a list of URLs, or of objects with url and date"
 
 
@@ -41,7 +42,14 @@ def item_of(position: int, value: object) -> Item:
     members = _members(value)
     references = tuple(_references(members))
     dates = tuple(date for name in _DATES for date in _dates(members.get(name)))
-    return Item(position, references[0] if references else text, references or (text,), dates)
+    also = members.get(_ALSO)
+    return Item(
+        position,
+        references[0] if references else text,
+        references or (text,),
+        dates,
+        also=tuple(_strings(also if isinstance(also, list) else [also])),
+    )
 
 
 def _listed(value: object) -> Sequence[object]:
@@ -183,12 +191,19 @@ def _items(
     body = sample if has_no_heading else sample[1:]
     place = _reference_column(columns.reference, headings, body, is_reference)
     dates = _date_columns(columns.dates, headings)
+    also = [column for column, name in enumerate(headings) if name == _ALSO]
     position = 0
     for row in chain(body, rows):
         reference = _cell(row, place)
         if reference:
             written = (_cell(row, column) for column in dates)
-            yield Item(position, reference, (reference,), tuple(filter(None, written)))
+            yield Item(
+                position,
+                reference,
+                (reference,),
+                tuple(filter(None, written)),
+                also=tuple(url for column in also for url in _cell(row, column).split()),
+            )
             position += 1
 
 
@@ -206,6 +221,8 @@ def _reference_column(
         return _column(wanted, headings)
     width = max(map(len, body), default=0)
     for column in range(width):
+        if headings[column : column + 1] == [_ALSO]:
+            continue
         cells = [cell for row in body if (cell := _cell(row, column))]
         # Half of them is enough: a faulty reference should be reported, not hide the column.
         if cells and sum(map(is_reference, cells)) * 2 >= len(cells):

@@ -39,11 +39,14 @@ class Item(NamedTuple):
     """Times as written, in order of preference, for a reference without its own time."""
     trouble: str = ""
     """Why the item cannot be resolved as it is written; empty if it can be tried."""
+    also: tuple[str, ...] = ()
+    """Equivalent URLs as written, in order of preference."""
 
     @property
     def key(self) -> int:
         """Return a 64-bit hash of the item and its position in the list."""
-        content = json.dumps([self.position, self.text, self.references, self.dates])
+        members = [self.position, self.text, self.references, self.dates]
+        content = json.dumps([*members, self.also] if self.also else members)
         return int.from_bytes(blake2b(content.encode(), digest_size=8).digest())
 
 
@@ -270,6 +273,7 @@ def to_line(result: ItemResult) -> bytes:
                 "input": item.text,
                 "references": item.references,
                 "dates": item.dates,
+                **({"also": item.also} if item.also else {}),
                 "outcome": result.outcome,
                 "code": result.code,
                 "date": result.date,
@@ -290,6 +294,7 @@ def from_line(line: bytes) -> ItemResult:
             members["input"],
             tuple(members["references"]),
             tuple(members["dates"]),
+            also=tuple(members.get("also", ())),
         )
         if item.key != members["key"]:
             raise ValueError("the line was altered")

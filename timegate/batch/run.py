@@ -26,6 +26,7 @@ from timegate.batch.model import (
 )
 from timegate.observability.logs import Unforeseen
 from timegate.resolution.model import Preferences, Query, Resolution
+from timegate.resolution.preferences import with_also
 from timegate.verdict import Verdict, verdict
 
 _LONGEST_REST: Final = 300.0
@@ -221,6 +222,7 @@ class BatchRun:
         environment = self._environment
         try:
             queries = candidates(item, environment.registry, environment.read_time)
+            preferences = with_also(preferences, item.also)
         except ValueError as error:
             return refused_result(item, error)
         best: ItemResult | None = None

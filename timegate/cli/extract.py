@@ -252,6 +252,8 @@ def extract_command(  # noqa: PLR0913 -- one parameter for each option
         raise click.UsageError(
             "--at and --wait do not apply to a list; put dates into the list"
         )
+    if choices.also:
+        raise click.UsageError("--also does not apply to a list; put a column also into it")
     with configured(config, archives, demo=demo) as settings:
         check_contact(settings)
         preferences = choices.preferences(settings.registry)

@@ -202,6 +202,7 @@ class SearchOptions:
     wait: str | None
     verify: Verification
     status: WantedStatus
+    also: tuple[str, ...] = ()
 
     def preferences(self, registry: Registry) -> Preferences:
         """Return the preferences. Raises UsageError for invalid values."""
@@ -212,6 +213,7 @@ class SearchOptions:
             "wait": self.wait,
             "verify": self.verify,
             "status": self.status,
+            "also": " ".join(self.also) or None,
         }
         given = {name: word for name, word in words.items() if word is not None}
         try:
@@ -278,6 +280,12 @@ _SEARCH_OPTIONS: Final = (
         type=Words(get_args(WantedStatus)),
         default="2xx",
         help="Whether a page nearby is preferred to an archived error.",
+    ),
+    click.option(
+        "--also",
+        metavar="URL",
+        multiple=True,
+        help="Another URL of the same page, if the first gives nothing; may be repeated.",
     ),
 )
 choice_options: Final = bundling(SearchOptions, "choices", _SEARCH_OPTIONS)

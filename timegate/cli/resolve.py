@@ -247,7 +247,11 @@ def _check_usage(
     if (batch.batch is None) == (not identifiers):
         raise click.UsageError("give either IDs or a list with --batch")
     if batch.batch is None:
+        if choices.also and (len(identifiers) > 1 or "-" in identifiers):
+            raise click.UsageError("--also is for a single ID; use a list with a column also")
         return
+    if choices.also:
+        raise click.UsageError("--also does not apply to a list; put a column also into it")
     if single:
         raise click.UsageError("--json and --format do not apply to a list; use --to")
     if choices.at is not None:

@@ -18,7 +18,7 @@ from timegate.endpoints.memento_formats import MEMGATOR
 from timegate.endpoints.resolve import RESPONSE_FORMS
 from timegate.endpoints.thttp import OPERATIONS
 from timegate.identifiers import KINDS
-from timegate.resolution.preferences import PARAMETERS, Parameter
+from timegate.resolution.preferences import ALSO, PARAMETERS, Parameter
 from timegate.responses.model import FORMAT_PARAMETER, NO_NEGOTIATION, ClientRequest, Response
 from timegate.timemaps import FORMATS
 
@@ -94,10 +94,11 @@ def _parameter(key: str) -> Json:
 
 
 def _preference(parameter: Parameter) -> Json:
+    schema = _one_of(parameter.values) if parameter.values else {"type": "string"}
     return {
         "in": "query",
         "description": f"{parameter.description} Allowed: {parameter.allowed}.",
-        "schema": _one_of(parameter.values) if parameter.values else {"type": "string"},
+        "schema": {"type": "array", "items": schema} if parameter.name == ALSO else schema,
     }
 
 

@@ -21,10 +21,12 @@ from timegate.pages.answer_pages import AnswerPages
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query
 from timegate.resolution.preferences import (
+    ALSO,
     PARAMETERS,
     BadPreference,
     check_archives,
     preferences_from,
+    with_also,
 )
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answers import Answers
@@ -64,6 +66,14 @@ PATHS: Final = {
         "The same as the PWID resolver of the national libraries", (), REDIRECT
     ),
 }
+
+
+class BatchLine(NamedTuple):
+    """One line of a batch."""
+
+    identifier: str
+    also: tuple[str, ...] = ()
+    """Equivalent URLs."""
 
 
 class Resolve:
@@ -107,9 +117,13 @@ class Resolve:
         always = parameters.get(FORMAT_PARAMETER) == "html"
         return self._pages.redirect_or_page(resolution, applied, vary=VARY, always=always)
 
-    async def line(self, text: str, preferences: Preferences, context: RequestContext) -> bytes:
+    async def line(
+        self, line: BatchLine, preferences: Preferences, context: RequestContext
+    ) -> bytes:
         """Resolve one line of a batch; return one line of JSON."""
+        text = line.identifier
         try:
+            preferences = _with_also(preferences, line.also)
             query = self._query(text, {}, strict=False)
         except EarlyResponse as early:
             response = early.response
@@ -154,6 +168,13 @@ def _bad_parameter(rest: str, error: UnknownParameter | BadPreference) -> Respon
     encoded = encoded_path(rest, error.name)
     detail = f"{error}; if it belongs to the URL, percent-encode the URL: {encoded}"
     return problem(400, "bad-parameter", detail, parameter=error.name, encoded=encoded)
+
+
+def _with_also(preferences: Preferences, urls: Sequence[str]) -> Preferences:
+    try:
+        return with_also(preferences, urls)
+    except BadPreference as error:
+        raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
 
 
 def row(text: str, response: Response) -> bytes:
@@ -216,19 +237,22 @@ class BatchResolve:
             preferences, _ = self._resolve.preferences(request, parameters)
         except (UnknownParameter, BadPreference) as error:
             return problem(400, "bad-parameter", str(error), parameter=error.name)
+        if preferences.also:
+            detail = "also belongs to one identifier: write it into its line, as JSON"
+            return problem(400, "bad-parameter", detail, parameter=ALSO)
         rows = self._rows(lines, preferences, request.context)
         return StreamingResponse(200, _HEADERS, rows, self._most_idle, in_progress=True)
 
     async def _rows(
-        self, lines: list[str], preferences: Preferences, context: RequestContext
+        self, lines: list[BatchLine], preferences: Preferences, context: RequestContext
     ) -> AsyncGenerator[bytes, None]:
         """Yield rows as they are ready; no line is started while the client reads nothing."""
         loop, remaining = asyncio.get_running_loop(), iter(lines)
         tasks: set[asyncio.Task[bytes]] = set()
         try:
             while True:
-                for text in islice(remaining, _AT_ONCE - len(tasks)):
-                    tasks.add(loop.create_task(self._line(text, preferences, context)))
+                for line in islice(remaining, _AT_ONCE - len(tasks)):
+                    tasks.add(loop.create_task(self._line(line, preferences, context)))
                 if not tasks:
                     return
                 done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -239,14 +263,14 @@ class BatchResolve:
             await end(tasks)
 
     async def _line(
-        self, text: str, preferences: Preferences, context: RequestContext
+        self, line: BatchLine, preferences: Preferences, context: RequestContext
     ) -> bytes:
         """Resolve one line; an unforeseen exception affects only this row."""
         try:
-            return await self._resolve.line(text, preferences, context)
+            return await self._resolve.line(line, preferences, context)
         except Exception as error:  # noqa: BLE001 -- the boundary around each item
             self._log("POST /resolve", error)
-            return row(text, internal(error))
+            return row(line.identifier, internal(error))
 
 
 def _of_batch(query: str) -> Mapping[str, str]:
@@ -257,27 +281,35 @@ def _of_batch(query: str) -> Mapping[str, str]:
     return parameters
 
 
-def _lines(body: bytes) -> Iterator[str]:
-    """Yield the identifiers: plain lines, JSON strings, or objects with ``identifier``."""
+def _lines(body: bytes) -> Iterator[BatchLine]:
+    """Yield the lines: plain, JSON strings, or objects with ``identifier`` and ``also``."""
     text = body.decode(errors="surrogateescape")
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > MOST_LINES:
         detail = f"a batch may have {MOST_LINES} identifiers; send the rest in another request"
         raise EarlyResponse(problem(413, "too-large", detail))
     for line in lines:
-        yield _identifier(line)
+        yield _batch_line(line)
 
 
-def _identifier(line: str) -> str:
+def _batch_line(line: str) -> BatchLine:
     if line[0] not in '"{':
-        return line.strip()
+        return BatchLine(line.strip())
     try:
         value = json.loads(line)
     except ValueError:
-        return line
+        return BatchLine(line)
+    also: tuple[str, ...] = ()
     if isinstance(value, dict):
+        also = _texts(value.get(ALSO))
         value = value.get("identifier", line)
-    return value if isinstance(value, str) else line
+    return BatchLine(value if isinstance(value, str) else line, also)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """Return the texts in a JSON string or list."""
+    values = value if isinstance(value, list) else [value]
+    return tuple(text for text in values if isinstance(text, str) and text.strip())
 
 
 _NAMES: Final = ("archivestring", "pwid")

@@ -3,6 +3,7 @@
 With forward proxying enabled, requests with an absolute URL are answered as TimeGate requests.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
@@ -11,7 +12,9 @@ from archives.moment import Moment
 from archives.uri import check_text
 from timegate.endpoints import REDIRECT, PathDescription
 from timegate.identifiers.url import read_url
+from timegate.resolution.model import Preferences
 from timegate.resolution.neighbours import Neighbours
+from timegate.resolution.preferences import ALSO, BadPreference, preferences_from
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
@@ -20,13 +23,14 @@ from timegate.responses.model import (
     Response,
     StreamingResponse,
     identifier_in,
+    without_also,
 )
 from timegate.responses.problems import bad_accept_datetime, problem, unreadable
 
 VARY: Final = "accept-datetime, prefer"
 PATHS: Final = {
     "/timegate/{url}": PathDescription(
-        "A Memento TimeGate", ("url", "Accept-Datetime", "Prefer"), REDIRECT
+        "A Memento TimeGate", ("url", "Accept-Datetime", ALSO, "Prefer"), REDIRECT
     ),
 }
 _SCHEMES: Final = ("http://", "https://")
@@ -41,7 +45,29 @@ class TimeGateEndpoint:
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Redirect to the closest memento, or return the problem."""
-        text = identifier_in(request.rest)
+        rest, parameters = without_also(request.rest)
+        if not parameters:
+            return await self.answer_url(request)
+        try:
+            chosen = preferences_from(
+                parameters, request.header("Prefer"), request.header("Cache-Control")
+            )
+        except BadPreference as error:
+            return problem(400, "bad-parameter", str(error), headers={"Vary": VARY})
+        return await self._answer(request, rest, *chosen)
+
+    async def answer_url(self, request: ClientRequest) -> Response:
+        """Answer a request without parameters: all of its target is the URL."""
+        return await self._answer(request, request.rest, *request.preferences)
+
+    async def _answer(
+        self,
+        request: ClientRequest,
+        rest: str,
+        preferences: Preferences,
+        applied: Sequence[str],
+    ) -> Response:
+        text = identifier_in(rest)
         try:
             check_text(text)
             reading = read_url(text, Diagnosis())
@@ -54,7 +80,6 @@ class TimeGateEndpoint:
         except Malformed as complaint:
             links = self._answers.links(query_for_url(original, None))
             return bad_accept_datetime(complaint, {"Vary": VARY, "Link": links})
-        preferences, applied = request.preferences
         query = query_for_url(original, at, reading.diagnostics)
         resolution = await self._answers.resolve(query, preferences, request.context)
         if resolution.lacks_neighbours:

@@ -5,7 +5,7 @@ that is not in `timegate.__all__` is private and may change in any release.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -130,6 +130,7 @@ class Gate:
         archives: str | None = None,
         exclude: str | None = None,
         wait: float | None = None,
+        also: Sequence[str] = (),
     ) -> ResolvedReference:
         """Return the best copy of *reference*: a PWID, a duri, an archive link, or a URL.
 
@@ -145,6 +146,7 @@ class Gate:
             "archives": archives,
             "exclude": exclude,
             "wait": None if wait is None else f"{wait:g}",
+            "also": " ".join(also) or None,
         }
         stated = {name: value for name, value in chosen.items() if value is not None}
         preferences, _ = preferences_from(stated, None, None)

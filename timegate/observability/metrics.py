@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal
@@ -49,6 +49,11 @@ class Metrics:
         self._internal = self._counter(
             "timegate_archive_internal_errors_total",
             "Unforeseen exceptions while an archive was queried or its reply was read",
+            "archive",
+        )
+        self._repeats = self._counter(
+            "timegate_archive_repeated_questions_total",
+            "Empty answers that were requested once more, because the archive held the page",
             "archive",
         )
         self._refusals = self._counter(
@@ -138,6 +143,10 @@ class Metrics:
     def broke(self, archive: str) -> None:
         """Count an unforeseen exception while *archive* was asked."""
         self._internal.labels(self._named(archive)).inc()
+
+    def repeated(self, archive: str) -> None:
+        """Count an empty answer of *archive* that was asked for once more."""
+        self._repeats.labels(self._named(archive)).inc()
 
     def refused(self, reason: str) -> None:
         """Count a request that was refused."""
@@ -246,13 +255,16 @@ class AttemptObserver:
     def __init__(
         self,
         metrics: Metrics,
-        learn: Callable[[Attempt], None],
+        learners: Sequence[Callable[[Attempt], None]],
         state_of: Callable[[str], str],
         restricted: Collection[str] = (),
     ) -> None:
-        """*learn* takes every attempt; *state_of* returns the state of an archive's breaker."""
+        """Each of *learners* takes every attempt.
+
+        *state_of* returns the state of an archive's breaker.
+        """
         self._metrics = metrics
-        self._learn = learn
+        self._learners = learners
         self._state_of = state_of
         self._restricted = frozenset(restricted)
         self._states: dict[str, str] = {}
@@ -264,7 +276,8 @@ class AttemptObserver:
     def __call__(self, attempt: Attempt) -> None:
         """Observe *attempt*."""
         self._metrics.asked(attempt)
-        self._learn(attempt)
+        for learn in self._learners:
+            learn(attempt)
         for watcher in self.watchers:
             watcher(attempt)
         if self.public_watchers and attempt.archive not in self._restricted:

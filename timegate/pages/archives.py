@@ -78,7 +78,8 @@ def _standing(entry: ArchiveEntry, state: State) -> tuple[Tone, str]:
         access = {"defunct": "closed down", "onsite-only": "on-site access only"}
         return "fair", access.get(entry.access, "not in use")
     if state.get("breaker") == "open":
-        return "poor", "paused after failures"
+        reason = state.get("breaker_reason")
+        return "poor", f"paused: {reason}" if reason else "paused after failures"
     if state.get("breaker") == "half-open":
         return "fair", "being retried"
     wrong = alarm(state)

@@ -13,6 +13,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Final, Protocol, Self
 
+from cachetools import LRUCache
+
 from archives.errors import ArchiveError, Internal, Unreachable
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
@@ -105,6 +107,9 @@ _STARTS_PER_TURN: Final = 16
 _JUST_NOW: Final = 2.0
 """Seconds: an answer that is no older came between the cache lookup and the question."""
 
+_MOST_HELD: Final = 4096
+"""Pages of archives that are remembered as held: some 250 bytes each."""
+
 AtReplayAddress = Callable[[str, str, Moment | None, RequestContext], Awaitable[Closest | None]]
 """Requests a memento at its replay address; None if it is not there."""
 SourceFor = Callable[[str, RequestContext], Source]
@@ -191,10 +196,12 @@ class Coalescer:
         containment: Containment | None = None,
         public: frozenset[str] = frozenset(),
         replay_address: AtReplayAddress | None = None,
+        repeated: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Charge questions to the archives in *public* to the quota of the client.
 
         *replay_address* requests a memento at its replay address, before its archive is asked.
+        *repeated* is called with the archive of each question that is asked twice.
         """
         self._source_for = source_for
         self._memory = memory
@@ -204,6 +211,9 @@ class Coalescer:
         self._containment = containment or Containment()
         self._public = public
         self._replay_address = replay_address
+        self._repeated = repeated
+        self._held: LRUCache[tuple[str, str], bool] = LRUCache(_MOST_HELD)
+        """Archives and URLs of which a memento was found."""
         self._starts = FairTurns(_STARTS_PER_TURN)
         self._in_progress: dict[Question, asyncio.Task[Attempt]] = {}
         self._overdue: set[Question] = set()
@@ -353,11 +363,32 @@ class Coalescer:
                 return delivered
         source = self._source_for(archive, context)
         closest = await source.closest(original, at)
+        if closest is None and await self._held_before(question, context):
+            self._repeated(archive)
+            closest = await source.closest(original, at)
+        self._note_held(archive, original, held=closest is not None)
         if closest is None or at is None:
             return closest
         return in_direction(closest, at, direction) or await _nearest_in_list(
             source, original, at, direction
         )
+
+    async def _held_before(self, question: Question, context: RequestContext) -> bool:
+        """Whether the archive is known to have held the page: an empty answer is doubtful.
+
+        Some archives answer an index that is down, or being renewed, as if it were empty.
+        """
+        archive, original, at, _ = question
+        if (archive, original) in self._held:
+            return True
+        cached = await self._memory.recall(archive, original, at, context.redis_time)
+        return cached is not None and cached.outcome is not None
+
+    def _note_held(self, archive: str, original: str, *, held: bool) -> None:
+        if held:
+            self._held[archive, original] = True
+        else:
+            self._held.pop((archive, original), None)
 
 
 async def _nearest_in_list(

@@ -15,8 +15,8 @@ Strictness = Literal["exact", "archive", "day", "any"]
 Direction = Literal["closest", "before", "after"]
 Verification = Literal["none", "head"]
 WantedStatus = Literal["2xx", "any"]
-Rule = Literal["scheme", "www", "slash", "percent", "fragment"]
-"""How a URL variant differs from the URL of the query."""
+Rule = Literal["scheme", "www", "slash", "percent", "fragment", "also"]
+"""How a URL variant differs from the URL of the query; ``also``: it is an equivalent URL."""
 Cause = Literal[
     "not-chosen",
     "excluded",
@@ -27,6 +27,7 @@ Cause = Literal[
     "gated",
     "not-in-use",
     "absent",
+    "domain",
     "budget",
     "only-cached",
 ]
@@ -94,6 +95,8 @@ class Preferences:
     """Whether the memento itself is requested; None for the default of the kind of query."""
     status: WantedStatus = "2xx"
     """Whether a page nearby is preferred to an archived error or redirect."""
+    also: tuple[str, ...] = ()
+    """Equivalent URLs, tried in order if the URL of the reference gives nothing acceptable."""
     no_cache: bool = False
     only_if_cached: bool = False
 

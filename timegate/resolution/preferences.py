@@ -5,14 +5,17 @@ not: an unknown or bad one is ignored, and those that were applied are listed in
 ``Preference-Applied`` (F-1). Query parameters take precedence.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from operator import mul
 from typing import Final, NamedTuple, get_args
 
+from archives.diagnostics import Diagnosis, Malformed
 from archives.regex_compat import compiled
 from archives.registry import Registry
+from archives.uri import check_text
+from timegate.identifiers.url import read_url
 from timegate.resolution.model import (
     Direction,
     Preferences,
@@ -20,10 +23,13 @@ from timegate.resolution.model import (
     Verification,
     WantedStatus,
 )
+from timegate.resolution.query import NotNegotiable, query_for_url
 
 LONGEST_WAIT: Final = 30.0
 """Seconds. For anything longer, clients should send the request again."""
 _MOST_ARCHIVES: Final = 100
+_MOST_ALSO: Final = 5
+"""Equivalent URLs of one reference; each costs as many requests as the URL itself."""
 _DAY: Final = 86_400
 
 _ARCHIVE: Final = compiled(r"[A-Za-z0-9._~-]{1,253}")
@@ -189,6 +195,29 @@ def _with_wait(preferences: Preferences, text: str) -> Preferences | None:
     return replace(preferences, wait=wait) if 0 < wait <= LONGEST_WAIT else None
 
 
+def _with_also(preferences: Preferences, text: str) -> Preferences | None:
+    try:
+        urls = tuple(dict.fromkeys(map(_read_also, text.split())))
+    except (Malformed, NotNegotiable):
+        return None
+    return replace(preferences, also=urls) if 0 < len(urls) <= _MOST_ALSO else None
+
+
+def _read_also(text: str) -> str:
+    """Return a URL as it is sent to archives. Raises Malformed and NotNegotiable."""
+    check_text(text)
+    reading = read_url(text, Diagnosis())
+    return query_for_url(reading.identifier.item or text, None).original
+
+
+def with_also(preferences: Preferences, urls: Sequence[str]) -> Preferences:
+    """Return *preferences* with the equivalent URLs *urls*. Raises BadPreference."""
+    changed = _with_also(preferences, " ".join(urls)) if urls else preferences
+    if changed is None:
+        raise BadPreference(ALSO, _URLS)
+    return changed
+
+
 def duration(text: str) -> timedelta | None:
     """Read ``P3DT5H`` (ISO 8601) or ``24h``, ``90m``, ``30s``, ``7d``; None for other text."""
     short = _SHORT.fullmatch(text)
@@ -206,6 +235,8 @@ _DIRECTIONS: Final[tuple[Direction, ...]] = get_args(Direction)
 _VERIFICATIONS: Final[tuple[Verification, ...]] = get_args(Verification)
 _STATUSES: Final[tuple[WantedStatus, ...]] = get_args(WantedStatus)
 _IDS: Final = f"ids of archives with commas between, at most {_MOST_ARCHIVES}"
+ALSO: Final = "also"
+_URLS: Final = f"http or https URLs, at most {_MOST_ALSO}"
 PARAMETERS: Final = (
     Parameter("archives", "Query only these archives.", _IDS, _with_archives),
     Parameter("exclude", "Do not query these archives.", _IDS, _with_exclude),
@@ -250,6 +281,13 @@ PARAMETERS: Final = (
         _with_status,
         _STATUSES,
     ),
+    Parameter(
+        ALSO,
+        "Other URLs of the same page, in order, if this one gives nothing acceptable. "
+        "One parameter for each URL; in Prefer, URLs with spaces between.",
+        _URLS,
+        _with_also,
+    ),
 )
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in PARAMETERS}
 
@@ -273,6 +311,7 @@ def _stated(preferences: Preferences) -> dict[str, str]:
         "wait": "" if preferences.wait is None else f"{preferences.wait:g}",
         "verify": preferences.verify or "",
         "status": preferences.status,
+        ALSO: " ".join(preferences.also),
     }
 
 

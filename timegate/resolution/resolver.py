@@ -17,6 +17,7 @@ from timegate.resolution.model import (
     Preferences,
     Query,
     Resolution,
+    Resolves,
     Router,
 )
 from timegate.resolution.ranking import ends_search, found
@@ -49,11 +50,15 @@ class Resolver:
         self._public = public
         self._observe = observe
         self._selections = selections or Selections()
+        self.equivalents: Resolves | None = None
+        """Resolves queries whose preferences have equivalent URLs."""
 
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
         """Return the best memento that is found in time. Failures of archives never raise."""
+        if preferences.also and self.equivalents is not None:
+            return await self.equivalents.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)
         resolution = await self._within_quota(query, preferences, plan, context)
         if plan.named_skip is not None:

@@ -2,13 +2,27 @@
 
 Most archives treat them as one URL; some look up the exact string only. Few of those are asked
 for variants: otherwise every page that no archive holds would cost each of them four requests.
+
+Equivalent URLs are other URLs of the same page, as the client states them (``also=``).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from archives.uri import host_of
-from timegate.resolution.model import Query, Rule, UnaskedVariant
+from timegate.resolution.context import RequestContext
+from timegate.resolution.model import (
+    Attempt,
+    Preferences,
+    Query,
+    Resolution,
+    Resolves,
+    Rule,
+    UnaskedVariant,
+)
+from timegate.resolution.ranking import best_per_archive
 
 MOST_ASKED: Final = 2
 """Questions for variants in one resolution, over all archives (S-7)."""
@@ -102,3 +116,76 @@ class VariantQuestions:
         # An encoded and a literal percent sign have different keys in every index (P-21).
         folded = archive in self._folding and variant.rule != "percent"
         return not folded and (archive, variant.url) not in self._asked
+
+
+class EquivalentUrls:
+    """Resolves a query, and with its equivalent URLs in turn while nothing is acceptable."""
+
+    def __init__(self, resolver: Resolves, accepts: Callable[[Resolution], bool]) -> None:
+        """Take *accepts*, which returns whether a result meets the preferences."""
+        self._resolver = resolver
+        self._accepts = accepts
+
+    async def resolve(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> Resolution:
+        """Return the first acceptable result; otherwise the first with a memento."""
+        # An equivalent URL is never an exact match.
+        also = () if preferences.precision == "exact" else preferences.also
+        urls = [url for url in also if url != query.original]
+        waits = _Waits(preferences.wait)
+        results: list[Resolution] = []
+        for number, url in enumerate((query.original, *urls)):
+            wait = waits.share(1 + len(urls) - number)
+            one = replace(preferences, also=(), wait=wait)
+            asked = query if not number else replace(query, original=url, literal=None)
+            found = await self._resolver.resolve(asked, one, context)
+            results.append(_as_asked(found, query, preferences, "also" if number else None))
+            if self._accepts(results[-1]):
+                return _joined(results[-1], results)
+        return _joined(next((r for r in results if r.memento), results[0]), results)
+
+
+class _Waits:
+    """Divides the time that the client waits among the URLs that are left."""
+
+    def __init__(self, wait: float | None) -> None:
+        self._clock = asyncio.get_running_loop().time
+        self._until = None if wait is None else self._clock() + wait
+
+    def share(self, left: int) -> float | None:
+        """Return the seconds for the next of *left* URLs; None for the usual deadlines."""
+        return None if self._until is None else max(self._until - self._clock(), 0.1) / left
+
+
+def _as_asked(
+    result: Resolution, query: Query, preferences: Preferences, rule: Rule | None
+) -> Resolution:
+    """Return *result* as one of *query*; with *rule*, it was found under another URL."""
+
+    def marked(attempt: Attempt) -> Attempt:
+        return attempt if rule is None else replace(attempt, variant=rule)
+
+    return replace(
+        result,
+        query=query,
+        # Verification may have excluded archives.
+        preferences=replace(result.preferences, also=preferences.also, wait=preferences.wait),
+        best=None if result.best is None else marked(result.best),
+        alternatives=tuple(map(marked, result.alternatives)),
+        attempts=tuple(map(marked, result.attempts)),
+    )
+
+
+def _joined(chosen: Resolution, results: Sequence[Resolution]) -> Resolution:
+    """Return *chosen* with the attempts and the mementos of all *results*."""
+    in_order = (chosen, *(result for result in results if result is not chosen))
+    mementos = [m for r in in_order if r.best for m in (r.best, *r.alternatives)]
+    return replace(
+        chosen,
+        alternatives=tuple(best_per_archive(mementos)[1:]),
+        attempts=tuple(attempt for result in results for attempt in result.attempts),
+        unanswered=tuple(dict.fromkeys(a for r in results for a in r.unanswered)),
+        unasked=results[0].unasked if chosen.memento is None else (),
+        skipped=tuple(dict.fromkeys(a for r in results for a in r.skipped)),
+    )

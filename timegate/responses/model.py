@@ -11,7 +11,12 @@ from urllib.parse import parse_qsl, quote, unquote, unquote_plus
 
 from timegate.resolution.context import UNLIMITED, RequestContext
 from timegate.resolution.model import Preferences
-from timegate.resolution.preferences import NO_PREFERENCES, PARAMETERS, preferences_from
+from timegate.resolution.preferences import (
+    ALSO,
+    NO_PREFERENCES,
+    PARAMETERS,
+    preferences_from,
+)
 
 NO_NEGOTIATION: Final = '<http://mementoweb.org/terms/donotnegotiate>; rel="type"'
 """The ``Link`` of a resource that is not a memento and has none (RFC 7089 4.5.8)."""
@@ -195,7 +200,20 @@ def parameters_in(query: str) -> Mapping[str, str]:
         if name not in OWN_PARAMETERS:
             raise UnknownParameter(name)
         values.setdefault(name, []).append(value)
-    return {name: ",".join(texts) for name, texts in values.items()}
+    return {name: (" " if name == ALSO else ",").join(texts) for name, texts in values.items()}
+
+
+def without_also(rest: str) -> tuple[str, Mapping[str, str]]:
+    """Return the URL of a TimeGate request, and the equivalent URLs after it.
+
+    All else after the question mark belongs to the URL, and so does ``also`` without a URL.
+    """
+    url, _, query = rest.rpartition("?")
+    pairs = parse_qsl(query, keep_blank_values=True) if f"{ALSO}=" in query else []
+    is_ours = pairs and all(
+        name == ALSO and text.startswith(("http://", "https://")) for name, text in pairs
+    )
+    return (url, {ALSO: " ".join(text for _, text in pairs)}) if is_ours else (rest, {})
 
 
 def encoded_path(rest: str, name: str) -> str:

@@ -316,6 +316,8 @@ class CombinedKnowledge:
     maps: Mapping[str, MementoMap] = field(default_factory=dict)
     local: frozenset[str] = frozenset()
     private: frozenset[str] = frozenset()
+    reason: Callable[[str], str] = lambda _: ""
+    """Returns why the breaker of an archive is not closed."""
 
     def presence(self, archive: str, url: str) -> Presence:
         """Return what its MementoMap states; unknown where there is none."""

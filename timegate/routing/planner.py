@@ -50,7 +50,7 @@ class Planner:
         self._registry = registry or Registry(entries, shared_hosts=True)
         self._folding = frozenset(entry.id for entry in entries if entry.folds_spellings)
         # MementoMaps, and patterns with paths, depend on more than the host.
-        paths = any("/" in domain for entry in entries for domain in entry.domains)
+        paths = any("/" in suffix for e in entries for suffix in (*e.domains, *e.home))
         self._by_host_alone = not known.maps and not paths
         self._plans: LRUCache[tuple[object, ...], tuple[float, Plan]] = LRUCache(1024)
 
@@ -118,6 +118,7 @@ class Planner:
         return {
             "asked": True,
             "breaker": self._known.standing(archive),
+            "breaker_reason": self._known.reason(archive) or None,
             "median_seconds": latency.median,
             "p95_seconds": latency.p95,
             "last_success": observed.last_success(archive),
@@ -143,8 +144,10 @@ def _group_reasons(group: int) -> Iterator[str]:
 def _registry_reasons(entry: ArchiveEntry, pattern: str | None) -> Iterator[str]:
     if pattern is not None:
         yield f"collects {pattern}"
+    elif entry.home:
+        yield f"collects {', '.join(entry.home)} above all"
     elif entry.domains:
-        yield f"collects {', '.join(entry.domains)} above all"
+        yield f"collects {', '.join(entry.domains)} only"
 
 
 def _map_reasons(presence: Presence) -> Iterator[str]:
@@ -172,16 +175,26 @@ def _standing_reasons(standing: Standing) -> Iterator[str]:
 
 
 # How likely an archive holds a page of which nothing else is known. Only the differences
-# matter: for a page of its own country a national archive comes first, for a page from abroad
-# hardly later than others (national archives hold foreign pages too).
+# matter: for a page of its own country a national archive comes first, for other pages hardly
+# later than others (national archives collect pages under generic domains too).
 _HOME: Final = 0.8
 _ANYWHERE: Final = 0.5
 _ABROAD: Final = 0.4
 
+# Domains of countries that are used as generic ones: those that Google Search treats so
+# ("Managing multi-regional sites"), .eu, and a few more that are sold worldwide.
+_GENERIC: Final = frozenset(
+    (
+        *("ad", "ai", "as", "bz", "cc", "cd", "co", "dj", "eu", "fm", "gg", "im", "io", "la"),
+        *("ly", "me", "ms", "nu", "sc", "sh", "sr", "st", "su", "tk", "to", "tv", "vc", "ws"),
+    )
+)
 # How many answers weigh as much as the estimate before them.
 _OVERALL_WEIGHT: Final = 20.0
 _DOMAIN_WEIGHT: Final = 5.0
 _SITE_WEIGHT: Final = 2.0
+_REMEMBERED: Final = 0.015
+"""Weight of one hit after half a year."""
 
 
 class Step(NamedTuple):
@@ -242,7 +255,8 @@ def order(
     candidates: list[_Candidate] = []
     for entry in archives:
         skip = _unwanted(entry, preferences) or _unavailable(entry)
-        found = skip or _considered(entry, target, knowledge)
+        chosen = preferences.archives is not None
+        found = skip or _considered(entry, target, knowledge, chosen=chosen)
         if isinstance(found, Skip):
             skipped.append(found)
         else:
@@ -317,22 +331,53 @@ def _because(what: str, why: str) -> str:
 
 
 def _considered(
-    entry: ArchiveEntry, target: _Target, knowledge: Knowledge
+    entry: ArchiveEntry, target: _Target, knowledge: Knowledge, *, chosen: bool
 ) -> _Candidate | Skip:
     presence = knowledge.presence(entry.id, target.original)
     if presence.state == "absent" and entry.id != target.named:
         line = f" ({presence.line})" if presence.line else ""
         why = f"its MementoMap says that it holds no such page{line}"
         return Skip(entry.id, "absent", why)
-    return _candidate(entry, target, presence, knowledge)
+    pattern = _pattern(entry, target)
+    outside = None if pattern else _outside(entry, target.host)
+    if outside and not (chosen or _may_hold(entry.id, target, presence, knowledge)):
+        return Skip(entry.id, "domain", outside)
+    return _candidate(entry, target, presence, knowledge, pattern)
+
+
+def _pattern(entry: ArchiveEntry, target: _Target) -> str | None:
+    """Return the first of the suffixes that *entry* collects to cover the target."""
+    return next((p for p in (*entry.domains, *entry.home) if _collects(p, target)), None)
+
+
+def _outside(entry: ArchiveEntry, host: str) -> str:
+    """Return why *entry* does not collect *host*, which is under none of its suffixes."""
+    if entry.domains:
+        return f"collects {', '.join(entry.domains)} only"
+    label = host.rpartition(".")[2]
+    is_foreign = len(label) == 2 and label.isalpha() and label not in _GENERIC
+    if not entry.home or not is_foreign or any(h.endswith(f".{label}") for h in entry.home):
+        return ""
+    return f"collects {', '.join(entry.home)} and generic domains, not .{label}"
+
+
+def _may_hold(archive: str, target: _Target, presence: Presence, knowledge: Knowledge) -> bool:
+    """Whether something is known that is stronger than what the archive usually collects."""
+    if archive == target.named or presence.state == "present":
+        return True
+    # A hit weighs less with time; one of the last half year still counts.
+    return knowledge.experience(archive, target.host).site.hits >= _REMEMBERED
 
 
 def _candidate(
-    entry: ArchiveEntry, target: _Target, presence: Presence, knowledge: Knowledge
+    entry: ArchiveEntry,
+    target: _Target,
+    presence: Presence,
+    knowledge: Knowledge,
+    pattern: str | None,
 ) -> _Candidate:
     experience = knowledge.experience(entry.id, target.host)
     latency, standing = knowledge.latency(entry.id), knowledge.standing(entry.id)
-    pattern = next((p for p in entry.domains if _collects(p, target)), None)
     chance = _chance(entry, experience, presence, home=pattern is not None)
     group = _group(entry.id, target, knowledge)
     reasons = (
@@ -372,7 +417,7 @@ def _chance(
     if home:
         chance = _HOME  # Answers about pages from abroad say nothing about these.
     else:
-        chance = _ABROAD if entry.domains else _ANYWHERE
+        chance = _ABROAD if entry.domains or entry.home else _ANYWHERE
         chance = _refined(chance, experience.overall, _OVERALL_WEIGHT)
     chance = _refined(chance, experience.domain, _DOMAIN_WEIGHT)
     chance = _refined(chance, experience.site, _SITE_WEIGHT)

@@ -140,7 +140,7 @@ class _Handlers:
             "/archives/": self.archive_pages.one,
             "/timeline/": Timeline(needs.core.lists, self.plan, registry, needs.core.deadlines),
             "/static/": static,
-            **forwarded(timegate, enabled=needs.core.config.forward_proxy),
+            **forwarded(timegate.answer_url, enabled=needs.core.config.forward_proxy),
         }
 
     def posts(self) -> dict[str, PostHandler]:

@@ -2,17 +2,22 @@
 
 `Circuit` is a value: time and chance are passed in, and nothing here waits or sends. The state
 of an archive is learned from real requests alone; archives are never polled (R-14).
+
+A refusal (401, 403) or a bot gate may concern one page or one site, so it is no failure of the
+archive. For pages of `FAILURES` different hosts in a row it is: then the circuit opens as well.
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Final, Literal, NamedTuple
 
-from archives.errors import ArchiveError, Refused, Resting
+from archives.errors import ArchiveError, Gated, Refused, Resting
 from archives.source import Fetcher, Reply, Request
+from archives.uri import host_of
+from timegate.resolution.model import Attempt
 
 Outcome = Literal["good", "bad", "neither"]
 """What a request proved. A 429 or a cancelled request proves nothing: MemGator lets any HTTP
@@ -42,6 +47,13 @@ class Circuit:
     """Number of openings since the last good answer."""
     opens_until: float | None = None
     probing: bool = False
+    reason: str = ""
+    """Why it opened; empty for failures in a row."""
+
+    @property
+    def why(self) -> str:
+        """Why it opened, for people."""
+        return self.reason or f"{self.failures} failures in a row"
 
     def standing(self, now: float) -> Standing:
         """Return the state; a half-open circuit admits a single request, the probe."""
@@ -78,9 +90,11 @@ class Circuit:
         return self if self.opens_until is None else replace(self, opens_until=now)
 
 
-def _opened(failures: int, openings: int, now: float, chance: float) -> Circuit:
+def _opened(
+    failures: int, openings: int, now: float, chance: float, reason: str = ""
+) -> Circuit:
     rest = min(REST * openings, LONGEST_REST) * (1 + JITTER * chance)
-    return Circuit(failures, openings, now + rest)
+    return Circuit(failures, openings, now + rest, reason=reason)
 
 
 FRESH: Final = Circuit()
@@ -107,6 +121,37 @@ class OpenCircuit(NamedTuple):
     """Time of the next probe, by the clock of this process."""
     left: float
     """Seconds until the next probe."""
+    reason: str = ""
+    """Why it opened; not shared with other replicas."""
+
+
+_REJECTED: Final = (401, 403)
+
+
+def _refusal(attempt: Attempt) -> str:
+    """Return how the archive refused a program, for people; empty if it did not."""
+    error = attempt.outcome
+    if isinstance(error, Gated):
+        return "bot gate"
+    if isinstance(error, Refused) and error.status in _REJECTED and error.retry_after is None:
+        return "refuses programs"
+    return ""
+
+
+@dataclass(slots=True)
+class _Refusals:
+    """The refusals of one archive since its last answer."""
+
+    hosts: set[str] = field(default_factory=set)
+    """Hosts of the pages, at most `FAILURES`."""
+    circuit: Circuit = FRESH
+    """The circuit as it was last opened for them."""
+
+    def add(self, host: str) -> bool:
+        """Note a refusal; return whether there are enough of them to open the circuit."""
+        if len(self.hosts) < FAILURES:
+            self.hosts.add(host)
+        return len(self.hosts) >= FAILURES
 
 
 class Breakers:
@@ -121,12 +166,18 @@ class Breakers:
     ) -> None:
         self._circuits = dict.fromkeys(archives, FRESH)
         self._faults: Counter[str] = Counter()
+        self._refusals: dict[str, _Refusals] = {}
         self._clock = clock
         self._chance = chance
 
     def standing(self, archive: str) -> Standing:
         """Return the state of *archive*, for /archives and the planner."""
         return self._circuits[archive].standing(self._clock())
+
+    def reason(self, archive: str) -> str:
+        """Return why the circuit of *archive* is not closed; empty if it is closed."""
+        circuit = self._circuits.get(archive, FRESH)
+        return "" if circuit.opens_until is None else circuit.why
 
     def admit(self, archive: str) -> BreakerDecision:
         """Decide on one request; after one that is admitted, `report` must follow."""
@@ -140,8 +191,7 @@ class Breakers:
         if circuit.standing(now) == "half-open":
             return BreakerDecision(admitted=False, retry_after=1.0, why="it is being probed")
         remaining = (circuit.opens_until or now) - now
-        why = f"{circuit.failures} failures in a row"
-        return BreakerDecision(admitted=False, retry_after=remaining, why=why)
+        return BreakerDecision(admitted=False, retry_after=remaining, why=circuit.why)
 
     @property
     def number(self) -> int:
@@ -156,17 +206,21 @@ class Breakers:
         """Return the circuits that are open now, by archive."""
         now = self._clock()
         return {
-            archive: OpenCircuit(c.failures, c.openings, c.opens_until, c.opens_until - now)
+            archive: OpenCircuit(
+                c.failures, c.openings, c.opens_until, c.opens_until - now, c.reason
+            )
             for archive, c in self._circuits.items()
             if c.opens_until is not None and now < c.opens_until
         }
 
-    def advise(self, archive: str, failures: int, openings: int, seconds: float) -> None:
+    def advise(
+        self, archive: str, failures: int, openings: int, seconds: float, reason: str = ""
+    ) -> None:
         """Open a circuit that is open elsewhere, unless ours is open or half-open already."""
         if self._circuits[archive].opens_until is not None:
             return
-        rest = min(seconds, LONGEST_REST * (1 + JITTER))
-        self._circuits[archive] = Circuit(failures, openings, self._clock() + rest)
+        until = self._clock() + min(seconds, LONGEST_REST * (1 + JITTER))
+        self._circuits[archive] = Circuit(failures, openings, until, reason=reason)
 
     def wake(self, archive: str) -> None:
         """Make an open circuit half-open: another replica had a good answer."""
@@ -196,6 +250,34 @@ class Breakers:
         if failures >= FAILURES and self._circuits[archive].standing(now) != "open":
             openings = failures - FAILURES + 1
             self._circuits[archive] = _opened(failures, openings, now, self._chance())
+
+    def observe(self, attempt: Attempt) -> None:
+        """Note how a question ended; refusals for `FAILURES` hosts in a row open the circuit.
+
+        They are counted apart from failed requests: a request that ends at a bot gate was
+        answered, and was reported as good.
+        """
+        archive = attempt.archive
+        if archive not in self._circuits:
+            return
+        if not isinstance(attempt.outcome, ArchiveError):
+            self._refusals.pop(archive, None)
+            return
+        reason = _refusal(attempt)
+        if reason:
+            refusals = self._refusals.setdefault(archive, _Refusals())
+            if refusals.add(host_of(attempt.original)):
+                self._open_for(archive, refusals, reason)
+
+    def _open_for(self, archive: str, refusals: _Refusals, reason: str) -> None:
+        now, last = self._clock(), refusals.circuit
+        if last.standing(now) != "open":
+            why = f"{reason}, for pages of {FAILURES} hosts in a row"
+            last = _opened(FAILURES, last.openings + 1, now, self._chance(), why)
+            refusals.circuit = last
+        # The answer to a request that was sent earlier may have closed it meanwhile.
+        if self._circuits[archive].standing(now) != "open":
+            self._circuits[archive] = last
 
     def worked(self, archive: str) -> None:
         """Reset the count of internal errors: a question ended with an answer."""

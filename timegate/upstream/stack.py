@@ -202,7 +202,13 @@ class UpstreamState:
         if self._breakers is not None:
             for archive, circuit in self._breakers.open_circuits().items():
                 if breakers.knows(archive):
-                    breakers.advise(archive, circuit.failures, circuit.openings, circuit.left)
+                    breakers.advise(
+                        archive,
+                        circuit.failures,
+                        circuit.openings,
+                        circuit.left,
+                        circuit.reason,
+                    )
         self._breakers = breakers
 
 

@@ -292,7 +292,7 @@ def _extent(asked: str | None, got: str, archive: str) -> str:
 _STRIPPED: Final = {STRIPPED_FRAGMENT: "fragment", STRIPPED_USER: "userinfo"}
 _MILDEST_FIRST: Final = (
     *("fragment", "scheme", "www", "slash", "percent", "case", "query-order"),
-    *("userinfo", "fuzzy"),
+    *("userinfo", "fuzzy", "also"),
 )
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 _TRIPLET: Final = re.compile(r"%[0-9A-Fa-f]{2}")

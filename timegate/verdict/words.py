@@ -35,6 +35,7 @@ _RULE_PHRASES: Final = {
     "fragment": "without its fragment",
     "userinfo": "without the user name",
     "fuzzy": "with another query or spelling",
+    "also": "an equivalent URL that was given with it",
 }
 _GRAIN_PHRASES: Final = {
     "truncated": "dated to the second only",
@@ -301,6 +302,7 @@ _RULE_SENTENCES: Final = {
     "fragment": "archives ignore fragments",
     "userinfo": "user names and passwords are not sent to archives",
     "fuzzy": "its query or spelling differs",
+    "also": "it was given as equivalent",
     "port": "the default port is given or omitted",
 }
 

@@ -95,3 +95,16 @@ def test_any_value_is_an_item_with_a_reference(value: object) -> None:
     assert item.position == 3
     assert all(isinstance(text, str) for text in (*item.references, *item.dates))
     assert item.references
+
+
+@pytest.mark.parametrize(
+    ("also", "expected"),
+    [
+        ("http://b/", ("http://b/",)),
+        (["http://b/", "http://c/"], ("http://b/", "http://c/")),
+        (None, ()),
+        ([""], ()),
+    ],
+)
+def test_a_member_holds_equivalent_urls(also: object, expected: tuple[str, ...]) -> None:
+    assert item_of(0, {"url": URL, "also": also}).also == expected

@@ -88,3 +88,18 @@ def test_an_unreadable_table_is_rejected_with_the_reason(
 
 def test_an_empty_table_has_no_items() -> None:
     assert read("") == read("link,date\n") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "url,also\nhttp://a/,http://b/ http://c/\nhttp://d/,\n",
+        "Also;URL\nhttp://b/ http://c/;http://a/\n;http://d/\n",
+    ],
+    ids=["after the reference", "before it"],
+)
+def test_a_column_holds_equivalent_urls(text: str) -> None:
+    assert read(text) == [
+        Item(0, "http://a/", ("http://a/",), also=("http://b/", "http://c/")),
+        Item(1, "http://d/", ("http://d/",)),
+    ]

@@ -109,3 +109,16 @@ def test_an_altered_line_is_rejected() -> None:
 
     with pytest.raises(ValueError, match="altered"):
         from_line(line)
+
+
+def test_equivalent_urls_are_kept_in_the_journal() -> None:
+    plain = a_result()
+    item = plain.item._replace(also=("http://moved.example/",))
+    result = replace(plain, item=item)
+
+    assert from_line(to_line(result)) == result
+    assert item.key != plain.item.key
+
+
+def test_a_journal_without_equivalent_urls_is_as_before() -> None:
+    assert b'"also"' not in to_line(a_result())

@@ -92,6 +92,15 @@ def test_the_direction_can_be_chosen(direction: str, captured: str) -> None:
     assert f"captured {captured}" in resolve(*wanted, HOME).stdout
 
 
+def test_equivalent_urls_are_tried_in_order() -> None:
+    also = ("--also", "http://nowhere.example/", "--also", HOME)
+    result = resolve("--trust", "harbour", "--at", "2009-06", *also, "http://gone.example/")
+
+    assert COPY in result.stdout
+    assert "an equivalent URL that was given with it" in result.stdout
+    assert result.exit_code == 1
+
+
 def test_a_memento_is_verified_on_request() -> None:
     assert resolve("--verify", "head", NAMED).exit_code == 0
 
@@ -150,6 +159,9 @@ def test_a_list_is_resolved_in_the_demo_too() -> None:
         (("--batch", "-", "--at", "2016"), "--at does not apply to a list"),
         (("--batch", "-", "--wait", "3"), "--wait does not apply to a list"),
         (("--batch", "-", "--json"), "to a list; use --to"),
+        (("--batch", "-", "--also", HOME), "put a column also into it"),
+        (("--also", HOME, NAMED, HOME), "--also is for a single ID"),
+        (("--also", "ftp://a.example/", HOME), "--also must be http or https URLs"),
     ],
 )
 def test_bad_usage_is_explained(arguments: tuple[str, ...], why: str) -> None:

@@ -12,7 +12,7 @@ from archives.model import ArchiveEntry
 from archives.registry import entry_from
 from tests.scenario import LIMITS, FakeArchive, World
 from tests.timegate.endpoints.served import QUICK, entries, resolve_of, serving
-from timegate.endpoints.resolve import Resolve
+from timegate.endpoints.resolve import BatchLine, Resolve
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences
 from timegate.responses.answers import Answers
@@ -456,10 +456,12 @@ async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:
 class Failing(Resolve):
     """A `Resolve` that raises an unforeseen exception for some identifiers."""
 
-    async def line(self, text: str, preferences: Preferences, context: RequestContext) -> bytes:
-        if "broken" in text:
+    async def line(
+        self, line: BatchLine, preferences: Preferences, context: RequestContext
+    ) -> bytes:
+        if "broken" in line.identifier:
             raise OverflowError("http://secret.example/")
-        return await super().line(text, preferences, context)
+        return await super().line(line, preferences, context)
 
 
 async def test_an_exception_in_a_line_affects_only_its_row() -> None:
@@ -578,3 +580,19 @@ async def test_a_404_says_that_the_archive_has_none_before_the_time() -> None:
 
     assert seen.status == 404
     assert "holds no copy before the requested time" in json.loads(seen.body)["detail"]
+
+
+async def test_lines_of_a_batch_may_have_equivalent_urls() -> None:
+    bad = json.dumps({"identifier": f"duri:2016:{URL}", "also": ["ftp://a.example/"]})
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        all_lines = await site.ask(
+            "/resolve?also=http://b.example/", method="POST", body=URL.encode()
+        )
+        one_line = await site.ask("/resolve", method="POST", body=bad.encode())
+
+    assert all_lines.status == 400
+    assert b"write it into its line" in all_lines.body
+    lines = one_line.body.splitlines()
+    [row] = [json.loads(line) for line in lines if line.startswith(b"{")]
+    assert (row["input"], row["status"]) == (f"duri:2016:{URL}", 400)
+    assert row["detail"] == "also must be http or https URLs, at most 5"

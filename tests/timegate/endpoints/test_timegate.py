@@ -250,3 +250,24 @@ async def test_after_no_cache_the_same_address_has_the_new_answer() -> None:
     assert {seen.headers["Location"] for seen in old} == {f"http://a/{LATER}/{URL}"}
     assert {seen.headers["Location"] for seen in (fresh, *new)} == {f"http://a/{EXACT}/{URL}"}
     assert len(archive.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("rest", "status", "asked"),
+    [
+        ("?also=http://other.example/", 302, URL),
+        ("?also=true", 404, f"{URL}?also=true"),
+        ("?also=http://other.example/&id=1", 404, f"{URL}?also=http://other.example/&id=1"),
+        ("?wait=3", 404, f"{URL}?wait=3"),
+        ("?also=http://", 400, None),
+    ],
+)
+async def test_only_equivalent_urls_are_no_part_of_the_url(
+    rest: str, status: int, asked: str | None
+) -> None:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    async with serving(archive) as site:
+        seen = await site.ask(f"/timegate/{URL}{rest}", AT)
+
+    assert seen.status == status
+    assert next((url for url, _ in archive.asked), None) == asked

@@ -100,7 +100,7 @@ def test_the_gauges_of_a_worker_are_refreshed_without_a_request() -> None:
 
 def test_only_changes_of_state_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     states = iter(("closed", "open", "open", "half-open", "closed", "closed"))
-    observe = AttemptObserver(Metrics(), lambda _: None, lambda _: next(states))
+    observe = AttemptObserver(Metrics(), (), lambda _: next(states))
 
     with caplog.at_level(logging.INFO, "timegate"):
         for _ in range(6):
@@ -114,7 +114,7 @@ def test_attempts_at_restricted_archives_are_not_shown_to_public_watchers() -> N
     learned: list[Attempt] = []
     every: list[Attempt] = []
     public: list[Attempt] = []
-    observe = AttemptObserver(Metrics(), learned.append, lambda _: "closed", ("vault",))
+    observe = AttemptObserver(Metrics(), [learned.append], lambda _: "closed", ("vault",))
     observe.watchers.add(every.append)
     observe.public_watchers.add(public.append)
     attempts = [Attempt(archive, None, 0.1, PAGE) for archive in ("open", "vault")]

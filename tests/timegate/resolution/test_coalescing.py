@@ -1,11 +1,12 @@
 """Identical questions are asked once, in one process and over all replicas."""
 
 import asyncio
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
 
-from archives.errors import Internal, Unreachable
+from archives.errors import ArchiveError, Internal, Unreachable
 from archives.model import Closest
 from archives.moment import Moment
 from tests.clock import in_virtual_time
@@ -242,3 +243,84 @@ def test_each_question_has_a_branch_of_the_redis_time_of_its_request(limited: bo
     in_virtual_time(story())
     left = [None if c.redis_time is None else c.redis_time.left(0.0) for c in contexts]
     assert left == [REDIS_TIME_WITH_QUESTION if limited else None]
+
+
+class Forgetful(FakeArchive):
+    """An archive with one answer after the other: a stamp, nothing, or an error."""
+
+    def then(self, *answers: str | ArchiveError | None) -> "Forgetful":
+        self.answers = list(answers)
+        return self
+
+    async def closest(self, original: str, at: Moment | None) -> Closest | None:
+        self.asked.append((original, at))
+        answer = self.answers.pop(0)
+        if isinstance(answer, ArchiveError):
+            raise answer
+        self.stamps = () if answer is None else (answer,)
+        found = self.captures(original)
+        return Closest(found[0], "timegate") if found else None
+
+
+DOWN = Unreachable("a", PAGE, "it is down")
+STAMP = "20200101000000"
+
+
+async def outcomes(
+    archive: Forgetful, memory: FakeMemory, times: Sequence[Moment]
+) -> tuple[list[object], list[str]]:
+    """Ask for each of *times*; return the outcomes, and the archives that were asked again."""
+    repeated: list[str] = []
+    sources = fixed({"a": archive})
+    async with Coalescer(sources, memory, repeated=repeated.append) as coalescer:
+        attempts = [await coalescer.ask("a", PAGE, at, UNLIMITED) for at in times]
+    return [attempt.outcome for attempt in attempts], repeated
+
+
+@pytest.mark.parametrize(
+    ("second", "is_found"), [(STAMP, True), (None, False)], ids=["found", "empty again"]
+)
+async def test_an_empty_answer_after_a_memento_is_asked_for_once_more(
+    second: str | None, *, is_found: bool
+) -> None:
+    archive = Forgetful("a").then(STAMP, None, second)
+
+    (_, last), repeated = await outcomes(archive, FakeMemory(), [AT, Moment("2021")])
+
+    assert (last is not None) == is_found
+    assert (len(archive.asked), repeated) == (3, ["a"])
+
+
+async def test_an_empty_answer_is_asked_for_again_if_the_cache_has_a_memento() -> None:
+    archive, memory = Forgetful("a").then(None, STAMP), FakeMemory()
+    held = FakeArchive("a", stamps=(STAMP,)).captures(PAGE)[0]
+    memory.kept["a", PAGE, AT] = CachedAnswer(Closest(held, "timegate"), fresh=False, age=9e5)
+
+    (last,), repeated = await outcomes(archive, memory, [AT])
+
+    assert isinstance(last, Closest)
+    assert repeated == ["a"]
+
+
+async def test_an_empty_answer_of_an_archive_that_never_held_the_page_is_believed() -> None:
+    archive = Forgetful("a").then(None, None)
+
+    found, repeated = await outcomes(archive, FakeMemory(), [AT, Moment("2021")])
+
+    assert (found, len(archive.asked), repeated) == ([None, None], 2, [])
+
+
+async def test_an_empty_answer_that_was_confirmed_is_not_doubted_again() -> None:
+    archive = Forgetful("a").then(STAMP, None, None, None)
+
+    _, repeated = await outcomes(archive, FakeMemory(), [AT, Moment("2021"), Moment("2022")])
+
+    assert (len(archive.asked), repeated) == (4, ["a"])
+
+
+async def test_an_empty_answer_and_then_none_is_unknown() -> None:
+    archive = Forgetful("a").then(STAMP, None, DOWN)
+
+    (_, last), _ = await outcomes(archive, FakeMemory(), [AT, Moment("2021")])
+
+    assert last is DOWN

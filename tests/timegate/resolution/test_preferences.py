@@ -213,3 +213,28 @@ def test_parameters_state_the_preferences_they_were_made_from(preferences: Prefe
 
     assert preferences_from(parameters, None, None) == (preferences, ())
     assert parameters.keys() <= {parameter.name for parameter in PARAMETERS}
+
+
+def test_equivalent_urls_are_read_as_archives_are_asked_for_them() -> None:
+    text = "http://a.example/#top  example.org/x http://user:pw@b.example/ http://a.example/"
+
+    preferences, _ = preferences_from({"also": text}, None, None)
+
+    assert preferences.also == (
+        "http://a.example/",
+        "http://example.org/x",
+        "http://b.example/",
+    )
+    assert preferences_from({}, f'also="{text}"', None)[0] == preferences
+
+
+SIX = " ".join(f"http://{number}.example/" for number in range(6))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "ftp://a.example/", "http://", "urn:x:y", "http://a.example/%zz", SIX],
+)
+def test_a_bad_equivalent_url_or_too_many_are_rejected(text: str) -> None:
+    with pytest.raises(BadPreference, match="also must be http or https URLs, at most 5"):
+        preferences_from({"also": text}, None, None)

@@ -211,15 +211,69 @@ def test_an_open_breaker_puts_an_archive_last_but_never_out() -> None:
     assert asked(plan(FakeKnowledge(standings=dict.fromkeys(IDS, "open")))) == list(IDS)
 
 
-def test_declared_domains_rank_but_never_exclude() -> None:
-    entries = (archive("portugal", domains=[".pt"]), archive("world"))
+def test_a_national_archive_comes_first_at_home_and_last_for_generic_domains() -> None:
+    entries = (archive("portugal", home=[".pt"]), archive("world"))
 
     at_home = order(query("https://www.publico.pt/"), Preferences(), entries, FakeKnowledge())
-    abroad = order(query("http://example.org/pt"), Preferences(), entries, FakeKnowledge())
+    generic = order(query("http://example.org/pt"), Preferences(), entries, FakeKnowledge())
 
     assert asked(at_home) == ["portugal", "world"]
-    assert asked(abroad) == ["world", "portugal"]
+    assert asked(generic) == ["world", "portugal"]
     assert "collects .pt" in at_home.then[0].reason
+
+
+@pytest.mark.parametrize(
+    ("url", "is_asked"),
+    [
+        ("http://publico.pt/", False),
+        ("http://www.orf.at/", False),
+        ("http://example.com/", True),
+        ("http://example.museum/", True),
+        ("http://example.eu/", True),
+        ("http://example.io/", True),
+        ("http://example.co.uk/", True),
+        ("http://192.0.2.20/", True),
+    ],
+)
+def test_a_national_archive_is_not_asked_for_pages_of_another_country(
+    url: str, *, is_asked: bool
+) -> None:
+    entries = (archive("britain", home=[".gov.uk"]), archive("world"))
+
+    found = order(query(url), Preferences(), entries, FakeKnowledge())
+
+    assert ("britain" in asked(found)) == is_asked
+    assert ("domain" in {skip.cause for skip in found.skipped}) != is_asked
+
+
+def test_an_archive_with_domains_is_not_asked_for_other_urls() -> None:
+    entries = (archive("parliament", domains=[".parliament.uk"]), archive("world"))
+
+    found = order(query("http://example.org/"), Preferences(), entries, FakeKnowledge())
+
+    assert asked(found) == ["world"]
+    assert found.skipped == (Skip("parliament", "domain", "collects .parliament.uk only"),)
+
+
+@pytest.mark.parametrize("fields", [{"domains": [".uk"]}, {"home": [".uk"]}])
+def test_stronger_knowledge_than_its_domains_has_an_archive_asked(
+    fields: dict[str, object],
+) -> None:
+    entries = (archive("britain", **fields), archive("world"))
+    page = query("http://publico.pt/")
+    listed = MementoMap.load(b"pt,publico)/ 12\n").holds("pt,publico)/")
+    mapped = FakeKnowledge(maps={"britain": listed})
+    seen = FakeKnowledge(tallies={"britain": HoldingCount(1, 3)})
+    missed = FakeKnowledge(tallies={"britain": HoldingCount(0, 9)})
+
+    named = order(replace(page, archive="britain"), Preferences(), entries, FakeKnowledge())
+    chosen = order(page, Preferences(archives=frozenset({"britain"})), entries, FakeKnowledge())
+
+    assert "britain" in asked(named)
+    assert "britain" in asked(chosen)
+    assert "britain" in asked(order(page, Preferences(), entries, mapped))
+    assert "britain" in asked(order(page, Preferences(), entries, seen))
+    assert "britain" not in asked(order(page, Preferences(), entries, missed))
 
 
 @pytest.mark.parametrize(
@@ -238,7 +292,7 @@ def test_declared_domains_rank_but_never_exclude() -> None:
 def test_a_pattern_covers_whole_labels_and_the_start_of_paths(
     pattern: str, url: str, *, home: bool
 ) -> None:
-    entries = (archive("world"), archive("special", domains=[pattern]))
+    entries = (archive("world"), archive("special", home=[pattern]))
 
     found = order(query(url), Preferences(), entries, FakeKnowledge())
 
@@ -253,7 +307,7 @@ def test_a_bad_record_with_pages_from_abroad_does_not_hurt_at_home() -> None:
                 overall=HoldingCount(1, 500) if archive == "portugal" else HoldingCount(9, 9)
             )
 
-    entries = (archive("world"), archive("portugal", domains=[".pt"]))
+    entries = (archive("world"), archive("portugal", home=[".pt"]))
 
     found = order(query("http://publico.pt/"), Preferences(), entries, Abroad())
 
@@ -309,7 +363,7 @@ def test_archives_that_the_client_excludes_or_did_not_choose_are_skipped() -> No
 def test_all_known_archives_can_be_ordered_for_any_original() -> None:
     known = load_known()
 
-    for url in ("http://www.publico.pt/", "urn:isbn:0451450523", "http://[::1", ""):
+    for url in ("http://www.publico.com/", "urn:isbn:0451450523", "http://[::1", ""):
         found = order(query(url), Preferences(), known.entries, FakeKnowledge())
 
         assert sorted(asked(found)) == sorted(entry.id for entry in known.used)

@@ -6,10 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.errors import ArchiveError, Misbehaved, Refused, Resting, Unreachable
+from archives.errors import (
+    ArchiveError,
+    Gated,
+    Misbehaved,
+    Queued,
+    Refused,
+    Resting,
+    Unreachable,
+)
 from archives.source import Reply, Request
 from tests.clock import Clock, in_virtual_time
 from tests.timegate.upstream.replies import FakeReply
+from timegate.resolution.model import Attempt
 from timegate.upstream.breaker import Breakers, Circuit, Outcome, breaking
 
 REQUEST = Request("GET", "https://a.example/", "memento")
@@ -293,6 +302,104 @@ def test_a_question_that_works_ends_the_row_of_internal_errors() -> None:
     breakers.broke("a local collection, which has no breaker")
 
     assert breakers.standing("a") == "closed"
+
+
+FORBIDDEN = Refused("a", "https://a.example/", 403, None)
+GATED = Gated("a", "https://a.example/", "a bot gate")
+
+
+def question(outcome: ArchiveError | None, host: str) -> Attempt:
+    return Attempt("a", outcome, 0.1, f"http://{host}/")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "reason"),
+    [
+        (FORBIDDEN, "refuses programs, for pages of 5 hosts in a row"),
+        (Refused("a", "https://a.example/", 401, None), "refuses programs, for pages of"),
+        (GATED, "bot gate, for pages of 5 hosts in a row"),
+    ],
+    ids=["403", "401", "bot gate"],
+)
+def test_refusals_for_five_hosts_in_a_row_open_the_circuit_with_their_reason(
+    refusal: ArchiveError, reason: str
+) -> None:
+    breakers = Breakers(["a", "b"], Clock(), lambda: 0.0)
+
+    for number in range(4):
+        breakers.observe(question(refusal, f"{number}.example"))
+    assert breakers.standing("a") == "closed"
+    assert breakers.reason("a") == ""
+    breakers.observe(question(refusal, "4.example"))
+
+    assert breakers.standing("a") == "open"
+    assert breakers.reason("a").startswith(reason)
+    assert breakers.admit("a").why.startswith(reason)
+
+
+def test_refusals_for_pages_of_one_host_concern_that_host() -> None:
+    breakers = Breakers(["a", "b"], Clock(), lambda: 0.0)
+
+    for _ in range(20):
+        breakers.observe(question(FORBIDDEN, "one.example"))
+
+    assert breakers.standing("a") == "closed"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Refused("a", "https://a.example/", 451, None),
+        Refused("a", "https://a.example/", 429, 60.0),
+        Queued("a", "https://a.example/", "too many requests", 1.0),
+        Misbehaved("a", "https://a.example/", "answers 418"),
+    ],
+    ids=["451", "429", "queue", "misbehaved"],
+)
+def test_other_trouble_is_no_refusal(other: ArchiveError) -> None:
+    breakers = Breakers(["a", "b"], Clock(), lambda: 0.0)
+
+    for number in range(20):
+        breakers.observe(question(other, f"{number}.example"))
+
+    assert breakers.standing("a") == "closed"
+
+
+def test_an_answer_ends_the_row_of_refusals() -> None:
+    breakers = Breakers(["a", "b"], Clock(), lambda: 0.0)
+
+    for number in range(4):
+        breakers.observe(question(FORBIDDEN, f"{number}.example"))
+    breakers.observe(question(None, "held.example"))
+    for number in range(4, 8):
+        breakers.observe(question(FORBIDDEN, f"{number}.example"))
+    breakers.observe(Attempt("local", FORBIDDEN, 0.1, "http://no-breaker.example/"))
+
+    assert breakers.standing("a") == "closed"
+
+
+def test_a_refused_probe_opens_the_circuit_for_longer() -> None:
+    clock = Clock()
+    breakers = Breakers(["a", "b"], clock, lambda: 0.0)
+    for number in range(5):
+        breakers.observe(question(GATED, f"{number}.example"))
+
+    clock.advance(30)
+    assert breakers.admit("a").admitted
+    breakers.report("a", "good")
+    breakers.observe(question(GATED, "0.example"))
+
+    assert breakers.admit("a").retry_after == 60
+
+
+def test_refusals_of_requests_already_sent_do_not_prolong_the_rest() -> None:
+    breakers = Breakers(["a", "b"], Clock(), lambda: 0.0)
+
+    for number in range(9):
+        breakers.report("a", "good")
+        breakers.observe(question(GATED, f"{number}.example"))
+
+    assert breakers.admit("a").retry_after == 30
 
 
 @pytest.mark.parametrize(("given_up_after", "standing"), [(1.0, "closed"), (4.0, "open")])
