@@ -388,7 +388,7 @@ def _of_match(answer: Answer, world: World, evidence: str) -> Iterator[Violation
     if is_good and asked.is_identifier and evidence == "promised":
         yield Violation("promise-called-exact", match)
     best = _best_match(answer)
-    if MATCHES.index(match) < MATCHES.index(best) and not (is_good and best == "promised"):
+    if MATCHES.index(match) < MATCHES.index(best):
         yield Violation("match", f"{match} is {best}")
     if is_good and len(asked.digits) > 14 and evidence != "held":
         yield Violation("fraction", f"{match} for {asked.digits}, got {got}")
