@@ -388,7 +388,7 @@ def _of_match(answer: Answer, world: World, evidence: str) -> Iterator[Violation
     if is_good and asked.is_identifier and evidence == "promised":
         yield Violation("promise-called-exact", match)
     best = _best_match(answer)
-    if MATCHES.index(match) < MATCHES.index(best) and not (is_good and best == "promised"):
+    if MATCHES.index(match) < MATCHES.index(best):
         yield Violation("match", f"{match} is {best}")
     if is_good and len(asked.digits) > 14 and evidence != "held":
         yield Violation("fraction", f"{match} for {asked.digits}, got {got}")
@@ -533,10 +533,13 @@ def _of_absence(
     if answer.status != 404 or answer.problem in ("unknown-archive", "archive-not-asked"):
         return
     allowed = {each.id for each in allowed_archives(answer.asked, world, preferences)}
-    failed = failed_archives(world.journal) & allowed
-    if failed:
+    unmet = answer.problem == "precision-unmet"
+    failed = failed_archives(answer.exchanges if unmet else world.journal) & allowed
+    # A memento in the time asked for ends the search: the others were not needed.
+    ended = unmet and answer.value("time") in ("exact", "within", "latest")
+    if failed and not ended:
         yield Violation("absence", f"{answer.problem} although {sorted(failed)} failed")
-    if answer.problem == "precision-unmet":
+    if unmet:
         return
     unasked = allowed - {exchange.archive for exchange in world.journal}
     if unasked:
@@ -547,8 +550,11 @@ def _of_absence(
 
 
 def _promises(exchange: Exchange) -> bool:
-    said = Said([exchange])
-    return bool(said.stamps)
+    """Whether an archive named a memento, and did not say no in the same answer."""
+    served = exchange.outcome
+    if not isinstance(served, Served) or served.status in (404, 410):
+        return False
+    return bool(Said([exchange]).stamps)
 
 
 # Asked again

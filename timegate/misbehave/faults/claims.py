@@ -336,7 +336,7 @@ def no_timemap_type(exchange: FaultContext) -> WholeAnswer:
 def chosen_unlinked(exchange: FaultContext) -> WholeAnswer:
     """The TimeGate links only to the first memento, whichever it chose."""
     held = exchange.site.holdings.of(exchange.original)
-    if exchange.correct.status != 302:
+    if exchange.correct.status != 302 or not held:
         return exchange.correct
     at, original = exchange.site.addresses, exchange.original
     dated = {"datetime": http_date(held[0].at)}

@@ -133,7 +133,7 @@ def unstable(exchange: FaultContext) -> WholeAnswer:
     """A repeated request gets the oldest memento."""
     question = (exchange.site.addresses.base, exchange.request)
     held = exchange.site.holdings.of(exchange.original)
-    if question in _seen_requests and exchange.correct.status == 302:
+    if question in _seen_requests and exchange.correct.status == 302 and held:
         return timegate_to(exchange.site, held[0])
     if len(_seen_requests) >= _REMEMBERED:
         _seen_requests.clear()
