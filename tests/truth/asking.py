@@ -267,6 +267,11 @@ def _prefer(preferences: Mapping[str, str]) -> dict[str, str]:
     return {"Prefer": listed} if listed else {}
 
 
+async def _root(product: Asking, drawn: Round) -> Made:
+    """Ask at ``/{identifier}``, which takes no parameters."""
+    return await product.get(f"/{drawn.reference.text}", _prefer(drawn.preferences))
+
+
 async def _timegate(product: Asking, drawn: Round) -> Made:
     headers, date = _prefer(drawn.preferences), accept_datetime(drawn.reference)
     if date is not None:
@@ -285,7 +290,7 @@ def _stamped(prefix: str) -> "Callable[[Asking, Round], Awaitable[Made]]":
 
 _WAYS: Final[Mapping[str, Callable[[Asking, Round], Awaitable[Made]]]] = {
     "resolve": _resolving("/resolve/"),
-    "root": _resolving("/"),
+    "root": _root,
     "json": _resolving("/resolve/", as_="json"),
     "html": _resolving("/resolve/", as_="html"),
     "verify-none": _resolving("/resolve/", verify="none"),

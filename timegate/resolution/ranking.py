@@ -113,6 +113,9 @@ def _nearest_first(
             not (inside and named),
             wanted.pages and passed_over and not (inside and named),
             not inside,
+            # Inside the interval all are as near; one that is known to be there is preferred.
+            inside and memento.original != query.original,
+            inside and closest.evidence == "promised",
             abs(captured - instant) if inside else away,
             fraction_distance(at, memento.stamp),
             no_page,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from archives.model import Closest
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
 from timegate.resolution.context import Budget, RequestContext
 from timegate.resolution.model import (
@@ -106,7 +107,23 @@ class Resolver:
         if not preferences.only_if_cached:
             deadlines = self._timed(preferences, checks=selection.verifies)
             await search.run(deadlines, old=bool(found(old)))
-        return search.conclusion(old)
+        resolution = search.conclusion(old)
+        await self._remember_delivered(resolution, context)
+        return resolution
+
+    async def _remember_delivered(
+        self, resolution: Resolution, context: RequestContext
+    ) -> None:
+        """Cache the memento that was delivered as the answer of its archive."""
+        best, query = resolution.best, resolution.query
+        requested = any(check.age is None for check in resolution.checks)
+        if best is None or not requested or not isinstance(best.outcome, Closest):
+            return
+        if best.outcome.evidence == "promised" or resolution.preferences.direction != "closest":
+            return
+        await self._memory.remember(
+            best.archive, best.original, query.at, best.outcome, context.redis_time
+        )
 
     async def _without_public(
         self, query: Query, preferences: Preferences, plan: Plan, context: RequestContext
