@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from archives.adapters import adapter_for
-from archives.model import ArchiveEntry
+from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from archives.source import Fetcher, Source
 from timegate.access.blocklist import Blocklist
@@ -64,7 +64,7 @@ from timegate.upstream.stack import (
     open_fetchers,
 )
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters
-from timegate.verdict import satisfies, verdict, view
+from timegate.verdict import raw_address, satisfies, verdict
 
 if TYPE_CHECKING:
     from timegate.conformance.report import Report
@@ -391,8 +391,16 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
 
 
 def _addresses(registry: Registry) -> AddressOf:
-    """Return how to find the address of a memento that clients are redirected to."""
-    return lambda query, memento: view(query, memento, registry.by_id(memento.archive)).uri
+    """Return how to find the address at which a memento is requested to verify it.
+
+    The raw view is preferred: framed replay answers 200 and repeats the digits of its address as
+    Memento-Datetime, even for pages that the archive does not hold (pywb 2.10).
+    """
+
+    def address_of(memento: Memento) -> str:
+        return raw_address(memento, registry.by_id(memento.archive)) or memento.uri
+
+    return address_of
 
 
 def _sources(parts: _Parts) -> ArchiveSources:

@@ -206,7 +206,7 @@ class Resolution:
     def failed(self) -> tuple[str, ...]:
         """Archives for which it is unknown whether they hold the page, or deliver it."""
         errors = (a.archive for a in self.attempts if isinstance(a.outcome, ArchiveError))
-        withheld = (c.archive for c in self.checks if isinstance(c.outcome, ArchiveError))
+        withheld = (c.archive for c in self.checks if not isinstance(c.outcome, Closest))
         return tuple(dict.fromkeys((*errors, *withheld, *self.unanswered)))
 
     @property

@@ -33,8 +33,8 @@ _MOST_FOR_PAGE: Final = 3
 _PATIENCE: Final = 2.0
 """Seconds for one memento; then the next best one is requested."""
 
-AddressOf = Callable[[Query, Memento], str]
-"""Returns the address of a memento that a client is redirected to: that one is verified."""
+AddressOf = Callable[[Memento], str]
+"""Returns the address at which a memento is requested to verify it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +229,7 @@ class MementoSelection:
         return replace(attempt, outcome=Misbehaved(attempt.archive, closest.memento.uri, why))
 
     def _address(self, memento: Memento) -> str:
-        if self._address_of is None:
-            return memento.uri
-        return self._address_of(self._query, memento)
+        return memento.uri if self._address_of is None else self._address_of(memento)
 
 
 def _memento(attempt: Attempt) -> Memento | None:

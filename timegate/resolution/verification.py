@@ -95,13 +95,10 @@ def _delivered(promised: Memento, address: str, found: Closest, entry: ArchiveEn
         memento = memento._replace(
             stamp=promised.stamp, mime=promised.mime, digest=promised.digest
         )
-    if address == promised.uri:
-        memento = memento._replace(uri=served.url)
-    elif memento.stamp == promised.stamp and memento.original == promised.original:
-        memento = memento._replace(uri=promised.uri)
-    elif entry.replay is not None:
-        uri = filled(entry.replay, memento.stamp, memento.original)
-        memento = memento._replace(uri=uri)
+    as_promised = (memento.stamp, memento.original) == (promised.stamp, promised.original)
+    # The raw view was requested; the replay of the same capture is for people.
+    is_replayed = address != promised.uri and as_promised and len(found.hops) == 1
+    memento = memento._replace(uri=promised.uri if is_replayed else served.url)
     evidence: Evidence = "held" if entry.kind.is_local else "delivered"
     return replace(found, memento=memento, evidence=evidence)
 

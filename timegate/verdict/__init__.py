@@ -12,7 +12,6 @@ from timegate.verdict.members import (
     location,
     raw_address,
     verdict,
-    view,
 )
 from timegate.verdict.words import in_words
 
@@ -29,6 +28,5 @@ __all__ = [
     "raw_address",
     "satisfies",
     "verdict",
-    "view",
     "written",
 ]
