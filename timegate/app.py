@@ -393,8 +393,8 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
 def _addresses(registry: Registry) -> AddressOf:
     """Return how to find the address at which a memento is requested to verify it.
 
-    The raw view is preferred: framed replay answers 200 and repeats the digits of its address as
-    Memento-Datetime, even for pages that the archive does not hold (pywb 2.10).
+    The raw view is preferred: framed replay answers 200 and repeats the digits of its address
+    as Memento-Datetime, even for pages that the archive does not hold (pywb 2.10).
     """
 
     def address_of(memento: Memento) -> str:

@@ -14,7 +14,15 @@ from contextlib import aclosing
 from typing import Final
 
 from archives.listing import Excerpt, cdx_query, list_captures, read_captures
-from archives.model import ArchiveEntry, ArchiveKind, Closest, Dialect, Memento, Selection
+from archives.model import (
+    ArchiveEntry,
+    ArchiveKind,
+    Closest,
+    Dialect,
+    Memento,
+    Relation,
+    Selection,
+)
 from archives.moment import Moment
 from archives.nearest import nearest, second_of
 from archives.negotiation import Clock
@@ -68,7 +76,9 @@ class CdxArchive:
         if not self._is_nearest_proved(found, at):
             return await self._search_all(fetch, page, at)
         best = nearest(found.captures, at)
-        return None if best is None else Closest(best, "cdx")
+        if best is None:
+            return None
+        return Closest(best, "cdx", (), _around(best, found))
 
     def mementos(
         self, fetch: Fetcher, original: str, *, detailed: bool = False
@@ -106,6 +116,24 @@ class CdxArchive:
                 best = nearest(batch if best is None else [best, *batch], at)
         doubt = "does not sort its index as requested: the whole index was read"
         return None if best is None else Closest(best, "cdx", (doubt,))
+
+
+def _around(chosen: Memento, found: Excerpt) -> dict[Relation, Memento]:
+    """Return the neighbours of *chosen* among the rows *found*, all of one span of time.
+
+    If the index has no more rows than these, the first and the last are known as well.
+    """
+    rows = sorted(found.captures)
+    before = [row for row in rows if row.stamp < chosen.stamp]
+    after = [row for row in rows if row.stamp > chosen.stamp]
+    around: dict[Relation, Memento] = {}
+    if found.listed == len(rows) < _ROWS:
+        around |= {"first": rows[0], "last": rows[-1]}
+    if before:
+        around["prev"] = before[-1]
+    if after:
+        around["next"] = after[0]
+    return around
 
 
 def _is_ascending(values: Sequence[object]) -> bool:

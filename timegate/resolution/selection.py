@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from archives.errors import ArchiveError, Misbehaved, Unreachable
+from archives.errors import ArchiveError, Misbehaved, Resting, Unreachable
 from archives.model import Closest, Memento
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Attempt, MementoCheck, Preferences, Query
@@ -69,6 +69,8 @@ class MementoSelection:
         self._address_of = address_of
         self._wanted = Wanted.of(preferences)
         self._outcomes: dict[tuple[str, str], Closest | ArchiveError | None] = {}
+        self._silent: dict[str, ArchiveError] = {}
+        """Archives that did not answer a request for a memento: no other is requested."""
         self._checks_for_page = 0
 
     @property
@@ -146,9 +148,10 @@ class MementoSelection:
     def _checked(self, attempt: Attempt, closest: Closest) -> Attempt | None:
         """Return *attempt* with *closest* as it turned out to be; None if it is gone."""
         key = (attempt.archive, self._address(closest.memento))
-        if closest.evidence != "promised" or key not in self._outcomes:
+        silent = self._silent.get(attempt.archive)
+        if closest.evidence != "promised" or (key not in self._outcomes and silent is None):
             return attempt if closest is attempt.outcome else replace(attempt, outcome=closest)
-        outcome = self._outcomes[key]
+        outcome = self._outcomes.get(key, silent)
         if outcome is None:
             return None
         if isinstance(outcome, ArchiveError):
@@ -179,6 +182,8 @@ class MementoSelection:
     def _note(self, check: MementoCheck) -> None:
         self.checks.append(check)
         self._outcomes[check.archive, check.uri] = check.outcome
+        if isinstance(check.outcome, Unreachable | Resting):
+            self._silent[check.archive] = check.outcome
         errors = [o for o in self._outcomes.values() if self._is_archived_error(o)]
         if errors and check.outcome is not errors[0]:
             self._checks_for_page += 1
