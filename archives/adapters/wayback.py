@@ -52,7 +52,15 @@ class WaybackArchive:
         if found is None:
             return None
         near = {name: self._replayed(capture) for name, capture in found.neighbours.items()}
-        return replace(found, memento=self._replayed(found.memento), neighbours=near)
+        memento = found.memento
+        # The replay of the capture that was delivered; of another address nothing is known.
+        is_its_own = memento.uri == filled(self._template, memento.stamp, memento.original)
+        return replace(
+            found,
+            memento=self._replayed(memento),
+            neighbours=near,
+            evidence=found.evidence if is_its_own else "promised",
+        )
 
     def mementos(
         self, fetch: Fetcher, original: str, *, detailed: bool = False

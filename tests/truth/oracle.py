@@ -565,11 +565,13 @@ def violations_again(
 ) -> Iterator[Violation]:
     """Yield where the same question gets a worse claim, or costs requests again.
 
-    A question is settled if its memento was delivered and every archive answered. Answers for
-    one direction of time are not cached.
+    A question is settled if a memento as requested was delivered and every archive answered.
+    For other mementos, an archive that answered after the first response may name a better one,
+    which is then requested. Answers for one direction of time are not cached.
     """
     settled = (
         leads_somewhere(first)
+        and first.value("match") in ("exact", "within")
         and first.value("evidence") == "delivered"
         and first.value("sources") == "complete"
     )

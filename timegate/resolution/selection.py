@@ -120,13 +120,14 @@ class MementoSelection:
 
     def _candidates(self, attempt: Attempt) -> list[Attempt]:
         """Return one attempt for each memento that *attempt* names, as far as it exists."""
-        closest = attempt.outcome
-        if not isinstance(closest, Closest):
+        if not isinstance(attempt.outcome, Closest):
             return []
+        closest = self._as_addressed(attempt.outcome)
         query, direction = self._query, self._preferences.direction
         if self._verifier is None:
             nearest = nearest_named(closest, query.at, direction)
-            return [attempt if nearest is closest else replace(attempt, outcome=nearest)]
+            unchanged = nearest is attempt.outcome
+            return [attempt if unchanged else replace(attempt, outcome=nearest)]
         candidates: dict[str, Attempt | None] = {}
         statements = [closest]
         while statements:
@@ -138,6 +139,14 @@ class MementoSelection:
                 if checked is not None and checked.outcome is not each:
                     statements += self._statement(checked)
         return [attempt for attempt in candidates.values() if attempt is not None]
+
+    def _as_addressed(self, closest: Closest) -> Closest:
+        """Return *closest*; only promised if a part is wanted, and another view answered."""
+        if self._query.precision != "part" or closest.evidence != "delivered":
+            return closest
+        if closest.hops and closest.hops[-1].url != self._address(closest.memento):
+            return replace(closest, evidence="promised", hops=())
+        return closest
 
     @staticmethod
     def _statement(checked: Attempt) -> Iterator[Closest]:
