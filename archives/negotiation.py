@@ -283,6 +283,9 @@ class Negotiator:
         closest = self._with_neighbours(chosen, statement, question, doubts)
         # Another address than the one that answered, or another time, is only promised.
         delivered = uri == statement.url and dated.stamp[:14] == hops[-1].stamp
+        if "accept-datetime" in question.headers and statement.status in REDIRECTS:
+            # A TimeGate that redirects without a target is no memento itself.
+            delivered = delivered and uri != question.url
         return replace(closest, evidence="delivered" if delivered else "promised", hops=hops)
 
     def _address(self, statement: Statement, question: Question) -> tuple[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from typing import Final, Protocol, Self
 
 from cachetools import TTLCache
 
-from archives.errors import ArchiveError, Misbehaved, Unreachable
+from archives.errors import ArchiveError, Misbehaved, Refused, Resting, Unreachable
 from archives.listing import filled
 from archives.model import ArchiveEntry, Closest, Evidence, Memento
 from archives.moment import Moment
@@ -28,6 +28,7 @@ _PATIENCE: Final = 10.0
 _FAILURE_LIFETIME: Final = 60.0
 """Seconds for which a memento that was not delivered is not requested again."""
 _MOST_FAILURES: Final = 1024
+_TOO_BUSY: Final = (429, 503)
 _MOST_MISSES: Final = 3
 """Unusable answers at replay addresses in a row, after which an archive is queried as usual."""
 
@@ -101,6 +102,13 @@ def _delivered(promised: Memento, address: str, found: Closest, entry: ArchiveEn
     memento = memento._replace(uri=promised.uri if is_replayed else served.url)
     evidence: Evidence = "held" if entry.kind.is_local else "delivered"
     return replace(found, memento=memento, evidence=evidence)
+
+
+def _concerns_archive(error: ArchiveError) -> bool:
+    """Whether *error* is not about one memento: the archive is not to be queried again now."""
+    if isinstance(error, Refused):
+        return error.status in _TOO_BUSY
+    return isinstance(error, Unreachable | Resting)
 
 
 class Verifier:
@@ -177,13 +185,13 @@ class Verifier:
         address = filled(entry.raw or entry.replay, stamp, original)
         outcome = (await self.check(memento, address, context)).outcome
         self._note(archive, outcome)
-        if isinstance(outcome, ArchiveError) and not isinstance(outcome, Misbehaved):
+        if isinstance(outcome, ArchiveError) and _concerns_archive(outcome):
             raise outcome
         is_it = isinstance(outcome, Closest) and outcome.memento.stamp[:14] == stamp
         return outcome if is_it and isinstance(outcome, Closest) else None
 
     def _note(self, archive: str, outcome: Closest | ArchiveError | None) -> None:
-        failed = isinstance(outcome, Misbehaved)
+        failed = isinstance(outcome, Misbehaved | Refused)
         self._misses[archive] = self._misses.get(archive, 0) + 1 if failed else 0
 
     async def _check(
