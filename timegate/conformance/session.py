@@ -208,7 +208,8 @@ class _Line(msgspec.Struct, omit_defaults=True):
 
 def write_run(folder: Path, run: RecordedRun) -> None:
     """Start a recording in *folder*, which is created if necessary."""
-    folder.mkdir(parents=True, exist_ok=True)
+    # Recorded exchanges hold addresses and headers: a new folder is for its owner alone.
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     (folder / _RUN).write_bytes(msgspec.json.format(msgspec.json.encode(run)))
 
 
