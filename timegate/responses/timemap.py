@@ -1,7 +1,8 @@
 """TimeMap responses, written while the lists of the archives are merged.
 
 ``Memento-Sources`` names the archives that are known to be missing before the first octet is
-sent. Those that fail later are named at the end if the format allows that; otherwise the
+sent. It says ``complete`` only if all lists have ended by then, ``pending`` if some have not.
+Archives that fail later are named at the end if the format allows that; otherwise the
 connection is aborted, so that the list is not taken for complete (R-21).
 """
 
@@ -122,7 +123,8 @@ def sources(merge: Merge) -> str:
         # Operators choose the ids of archives; a String is ASCII only (RFC 9651 3.3.3).
         plain = (c for c in " ".join(missing) if c.isascii() and c.isprintable())
         params["missing"] = "".join(islice(plain, 1000))
-    return ser((Token("partial" if missing else "complete"), params))
+    so_far = "complete" if merge.is_whole else "pending"
+    return ser((Token("partial" if missing else so_far), params))
 
 
 def _headers(writer: TimeMapWriter, merge: Merge, names: TimeMapLinks) -> dict[str, str]:
