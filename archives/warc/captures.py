@@ -17,7 +17,7 @@ from archives.regex_compat import compiled
 from archives.surt import surt
 from archives.warc.files import READ_SIZE, Damage, Damaged
 from archives.warc.http import Block, HttpHead, payload_of, read_http
-from archives.warc.records import Record, open_record, records_in
+from archives.warc.records import Record, contained, open_record, records_in
 
 _CAPTURES: Final = frozenset({"response", "revisit", "resource", "metadata"})
 _HTTP_KINDS: Final = ("response", "revisit")
@@ -58,8 +58,17 @@ def captures_in(
     for record in records_in(file, start, end):
         if isinstance(record, Damage):
             yield record
-        elif _is_capture(record) and (found := _captured(record)):
+        elif _is_capture(record) and (found := _contained(record)):
             yield found
+
+
+def _contained(record: Record) -> Capture | Damage | None:
+    """Return the capture, or a damage if reading it raises what no code foresees."""
+    try:
+        with contained(record.offset):
+            return _captured(record)
+    except Damaged as damaged:
+        return Damage(damaged.offset, damaged.why)
 
 
 def _is_capture(record: Record) -> bool:

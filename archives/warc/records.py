@@ -6,10 +6,12 @@ reported with its offset, and reading continues at the next record that can be f
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import BinaryIO, Final
 
 from archives.diagnostics import Malformed
+from archives.errors import place_of
 from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.warc.decompression import MAGIC, GzipMember
@@ -282,10 +284,22 @@ def records_in(
     yield Damage(at, "too many damages: the rest of the file is not read")
 
 
+@contextmanager
+def contained(offset: int) -> Iterator[None]:
+    """Turn an unforeseen exception into damage of the record at *offset*."""
+    try:
+        yield
+    except (Damaged, OSError):
+        raise
+    except Exception as error:
+        raise Damaged(offset, f"cannot be read: {place_of(error)}") from error
+
+
 def _whole_records(stored: FileSection, search: RecordSearch, at: int) -> Iterator[Record]:
     while (at := stored.skip_newlines(at)) < stored.end:
         try:
-            record = _open(stored, at)
+            with contained(at):
+                record = _open(stored, at)
         except EmptyMember as member:
             search.empty += 1
             if search.empty > MAX_EMPTY:
@@ -294,7 +308,8 @@ def _whole_records(stored: FileSection, search: RecordSearch, at: int) -> Iterat
             continue
         search.learn_format(record.version, compressed=record.compressed)
         yield record
-        at += record.length
+        with contained(at):
+            at += record.length
 
 
 def _open(stored: FileSection, offset: int) -> Record:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.nearest import second_of
 from archives.registry import Registry
+from archives.source import Source
 from archives.uri import check_text
 from timegate.cli.options import (
     BASE_URL,
@@ -31,6 +32,8 @@ from timegate.cli.output import Line, Styled, echo_lines
 from timegate.collections.opening import open_collections, with_replay_addresses
 from timegate.config import Config, is_local, is_public
 from timegate.identifiers.url import read_url
+from timegate.observability.logs import Unforeseen
+from timegate.resolution.coalescing import Contained, Containment
 from timegate.text import counted, similar
 from timegate.text.times import read_time
 
@@ -189,7 +192,7 @@ async def _query_remote(
     environment = UpstreamEnvironment(record=answer.trail.append)
     async with open_fetchers([entry], settings, environment) as fetchers:
         source = source_for(entry, fetchers[entry.id], lambda: datetime.now(UTC))
-        answer.outcome = await _outcome(source.closest(answer.original, answer.at))
+        answer.outcome = await _outcome(source, answer)
 
 
 async def _query_local(config: Config, entry: ArchiveEntry, answer: ArchiveAnswer) -> None:
@@ -198,13 +201,13 @@ async def _query_local(config: Config, entry: ArchiveEntry, answer: ArchiveAnswe
     served = with_replay_addresses(config, base_url).registry.by_id(entry.id) or entry
     registry = Registry((served,), shared_hosts=True)
     async with open_collections(registry, base_url, keep=False) as local:
-        source = local.sources[entry.id]
-        answer.outcome = await _outcome(source.closest(answer.original, answer.at))
+        answer.outcome = await _outcome(local.sources[entry.id], answer)
 
 
-async def _outcome(question: Awaitable[Closest | None]) -> Closest | ArchiveError | None:
+async def _outcome(source: Source, answer: ArchiveAnswer) -> Closest | ArchiveError | None:
+    contained = Contained(source, Containment(log=Unforeseen("archive-internal-error")))
     try:
-        return await question
+        return await contained.closest(answer.original, answer.at)
     except ArchiveError as error:
         return error
 
