@@ -296,9 +296,12 @@ def contained(offset: int) -> Iterator[None]:
 
 
 def _whole_records(stored: FileSection, search: RecordSearch, at: int) -> Iterator[Record]:
-    while (at := stored.skip_newlines(at)) < stored.end:
+    while True:
         try:
             with contained(at):
+                at = stored.skip_newlines(at)
+                if at >= stored.end:
+                    return
                 record = _open(stored, at)
         except EmptyMember as member:
             search.empty += 1
