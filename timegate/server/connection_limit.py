@@ -16,7 +16,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
@@ -133,7 +133,23 @@ COMMON: Final = {
 class ServerConnection(RequestHandler):
     """A connection whose error responses do not quote the request (E-1)."""
 
-    __slots__ = ()
+    __slots__ = ("_waits_for_head",)
+
+    def __init__(
+        self,
+        manager: web.Server,
+        waits_for_head: Callable[[RequestHandler], None],
+        **options: Any,
+    ) -> None:
+        """Call *waits_for_head* when a part of a request arrives between two requests."""
+        super().__init__(manager, **options)
+        self._waits_for_head = waits_for_head
+
+    def data_received(self, data: bytes) -> None:
+        """Read *data*; the rest of a head that has begun must follow soon."""
+        if self._current_request is None:
+            self._waits_for_head(self)
+        super().data_received(data)
 
     def handle_error(
         self,
@@ -142,7 +158,13 @@ class ServerConnection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Return the response to an unreadable request; client errors are not logged."""
+        """Return the response to an unreadable request; client errors are not logged.
+
+        Neither is a client that has disconnected: aiohttp ignores a ConnectionError.
+        """
+        gone = self.transport is None or self.transport.is_closing()
+        if gone and isinstance(exc, ConnectionError):
+            raise exc
         if status != HTTPStatus.BAD_REQUEST:
             return super().handle_error(request, status, exc, message)
         if request.writer.output_size > 0:
@@ -164,9 +186,10 @@ class LimitedServer(web.Server):
         head_deadline: float,
         **options: object,
     ) -> None:
-        """*head_deadline*: seconds for the head of the first request of a connection.
+        """*head_deadline*: seconds for the head of each request.
 
-        aiohttp has only one timeout for all requests, which we use for the later ones.
+        For the first from the start of the connection, for later ones from their first octet:
+        until then aiohttp's timeout applies.
         """
         super().__init__(handler, request_factory=self._read, **options)  # type: ignore[arg-type]
         self._limit = limit
@@ -178,7 +201,15 @@ class LimitedServer(web.Server):
 
     def __call__(self) -> RequestHandler:
         """Return the protocol for a new connection."""
-        return ServerConnection(self, loop=self._loop, **self._kwargs)
+        return ServerConnection(self, self._expect_head, loop=self._loop, **self._kwargs)
+
+    def _expect_head(self, handler: RequestHandler) -> None:
+        """Close a connection whose request head is not complete in time."""
+        transport = handler.transport
+        if handler in self._addresses and handler not in self._silent and transport is not None:
+            self._silent[handler] = asyncio.get_running_loop().call_later(
+                self._head_deadline, transport.close
+            )
 
     def _read(
         self,
