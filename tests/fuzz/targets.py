@@ -347,7 +347,10 @@ TARGETS: Final[Mapping[str, Target]] = {
     "archives of MemGator": Target(
         lambda octets: from_memgator(octets.decode(errors="replace"), "fuzz"),
         (BadEntry,),
-        (b'[{"id": "a", "name": "A", "timegate": "http://a/", "timemap": "http://a/"}]',),
+        (
+            b'[{"id": "a", "name": "A", "timegate": "http://a/", "timemap": "http://a/"}]',
+            b"[" * 2000,
+        ),
         (),
     ),
     "WARC": Target(
@@ -432,7 +435,11 @@ TARGETS: Final[Mapping[str, Target]] = {
     "cached answers": Target(
         lambda octets: decode_answer(sealed(octets), "question", "a"),
         (CorruptEntry,),
-        (json.dumps(["question", None]).encode(), b"\x93\xa8question\xc0\xc0"),
+        (
+            json.dumps(["question", None]).encode(),
+            b"\x93\xa8question\xc0\xc0",
+            b"\x9c" + b"\xa6" * 90,
+        ),
         ("timegate.cache.encoding.decode_answer",),
     ),
     "CDX queries": Target(

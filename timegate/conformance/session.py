@@ -217,7 +217,7 @@ def read_run(folder: Path) -> RecordedRun:
     """Return what was checked and when. Raises BadRecording."""
     try:
         run = msgspec.json.decode((folder / _RUN).read_bytes(), type=RecordedRun)
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadRecording(f"{folder / _RUN}: {error}") from error
     if run.format != FORMAT:
         raise BadRecording(f"{folder / _RUN}: written by another version ({run.format})")
@@ -280,7 +280,7 @@ def _exchanges(lines: Sequence[bytes]) -> Iterator[tuple[Key, RecordedExchange]]
     for line in lines:
         try:
             read = msgspec.json.decode(line, type=_Line)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue  # Cut off when that run was killed.
         method = cast('Literal["GET", "HEAD"]', read.method)
         request = Request(method, read.url, read.purpose, read.sent)
