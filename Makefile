@@ -25,7 +25,7 @@ FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifier
   tests/timegate/resolution
 THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
 
-.PHONY: run test test-browser test-deploy lint check chaos load format bench architecture lock clean
+.PHONY: run test test-browser test-deploy lint check chaos load fuzz format bench architecture lock clean
 
 # The demo: three small archives that come with timegate, at http://127.0.0.1:1208/.
 run: .venv/run
@@ -53,6 +53,11 @@ chaos: .venv/dev
 
 load: .venv/dev
 	$(BIN)/python -m tests.load
+
+# Atheris on every parser and every seam, SECONDS in all; `make test` runs a fixed number of cases.
+SECONDS ?= 3600
+fuzz: .venv-fuzz/ready
+	.venv-fuzz/bin/python -m tests.fuzz --seconds $(SECONDS)
 
 check: lint .venv-pywb/ready .venv-moto/ready
 	$(BIN)/pytest -q --cov --cov-report=term --ignore=tests/deploy
@@ -101,6 +106,14 @@ architecture: .venv/dev
 	.venv-moto/bin/pip $(PIP_INSTALL) --require-hashes -r locks/moto.txt
 	touch $@
 
+# atheris has wheels for some versions of Python only.
+.venv-fuzz/ready: locks/fuzz.txt locks/run.txt pyproject.toml
+	$(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/bin/pip $(PIP_INSTALL) --require-hashes -r locks/run.txt
+	.venv-fuzz/bin/pip $(PIP_INSTALL) --require-hashes -r locks/fuzz.txt
+	.venv-fuzz/bin/pip $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	touch $@
+
 # Locks are pinned by version and hash, never by address. Run after changing pyproject.toml.
 lock:
 	$(PYTHON) -m venv .venv-lock
@@ -113,6 +126,8 @@ lock:
 	  --no-header --no-emit-index-url locks/pywb.in -o locks/pywb.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url locks/moto.in -o locks/moto.txt
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+	  --no-header --no-emit-index-url locks/fuzz.in -o locks/fuzz.txt
 
 clean:
-	rm -rf .venv .venv-lock .venv-moto .venv-pywb
+	rm -rf .venv .venv-fuzz .venv-lock .venv-moto .venv-pywb .fuzz

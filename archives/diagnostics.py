@@ -78,3 +78,14 @@ class Diagnosis(Struct, kw_only=True, eq=False):
     def conforming(self) -> bool:
         """Whether nothing was repaired."""
         return not any(diagnostic.repair for diagnostic in self.diagnostics)
+
+
+def escaped(text: str) -> str:
+    """Return *text* with unprintable characters written as Unicode escapes.
+
+    Unprintable are all that a terminal may execute or that change the order of a line: C0 and
+    C1 controls, separators but the space, marks of direction (U+202E), lone surrogates.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)

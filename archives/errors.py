@@ -11,7 +11,20 @@
 
 "We do not hold that page" is an answer, not an error: adapters return None, and only if the
 archive clearly stated it. A timeout never becomes a 404.
+
+An exception that no code foresees ends at the boundary around the thing that was being worked
+on: a query, an item of a list, a record, a file, a canary, a check. It is reported as a failure
+of that thing alone, with `place_of` it.
 """
+
+import traceback
+
+
+def place_of(error: BaseException) -> str:
+    """Return the type of *error* and where it was raised; its message may quote a URL."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = f" at {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{last}"
 
 
 class ArchiveError(Exception):

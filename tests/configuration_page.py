@@ -72,7 +72,8 @@ OWN_ARCHIVES = """
 An archive of your own. Required are `id`, `kind` and an endpoint (`timegate`, `timemaps`, `cdx`
 or `path`). `timemap` is short for `timemaps.link`. With `restricted_to`, a list of networks
 (CIDR), only clients in these networks see what the archive holds: for all others it is not
-queried, not read from the cache, and not served.
+queried, not read from the cache, and not served. They see its name, but not its endpoints, and
+not how often or when it was queried (`/archives`, `/metrics`, `/monitor`, `/readyz`).
 
 """
 

@@ -165,21 +165,32 @@ class _Listing:
                 return
 
     async def _timemaps(self, url: str) -> AsyncGenerator[list[Memento], None]:
-        """Read the TimeMap at *url*, then those that it refers to, oldest first (M-53)."""
+        """Read the TimeMap at *url*, then those that it refers to, oldest first (M-53).
+
+        If it breaks off, the pages that it has named are read before that is raised.
+        """
         unread = [url]
         extents: set[object] = set()
+        broken_by: Misbehaved | None = None
         while unread:
             following = unread.pop(0)
             document = self._document(following, linked=following != url)
-            async with aclosing(document.batches()) as batches:
-                async for batch in batches:
-                    yield batch
+            try:
+                async with aclosing(document.batches()) as batches:
+                    async for batch in batches:
+                        yield batch
+            except Misbehaved as error:
+                if not document.pages:
+                    raise
+                broken_by = broken_by or error
             # A page that repeats another one is the first page at another address, or one of an
             # endless series: the pages that it links are not followed.
             if document.extent not in extents:
                 unread[:0] = [uri for uri in self._linked(document) if uri not in unread]
             if document.listed:
                 extents.add(document.extent)
+        if broken_by is not None:
+            raise broken_by
 
     def _linked(self, document: Document) -> list[str]:
         """Return the pages that *document* links and that were not requested, oldest first."""

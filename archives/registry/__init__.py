@@ -205,7 +205,7 @@ def from_memgator(text: str, origin: str) -> tuple[ArchiveEntry, ...]:
     """Read ``archives.json``; errors name *origin*, the index of the archive and the key."""
     try:
         listed: object = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise BadEntry(origin, "", f"is not JSON: {error}") from None
     if not isinstance(listed, list):
         raise BadEntry(origin, "", "is not an array of archives")

@@ -300,7 +300,8 @@ def _with_plain_colon(text: str) -> str:
 def _scheme(text: str) -> str:
     """Return the scheme, whether its colon is encoded or not; empty if there is none.
 
-    ``example.com:80`` has no scheme: a number after the colon is a port.
+    ``example.com:80`` has no scheme: a number after the colon is a port. ``duri:2016:http...``
+    has one.
     """
     head = text[: _LONGEST_SCHEME + 1]
     end = next((at for at, each in enumerate(head) if each not in _SCHEME_CHARACTERS), 0)
@@ -309,7 +310,7 @@ def _scheme(text: str) -> str:
     after = text[end : end + 4].lower()
     if after.startswith("%3a"):
         return text[:end]
-    if not after.startswith(":") or after[1:2].isdecimal():
+    if not after.startswith(":") or _first_segment(text[end + 1 :]).isdecimal():
         return ""
     return text[:end] if text[:end].lower() in _WEB or "." not in text[:end] else ""
 

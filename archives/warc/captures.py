@@ -17,13 +17,15 @@ from archives.regex_compat import compiled
 from archives.surt import surt
 from archives.warc.files import READ_SIZE, Damage, Damaged
 from archives.warc.http import Block, HttpHead, payload_of, read_http
-from archives.warc.records import Record, open_record, records_in
+from archives.warc.records import Record, contained, open_record, records_in
 
 _CAPTURES: Final = frozenset({"response", "revisit", "resource", "metadata"})
 _HTTP_KINDS: Final = ("response", "revisit")
 _HTTP_SCHEMES: Final = ("http:", "https:")
 # Notes of a crawler about its own work: outlinks, fetch times.
 _CRAWLER_NOTES: Final = "application/warc-fields"
+_MOST_HASHED: Final = 256 * 1024**2
+"""Octets of a payload whose digest is computed for the index; less than a second of CPU."""
 REVISIT: Final = "warc/revisit"
 _MIME: Final = compiled(r"[!-:<-~]{1,255}")
 _DIGEST: Final = compiled(r"(?:sha1:)?+([!-~]{1,200})", re.IGNORECASE)
@@ -56,8 +58,17 @@ def captures_in(
     for record in records_in(file, start, end):
         if isinstance(record, Damage):
             yield record
-        elif _is_capture(record) and (found := _captured(record)):
+        elif _is_capture(record) and (found := _contained(record)):
             yield found
+
+
+def _contained(record: Record) -> Capture | Damage | None:
+    """Return the capture, or a damage if reading it raises what no code foresees."""
+    try:
+        with contained(record.offset):
+            return _captured(record)
+    except Damaged as damaged:
+        return Damage(damaged.offset, damaged.why)
 
 
 def _is_capture(record: Record) -> bool:
@@ -104,11 +115,12 @@ def _mime(record: Record, head: HttpHead | None) -> str | None:
 def _digest(record: Record) -> str | None:
     """Return the payload digest that the record states, or else compute it.
 
-    The computed digest includes chunk sizes, as that of cdxj-indexer and most crawlers does.
+    The computed digest includes chunk sizes, as that of cdxj-indexer and most crawlers does. It
+    is not computed for huge records, which may be holes of a sparse file.
     """
     if stated := _DIGEST.fullmatch(record.headers.get("warc-payload-digest") or ""):
         return stated[1]
-    if record.kind == "revisit":
+    if record.kind == "revisit" or record.block.left > _MOST_HASHED:
         return None
     hasher = hashlib.sha1(usedforsecurity=False)
     while octets := record.block.read(READ_SIZE):

@@ -4,6 +4,8 @@ Files are untrusted input, perhaps hostile. So every reader has limits, and the 
 does not grow with the file.
 """
 
+import errno
+import os
 import re
 import struct
 from collections.abc import Iterator
@@ -23,17 +25,23 @@ class Damage(NamedTuple):
 
 
 class Damaged(Exception):
-    """Raised for damage at *offset*; *reached* is how far the file had been read."""
+    """Raised for damage at *offset*; *reached* is how far the file had been read.
 
-    def __init__(self, offset: int, why: str, reached: int | None = None) -> None:
+    *following* is where the next record begins, if that is known.
+    """
+
+    def __init__(
+        self, offset: int, why: str, reached: int | None = None, following: int | None = None
+    ) -> None:
         super().__init__(f"at {offset}: {why}")
         self.offset = offset
         self.why = why
         self.reached = offset + 1 if reached is None else max(reached, offset + 1)
+        self.following = following
 
     def again(self) -> "Damaged":
         """Return a copy: an exception that was raised keeps its traceback's frames alive."""
-        return Damaged(self.offset, self.why, self.reached)
+        return Damaged(self.offset, self.why, self.reached, self.following)
 
 
 class ByteSource(Protocol):
@@ -95,6 +103,22 @@ class FileSection:
         """Return up to *limit* bytes at *at* without moving the window that is being read."""
         self._file.seek(at)
         return self._file.read(max(min(limit, self.end - at), 0))
+
+    def after_hole(self, at: int) -> int:
+        """Return *at*, or where the next data is if *at* is in a hole of a sparse file."""
+        try:
+            number = self._file.fileno()
+            # The file object relies on the position of its descriptor.
+            before = os.lseek(number, 0, os.SEEK_CUR)
+            try:
+                return min(os.lseek(number, at, os.SEEK_DATA), self.end)
+            except OSError as error:
+                return self.end if error.errno == errno.ENXIO else at
+            finally:
+                os.lseek(number, before, os.SEEK_SET)
+        except OSError:
+            # It is no file of the operating system.
+            return at
 
     def skip_newlines(self, at: int) -> int:
         """Return the position of the first byte from *at* on that is not a newline."""

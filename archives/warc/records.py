@@ -6,10 +6,12 @@ reported with its offset, and reading continues at the next record that can be f
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import BinaryIO, Final
 
 from archives.diagnostics import Malformed
+from archives.errors import place_of
 from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.warc.decompression import MAGIC, GzipMember
@@ -71,6 +73,8 @@ class RecordSearch:
         self._stored = stored
         self._starts: tuple[re.Pattern[bytes], ...] = _RECORD_STARTS
         self.trials = 0
+        self.empty = 0
+        """Gzip members without content so far."""
         self._known = False
         # Bytes that may be searched again after they were read. Without this limit, members
         # that overlap each other would make reading quadratic.
@@ -85,6 +89,8 @@ class RecordSearch:
 
     def next_after(self, damaged: Damaged) -> int | None:
         """Return where the next record begins; None if there is none, or the search gave up."""
+        if damaged.following is not None:
+            return damaged.following
         at = damaged.offset + 1
         if (again := damaged.reached - at) > self._credit:
             at, again = damaged.reached, 0
@@ -101,6 +107,8 @@ class RecordSearch:
             if positions := list(self._positions(octets)):
                 return at + min(positions)
             at += len(octets) - (_MAX_MATCH if len(octets) == WINDOW else 0)
+            if not octets.strip(b"\0"):
+                at = self._stored.after_hole(at)
         return None
 
     def _positions(self, octets: bytes) -> Iterator[int]:
@@ -181,11 +189,17 @@ def url_of(target: str | None) -> str | None:
 
 MAX_DAMAGES: Final = 1000
 """After so many damages the rest of a file is not read."""
+MAX_EMPTY: Final = 200_000
+"""Gzip members without content, which some writers leave; so many take two seconds."""
 MAX_RECORD_SIZE: Final = 4 * 1024**3
 """Bytes of one record's block."""
 _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 _VERSION: Final = compiled(r"WARC/[01]\.[0-9]{1,3}")
 _COUNT: Final = compiled(r"[0-9]{1,19}")
+
+
+class EmptyMember(Damaged):
+    """A gzip member without content."""
 
 
 class Record:
@@ -270,12 +284,35 @@ def records_in(
     yield Damage(at, "too many damages: the rest of the file is not read")
 
 
+@contextmanager
+def contained(offset: int) -> Iterator[None]:
+    """Turn an unforeseen exception into damage of the record at *offset*."""
+    try:
+        yield
+    except (Damaged, OSError):
+        raise
+    except Exception as error:
+        raise Damaged(offset, f"cannot be read: {place_of(error)}") from error
+
+
 def _whole_records(stored: FileSection, search: RecordSearch, at: int) -> Iterator[Record]:
-    while (at := stored.skip_newlines(at)) < stored.end:
-        record = _open(stored, at)
+    while True:
+        try:
+            with contained(at):
+                at = stored.skip_newlines(at)
+                if at >= stored.end:
+                    return
+                record = _open(stored, at)
+        except EmptyMember as member:
+            search.empty += 1
+            if search.empty > MAX_EMPTY:
+                raise
+            at = member.reached
+            continue
         search.learn_format(record.version, compressed=record.compressed)
         yield record
-        at += record.length
+        with contained(at):
+            at += record.length
 
 
 def _open(stored: FileSection, offset: int) -> Record:
@@ -286,7 +323,10 @@ def _open(stored: FileSection, offset: int) -> Record:
     octets, end = _head(source)
     version, headers = _parsed(octets[:end], offset)
     length = _content_length(headers, offset)
-    if isinstance(source, Plain):
+    is_plain = isinstance(source, Plain)
+    if length > MAX_RECORD_SIZE:
+        raise _oversized(stored, offset, length, offset + end + length if is_plain else None)
+    if is_plain:
         _check_end(stored, offset, offset + end + length)
     return Record(source, version, headers, Block(source, octets, end, length))
 
@@ -302,6 +342,8 @@ def _head(source: ByteSource) -> tuple[bytes, int]:
             raise Damaged(source.offset, str(oversized), source.position) from None
         if end is not None:
             return octets, end
+    if not octets and isinstance(source, GzipMember):
+        raise EmptyMember(source.offset, "an empty gzip member", source.position)
     raise Damaged(source.offset, "the data ends within the head of a record", source.position)
 
 
@@ -327,10 +369,18 @@ def _content_length(headers: Headers, offset: int) -> int:
     stated = headers.get("content-length") or ""
     if not _COUNT.fullmatch(stated):
         raise Damaged(offset, f"no valid Content-Length: {stated[:20]!r}")
-    length = int(stated)
-    if length > MAX_RECORD_SIZE:
-        raise Damaged(offset, f"a record of {length} octets, more than {MAX_RECORD_SIZE}")
-    return length
+    return int(stated)
+
+
+def _oversized(stored: FileSection, offset: int, length: int, end: int | None) -> Damaged:
+    """Return the damage of a record that is too long; it is skipped if its *end* is right."""
+    why = f"a record of {length} octets, more than {MAX_RECORD_SIZE}"
+    if end is not None:
+        try:
+            _check_end(stored, offset, end)
+        except Damaged:
+            end = None
+    return Damaged(offset, why, following=end)
 
 
 def _check_end(stored: FileSection, offset: int, end: int) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
-from archives.errors import Misbehaved
+from archives.errors import Misbehaved, place_of
 from archives.warc.captures import FileOpener, RecordLocation, RecordReader, open_local
 from archives.warc.files import Damaged
 from archives.warc.http import HttpHead
@@ -110,8 +110,13 @@ class Replayer:
         originals: OriginalFinder,
         threads: Executor,
         opener: FileOpener = open_local,
+        log: Callable[[str, Exception], None] = lambda _archive, _error: None,
     ) -> None:
-        """Open files with *opener*, which is called in *threads* and so may block."""
+        """Open files with *opener*, which is called in *threads* and so may block.
+
+        *log* takes exceptions that no code foresees: they cost one record.
+        """
+        self._log = log
         self._archive = archive
         self._originals = originals
         self._threads = threads
@@ -162,6 +167,10 @@ class Replayer:
             raise UnreadableRecord(self._archive, location, damaged.why) from damaged
         except OSError as error:
             why = f"the file cannot be read: {error.strerror}"
+            raise UnreadableRecord(self._archive, location, why) from error
+        except Exception as error:
+            self._log(self._archive, error)
+            why = f"the record cannot be read: {place_of(error)}"
             raise UnreadableRecord(self._archive, location, why) from error
 
     async def _in_thread(

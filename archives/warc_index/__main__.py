@@ -5,6 +5,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from archives.diagnostics import escaped
 from archives.warc_index.building import NotWritable, index_collection
 from archives.warc_index.database import ForeignIndex, IndexInUse, NewerIndex
 from archives.warc_index.model import RemoteFiles, is_remote_path
@@ -32,14 +33,18 @@ def main(path: str, index: str) -> int:
         ForeignIndex,
         NewerIndex,
     ) as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        _print(str(error))
         return 2
     for problem in summary.shown:
-        print(problem, file=sys.stderr)  # noqa: T201
+        _print(str(problem))
     if summary.complaints > len(summary.shown):
         more = summary.complaints - len(summary.shown)
-        print(f"and {more} more", file=sys.stderr)  # noqa: T201
+        _print(f"and {more} more")
     return 1 if summary.complaints else 0
+
+
+def _print(text: str) -> None:
+    print(escaped(text), file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from archives.warc_index.files import (
     FileStore,
     FolderStore,
     ScanFailure,
+    failure_of,
 )
 from archives.warc_index.model import (
     FileInfo,
@@ -209,10 +210,16 @@ class _Run:
                 elif claim is not None:
                     file, capture = claim
                     filler.add(filler.part(file), [capture])
-        except (OSError, UntrustedCdx) as error:
+        except UntrustedCdx as error:
             filler.abandon(job.replaces)
-            at = error.at if isinstance(error, UntrustedCdx) else 0
-            self.summary.complain(job.file.path, at, str(error))
+            self.summary.complain(job.file.path, error.at, str(error))
+            return
+        except sqlite3.Error:
+            # The index fails, not the file.
+            raise
+        except Exception as error:  # noqa: BLE001 -- the boundary around each file
+            filler.abandon(job.replaces)
+            self.summary.complain(job.file.path, 0, failure_of(error))
             return
         replaced = [part for path in claims.covered for part in needed.pop(path).replaces]
         filler.publish((*job.replaces, *replaced))

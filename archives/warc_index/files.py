@@ -22,6 +22,7 @@ from typing import BinaryIO, Final, NamedTuple, Protocol
 
 import msgspec
 
+from archives.errors import place_of
 from archives.warc.captures import Capture, captures_in
 from archives.warc.files import Damage, wacz_members
 from archives.warc_index.model import FileInfo, FolderContents, Kind, LocalFiles
@@ -208,10 +209,16 @@ def _read_in_process(jobs: Sequence[IndexJob], root: str) -> Iterator[ScanEvent]
         try:
             for batch in scan_path(_task(job, root)):
                 yield job, batch
-        except OSError as error:
-            yield job, ScanFailure(f"cannot be read: {error.strerror}")
+        except Exception as error:  # noqa: BLE001 -- the boundary around each file
+            yield job, ScanFailure(failure_of(error))
         else:
             yield job, None
+
+
+def failure_of(error: Exception) -> str:
+    """Return why a file was not read; an unforeseen exception affects no other file."""
+    why = error.strerror if isinstance(error, OSError) else place_of(error)
+    return f"cannot be read: {why}"
 
 
 def _read_in_workers(waiting: list[IndexJob], root: str, count: int) -> Iterator[ScanEvent]:
@@ -315,10 +322,10 @@ def run_worker(connection: "Connection[bytes, bytes]") -> None:
         try:
             for batch in scan_path(task):
                 connection.send_bytes(_encode(batch))
-        except OSError as error:
-            if isinstance(error, BrokenPipeError | ConnectionResetError):
-                return
-            connection.send_bytes(_encode(f"cannot be read: {error.strerror}"))
+        except (BrokenPipeError, ConnectionResetError):
+            return
+        except Exception as error:  # noqa: BLE001 -- the boundary around each file
+            connection.send_bytes(_encode(failure_of(error)))
         else:
             connection.send_bytes(_encode(None))
 

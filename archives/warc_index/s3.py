@@ -19,6 +19,7 @@ from archives.warc_index.files import (
     Complain,
     ScanEvent,
     ScanFailure,
+    failure_of,
     kind_of,
     scan_file,
 )
@@ -118,8 +119,8 @@ class S3Bucket:
                 with self.open(job.file.path) as file:
                     for batch in scan_file(file, job.file.kind, job.start):
                         yield job, batch
-            except OSError as error:
-                yield job, ScanFailure(f"cannot be read: {error.strerror}")
+            except Exception as error:  # noqa: BLE001 -- the boundary around each file
+                yield job, ScanFailure(failure_of(error))
             else:
                 yield job, None
 

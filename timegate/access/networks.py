@@ -2,12 +2,16 @@
 
 A restricted archive is visible only to clients in certain networks. For all other clients it
 is left out of every plan: it is not queried, no question in progress to it is joined, and its
-cached answers are not used (R-13, R-27).
+cached answers are not used (R-13, R-27). They see that it exists and where to apply for access,
+but not its endpoints and not when or how often it was queried.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_network
+from typing import Final
+
+from archives.model import ArchiveEntry
 
 Address = IPv4Address | IPv6Address
 UNKNOWN = "unknown"
@@ -59,6 +63,19 @@ class Restrictions:
     def _hidden_from(self, address: str) -> frozenset[str]:
         """Return the archives that a client at *address* may not see."""
         return frozenset(name for name, nets in self._networks.items() if address not in nets)
+
+
+PUBLIC_FACTS: Final = (
+    *("id", "name", "kind", "use", "because", "access", "access_note", "apply", "country"),
+    *("status", "pwid", "domains"),
+)
+"""What every client may see of a restricted archive."""
+
+
+def public_entry(entry: ArchiveEntry) -> ArchiveEntry:
+    """Return *entry* without what is hidden from clients outside its networks."""
+    facts = {name: getattr(entry, name) for name in PUBLIC_FACTS}
+    return ArchiveEntry(limits=entry.limits, **facts)
 
 
 def read_address(text: str) -> Address | None:

@@ -9,6 +9,7 @@ import json
 import os
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -189,7 +190,8 @@ class Journal:
 def _opened(path: Path, *, resume: bool) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | (0 if resume else os.O_EXCL)
     try:
-        file = os.open(path, flags, 0o644)
+        # It holds the URLs that somebody looks up: for its owner alone.
+        file = os.open(path, flags, 0o600)
     except FileExistsError:
         why = f"{path} exists from an earlier run"
         raise BadJournal(f"{why}; continue with --resume, or remove the file") from None
@@ -200,6 +202,9 @@ def _opened(path: Path, *, resume: bool) -> int:
     except OSError:
         os.close(file)
         raise BadJournal(f"{path} is in use by another run") from None
+    with suppress(PermissionError):
+        # An earlier release made it readable for all.
+        os.fchmod(file, 0o600)
     return file
 
 

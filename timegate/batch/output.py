@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import BinaryIO, Final, NamedTuple
 
-from rich.console import Console
+from rich.console import Console  # noqa: TID251 -- it shows only our own numbers
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -24,6 +24,7 @@ from rich.progress import (
 from archives.moment import Moment
 from timegate.batch.journal import Journal
 from timegate.batch.model import ItemResult, ReferencePlace, TextSpan
+from timegate.text import escaped
 
 COLUMNS: Final = (
     "input",
@@ -82,10 +83,14 @@ def _row(cells: Iterable[object]) -> bytes:
 
 
 def _cell(value: object) -> object:
-    """Return *value*, quoted if a spreadsheet would read it as a formula (CWE-1236)."""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"
-    return value
+    """Return *value* without control characters, which a terminal would execute.
+
+    It is quoted if a spreadsheet would read it as a formula (CWE-1236).
+    """
+    if not isinstance(value, str):
+        return value
+    shown = escaped(value)
+    return f"'{shown}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else shown
 
 
 FORMS: Final[Mapping[str, OutputFormat]] = {

@@ -93,7 +93,7 @@ def decode_answer(value: bytes, question: str, archive: str) -> Closest | None:
 def _decode(value: bytes, question: str, archive: str) -> Closest | None:
     try:
         answer = _decoder.decode(unsealed(value))
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CorruptEntry(str(error)) from error
     if answer.question != question:
         raise CorruptEntry("the answer to another question")
@@ -207,7 +207,7 @@ class PackedCaptures:
         try:
             timemap = _decode_timemap(value)
             head = _decode_head(unsealed(timemap.head))
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise CorruptEntry(str(error)) from error
         if head.question != question or len(head.starts) != len(timemap.blocks):
             raise CorruptEntry("the answer to another question")
@@ -299,7 +299,7 @@ class PackedCaptures:
     def _unpacked(self, number: int) -> list[Memento]:
         try:
             block = _decode_block(unsealed(self._packed[number]))
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise CorruptEntry(str(error)) from error
         is_last = number == len(self._packed) - 1
         if len(block) != BLOCK and not (is_last and 0 < len(block) < BLOCK):

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, NoReturn, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from timegate.cli.output import first_of
+from timegate.cli.output import first_of, printable_errors
 from timegate.text import similar
 
 AnyCommand = TypeVar("AnyCommand", bound=click.Command)
@@ -98,6 +98,11 @@ class Commands(click.Group):
                 f"No such command {args[0]!r}.{similar(args[0], COMMANDS)}", ctx
             ) from error
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options of the group."""
+        with printable_errors():
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; exit quietly after Ctrl-C or when the output is closed."""
         if os.environ.get("NO_COLOR"):
@@ -105,7 +110,8 @@ class Commands(click.Group):
             ctx.color = False
         _prepare_streams()
         try:
-            return super().invoke(ctx)
+            with printable_errors():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             sys.exit(_INTERRUPTED)
         except OSError as error:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from archives.model import ArchiveEntry
 from archives.registry import to_memgator
 from timegate.cli.options import archives_option, config_option, configured, demo_option
+from timegate.cli.output import Terminal, echo, echo_text
 from timegate.text import escaped
 
 _HEADINGS: Final = ("id", "used", "kind", "access", "name", "why")
@@ -44,10 +44,10 @@ def archives_command(
             settings.registry.entries, key=lambda entry: (not _is_used(entry), entry.id)
         )
     if memgator:
-        click.echo(to_memgator(entries))
+        echo_text(to_memgator(entries))
     elif as_json:
         for entry in entries:
-            click.echo(json.dumps(asdict(entry)))
+            echo(json.dumps(asdict(entry)))
     else:
         _show(entries)
 
@@ -59,12 +59,12 @@ def _show(entries: list[ArchiveEntry]) -> None:
         widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
         for row in (_HEADINGS, *rows):
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            click.echo("  ".join(cells).rstrip())
+            echo("  ".join(cells).rstrip())
         return
     table = Table(*_HEADINGS, box=None, pad_edge=False)
     for entry, row in zip(entries, rows, strict=True):
         table.add_row(*map(Text, row), style=None if _is_used(entry) else "dim")
-    Console(highlight=False).print(table)
+    Terminal(highlight=False).print(table)
 
 
 def _row(entry: ArchiveEntry) -> tuple[str, ...]:

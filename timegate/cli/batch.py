@@ -42,7 +42,7 @@ from timegate.batch.run import (
 )
 from timegate.batch.source import InputFormat, ListSource
 from timegate.cli.options import BASE_URL, Words, bundling, open_core
-from timegate.cli.output import ungrouped
+from timegate.cli.output import echo_text, ungrouped
 from timegate.config import Config
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences, Query, Resolution
@@ -301,7 +301,7 @@ def _replaced(name: str) -> Iterator[BinaryIO]:
 
 
 def _print(text: str) -> None:
-    click.echo(text, err=True)
+    echo_text(text, err=True)
 
 
 _QUEUE_TIME: Final = 4.0

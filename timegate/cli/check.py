@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final, cast
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from archives.model import ArchiveEntry
 from archives.moment import Moment
 from timegate.cli.options import archives_option, config_option, loaded
+from timegate.cli.output import Terminal, echo, echo_lines, echo_text
 from timegate.config import Config
 from timegate.conformance.catalogue import VERDICTS, Verdict
 from timegate.conformance.gather import Recognised, as_declared, recognised
@@ -87,7 +87,7 @@ def announce(jobs: Sequence[CheckJob]) -> None:
     requests = sum(cost.memento + cost.index for cost in costs)
     seconds = max(seconds_for(job.subject, job.entry.limits) for job in jobs)
     archives = "1 archive" if len(jobs) == 1 else f"{len(jobs)} archives"
-    click.echo(
+    echo(
         f"checking {archives}: up to {requests} requests and TimeMap pages, "
         f"at least {seconds:.0f} s because of rate limits",
         err=True,
@@ -103,7 +103,7 @@ class CheckProgress:
 
     def __call__(self, report: Report) -> None:
         self._done += 1
-        click.echo(f"[{self._done}/{self._total}] {summary(report)}", err=True)
+        echo(f"[{self._done}/{self._total}] {summary(report)}", err=True)
 
 
 def finish(reports: Sequence[Report], now: str, output: CheckOutput, *, live: bool) -> None:
@@ -119,7 +119,7 @@ def finish(reports: Sequence[Report], now: str, output: CheckOutput, *, live: bo
     if output.html is not None:
         output.html.write_text(as_html(reports, now))
     if output.json:
-        click.echo(as_json(reports, now, code))
+        echo_text(as_json(reports, now, code))
     else:
         _print(reports, verbose=output.verbose)
     sys.exit(code)
@@ -127,16 +127,15 @@ def finish(reports: Sequence[Report], now: str, output: CheckOutput, *, live: bo
 
 def _print(reports: Sequence[Report], *, verbose: bool) -> None:
     if sys.stdout.isatty():
-        console = Console(highlight=False)
+        console = Terminal(highlight=False)
         for report in reports:
             show(report, console, verbose=verbose)
         return
     for report in reports:
-        for line in lines(report, verbose=verbose):
-            click.echo(line)
+        echo_lines(lines(report, verbose=verbose))
 
 
-def show(report: Report, console: Console, *, verbose: bool) -> None:
+def show(report: Report, console: Terminal, *, verbose: bool) -> None:
     """Print *report* as a table per page, followed by the exchanges of what is wrong."""
     subject = report.subject
     for sample in subject.samples:
@@ -168,7 +167,7 @@ def _table(results: Sequence[CheckResult], *, wide: bool) -> Table:
     return table
 
 
-def _show_trace(result: CheckResult, console: Console) -> None:
+def _show_trace(result: CheckResult, console: Terminal) -> None:
     check, verdict = result.check, result.finding.verdict
     console.print()
     head = Text.assemble((verdict, _STYLES[verdict]), f" {check.name} ({check.section})")
@@ -206,7 +205,7 @@ def entries_in(config: Config, ids: Sequence[str], *, everything: bool) -> list[
 def _all_with_timegates(config: Config) -> list[ArchiveEntry]:
     without = [entry.id for entry in config.registry.used if entry.timegate is None]
     if without:
-        click.echo(f"not checked, as they have no TimeGate: {', '.join(without)}", err=True)
+        echo(f"not checked, as they have no TimeGate: {', '.join(without)}", err=True)
     return [entry for entry in config.registry.used if entry.timegate]
 
 

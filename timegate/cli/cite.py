@@ -22,8 +22,7 @@ from timegate.cli.options import (
     demo_option,
     title_options,
 )
-from timegate.cli.output import inputs
-from timegate.text import escaped
+from timegate.cli.output import echo, echo_text, inputs
 
 
 @click.command("cite")
@@ -91,7 +90,7 @@ def cite_link(link: str, registry: Registry, writing: Writing, title: str | None
     except Malformed as complaint:
         _print_error(link, complaint, as_json=writing.as_json)
         return False
-    click.echo(text)
+    echo_text(text)
     return True
 
 
@@ -112,9 +111,9 @@ def _written(link: str, copy: Copy, writing: Writing) -> str:
 def _print_error(link: str, complaint: Malformed, *, as_json: bool) -> None:
     if as_json:
         report = {"input": link, "pwid": None, "duri": None, "error": complaint.why}
-        click.echo(json.dumps(report))
+        echo(json.dumps(report))
     else:
-        click.echo(f"{escaped(link)}: {complaint.why}", err=True)
+        echo(f"{link}: {complaint.why}", err=True)
 
 
 def _names(copy: Copy) -> Citation:

@@ -28,11 +28,14 @@ from timegate.cli.options import (
     configured,
     demo_option,
 )
+from timegate.cli.output import Line, Styled, echo_lines
 from timegate.collections.opening import open_collections, with_replay_addresses
 from timegate.config import Config, is_local, is_public
 from timegate.identifiers.url import read_url
+from timegate.observability.logs import Unforeseen
+from timegate.resolution.coalescing import Contained, Containment
 from timegate.resolution.ranking import nearest_named
-from timegate.text import counted, escaped, similar
+from timegate.text import counted, similar
 from timegate.text.times import read_time
 
 if TYPE_CHECKING:
@@ -119,14 +122,14 @@ def _exchange(exchange: "UpstreamExchange") -> dict[str, object]:
     }
 
 
-def as_text(answer: ArchiveAnswer) -> str:
-    """Return *answer* as text."""
+def as_text(answer: ArchiveAnswer) -> Iterator[Line]:
+    """Yield *answer* as lines of text."""
     at = answer.at
     when = "the newest copy" if at is None else f"the copy closest to {at}"
-    lines = [f"asking {answer.archive} for {when} of {answer.original}"]
+    yield f"asking {answer.archive} for {when} of {answer.original}"
     for number, exchange in enumerate(answer.trail, start=1):
-        lines += _hop(number, exchange)
-    return "\n".join([*lines, *_verdict(answer.outcome, at)])
+        yield from _hop(number, exchange)
+    yield from _verdict(answer.outcome, at)
 
 
 def _hop(number: int, exchange: "UpstreamExchange") -> Iterator[str]:
@@ -139,22 +142,22 @@ def _hop(number: int, exchange: "UpstreamExchange") -> Iterator[str]:
     yield f"      {exchange.status} after {exchange.seconds:.2f} s"
     for name in _HEADERS:
         if name in exchange.headers:
-            yield f"      < {name.title()}: {escaped(exchange.headers[name])}"
+            yield f"      < {name.title()}: {exchange.headers[name]}"
 
 
-def _verdict(outcome: Closest | ArchiveError | None, at: Moment | None) -> Iterator[str]:
+def _verdict(outcome: Closest | ArchiveError | None, at: Moment | None) -> Iterator[Line]:
     if outcome is None:
-        yield f"{click.style('absent', 'yellow')}: the archive has no copy"
+        yield Styled("absent", "yellow"), ": the archive has no copy"
     elif isinstance(outcome, ArchiveError):
-        yield f"{click.style('unknown', 'magenta')}: {escaped(outcome.why)}"
+        yield Styled("unknown", "magenta"), f": {outcome.why}"
     else:
         memento = outcome.memento
-        yield f"{click.style('found', 'green')} {escaped(memento.uri)}"
+        yield Styled("found", "green"), f" {memento.uri}"
         yield f"  captured {memento.captured}{_in_words(_delta(memento, at))}"
         if memento.status not in (None, 200):
             yield f"  archived status {memento.status}"
         for doubt in outcome.doubts:
-            yield f"  {click.style('doubt', 'yellow')}: {escaped(doubt)}"
+            yield "  ", Styled("doubt", "yellow"), f": {doubt}"
 
 
 def _in_words(delta: int | None) -> str:
@@ -199,14 +202,14 @@ async def _query_local(config: Config, entry: ArchiveEntry, answer: ArchiveAnswe
     served = with_replay_addresses(config, base_url).registry.by_id(entry.id) or entry
     registry = Registry((served,), shared_hosts=True)
     async with open_collections(registry, base_url, keep=False) as local:
-        source = local.sources[entry.id]
-        answer.outcome = await _outcome(source, answer)
+        answer.outcome = await _outcome(local.sources[entry.id], answer)
 
 
 async def _outcome(source: Source, answer: ArchiveAnswer) -> Closest | ArchiveError | None:
     """Return the nearest memento that the archive names: its choice, or one that it links."""
+    contained = Contained(source, Containment(log=Unforeseen("archive-internal-error")))
     try:
-        closest = await source.closest(answer.original, answer.at)
+        closest = await contained.closest(answer.original, answer.at)
     except ArchiveError as error:
         return error
     return None if closest is None else nearest_named(closest, answer.at, "closest")
@@ -254,7 +257,7 @@ def closest_command(  # noqa: PLR0913 -- one parameter for each option
         entry = _entry(settings, archive)
         answer = ArchiveAnswer(entry.id, _url(url), _time(when))
         asyncio.run(ask(settings, entry, _contact(settings, entry, contact), answer))
-    click.echo(as_json(answer) if json else as_text(answer))
+    echo_lines([as_json(answer)] if json else as_text(answer))
     sys.exit(answer.exit_code)
 
 

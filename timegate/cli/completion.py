@@ -4,6 +4,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from timegate.cli.options import Words
+from timegate.cli.output import write_document
 
 
 @click.command("completion")
@@ -20,4 +21,5 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     maker = get_completion_class(shell)
     if maker is None:  # pragma: no cover -- click has all three
         raise click.UsageError(f"completion is not available for {shell}")
-    click.echo(maker(ctx.find_root().command, {}, "timegate", "_TIMEGATE_COMPLETE").source())
+    script = maker(ctx.find_root().command, {}, "timegate", "_TIMEGATE_COMPLETE").source()
+    write_document(f"{script}\n".encode())

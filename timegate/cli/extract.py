@@ -27,14 +27,14 @@ from timegate.cli.options import (
     configured,
     demo_option,
 )
-from timegate.cli.output import ungrouped
+from timegate.cli.output import echo, ungrouped
 from timegate.cli.titles import opened_fetchers
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.extract.run import MOST_ATTEMPTS, Extracted, Extraction, FailedArchives
 from timegate.extract.warc_file import WarcFile
 from timegate.resolution.model import Preferences
-from timegate.text import counted, escaped
+from timegate.text import counted
 from timegate.upstream.worker_rate_limits import create_rate_limits_file
 
 _MOST: Final = 100_000
@@ -76,7 +76,7 @@ def _extract(
         if results.written:
             warc.finish()
     if not results.total:
-        click.echo(source.none_found(), err=True)
+        echo(source.none_found(), err=True)
     results.summarize(output)
     return results.worst
 
@@ -105,7 +105,7 @@ async def _extract_all(  # noqa: PLR0913, PLR0917 -- input, output and progress
             return
         total = len(positions)
         failed = counted(total, "reference")
-        click.echo(f"{failed} could not be fetched: trying other archives", err=True)
+        echo(f"{failed} could not be fetched: trying other archives", err=True)
 
 
 def _is_strict(preferences: Preferences) -> bool:
@@ -169,24 +169,23 @@ class _Results:
         self.total += 1
         self.worst = max(self.worst, extracted.code)
         if self._as_json:
-            click.echo(_line(extracted))
+            echo(_line(extracted))
         if extracted.record is not None:
             self.written += 1
         elif self.total - self.written <= _MOST_SHOWN:
-            text = escaped(extracted.result.item.text)
-            self._missing.append(f"  {text}: {escaped(extracted.why)}")
+            self._missing.append(f"  {extracted.result.item.text}: {extracted.why}")
 
     def summarize(self, output: Path) -> None:
         """Print how many copies were saved, and why others were not."""
         saved = f"{self.written} saved in {output}"
         none = f"none could be saved, so {output} was not written"
         total = counted(self.total, "reference")
-        click.echo(f"{total}, {saved if self.written else none}", err=True)
+        echo(f"{total}, {saved if self.written else none}", err=True)
         for line in self._missing:
-            click.echo(line, err=True)
+            echo(line, err=True)
         more = self.total - self.written - len(self._missing)
         if more:
-            click.echo(f"  and {more} more", err=True)
+            echo(f"  and {more} more", err=True)
 
 
 def _line(extracted: Extracted) -> str:

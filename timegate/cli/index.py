@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from archives.warc_index.building import NotWritable, index_collection, index_inventory
@@ -21,7 +20,8 @@ from archives.warc_index.model import (
     is_remote_path,
 )
 from archives.warc_index.s3 import S3NotInstalled
-from timegate.text import counted, escaped
+from timegate.cli.output import Terminal, echo_lines
+from timegate.text import counted
 
 _MOST_WORKERS = 8
 _MEGABYTE = 1_000_000
@@ -93,7 +93,7 @@ def index_command(  # noqa: PLR0913 -- one parameter for each option
         ) from error
     except IndexInUse as error:
         raise click.UsageError(f"another process is building the index {error}") from error
-    click.echo(_as_json(summary) if as_json else "\n".join(_lines(summary)))
+    echo_lines([_as_json(summary)] if as_json else _lines(summary))
     sys.exit(1 if summary.complaints else 0)
 
 
@@ -125,7 +125,7 @@ def _lines(summary: IndexSummary) -> Iterator[str]:
     yield f"{counted(summary.captures, 'capture')} indexed"
     if summary.complaints:
         yield f"{counted(summary.complaints, 'problem')}:"
-    yield from (f"  {escaped(str(complaint))}" for complaint in summary.shown)
+    yield from (f"  {complaint}" for complaint in summary.shown)
     if summary.complaints > len(summary.shown):
         yield f"  and {summary.complaints - len(summary.shown)} more"
 
@@ -133,7 +133,7 @@ def _lines(summary: IndexSummary) -> Iterator[str]:
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Callable[[IndexProgress], None]]:
     """Show the progress on a terminal."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     if quiet or not console.is_terminal:
         yield lambda _: None
         return

@@ -10,11 +10,12 @@ from typing import Final, Literal
 
 import click
 
+from timegate.cli.output import echo, echo_lines, echo_text
 from timegate.misbehave import EXAMPLE, FAULTS, Archive, ArchiveOptions, served
 from timegate.misbehave.archive import describe, description_lines
 from timegate.misbehave.faults import Chance, is_per_request
 from timegate.misbehave.wire import HOST, MissingLibrary, WireRequest
-from timegate.text import escaped, similar
+from timegate.text import similar
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -138,12 +139,12 @@ def _print_start(archive: Archive, seed: int | None, *, as_json: bool) -> None:
     chance = archive.chance
     if as_json:
         drawn = {} if chance is None else {"chance": chance.share, "seed": seed}
-        click.echo(json.dumps({**description, **drawn}))
+        echo(json.dumps({**description, **drawn}))
         return
     faults = ", ".join(description["faults"])
     if chance is not None:
         faults = f"{faults or 'any'}, with chance {chance.share:g} and seed {seed}"
-    click.echo("\n".join([*description_lines(description), f"faults: {faults or 'none'}"]))
+    echo_lines([*description_lines(description), f"faults: {faults or 'none'}"])
 
 
 def _print_faults(*, as_json: bool) -> None:
@@ -152,13 +153,13 @@ def _print_faults(*, as_json: bool) -> None:
             {"name": name, "sentence": fault.sentence, "of_requests": is_per_request(fault)}
             for name, fault in FAULTS.items()
         ]
-        click.echo(json.dumps(rows, indent=1))
+        echo_text(json.dumps(rows, indent=1))
         return
     width = max(map(len, FAULTS))
     for name, fault in FAULTS.items():
-        click.echo(f"{name:{width}}  {fault.sentence}")
+        echo(f"{name:{width}}  {fault.sentence}")
 
 
 def _print_request(request: WireRequest, faults: tuple[str, ...]) -> None:
-    line = escaped(f"{request.method} {request.target}")
-    click.echo(f"{line}: {', '.join(faults) or 'no fault'}", err=True)
+    line = f"{request.method} {request.target}"
+    echo(f"{line}: {', '.join(faults) or 'no fault'}", err=True)

@@ -1,17 +1,26 @@
 """Input and output that commands share: results as text, lines of input, errors.
 
-Results are coloured on a terminal, and plain and stable if piped. Text from archives is
-untrusted: it is written as `Text`, never as rich's markup, and without control characters.
+Results are coloured on a terminal, and plain and stable if piped. Text from archives, files and
+arguments is untrusted: control characters in it would be executed by a terminal, or hide and
+reorder text. So commands write only with `echo` and `Terminal`, which write such characters as
+escapes; the linter bans click's and rich's own. Rich's markup is never used.
 """
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
-from rich.console import Console, Group, RenderableType
+import click
+from rich.console import (
+    Console,  # noqa: TID251 -- the one place
+    ConsoleOptions,
+    Group,
+    RenderableType,
+)
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +34,70 @@ from timegate.responses.report import referred
 from timegate.text import escaped
 from timegate.verdict import Verdict, header_safe, in_words, location
 from timegate.verdict.words import Point, Tone
+
+
+class Styled(NamedTuple):
+    """Words in a colour."""
+
+    text: str
+    colour: str
+    bold: bool = False
+
+
+Line = str | tuple[str | Styled, ...]
+
+
+def echo(*parts: str | Styled, err: bool = False) -> None:
+    """Print one line; unprintable characters, line breaks too, are written as escapes."""
+    click.echo("".join(map(_coloured, parts)), err=err)  # noqa: TID251 -- the one place
+
+
+def _coloured(part: str | Styled) -> str:
+    if isinstance(part, str):
+        return escaped(part)
+    return click.style(escaped(part.text), part.colour, bold=part.bold or None)
+
+
+def echo_lines(lines: Iterable[Line], *, err: bool = False) -> None:
+    """Print *lines*."""
+    for line in lines:
+        echo(*((line,) if isinstance(line, str) else line), err=err)
+
+
+def echo_text(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines, whose line breaks are our own."""
+    echo_lines(text.split("\n"), err=err)
+
+
+def write_document(octets: bytes) -> None:
+    """Write a part of a document, such as a TimeMap, whose format escapes foreign text."""
+    click.echo(octets, nl=False)  # noqa: TID251 -- the one place
+
+
+class Terminal(Console):
+    """Rich's console, which writes unprintable characters of texts as escapes."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield the segments of *renderable*; only rich's own control codes are kept."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                shown = "\n".join(map(escaped, segment.text.split("\n")))
+                yield Segment(shown, segment.style)
+
+
+@contextmanager
+def printable_errors() -> Iterator[None]:
+    """Write unprintable characters in the messages of click's errors as escapes."""
+    try:
+        yield
+    except click.ClickException as error:
+        vars(error)["message"] = "\n".join(map(escaped, error.message.split("\n")))
+        raise
+
 
 _STYLES: Final[dict[Tone, str]] = {"good": "green", "fair": "yellow", "poor": "red"}
 _SYMBOLS: Final[dict[Tone, str]] = {"good": "✔", "fair": "≈", "poor": "✘"}
@@ -73,7 +146,7 @@ def show(
 ) -> None:
     """Print the result on a terminal."""
     view = answer_view(resolution, judged, registry)
-    screen = console or Console(highlight=False)
+    screen = console or Terminal(highlight=False)
     symbols = _SYMBOLS if screen.encoding.startswith("utf") else _PLAIN_SYMBOLS
     screen.print(Text(identifier, "bold"), soft_wrap=True)
     notes = (*_named_archive(resolution, registry), *_referral(resolution, registry))

@@ -9,7 +9,7 @@ import click
 from archives.diagnostics import Malformed
 from archives.moment import Moment
 from archives.registry import Registry, load_known
-from timegate.cli.output import inputs
+from timegate.cli.output import Line, Styled, echo, echo_lines, inputs
 from timegate.identifiers import parse, parse_wrapped
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.identifiers.pdi import Pdi
@@ -50,10 +50,15 @@ def parse_command(
             reading = read(text, registry, strict=strict)
         except Malformed as error:
             rejected = True
-            output = _json_rejection(text, error) if as_json else _rejection(text, error)
+            if as_json:
+                echo(_json_rejection(text, error))
+            else:
+                echo_lines(_rejection(text, error))
         else:
-            output = _json(text, reading) if as_json else _description(text, reading, registry)
-        click.echo(output)
+            if as_json:
+                echo(_json(text, reading))
+            else:
+                echo_lines(_description(text, reading, registry))
     sys.exit(2 if rejected else 0)
 
 
@@ -116,14 +121,16 @@ def _json_rejection(text: str, error: Malformed) -> str:
     )
 
 
-def _description(text: str, reading: ParsedIdentifier, registry: Registry) -> str:
-    return "\n".join([escaped(text), *(f"  {line}" for line in _facts(reading, registry))])
+def _description(text: str, reading: ParsedIdentifier, registry: Registry) -> Iterator[Line]:
+    yield text
+    for line in _facts(reading, registry):
+        yield ("  ", *((line,) if isinstance(line, str) else line))
 
 
-def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[str]:
+def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[Line]:
     identifier = reading.identifier
     kind = reading.kind.label
-    yield kind if reading.conforming else f"{kind}, {click.style('repaired', 'yellow')}"
+    yield kind if reading.conforming else (f"{kind}, ", Styled("repaired", "yellow"))
     entry = registry.by_id(reading.entry) if reading.entry else None
     if entry is not None:
         yield f"archive    {identifier.archive or entry.id} ({entry.name})"
@@ -138,9 +145,9 @@ def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[str]:
         yield f"fragment   #{reading.fragment} (not sent to archives)"
     yield f"canonical  {identifier.canonical or 'none: this time has no notation'}"
     for diagnostic in reading.diagnostics:
-        kind = click.style("repaired", "yellow") if diagnostic.repair else "note    "
+        effect = Styled("repaired", "yellow") if diagnostic.repair else "note    "
         where = f"at character {diagnostic.position + 1}"
-        yield f"{kind}   {diagnostic.token}: {diagnostic.why} ({where})"
+        yield effect, f"   {diagnostic.token}: {diagnostic.why} ({where})"
 
 
 def _time_in_words(time: Moment | None, granularity: str) -> str:
@@ -149,14 +156,13 @@ def _time_in_words(time: Moment | None, granularity: str) -> str:
     return f"from {time.start} until {time.end} ({granularity})"
 
 
-def _rejection(text: str, error: Malformed) -> str:
-    before = escaped(text[: error.position])
+def _rejection(text: str, error: Malformed) -> Iterator[Line]:
     line = escaped(text)
-    lines = (
-        [line, " " * len(before) + click.style("^", "red", bold=True)]
-        if len(line) <= 500
-        else [line[:500] + " ..."]
-    )
+    if len(line) <= 500:
+        before = escaped(text[: error.position])
+        yield line
+        yield " " * len(before), Styled("^", "red", bold=True)
+    else:
+        yield f"{line[:500]} ..."
     where = f"{error.code}, at character {error.position + 1}"
-    label = click.style("invalid", "red", bold=True)
-    return "\n".join([*lines, f"  {label}: {error.why} ({where})"])
+    yield "  ", Styled("invalid", "red", bold=True), f": {error.why} ({where})"

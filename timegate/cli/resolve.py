@@ -32,7 +32,7 @@ from timegate.cli.options import (
     open_core,
     title_options,
 )
-from timegate.cli.output import inputs, result_lines, show
+from timegate.cli.output import Styled, echo, echo_text, inputs, result_lines, show
 from timegate.cli.titles import Titles, opened_titles
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
@@ -42,7 +42,6 @@ from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.report import report
-from timegate.text import escaped
 from timegate.verdict import Verdict, delivers_raw, location, verdict
 
 if TYPE_CHECKING:
@@ -112,14 +111,16 @@ async def _resolve(
     code = code_of(resolution, judged)
     if options.as_json:
         members = report(resolution, judged, registry, core.base_url)
-        click.echo(json.dumps({"input": text, "code": code, **members}))
+        echo(json.dumps({"input": text, "code": code, **members}))
     elif options.form is not None:
         title = await _title(resolution, registry, titles)
         _cite(resolution, judged, registry, options.form, title)
     elif sys.stdout.isatty():
-        show(escaped(text), resolution, judged, registry)
+        show(text, resolution, judged, registry)
     else:
-        click.echo("\n  ".join([escaped(text), *result_lines(resolution, judged, registry)]))
+        echo(text)
+        for line in result_lines(resolution, judged, registry):
+            echo("  ", line)
     return code
 
 
@@ -132,13 +133,12 @@ def _dated(query: Query, at: Moment | None) -> Query:
 def _reject(text: str, error: ValueError, options: ResolveOptions, *, code: int) -> int:
     """Print why *text* cannot be resolved, and return the exit code."""
     if options.as_json:
-        click.echo(json.dumps({"input": text, "code": code, "error": str(error)}))
+        echo(json.dumps({"input": text, "code": code, "error": str(error)}))
     elif options.form is not None:
-        click.echo(f"{escaped(text)}: {error}", err=True)
+        echo(f"{text}: {error}", err=True)
     else:
-        click.echo(
-            f"{escaped(text)}\n  {click.style('cannot be resolved', 'red', bold=True)}: {error}"
-        )
+        echo(text)
+        echo("  ", Styled("cannot be resolved", "red", bold=True), f": {error}")
     return code
 
 
@@ -156,15 +156,15 @@ def _cite(
 ) -> None:
     """Print a citation of the copy; if there is none, print why to standard error."""
     copy = _copy(resolution, registry, title)
-    original = escaped(resolution.query.original)
+    original = resolution.query.original
     text = None if copy is None else reference(form, copy)
     if text is not None:
-        click.echo(text)
+        echo_text(text)
     elif copy is not None:
-        click.echo(f"{original}: the copy cannot be cited as {form}", err=True)
+        echo(f"{original}: the copy cannot be cited as {form}", err=True)
     else:
         why = ", ".join(result_lines(resolution, judged, registry))
-        click.echo(f"{original}: {why}", err=True)
+        echo(f"{original}: {why}", err=True)
 
 
 def _copy(resolution: Resolution, registry: Registry, title: str | None) -> Copy | None:

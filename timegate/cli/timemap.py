@@ -24,6 +24,7 @@ from timegate.cli.options import (
     demo_option,
     open_core,
 )
+from timegate.cli.output import echo, write_document
 from timegate.config import Config
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences
@@ -56,10 +57,10 @@ async def print_list(config: Config, form: str, text: str) -> int:
         if isinstance(response, StreamingResponse):
             return await _print_chunks(response)
         if response.status == 200:
-            click.echo(response.body, nl=False)
+            write_document(response.body)
         else:
             problem = json.loads(response.body)
-            click.echo(f"{problem['title']}: {problem['detail']}", err=True)
+            echo(f"{problem['title']}: {problem['detail']}", err=True)
     return _CODES.get(response.status, _NO_ANSWER)
 
 
@@ -67,9 +68,9 @@ async def _print_chunks(stream: StreamingResponse) -> int:
     try:
         async with aclosing(stream.chunks) as chunks:
             async for chunk in chunks:
-                click.echo(chunk, nl=False)
+                write_document(chunk)
     except ArchiveError as error:
-        click.echo(f"the list is incomplete: {error}", err=True)
+        echo(f"the list is incomplete: {error}", err=True)
         return _NO_ANSWER
     return 0
 

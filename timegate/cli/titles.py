@@ -5,8 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-import click
-
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from archives.model import Memento
@@ -15,12 +13,11 @@ from archives.source import Fetcher
 from timegate.citations import copy_behind
 from timegate.cli.cite import Writing, cite_link
 from timegate.cli.options import BASE_URL, TitleOptions
-from timegate.cli.output import inputs
+from timegate.cli.output import echo, inputs
 from timegate.collections.opening import open_collections, with_replay_addresses
 from timegate.config import Config
 from timegate.extract.fetching import FoundCopy, archived_title, copy_of
 from timegate.identifiers import parse
-from timegate.text import escaped
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters
 
 _PATIENCE: Final = 300.0
@@ -79,7 +76,7 @@ class Titles:
         except ArchiveError as error:
             why = f"{error.archive} {error.why}"
         if title is None:
-            click.echo(f"{escaped(copy.uri)}: no title: {escaped(why)}", err=True)
+            echo(f"{copy.uri}: no title: {why}", err=True)
         return title
 
     async def _fetched(self, copy: FoundCopy, fetchers: Mapping[str, Fetcher]) -> str | None:

@@ -7,7 +7,7 @@ for many archives.
 
 from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import Executor
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
@@ -16,11 +16,17 @@ from archives.registry import Registry
 from archives.source import Source
 from archives.warc.replay import Replayer
 from archives.warc_index.model import IndexRow
+from timegate.observability.logs import Unforeseen
+from timegate.resolution.coalescing import Contained, Containment
 from timegate.resolution.context import RequestContext, TimeBudget
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.ranking import in_direction
 from timegate.responses.answers import Answers
 from timegate.verdict import header_safe
+
+LOG: Final = Unforeseen("archive-internal-error")
+CONTAINMENT: Final = Containment(log=LOG)
+"""The boundary around queries to a collection by its own addresses."""
 
 
 class CollectionAccess(Protocol):
@@ -110,9 +116,14 @@ class OpenCollection(NamedTuple):
         """Return the collection with its own replayer, which works in *threads*."""
         return cls(collection, source, Replayer(collection.id, collection, threads))
 
+    @property
+    def contained(self) -> Source:
+        """The source, for callers that have no boundary of their own."""
+        return Contained(self.source, CONTAINMENT)
+
     def answers(self, registry: Registry, base_url: str) -> Answers:
         """Return the answers from this collection alone; *base_url* is its own address."""
-        resolver = CollectionResolver(self.source)
+        resolver = CollectionResolver(self.contained)
         return Answers(resolver, registry, base_url, changing=frozenset({self.collection.id}))
 
 

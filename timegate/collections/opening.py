@@ -23,7 +23,7 @@ from archives.warc_index.cdx import CdxServerIndex
 from archives.warc_index.collection import Collection, IndexUpdater
 from archives.warc_index.model import LocalFiles, RemoteFiles, is_remote_path
 from archives.warc_index.s3 import S3Bucket, S3NotInstalled
-from timegate.collections import OpenCollection
+from timegate.collections import LOG, OpenCollection
 from timegate.collections.replay import CollectionReplay, LocalFetcher
 from timegate.config import HOME_LIMITS, BadConfig, Config, is_local
 from timegate.responses.model import ClientRequest, Handler, Response, StreamingResponse
@@ -91,7 +91,7 @@ async def open_collections(
                     updater = IndexUpdater(collection.place, _LOG.warning)
                     await stack.enter_async_context(_running(updater))
             opener = _file_opener(entry, fetchers, stack)
-            replayer = Replayer(entry.id, collection, threads, opener)
+            replayer = Replayer(entry.id, collection, threads, opener, LOG)
             source = WarcArchive(entry, collection)
             opened[entry.id] = OpenCollection(collection, source, replayer)
         replay = _replay(opened, registry, base_url)

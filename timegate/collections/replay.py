@@ -24,7 +24,7 @@ from archives.source import Request
 from archives.uri import check_text
 from archives.warc.replay import ArchivedResponse, Replayer, UnreadableRecord
 from archives.warc_index.model import IndexRow
-from timegate.collections import CollectionAccess, address, memento_of
+from timegate.collections import CONTAINMENT, CollectionAccess, address, memento_of
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for_url
@@ -93,10 +93,12 @@ class CollectionReplay:
         path = _replay_path(request.rest)
         original = path.query.original
         try:
-            row = await self._collection.at(original, path.stamp)
+            with CONTAINMENT.around(self._collection.id, original):
+                row = await self._collection.at(original, path.stamp)
             if row is not None and header_safe(row.url) in (path.text, header_safe(original)):
                 return await self._send(request, path, row)
-            nearest = row or await self._collection.nearest(original, path.query.at)
+            with CONTAINMENT.around(self._collection.id, original):
+                nearest = row or await self._collection.nearest(original, path.query.at)
         except UnreadableRecord as error:
             return self._damaged_record(error)
         except ArchiveError as error:

@@ -94,7 +94,7 @@ class History:
         for number, line in enumerate(self._path.read_bytes().splitlines(), 1):
             try:
                 yield msgspec.json.decode(line, type=CheckRecord)
-            except msgspec.MsgspecError as error:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise BadHistory(f"{self._path}, line {number}: {error}") from error
 
     def add(self, reports: Sequence[Report], now: str) -> None:

@@ -11,6 +11,7 @@ from html import escape
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from archives.errors import place_of
 from timegate.conformance.catalogue import VERDICTS, Check, Finding, Verdict
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.facts import Facts
@@ -56,7 +57,26 @@ class Report:
 
 def judged(facts: Facts) -> tuple[CheckResult, ...]:
     """Run every check on *facts*."""
-    return tuple(CheckResult(check, facts.sample, check(facts)) for check in CHECKS.values())
+    return tuple(
+        CheckResult(check, facts.sample, _finding(check, facts)) for check in CHECKS.values()
+    )
+
+
+def _finding(check: Check, facts: Facts) -> Finding:
+    """Run *check*; an unforeseen exception affects only its own result."""
+    try:
+        return check(facts)
+    except Exception as error:  # noqa: BLE001 -- the boundary around each check
+        return _unforeseen(error)
+
+
+def undecided(sample: str, error: Exception) -> tuple[CheckResult, ...]:
+    """Return the results of a page whose facts could not be gathered."""
+    return tuple(CheckResult(check, sample, _unforeseen(error)) for check in CHECKS.values())
+
+
+def _unforeseen(error: Exception) -> Finding:
+    return Finding("unknown", f"internal error of this program ({place_of(error)})")
 
 
 def exit_code(reports: Sequence[Report], *, strict: bool) -> int:

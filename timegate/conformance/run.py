@@ -13,7 +13,7 @@ from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from archives.source import Fetcher, Purpose
 from timegate.conformance.gather import gather
-from timegate.conformance.report import CheckResult, Report, judged
+from timegate.conformance.report import CheckResult, Report, judged, undecided
 from timegate.conformance.session import RecordingWriter, Session, read_recording
 from timegate.conformance.subject import DEFAULT_SAMPLE, Subject, subject_of
 from timegate.resolution.context import TimeBudget
@@ -165,7 +165,10 @@ async def check_subject(subject: Subject, session: Session, now: str) -> Report:
     """Gather facts about *subject* with each of its sample pages, and judge them."""
     results: list[CheckResult] = []
     for sample in subject.samples:
-        results += judged(await gather(subject, sample, session, now))
+        try:
+            results += judged(await gather(subject, sample, session, now))
+        except Exception as error:  # noqa: BLE001 -- the boundary around each page
+            results += undecided(sample, error)
     return Report(subject, tuple(results), len(session.exchanges))
 
 

@@ -208,7 +208,8 @@ class _Line(msgspec.Struct, omit_defaults=True):
 
 def write_run(folder: Path, run: RecordedRun) -> None:
     """Start a recording in *folder*, which is created if necessary."""
-    folder.mkdir(parents=True, exist_ok=True)
+    # Recorded exchanges hold addresses and headers: a new folder is for its owner alone.
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     (folder / _RUN).write_bytes(msgspec.json.format(msgspec.json.encode(run)))
 
 
@@ -216,7 +217,7 @@ def read_run(folder: Path) -> RecordedRun:
     """Return what was checked and when. Raises BadRecording."""
     try:
         run = msgspec.json.decode((folder / _RUN).read_bytes(), type=RecordedRun)
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadRecording(f"{folder / _RUN}: {error}") from error
     if run.format != FORMAT:
         raise BadRecording(f"{folder / _RUN}: written by another version ({run.format})")
@@ -279,7 +280,7 @@ def _exchanges(lines: Sequence[bytes]) -> Iterator[tuple[Key, RecordedExchange]]
     for line in lines:
         try:
             read = msgspec.json.decode(line, type=_Line)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue  # Cut off when that run was killed.
         method = cast('Literal["GET", "HEAD"]', read.method)
         request = Request(method, read.url, read.purpose, read.sent)

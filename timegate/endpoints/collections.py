@@ -95,7 +95,7 @@ class CollectionSite:
         base_url: str,
         deadlines: Deadlines | None,
     ) -> None:
-        collection, source = opened.collection, opened.source
+        collection, source = opened.collection, opened.contained
         self._source = source
         self._base = base = f"{base_url.rstrip('/')}/collections/{collection.id}"
         answers = opened.answers(registry, base)

@@ -2,18 +2,19 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Final, NamedTuple
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from archives.adapters import KINDS
 from archives.errors import ArchiveError
-from archives.model import Closest
+from archives.model import ArchiveEntry, Closest
 from archives.registry import Registry
+from timegate.access.networks import PUBLIC_FACTS
 from timegate.endpoints import PathDescription
 from timegate.resolution.model import Attempt
 from timegate.responses.model import (
@@ -71,18 +72,20 @@ class Operations:
         self._contact = contact
         self._condition = condition
 
-    async def archives(self, _: ClientRequest) -> Response:
+    async def archives(self, request: ClientRequest) -> Response:
         """List all archives with their state."""
         entries = sorted(self._registry.entries, key=lambda entry: (not entry.use, entry.id))
-        return _json([self._described(entry.id) for entry in entries])
+        hidden = request.context.hidden
+        return _json([self._described(entry, hidden) for entry in entries])
 
     async def archive(self, request: ClientRequest) -> Response:
         """Describe one archive."""
         name = request.rest.partition("?")[0]
-        if self._registry.by_id(name) is None:
+        entry = self._registry.by_id(name)
+        if entry is None:
             detail = "there is no archive with this id; /archives lists all"
             return problem(404, "not-found", detail)
-        return _json(self._described(name))
+        return _json(self._described(entry, request.context.hidden))
 
     async def about(self, _: ClientRequest) -> Response:
         """Describe the server."""
@@ -102,7 +105,7 @@ class Operations:
             200, {"Content-Type": "text/plain", "Cache-Control": "no-store"}, b"ok\n"
         )
 
-    async def readiness(self, _: ClientRequest) -> Response:
+    async def readiness(self, request: ClientRequest) -> Response:
         """Report whether the server is ready for requests, and the state of its parts.
 
         Some troubles are reported, but do not make the server unready. No archive can be
@@ -122,31 +125,51 @@ class Operations:
             "configuration": "ok"
             if condition.reload is None
             else "not taken over, see the log",
-            "archives": self._reachable(),
+            "archives": self._reachable(request.context.hidden),
         }
         response = _json(report)
         return response if ready else replace(response, status=503)
 
-    def _reachable(self) -> dict[str, object]:
+    def _reachable(self, hidden: frozenset[str]) -> dict[str, object]:
         """Return how many archives are in use, and those whose breaker is open."""
-        states = {entry.id: self.state(entry.id) for entry in self._registry.used}
+        used = [entry.id for entry in self._registry.used if entry.id not in hidden]
+        states = {name: self.state(name) for name in used}
         resting = [name for name, state in states.items() if state.get("breaker") == "open"]
         return {"asked": len(states), "resting": resting}
 
-    async def metrics(self, _: ClientRequest) -> Response:
+    async def metrics(self, request: ClientRequest) -> Response:
         """Write the metrics for Prometheus."""
         headers = {"Content-Type": CONTENT_TYPE_LATEST, "Cache-Control": "no-store"}
-        return Response(200, headers, generate_latest(self._metrics()))
+        visible = _VisibleMetrics(self._metrics(), request.context.hidden)
+        return Response(200, headers, generate_latest(visible))
 
-    def _described(self, name: str) -> dict[str, object]:
-        entry = self._registry.by_id(name)
-        if entry is None:
-            return {"id": name}
+    def _described(self, entry: ArchiveEntry, hidden: frozenset[str]) -> dict[str, object]:
         facts = asdict(entry)
+        if entry.id in hidden:
+            return {**{name: facts[name] for name in PUBLIC_FACTS}, "state": {}}
         # Paths of files are not published; the canaries are in the state.
         for internal in ("forms", "path", "index", "origin", "canary"):
             facts.pop(internal)
-        return {**facts, "state": dict(self.state(name))}
+        return {**facts, "state": dict(self.state(entry.id))}
+
+
+class _VisibleMetrics(CollectorRegistry):
+    """The metrics in *registry*, without those of hidden archives."""
+
+    def __init__(self, registry: CollectorRegistry, hidden: frozenset[str]) -> None:
+        super().__init__()
+        self._all = registry
+        self._hidden = hidden
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each metric without the samples that name a hidden archive."""
+        for metric in self._all.collect():
+            metric.samples = [
+                sample
+                for sample in metric.samples
+                if sample.labels.get("archive") not in self._hidden
+            ]
+            yield metric
 
 
 def _json(value: object) -> Response:
@@ -178,25 +201,26 @@ class Monitor:
         """Subscribe in *subscriptions* while there are clients."""
         self._heartbeat = heartbeat
         self._subscriptions = set() if subscriptions is None else subscriptions
-        self._watchers: set[asyncio.Queue[bytes]] = set()
+        self._watchers: dict[asyncio.Queue[bytes], frozenset[str]] = {}
+        """The queue of each client, and the archives that are hidden from it."""
 
     def observe(self, attempt: Attempt) -> None:
         """Send *attempt* to the clients."""
         event = _event(attempt)
-        for queue in self._watchers:
-            if not queue.full():
+        for queue, hidden in self._watchers.items():
+            if attempt.archive not in hidden and not queue.full():
                 queue.put_nowait(event)
 
-    async def __call__(self, _: ClientRequest) -> Response | StreamingResponse:
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send events until the client leaves."""
         if len(self._watchers) >= _MOST_WATCHERS:
             detail = f"there are already {_MOST_WATCHERS} clients; try again later"
             return problem(503, "too-busy", detail, headers={"Retry-After": "60"})
-        return StreamingResponse(200, _HEADERS, self._events())
+        return StreamingResponse(200, _HEADERS, self._events(request.context.hidden))
 
-    async def _events(self) -> AsyncGenerator[bytes, None]:
+    async def _events(self, hidden: frozenset[str]) -> AsyncGenerator[bytes, None]:
         queue: asyncio.Queue[bytes] = asyncio.Queue(_BACKLOG)
-        self._watchers.add(queue)
+        self._watchers[queue] = hidden
         self._subscriptions.add(self.observe)
         try:
             yield b": watching\n\n"
@@ -208,7 +232,7 @@ class Monitor:
                     event = b": nothing happens\n\n"
                 yield event
         finally:
-            self._watchers.discard(queue)
+            self._watchers.pop(queue, None)
             if not self._watchers:
                 self._subscriptions.discard(self.observe)
 

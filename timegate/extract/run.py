@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
-from archives.errors import ArchiveError, Refused, Resting
+from archives.errors import ArchiveError, Internal, Refused, Resting, place_of
 from archives.registry import Registry
 from archives.source import Fetcher
 from timegate.batch.model import Item, ItemResult
@@ -17,6 +17,7 @@ from timegate.extract.fetching import (
     fetched,
 )
 from timegate.extract.warc_file import WarcFile
+from timegate.observability.logs import Unforeseen
 
 MOST_ATTEMPTS: Final = 3
 """Copies of one reference that are tried, each in a different archive."""
@@ -133,6 +134,9 @@ class Extraction:
     most: int = LARGEST_COPY
     choices: FailedArchives = field(default_factory=FailedArchives)
     """The failed attempts; the caller resolves the items in `again` once more."""
+    log: Callable[[str, Exception], None] = field(
+        default_factory=lambda: Unforeseen("item-internal-error")
+    )
     _records: dict[tuple[str, str], "asyncio.Future[str]"] = field(default_factory=dict)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -147,13 +151,27 @@ class Extraction:
 
         async def work(results: Iterator[ItemResult]) -> None:
             for result in results:
-                extracted = await self._extracted(result)
+                extracted = await self._contained(result)
                 if extracted is not None:
                     done(extracted)
 
         async with asyncio.TaskGroup() as tasks:
             for _ in range(at_once):
                 tasks.create_task(work(left))
+
+    async def _contained(self, result: ItemResult) -> Extracted | None:
+        """Extract *result*; an unforeseen exception affects only its own outcome.
+
+        A disk that cannot be written concerns all results.
+        """
+        try:
+            return await self._extracted(result)
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- the boundary around each item
+            self.log("list", error)
+            why = f"internal error of this program ({place_of(error)})"
+            return Extracted(result, None, why, _UNAVAILABLE)
 
     async def _extracted(self, result: ItemResult) -> Extracted | None:
         """Return the outcome of *result*; None if another archive is to be tried."""
@@ -198,6 +216,12 @@ class Extraction:
             record.set_result(await self._written_after_waits(copy))
         except ArchiveError as error:
             record.set_exception(error)
+        except OSError:
+            record.cancel()
+            raise
+        except Exception as error:  # noqa: BLE001 -- the boundary around each query
+            self.log(copy.archive, error)
+            record.set_exception(Internal(copy.archive, copy.uri, error))
         return await record
 
     async def _written_after_waits(self, copy: FoundCopy) -> str:

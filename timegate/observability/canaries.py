@@ -30,7 +30,7 @@ from timegate.observability.canary_history import (
     questions_of,
     standings,
 )
-from timegate.observability.logs import event
+from timegate.observability.logs import Unforeseen, event
 from timegate.resolution.coalescing import NoReplicas, ReplicaLocks, SourceFor
 from timegate.resolution.coalescing import Question as LockedQuestion
 from timegate.resolution.context import UNLIMITED, Budget, RequestContext
@@ -113,14 +113,22 @@ class CanaryWatch:
         self._locks: ReplicaLocks = locks or NoReplicas()
         self._clock = clock
         self._chance = chance
+        self._log = Unforeseen("canary-internal-error")
 
     async def run(self, every: float) -> None:
         """Ask each question every *every* seconds, for ever; earlier results are read first."""
         started = self._clock()
         while True:
             for question in self._questions:
-                await self._ask_if_due(question, every, started)
+                await self._contained(question, every, started)
             await asyncio.sleep(tick(every) * (0.5 + self._chance()))
+
+    async def _contained(self, question: CanaryQuestion, every: float, started: float) -> None:
+        """Ask *question* if it is due; an unforeseen exception affects no other question."""
+        try:
+            await self._ask_if_due(question, every, started)
+        except Exception as error:  # noqa: BLE001 -- the boundary around each canary
+            self._log(question.archive, error)
 
     async def _ask_if_due(self, question: CanaryQuestion, every: float, started: float) -> None:
         """Ask *question* if it is due, and if archive and users are idle."""

@@ -168,7 +168,7 @@ class CanaryStore:
 def _read(stored: bytes) -> CanaryRecord:
     try:
         return msgspec.json.decode(bytes(stored), type=CanaryRecord)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _NEW
 
 

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple, TextIO
 
 from timegate.access.networks import neighbourhood
 from timegate.config.schema import LogSection
-from timegate.text import masked
+from timegate.text import escaped, masked
 
 _MOST_LINES: Final = 1000
 """Lines that wait to be written; at 100 a second, ten seconds of a pipe that is not read."""
@@ -216,7 +216,7 @@ class TextLines(logging.Formatter):
         name = fields.pop("event")
         rest = " ".join(f"{key}={value}" for key, value in fields.items())
         level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
-        return f"{level}{name} {rest}".rstrip()
+        return escaped(f"{level}{name} {rest}".rstrip())
 
 
 def _fields_of(record: logging.LogRecord) -> dict[str, object]:

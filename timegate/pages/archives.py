@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from archives.model import ArchiveEntry
 from archives.registry import Registry
+from timegate.access.networks import public_entry
 from timegate.pages.checks import ArchiveChecks
 from timegate.pages.rendering import HEADERS, Pages, wants_page
 from timegate.responses.model import NO_NEGOTIATION, ClientRequest, Response
@@ -254,7 +255,8 @@ class ArchivePages:
         if not wants_page(request.header("Accept")):
             return await self._reports.archives(request)
         entries = sorted(self._registry.entries, key=lambda entry: entry.name.lower())
-        rows = [archive_view(entry, self._state(entry.id)) for entry in entries]
+        hidden = request.context.hidden
+        rows = [archive_view(entry, self._visible_state(entry, hidden)) for entry in entries]
         in_use = [row for row in rows if row.in_use]
         not_in_use = [row for row in rows if not row.in_use]
         return self._page("archives", in_use=in_use, not_in_use=not_in_use)
@@ -264,9 +266,14 @@ class ArchivePages:
         entry = self._registry.by_id(unquote(request.rest.partition("?")[0]))
         if entry is None or not wants_page(request.header("Accept")):
             return await self._reports.archive(request)
-        state = self._state(entry.id)
+        hidden = request.context.hidden
+        state = self._visible_state(entry, hidden)
         view, canary = archive_view(entry, state), canary_view(state)
-        checks = None if self._checks is None else await self._checks.view(entry)
+        checks = None
+        if entry.id in hidden:
+            entry = public_entry(entry)
+        elif self._checks is not None:
+            checks = await self._checks.view(entry)
         response = self._page(
             "archive", archive=view, entry=entry, checks=checks, canary=canary
         )
@@ -280,6 +287,9 @@ class ArchivePages:
             "Referrer-Policy": "same-origin",
         }
         return replace(response, headers={**response.headers, **restricted})
+
+    def _visible_state(self, entry: ArchiveEntry, hidden: frozenset[str]) -> State:
+        return {} if entry.id in hidden else self._state(entry.id)
 
     def _page(self, name: str, **values: object) -> Response:
         headers = {**HEADERS, "Cache-Control": "no-cache", "Vary": "accept"}

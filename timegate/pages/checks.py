@@ -196,7 +196,8 @@ class ArchiveChecks:
             raise EarlyResponse(problem(403, "bad-parameter", detail))
         form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
         entry = self._registry.by_id(form.get("archive", [""])[0])
-        if entry is None or not self._may_run(entry):
+        hidden = request.context.hidden
+        if entry is None or entry.id in hidden or not self._may_run(entry):
             detail = "there is no such archive, or it cannot be checked here"
             raise EarlyResponse(problem(404, "not-found", detail))
         token = await asyncio.to_thread(self._token, entry.id)

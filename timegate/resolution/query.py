@@ -20,6 +20,8 @@ STRIPPED_FRAGMENT: Final = "item-fragment"
 """Diagnostic: the item had a fragment, which is not sent to archives (N-8)."""
 STRIPPED_USER: Final = "item-user"
 """Diagnostic: the item had a user name, which is not sent to archives (R-23)."""
+_MOST_NESTED: Final = 5
+"""URLs inside a URL, as in links to copies of copies; real chains have one or two."""
 # Links made by aggregators, which query every archive they know.
 _AGGREGATORS: Final = frozenset({"timetravel", "memgator-odu"})
 _TAKEN_LITERALLY: Final = frozenset({"raw-percent", "raw-reserved"})
@@ -51,6 +53,7 @@ def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
         raise _refusal(reading)
     named, fragment_sign, _ = item.partition("#")
     original = without_user(named)
+    _check_nesting(original)
     archive, archive_id = _archive(reading, registry)
     notes = _tokens(reading.diagnostics)
     if fragment_sign:
@@ -87,8 +90,20 @@ def query_for_url(
         raise NotNegotiable("not-negotiable", "web archives only hold http and https URLs")
     named = original.partition("#")[0]
     url = without_user(named)
+    _check_nesting(url)
     notes = [*_tokens(diagnostics), *([] if url == named else [STRIPPED_USER])]
     return Query(url, at, syntax=_syntax(diagnostics), diagnostics=tuple(notes))
+
+
+def _check_nesting(url: str) -> None:
+    """Raise NotNegotiable for a URL with too many others inside.
+
+    A nested reference is a part of the URL like any other (P-23), so each could be queried in
+    all archives, and no archive has such copies.
+    """
+    if url.count("://") > 1 + _MOST_NESTED:
+        why = f"more than {_MOST_NESTED} URLs are nested in it"
+        raise NotNegotiable("not-negotiable", why)
 
 
 def _tokens(diagnostics: Sequence[Diagnostic]) -> list[str]:

@@ -22,7 +22,7 @@ LONGEST_VALUE: Final = 2000
 MOST_ARCHIVED: Final = 40
 """Archived headers that are sent with the prefix ``X-Archive-Orig-``."""
 SANDBOX: Final[Mapping[str, str]] = {
-    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -39,7 +39,10 @@ _TYPE: Final = re.compile(
 )
 
 
-_PAGE_POLICY: Final = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_PAGE_POLICY: Final = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "frame-ancestors 'none'"
+)
 _UNCHANGED: Final = ("content-encoding", "content-language")
 _OF_CONTENT: Final = frozenset({*_UNCHANGED, "content-type", "content-range"})
 # RFC 9110 7.6.1, and the other hop-by-hop fields of RFC 2616 13.5.1.

@@ -1,7 +1,8 @@
 """TimeMap responses, written while the lists of the archives are merged.
 
 ``Memento-Sources`` names the archives that are known to be missing before the first octet is
-sent. Those that fail later are named at the end if the format allows that; otherwise the
+sent. It says ``complete`` only if all lists have ended by then, ``pending`` if some have not.
+Archives that fail later are named at the end if the format allows that; otherwise the
 connection is aborted, so that the list is not taken for complete (R-21).
 """
 
@@ -128,7 +129,8 @@ def sources(merge: Merge, unjudged: int | None = 0) -> str:
         params["missing"] = "".join(islice(plain, 1000))
     if unjudged != 0:
         params["unjudged"] = True if unjudged is None else unjudged
-    return ser((Token("partial" if missing or unjudged != 0 else "complete"), params))
+    so_far = "complete" if merge.is_whole else "pending"
+    return ser((Token("partial" if missing or unjudged != 0 else so_far), params))
 
 
 def _headers(writer: TimeMapWriter, merge: Merge, names: TimeMapLinks) -> dict[str, str]:

@@ -11,9 +11,10 @@ Text that is not HTTP is rejected with a message of our own; that of aiohttp quo
 import asyncio
 import re
 import resource
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import inf
@@ -147,22 +148,32 @@ class ServerConnection(RequestHandler):
     later requests begin is only known to the parser.
     """
 
-    __slots__ = ("_has_begun",)
+    __slots__ = ("_has_begun", "_waits_for_head")
 
     def __init__(
-        self, manager: web.Server, *, loop: asyncio.AbstractEventLoop, **options: Any
+        self,
+        manager: web.Server,
+        waits_for_head: Callable[[RequestHandler], None],
+        **options: Any,
     ) -> None:
-        super().__init__(manager, loop=loop, **options)
+        """Call *waits_for_head* when a part of a request arrives between two requests."""
+        super().__init__(manager, **options)
+        self._waits_for_head = waits_for_head
         self._has_begun = False
 
     def data_received(self, data: bytes) -> None:
-        """Pass *data* to the parser."""
+        """Read *data*; the rest of a head that has begun must follow soon."""
         if not self._has_begun:
             self._has_begun = True
-            head = _IDENTIFIER_TARGET.match(data)
-            if head is not None:
-                data = head[0] + b"/" + data[head.end() :]
+            target = _IDENTIFIER_TARGET.match(data)
+            if target is not None:
+                data = target[0] + b"/" + data[target.end() :]
+        between = self._current_request is None
+        if between:
+            self._waits_for_head(self)
         super().data_received(data)
+        if between and not self._messages and self.transport is not None:
+            acknowledge(self.transport)
 
     def handle_error(
         self,
@@ -171,7 +182,13 @@ class ServerConnection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Return the response to an unreadable request; client errors are not logged."""
+        """Return the response to an unreadable request; client errors are not logged.
+
+        Neither is a client that has disconnected: aiohttp ignores a ConnectionError.
+        """
+        gone = self.transport is None or self.transport.is_closing()
+        if gone and isinstance(exc, ConnectionError):
+            raise exc
         if status != HTTPStatus.BAD_REQUEST:
             return super().handle_error(request, status, exc, message)
         if request.writer.output_size > 0:
@@ -180,6 +197,19 @@ class ServerConnection(RequestHandler):
         response = send(problem(400, "bad-request", detail))
         response.force_close()
         return response
+
+
+def acknowledge(transport: asyncio.Transport) -> None:
+    """Acknowledge what has arrived at once.
+
+    Clients often hold the rest of a head back until then (RFC 896), and Linux delays
+    acknowledgements by 40 ms, but for the first packets of a connection.
+    """
+    connection = transport.get_extra_info("socket")
+    option = getattr(socket, "TCP_QUICKACK", None)
+    if connection is not None and option is not None:
+        with suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, option, 1)
 
 
 class LimitedServer(web.Server):
@@ -193,9 +223,10 @@ class LimitedServer(web.Server):
         head_deadline: float,
         **options: object,
     ) -> None:
-        """*head_deadline*: seconds for the head of the first request of a connection.
+        """*head_deadline*: seconds for the head of each request.
 
-        aiohttp has only one timeout for all requests, which we use for the later ones.
+        For the first from the start of the connection, for later ones from their first octet:
+        until then aiohttp's timeout applies.
         """
         super().__init__(handler, request_factory=self._read, **options)  # type: ignore[arg-type]
         self._limit = limit
@@ -207,7 +238,15 @@ class LimitedServer(web.Server):
 
     def __call__(self) -> RequestHandler:
         """Return the protocol for a new connection."""
-        return ServerConnection(self, loop=self._loop, **self._kwargs)
+        return ServerConnection(self, self._expect_head, loop=self._loop, **self._kwargs)
+
+    def _expect_head(self, handler: RequestHandler) -> None:
+        """Close a connection whose request head is not complete in time."""
+        transport = handler.transport
+        if handler in self._addresses and handler not in self._silent and transport is not None:
+            self._silent[handler] = asyncio.get_running_loop().call_later(
+                self._head_deadline, transport.close
+            )
 
     def _read(
         self,

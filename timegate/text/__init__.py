@@ -4,10 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
-
-def escaped(text: str) -> str:
-    """Return *text* with unprintable characters written as Unicode escapes."""
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+from archives.diagnostics import escaped as escaped
 
 
 def masked(text: str, mark: str = "\ufffd") -> str:

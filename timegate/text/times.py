@@ -20,6 +20,8 @@ _CALENDAR_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:T[0-9:.]{5,
 _YEAR_FIRST: Final = re.compile(r"[0-9]{4}[-/.]")
 _EARLIEST_YEAR: Final = 1000
 """A year with fewer than four digits is incomplete."""
+_LONGEST: Final = 100
+"""Characters; no notation of a time is longer."""
 # Two default dates that differ in every part: parts in which both results agree were stated,
 # all others come from the defaults.
 _ONE_DEFAULT: Final = datetime(2004, 1, 28, 1, 1, 1, tzinfo=UTC)
@@ -30,6 +32,8 @@ _PARTS: Final = ("year", "month", "day", "hour", "minute", "second")
 def read_time(text: str) -> Moment | None:
     """Return the moment in *text*; None for ``now`` and ``latest``. Raises ValueError."""
     stripped = text.strip()
+    if len(stripped) > _LONGEST:
+        raise ValueError(f"{stripped[:_LONGEST]!r}... is not a time: it is too long")
     if stripped.lower() in ("", "now", "latest"):
         return None
     if _DIGITS.fullmatch(stripped):
@@ -72,7 +76,8 @@ def _free(text: str) -> Moment:
 def _guess(text: str, default: datetime, *, day_first: bool = False) -> datetime:
     try:
         return parse_date(text, default=default, dayfirst=day_first).astimezone(UTC)
-    except (ParserError, OverflowError, UnknownTimezoneWarning) as error:
+    except (ParserError, ArithmeticError, UnknownTimezoneWarning) as error:
+        # Numbers of 29 digits and more raise decimal.InvalidOperation, an ArithmeticError.
         raise ValueError(
             f"{text!r} is not a time: write it like 2016-01-22T11:20:29Z"
         ) from error

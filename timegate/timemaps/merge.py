@@ -93,11 +93,16 @@ class Merge:
         """Wait until the archives have begun; those that have not by then are late."""
         self._deadlines = deadlines
         lanes = self._lanes
-        began = asyncio.get_running_loop().time()
+        clock = asyncio.get_running_loop().time
+        began = clock()
         await self._until(lambda: all(lane.begun for lane in lanes), began + deadlines.soft)
         await self._until(self._has_some_or_all_ended, began + deadlines.hard)
         begun = [lane for lane in lanes if lane.begun]
-        grace = asyncio.get_running_loop().time() + deadlines.grace
+        # Nothing can be merged before: a failure until then is known in the header.
+        since = clock()
+        await self._until(lambda: all(lane.ready for lane in begun), began + deadlines.soft)
+        self._waited += clock() - since
+        grace = clock() + deadlines.grace
         await self._until(lambda: all(lane.settled for lane in begun), grace)
         for lane in lanes:
             admitted = self._join if lane.begun else self._mark_late

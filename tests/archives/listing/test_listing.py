@@ -824,3 +824,16 @@ async def test_the_newest_rows_of_the_wayback_machine_come_oldest_first() -> Non
 
     assert await closest(fetch, None, WAYBACK_CDX) == ("20140101000000", ())
     assert len(fetch.journal) == 1
+
+
+async def test_an_index_of_too_many_pages_is_read_in_part() -> None:
+    def answer(request: Request) -> Canned:
+        number = int(request.url.partition("/page")[2].partition("/")[0] or 0)
+        if not number:
+            return timemap(pages=[page_link(n) for n in range(1, 10_001)])
+        return timemap(f"20100101{number:06}")
+
+    stamps, error = await read(FakeFetcher(answer))
+
+    assert len(stamps) == MOST_DOCUMENTS - 1
+    assert isinstance(error, Misbehaved)

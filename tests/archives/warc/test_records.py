@@ -6,11 +6,20 @@ import random
 import tracemalloc
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from archives.warc.captures import Capture, captures_in
 from archives.warc.files import WINDOW, Damage, Damaged
-from archives.warc.records import MAX_DAMAGES, Record, open_record, records_in
+from archives.warc.records import (
+    MAX_DAMAGES,
+    MAX_EMPTY,
+    MAX_TRIALS,
+    Record,
+    open_record,
+    records_in,
+)
 from tests.warcs import (
     PAGE,
     answer,
@@ -222,7 +231,6 @@ HOSTILE = {
     "no WARC in gzip": (gzipped(PAGE), "neither WARC nor ARC"),
     "WARC 2": (gzipped(record(answer(), version="2.0")), "unknown WARC version"),
     "garbage, gzip": (NOISE, "neither WARC nor ARC"),
-    "an empty member": (gzipped(b""), "ends within the head"),
     "zstandard": (b"\x28\xb5\x2f\xfd" + NOISE, "Zstandard"),
 }
 HOSTILE_PLAIN = {
@@ -370,3 +378,69 @@ def _read_all(record: Record) -> None:
             pass
     except Damaged:
         pass
+
+
+class CountingFile(io.FileIO):
+    """A file that counts the octets that are read from it."""
+
+    octets = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        piece = super().read(-1 if size is None else size) or b""
+        self.octets += len(piece)
+        return piece
+
+
+HUGE = 5 * 1024**3
+
+
+def sparse(path: Path, stated: int, size: int, rest: bytes) -> CountingFile:
+    """Return a file with a record of which *size* octets are a hole, then *rest*."""
+    head = record(b"", length=str(stated)).removesuffix(b"\r\n\r\n")
+    with path.open("wb") as file:
+        file.write(head + answer(b""))
+        file.seek(len(head) + size)
+        file.write(rest)
+    return CountingFile(path)
+
+
+@pytest.mark.parametrize("stated", [HUGE, HUGE + 7, 2 * HUGE, 10**18])
+def test_a_huge_sparse_record_is_not_read(tmp_path: Path, stated: int) -> None:
+    rest = b"\r\n\r\n" + response(LAST)
+
+    with sparse(tmp_path / "a.warc", stated, HUGE, rest) as file:
+        damage, last = records_in(file)
+
+        assert isinstance(damage, Damage)
+        assert isinstance(last, Record)
+        assert last.url == LAST
+        assert file.octets < 16 * 1024**2
+
+
+def test_the_digest_of_a_huge_record_is_not_computed(tmp_path: Path) -> None:
+    size = 3 * 1024**3
+    rest = b"\r\n\r\n" + response(LAST)
+
+    with sparse(tmp_path / "a.warc", size, size, rest) as file:
+        huge, last = captures_in(file)
+
+        assert isinstance(huge, Capture)
+        assert isinstance(last, Capture)
+        assert (huge.digest, last.url) == (None, LAST)
+        assert last.digest
+        assert file.octets < 16 * 1024**2
+
+
+def test_a_record_behind_empty_members_is_found() -> None:
+    octets = gzip.compress(b"") * 20_000 + gzipped(response(LAST))
+
+    assert [found[1] for found in found_in(octets)] == [LAST]
+
+
+def test_too_many_empty_members_are_a_damage() -> None:
+    octets = gzip.compress(b"") * (MAX_EMPTY + 2 * MAX_TRIALS) + gzipped(response(LAST))
+
+    damages = found_in(octets)
+
+    assert all(isinstance(each, Damage) for each in damages)
+    assert "the rest of the file is not read" in str(damages[-1])

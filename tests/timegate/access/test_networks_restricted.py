@@ -130,3 +130,39 @@ def test_a_restriction_is_read(tmp_path: Path) -> None:
     )
 
     assert load_config(path).restricted == {"x": ("10.0.0.0/8",)}
+
+
+PAGE = ("Accept", "text/html")
+
+
+async def test_endpoints_times_and_counters_of_a_hidden_archive_are_not_shown(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as site:
+
+        async def body(path: str, address: str, *headers: tuple[str, str]) -> str:
+            seen = await site.ask(path, ("X-Forwarded-For", address), *headers)
+            return seen.body.decode()
+
+        await body("/resolve/duri:2010:http://museum.example/?archives=harbour", CAMPUS)
+        (listed,) = [
+            one for one in json.loads(await body("/archives", WORLD)) if one["id"] == "harbour"
+        ]
+        alone = json.loads(await body("/archives/harbour", WORLD))
+        inside = json.loads(await body("/archives/harbour", CAMPUS))
+        pages = [await body("/archives/harbour", address, PAGE) for address in (WORLD, CAMPUS)]
+        lists = [await body("/archives", address, PAGE) for address in (WORLD, CAMPUS)]
+        metrics = [await body("/metrics", address) for address in (WORLD, CAMPUS)]
+        ready = [json.loads(await body("/readyz", address)) for address in (WORLD, CAMPUS)]
+
+    assert listed == alone
+    assert alone["state"] == {}
+    assert not {"timegate", "replay", "hosts", "limits", "timemaps"} & alone.keys()
+    assert alone["name"] == inside["name"]
+    assert inside["state"]["last_success"]
+    assert inside["replay"]
+    assert ["Last success" in page for page in pages] == [False, True]
+    assert lists[0].count("last 1 request") == 0
+    assert lists[1].count("last 1 request") == 1
+    assert ['archive="harbour"' in text for text in metrics] == [False, True]
+    assert [one["archives"]["asked"] for one in ready] == [2, 3]

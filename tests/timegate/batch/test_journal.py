@@ -132,3 +132,13 @@ def test_results_with_missing_answers_can_be_reopened(tmp_path: Path) -> None:
             *(False, True, False, True, True),
             False,
         ]
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_only_its_owner_can_read_a_journal(tmp_path: Path, *, existing: bool) -> None:
+    path = tmp_path / "journal"
+    if existing:
+        path.touch(0o644)
+
+    with Journal(path, "options", resume=existing):
+        assert path.stat().st_mode & 0o777 == 0o600

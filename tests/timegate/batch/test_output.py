@@ -111,3 +111,14 @@ def test_the_worst_code_and_the_drift_are_counted() -> None:
         "up to a day after": 1,
         "more than ten years after": 1,
     }
+
+
+def test_a_cell_has_no_control_characters() -> None:
+    row = CSV.row(a_result(text="\x1b]0;title\x07\n\x9b\u202e"))
+
+    assert row.startswith(b"\\u001b]0;title\\u0007\\u000a\\u009b\\u202e,")
+    assert row.removesuffix(b"\r\n").decode().isprintable()
+
+
+def test_a_formula_behind_a_tab_is_quoted() -> None:
+    assert CSV.row(a_result(text="\t=1")).startswith(b"'\\u0009=1,")

@@ -9,11 +9,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
-from rich.console import Console
 
 from tests.timegate.conformance.archive import PAGE, Archive, an_archive, running
 from tests.timegate.conformance.checking import checked
 from timegate.cli.check import check_command, show
+from timegate.cli.output import Terminal
 from timegate.conformance.history import History
 
 
@@ -199,7 +199,7 @@ async def test_the_table_fits_the_terminal() -> None:
         report = await checked(archive)
 
     for width in (80, 120):
-        console = Console(file=StringIO(), width=width, force_terminal=True, color_system=None)
+        console = Terminal(file=StringIO(), width=width, force_terminal=True, color_system=None)
         show(report, console, verbose=False)
         text = console.file.getvalue() if isinstance(console.file, StringIO) else ""
         table, _, traces = text.partition("fail vary-names-accept-datetime (RFC 7089 2.1.2)")
@@ -218,7 +218,7 @@ async def test_text_from_an_archive_is_not_interpreted_as_markup() -> None:
         report = await checked(archive)
     evil = replace(report.results[0].finding, verdict="fail", why="[red]\x1b[31m[/nothing]")
     evil_report = replace(report, results=(replace(report.results[0], finding=evil),))
-    console = Console(file=StringIO(), width=120, force_terminal=True, color_system=None)
+    console = Terminal(file=StringIO(), width=120, force_terminal=True, color_system=None)
 
     show(evil_report, console, verbose=False)
 

@@ -3,16 +3,21 @@
 from io import StringIO
 
 import pytest
-from rich.console import Console
+from click.testing import CliRunner
+from rich.text import Text
 
 from archives.errors import Unreachable
 from archives.model import Closest, Memento
 from archives.registry import Registry, load_known
-from timegate.cli.output import result_lines, show
+from archives.source import Request
+from timegate.cli import main
+from timegate.cli.closest import ArchiveAnswer, as_text
+from timegate.cli.output import Styled, Terminal, echo, echo_lines, result_lines, show
 from timegate.identifiers import parse
 from timegate.resolution.model import Attempt, Preferences, Resolution, UnaskedVariant
 from timegate.resolution.query import query_for
 from timegate.routing.planner import unplanned
+from timegate.upstream.stack import UpstreamExchange
 from timegate.verdict import verdict
 
 REGISTRY: Registry = load_known()
@@ -39,7 +44,7 @@ def shown(
     others = tuple(a for a in attempts if isinstance(a.outcome, Closest) and a is not best)
     resolution = Resolution(QUERY, Preferences(), best, others, attempts)
     screen = StringIO()
-    console = Console(
+    console = Terminal(
         file=screen, width=width, highlight=False, force_terminal=colour, no_color=not colour
     )
     show(ASKED, resolution, verdict(resolution, REGISTRY), REGISTRY, console)
@@ -91,7 +96,7 @@ def test_without_a_memento_variants_that_were_not_queried_are_named() -> None:
 
     for_pipes = list(result_lines(resolution, judged, REGISTRY))
     screen = StringIO()
-    show(ASKED, resolution, judged, REGISTRY, Console(file=screen, width=200))
+    show(ASKED, resolution, judged, REGISTRY, Terminal(file=screen, width=200))
 
     assert for_pipes == [
         "nothing found",
@@ -204,3 +209,75 @@ def test_an_archive_that_was_queried_is_not_mentioned_again() -> None:
 
 def test_without_any_query_no_archive_is_said_to_have_answered() -> None:
     assert lines_of("http://www.dr.dk") == ["nothing found: no archive could be queried"]
+
+
+HOSTILE = "\x1b[31m \x1b]0;title\x07 \x9b2J \u202e \x08 \r \n \u2028 \x7f \ud800"
+
+
+def is_harmless(written: str) -> bool:
+    return all(line.isprintable() for line in written.split("\n"))
+
+
+def test_a_line_has_no_control_characters_of_foreign_text(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    echo("copy: ", HOSTILE)
+    echo(HOSTILE, err=True)
+
+    out, err = capsys.readouterr()
+    assert out.startswith("copy: \\u001b[31m")
+    assert is_harmless(out)
+    assert is_harmless(err)
+    assert (out.count("\n"), err.count("\n")) == (1, 1)
+
+
+def test_only_our_own_words_are_coloured() -> None:
+    screen = StringIO()
+    terminal = Terminal(file=screen, force_terminal=True, width=200)
+
+    terminal.print(Text.assemble((HOSTILE, "red"), HOSTILE), soft_wrap=True)
+
+    ours = screen.getvalue().replace("\x1b[31m", "").replace("\x1b[0m", "")
+    assert is_harmless(ours)
+    assert ours.count("\n") >= HOSTILE.count("\n")
+
+
+def test_the_exchanges_of_closest_are_harmless(capsys: pytest.CaptureFixture[str]) -> None:
+    request = Request("GET", f"http://a.example/{HOSTILE}", "memento", {HOSTILE: HOSTILE})
+    exchange = UpstreamExchange("a", request, 302, {"location": HOSTILE, "link": HOSTILE})
+    failure = Unreachable("a", HOSTILE, HOSTILE)
+
+    echo_lines(as_text(ArchiveAnswer("a", f"http://b/{HOSTILE}", None, failure, [exchange])))
+
+    assert is_harmless(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [HOSTILE],
+        [f"--{HOSTILE}"],
+        *([command, HOSTILE] for command in ("parse", "cite", "index", "extract", "timemap")),
+        ["parse", f"--{HOSTILE}"],
+        ["closest", "--demo", HOSTILE, "http://museum.example/"],
+        ["closest", "--demo", "harbour", "http://museum.example/", HOSTILE],
+        ["resolve", "--demo", HOSTILE],
+        ["resolve", "--demo", "--at", HOSTILE, "http://museum.example/"],
+        ["serve", "--config", HOSTILE],
+        ["check", HOSTILE],
+        ["misbehave", HOSTILE],
+        ["completion", HOSTILE],
+    ],
+)
+def test_no_command_prints_control_characters_of_its_arguments(arguments: list[str]) -> None:
+    # Arguments are octets in UTF-8: lone surrogates are octets that are not.
+    ended = CliRunner().invoke(main, [word.replace("\ud800", "\udcff") for word in arguments])
+
+    assert ended.exit_code == 2
+    assert is_harmless(ended.output)
+
+
+def test_words_can_be_coloured(capsys: pytest.CaptureFixture[str]) -> None:
+    echo(Styled("found", "green"), f" {HOSTILE}")
+
+    assert capsys.readouterr().out.startswith("found \\u001b")

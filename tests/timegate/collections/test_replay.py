@@ -56,7 +56,9 @@ async def test_a_capture_is_sent_as_it_was_archived(tmp_path: Path, name: str) -
     assert seen.headers["Content-Type"] == "text/html"
     assert seen.headers["Content-Length"] == str(len(warcs.PAGE))
     assert seen.headers["Memento-Datetime"] == DATE
-    assert seen.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert seen.headers["Content-Security-Policy"] == (
+        "sandbox; default-src 'none'; frame-ancestors 'none'"
+    )
     assert seen.headers["Content-Disposition"] == "attachment"
     assert seen.headers["Link"].split(", <") == [
         f'<{URL}>; rel="original"',
@@ -72,7 +74,8 @@ async def test_people_see_html_without_scripts(tmp_path: Path) -> None:
     assert seen.body == warcs.PAGE
     assert "Content-Disposition" not in seen.headers
     assert seen.headers["Content-Security-Policy"] == (
-        "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+        "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+        "frame-ancestors 'none'"
     )
 
 
@@ -80,7 +83,9 @@ async def test_other_types_are_sent_as_attachments_to_people_too(tmp_path: Path)
     seen = await get(archived_page(tmp_path, mime="image/svg+xml"), PAGE)
 
     assert seen.headers["Content-Disposition"] == "attachment"
-    assert seen.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert seen.headers["Content-Security-Policy"] == (
+        "sandbox; default-src 'none'; frame-ancestors 'none'"
+    )
 
 
 async def test_only_headers_that_describe_the_bytes_keep_their_name(tmp_path: Path) -> None:

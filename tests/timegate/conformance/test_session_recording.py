@@ -68,6 +68,8 @@ async def test_the_subjects_of_a_run_are_recorded(tmp_path: Path) -> None:
 
     write_run(tmp_path / "new", run)
 
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+
     assert read_run(tmp_path / "new") == run
 
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 from archives.errors import Unreachable
 from archives.model import Closest, Memento
 from timegate.endpoints.operations import Monitor
+from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Attempt
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
 
@@ -66,3 +68,17 @@ async def test_the_number_of_watchers_is_limited() -> None:
     assert refused.status == 503
     for stream in streams:
         await stream.chunks.aclose()
+
+
+async def test_attempts_at_a_hidden_archive_are_not_sent() -> None:
+    monitor = Monitor()
+    context = replace(UNLIMITED, hidden=frozenset({"secret"}))
+    stream = await monitor(ClientRequest("GET", "", {}, context=context))
+    assert isinstance(stream, StreamingResponse)
+    await anext(stream.chunks)
+
+    monitor.observe(Attempt("secret", FOUND, 0.25, URL))
+    monitor.observe(Attempt("a", FOUND, 0.25, URL))
+
+    assert b'"archive": "a"' in await anext(stream.chunks)
+    await stream.chunks.aclose()

@@ -152,7 +152,9 @@ async def test_without_a_raw_address_the_replayed_memento_is_sent_as_degraded() 
 async def test_every_response_has_a_sandbox_policy() -> None:
     seen = await seen_of(Canned(200, PAGE, b"<script>"))
 
-    assert seen.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert seen.headers["Content-Security-Policy"] == (
+        "sandbox; default-src 'none'; frame-ancestors 'none'"
+    )
     assert seen.headers["X-Content-Type-Options"] == "nosniff"
     assert seen.headers["Referrer-Policy"] == "no-referrer"
     assert seen.headers["Cross-Origin-Resource-Policy"] == "same-origin"

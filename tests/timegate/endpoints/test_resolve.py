@@ -160,6 +160,12 @@ async def test_a_thing_is_answered_with_303_to_its_document() -> None:
     [
         ("/resolve/urn:pwid:a.example:2016-02-30Z:page:http://x.org/", 400, "bad-identifier"),
         ("/resolve/duri:2016:mailto:a@b.c", 422, "not-negotiable"),
+        ("/resolve/duri:2016:duri:2016:http://a.dk/", 422, "not-negotiable"),
+        (
+            f"/resolve/{'https://web.archive.org/web/2016/' * 7}http://a.dk/",
+            422,
+            "not-negotiable",
+        ),
         ("/resolve/pdi://a.us/1997/09/01/1.text.1", 404, "unknown-archive"),
         ("/resolve/pdi://a.us/1997/09/01/1.text.1%23char=37,51", 404, "unknown-archive"),
         ("/resolve/https://a.host/20160122112029/", 400, "bad-identifier"),
@@ -174,12 +180,14 @@ async def test_a_thing_is_answered_with_303_to_its_document() -> None:
 async def test_each_error_has_its_status_and_problem_type(
     target: str, status: int, kind: str
 ) -> None:
-    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+    archive = FakeArchive("a", 0.0, (EXACT,))
+    async with serving(archive) as site:
         seen = await site.ask(target)
 
     problem = json.loads(seen.body)
     assert (seen.status, problem["type"].rpartition("/")[2]) == (status, kind)
     assert problem["detail"]
+    assert archive.asked == []
 
 
 @pytest.mark.parametrize(

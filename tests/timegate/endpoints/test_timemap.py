@@ -282,6 +282,7 @@ async def test_incomplete_json_says_so_at_its_end() -> None:
         seen = await site.ask(f"/timemap/json/{ORIGINAL}")
 
     timemap = json.loads(body(seen.body))
+    assert seen.headers["Memento-Sources"] == "pending;asked=2;failed=0"
     assert timemap["timegate"]["missing"] == {"a": "cut"}
     assert "a" not in cache.kept
     assert cache.kept["b"] == captures("b", [2])

@@ -66,6 +66,15 @@ def test_the_text_format() -> None:
     assert stream.getvalue() == "reload taken=True\nwarning: archive id=x state=open\n"
 
 
+def test_text_lines_have_no_control_characters() -> None:
+    stream = io.StringIO()
+    set_up(LogSection(), stream)
+
+    event("archive", id="\x1b]0;title\x07\n\u202e")
+
+    assert stream.getvalue() == "archive id=\\u001b]0;title\\u0007\\u000a\\u202e\n"
+
+
 def test_the_level_applies_and_a_second_setup_replaces_the_first() -> None:
     first, second = io.StringIO(), io.StringIO()
     set_up(LogSection(), first)

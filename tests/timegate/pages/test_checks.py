@@ -25,6 +25,8 @@ from timegate.endpoints.operations import Operations
 from timegate.pages.archives import ArchivePages
 from timegate.pages.checks import PATH, ArchiveChecks, Run
 from timegate.pages.rendering import Pages
+from timegate.resolution.context import RequestContext
+from timegate.responses.model import ClientRequest, EarlyResponse
 from timegate.server.listener import listening
 from timegate.server.middleware import Dispatch, Routes
 
@@ -258,3 +260,18 @@ async def test_an_unreadable_history_is_reported(tmp_path: Path) -> None:
         text = Html((await served.ask("/archives/a", BROWSER)).body.decode()).text
 
     assert "The history cannot be read" in text
+
+
+async def test_a_hidden_archive_cannot_be_checked(tmp_path: Path) -> None:
+    context = RequestContext(hidden=frozenset({"a"}))
+    async with ArchiveChecks(
+        tmp_path / "h.json", Registry((HELD,)), f"{ORIGIN}/", Runs()
+    ) as checks:
+        token = (await checks.view(HELD)).token
+        form = urlencode({"archive": "a", "token": token or ""}).encode()
+        request = ClientRequest("POST", "", {"Origin": ORIGIN}, context=context)
+
+        with pytest.raises(EarlyResponse) as refused:
+            await checks(request, form)
+
+    assert refused.value.response.status == 404

@@ -10,6 +10,8 @@ from timegate.resolution.query import NotNegotiable, query_for, query_for_url
 
 PWID = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:"
 
+WAYBACK = "https://web.archive.org/web/2016/"
+
 
 def query_of(text: str) -> Query:
     return query_for(parse(text, load_known()), load_known())
@@ -263,6 +265,11 @@ def test_spellings_of_earlier_drafts_are_legacy(text: str, syntax: str) -> None:
         (PWID + "ftp://a.dk/", "not-negotiable", "not ftp"),
         (PWID + "~item-7", "not-negotiable", "item id"),
         ("duri:2016:" + PWID + "http://a.dk/", "not-negotiable", "not urn"),
+        (WAYBACK + PWID + "http://a.dk/", "not-negotiable", "not urn"),
+        (WAYBACK + "duri:2016:http://a.dk/", "not-negotiable", "not duri"),
+        (WAYBACK + "duri:2016-01-22:http://a.dk/", "not-negotiable", "not duri"),
+        (WAYBACK * 7 + "http://a.dk/", "not-negotiable", "more than 5 URLs"),
+        ("duri:2016:" + WAYBACK * 6 + "http://a.dk/", "not-negotiable", "more than 5 URLs"),
         ("pdi://oma.eop.gov.us/1997/09/01/1.html.1", "unknown-archive", "resolver"),
         ("Thu, 31 May 2007 20:35:00 GMT", "not-negotiable", "of which URL"),
     ],
@@ -282,7 +289,16 @@ def test_a_timegate_query_is_a_url_at_a_time() -> None:
     assert query == Query("http://a.dk/?b", Moment("20160122112029"))
 
 
-@pytest.mark.parametrize("url", ["ftp://a.dk/", "http:///", "a.dk"])
+def test_copies_of_copies_can_be_queried() -> None:
+    nested = WAYBACK * 5 + "http://a.dk/"
+
+    assert query_for_url(nested, None).original == nested
+    assert query_of(WAYBACK + nested).original == nested
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://a.dk/", "http:///", "a.dk", WAYBACK * 6 + "http://a.dk/"]
+)
 def test_a_timegate_accepts_only_http_urls(url: str) -> None:
     with pytest.raises(NotNegotiable):
         query_for_url(url, None)

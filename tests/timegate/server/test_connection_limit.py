@@ -2,11 +2,14 @@
 
 import asyncio
 import resource
+import socket
+from types import SimpleNamespace
+from typing import cast
 
 from tests.timegate.server.limited_server import Slow, limited, until
 from timegate.access.networks import Networks
 from timegate.server.client_quota import ClientLimits
-from timegate.server.connection_limit import ConnectionLimit, files_allow
+from timegate.server.connection_limit import ConnectionLimit, acknowledge, files_allow
 
 LOOPBACK = Networks(["127.0.0.0/8"])
 
@@ -101,3 +104,14 @@ async def test_a_connection_that_was_just_accepted_is_not_yet_silent() -> None:
 
     assert late.status == 503
     assert refused == ["connections"]
+
+
+def test_a_part_of_a_head_is_acknowledged_at_once() -> None:
+    options: list[tuple[int, ...]] = []
+    connection = SimpleNamespace(setsockopt=lambda *option: options.append(option))
+    transport = SimpleNamespace(get_extra_info={"socket": connection}.get)
+
+    acknowledge(cast("asyncio.Transport", transport))
+    acknowledge(cast("asyncio.Transport", SimpleNamespace(get_extra_info={}.get)))
+
+    assert options == [(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)]

@@ -3,14 +3,16 @@
 import asyncio
 import json
 import socket
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 
 import pytest
 
 from tests.scenario import FakeArchive, World
 from tests.timegate.endpoints.served import Site, serving
-from tests.timegate.server.limited_server import ok
-from timegate.responses.model import ClientRequest, Response
+from tests.timegate.server.limited_server import ok, until
+from timegate.responses.model import ClientRequest, Response, StreamingResponse
+from timegate.server.connection_limit import ConnectionLimit
 from timegate.server.listener import bound, listening
 from timegate.server.listener import serving as serving_at
 from timegate.server.middleware import Dispatch, Routes
@@ -229,3 +231,72 @@ async def test_no_connection_is_accepted_after_the_server_has_ended() -> None:
 
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(address).close()
+
+
+async def test_the_head_of_a_later_request_has_the_same_deadline_as_the_first() -> None:
+    dispatch = Dispatch(Routes({"/": ok}, {}, ok))
+    async with listening(dispatch, "127.0.0.1", 0, head_deadline=0.05) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"ok")
+        writer.write(b"GET / HTTP/1.1\r\nHost:")
+        async with asyncio.timeout(10):
+            rest = await reader.read()
+        writer.close()
+
+    assert rest == b""
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHo",
+        b"POST /post HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhttp",
+    ],
+)
+async def test_a_client_that_disconnects_is_not_logged(
+    request_text: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    arrived, gone = asyncio.Event(), asyncio.Event()
+
+    async def waiting(_: ClientRequest) -> Response:
+        arrived.set()
+        await gone.wait()
+        return Response(200, {}, b"ok")
+
+    async def streaming(request: ClientRequest) -> StreamingResponse:
+        await waiting(request)
+        return StreamingResponse(200, {}, _body())
+
+    connections = ConnectionLimit()
+    routes = Routes({"/": waiting, "/stream": streaming}, {}, ok, {"/post": _Post()})
+    with bound("127.0.0.1", 0) as place:
+        async with serving_at(Dispatch(routes), place, connections=connections):
+            _, writer = await asyncio.open_connection(*place.getsockname())
+            writer.write(request_text)
+            await until(lambda: connections.total == 1)
+            if request_text.endswith(b"\r\n\r\n"):
+                await arrived.wait()
+            writer.transport.abort()
+            await until(lambda: connections.total == 0)
+            gone.set()
+            again = await Site(place.getsockname()[1], World()).ask("/else")
+
+    assert again.status == 200
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def _body() -> AsyncGenerator[bytes, None]:
+    yield b"x"
+
+
+class _Post:
+    """A handler that reads a body."""
+
+    largest_body = 100
+    body_deadline = 10.0
+
+    async def __call__(self, request: ClientRequest, body: bytes) -> Response:
+        return await ok(request._replace(rest=body.decode()))

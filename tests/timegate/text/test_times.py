@@ -47,6 +47,9 @@ def test_no_time_means_the_newest(typed: str) -> None:
         ("2015-13", "no month 13"),
         ("2015-02-28T25:00:00Z", "25"),
         ("05.11.2010", "ambiguous"),
+        ("20160122112010122112016012211201601:21" + "1" * 28, "not a time"),
+        ("1" * 29 + "h", "not a time"),
+        ("2016-01-22 " * 100_000, "too long"),
     ],
 )
 def test_ambiguous_and_incomplete_times_are_rejected(typed: str, why: str) -> None:

@@ -126,6 +126,22 @@ async def test_a_second_with_endless_captures_is_rejected() -> None:
     assert "in the second 20130101000001" in why(merge.failures)["a"]
 
 
+def test_captures_without_end_in_one_second_are_a_failure_before_the_first_block() -> None:
+    crowd = [capture("a", 1, f"http://x/{n:06}") for n in range(MOST_IN_A_SECOND + 1000)]
+    batches = [step for n in range(0, len(crowd), 1000) for step in (crowd[n : n + 1000], 0.1)]
+
+    async def story() -> None:
+        lists = {"a": Listing(*batches)(), "b": Listing([capture("b", 0)])()}
+        async with merged(lists, ORIGINAL) as merge:
+            await merge.begin(MergeDeadlines())
+
+            assert "in the second 20130101000001" in why(merge.failures)["a"]
+            received = [memento async for block in merge.blocks() for memento in block]
+            assert received == [capture("b", 0), *crowd]
+
+    in_virtual_time(story())
+
+
 async def test_batches_that_go_back_in_time_end_their_list() -> None:
     received, merge = await merge_of(a=Listing([capture("a", 5)], [capture("a", 4)]))
 

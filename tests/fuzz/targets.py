@@ -1,0 +1,524 @@
+"""What is fuzzed: a function of octets, what it may raise, seeds, and the parsers it covers."""
+
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import Final
+
+from archives.adapters import ADAPTERS, KINDS
+from archives.diagnostics import Diagnosis, Malformed
+from archives.errors import ArchiveError
+from archives.formats import decoder_for
+from archives.formats.httpdate import read_http_date
+from archives.formats.linkformat import parse_header
+from archives.formats.ukvs import read_frequency
+from archives.model import ArchiveEntry, Limits, Rate
+from archives.moment import Moment
+from archives.registry import from_memgator, load_known
+from archives.registry.entry import BadEntry, read_entry
+from archives.replay_links import read_link
+from archives.source import AdapterSource, Request
+from archives.surt import surt
+from archives.uri import check_text, read_uri
+from archives.warc.captures import captures_in, read_digest
+from archives.warc.http import parse_fields
+from archives.warc_index.cdx import read_cdx_file
+from timegate.access.networks import read_address
+from timegate.batch.bibtex import read_bibtex
+from timegate.batch.lines import Columns, read_json, read_jsonl, read_plain, read_table
+from timegate.batch.model import BadInput, from_line
+from timegate.batch.source import read_html
+from timegate.batch.wikitext import read_wikitext
+from timegate.cache.encoding import CorruptEntry, decode_answer, sealed
+from timegate.cdx.query import parameters_in, query_from
+from timegate.citations import copy_behind
+from timegate.identifiers import parse, parse_wrapped
+from timegate.pages.form import reference_in
+from timegate.redis.address import parse_address
+from timegate.resolution.preferences import BadPreference, preferences_from
+from timegate.resolution.query import NotNegotiable, query_for
+from timegate.text.html import decode_entities, title_in
+from timegate.text.times import read_time
+from timegate.upstream.content_coding import BadCoding, ContentDecoder
+from timegate.upstream.http1 import BrokenResponse, UpstreamResponse
+
+PAGE: Final = "http://example.org/"
+REGISTRY: Final = load_known()
+MOST: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Something that is fuzzed."""
+
+    run: Callable[[bytes], object]
+    raises: tuple[type[Exception], ...]
+    """The documented errors; anything else is a fault."""
+    seeds: tuple[bytes, ...]
+    covers: tuple[str, ...]
+    """The parsers that it calls, as ``module.function``."""
+
+
+def _text(octets: bytes) -> str:
+    return octets.decode(errors="surrogateescape")
+
+
+def _identifier(octets: bytes) -> None:
+    text = _text(octets)
+    for read in (parse, parse_wrapped):
+        query_for(read(text, REGISTRY), REGISTRY)
+
+
+def _uri(octets: bytes) -> None:
+    text = _text(octets)
+    check_text(text)
+    surt(read_uri(text, Diagnosis()))
+
+
+def _cite(octets: bytes) -> None:
+    copy_behind(_text(octets), REGISTRY)
+
+
+def _document(octets: bytes) -> None:
+    decoder = decoder_for(octets[:512], "http://archive.example/timemap/")
+    for start in range(0, len(octets), 1000):
+        decoder.feed(octets[start : start + 1000])
+    decoder.close()
+
+
+def _cdx_query(octets: bytes) -> None:
+    parameters = parameters_in(_text(octets))
+    for dialect in ("wayback", "pywb"):
+        query_from(parameters, dialect, ranges=True)
+
+
+def _preferences(octets: bytes) -> None:
+    text = _text(octets)
+    name, _, value = text.partition("=")
+    preferences_from({name: value}, text, text)
+
+
+def _coding(octets: bytes) -> None:
+    for name in ("gzip", "deflate", "br", "zstd", "identity", _text(octets[:8])):
+        decoder = ContentDecoder(name, MOST)
+        for _ in decoder.decode(octets):
+            pass
+        decoder.finish()
+
+
+def _response(octets: bytes) -> None:
+    for to_head in (False, True):
+        response = UpstreamResponse(to_head=to_head)
+        for start in range(0, len(octets), 50):
+            response.feed(octets[start : start + 50])
+            response.take()
+        response.end()
+
+
+def _registry(octets: bytes) -> None:
+    read_entry(_text(octets), "fuzz")
+
+
+def _table(octets: bytes) -> None:
+    list(read_table(BytesIO(octets), Columns(None, ()), lambda text: text.startswith("http")))
+
+
+_RATE: Final = Rate(requests=1000, seconds=1, burst=1000)
+
+
+def _entry(kind: str) -> ArchiveEntry:
+    base = "http://archive.example"
+    return ArchiveEntry(
+        id="test",
+        name="Test",
+        kind=KINDS[kind],
+        use=True,
+        because="",
+        access="open",
+        limits=Limits(memento=_RATE, index=_RATE, at_once=8, source="test"),
+        timegate=f"{base}/timegate/",
+        timemaps={"link": f"{base}/timemap/link/"},
+        cdx=f"{base}/cdx",
+        dialect="wayback-cdx",
+        replay=base + "/web/{time14}/{uri}",
+    )
+
+
+class _Reply:
+    """A reply whose status, headers and body come from the fuzzer."""
+
+    def __init__(self, request: Request, octets: bytes) -> None:
+        head, _, self._body = octets.partition(b"\n\n")
+        first, *lines = _text(head).split("\n")
+        self.url = request.url
+        self.status = int(first[:3]) if first[:3].isascii() and first[:3].isdigit() else 200
+        pairs = (line.partition(":") for line in lines)
+        self.headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        yield self._body
+
+
+def adapter(kind: str) -> Callable[[bytes], None]:
+    """Return a function that queries an archive of *kind* which answers with any octets."""
+
+    def run(octets: bytes) -> None:
+        @asynccontextmanager
+        async def fetch(request: Request) -> AsyncGenerator[_Reply]:
+            yield _Reply(request, octets)
+
+        entry = _entry(kind)
+        # Without the second way, which needs an event loop.
+        queried = ADAPTERS[entry.kind](entry, lambda: datetime(2026, 11, 15, tzinfo=UTC))
+        source = AdapterSource(queried, fetch)
+
+        async def listed() -> None:
+            async for _ in source.mementos(PAGE):
+                pass
+
+        for question in (source.closest(PAGE, Moment("20160122112029")), listed()):
+            _done(question)
+
+    return run
+
+
+def _done(question: Awaitable[object]) -> None:
+    """Run a question that never waits; an archive's failure is a documented outcome."""
+
+    async def answered() -> None:
+        try:
+            await question
+        except ArchiveError:
+            return
+
+    running = answered()
+    try:
+        while True:
+            running.send(None)
+    except StopIteration:
+        return
+    finally:
+        running.close()
+
+
+_DATE: Final = b"Fri, 22 Jan 2016 11:20:29 GMT"
+_PWID: Final = b"urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
+_LINK: Final = (
+    b'<http://example.org/>; rel="original",\n<http://archive.example/web/20160122112029/'
+    b'http://example.org/>; rel="first memento"; datetime="Fri, 22 Jan 2016 11:20:29 GMT"\n'
+)
+_CDX: Final = (
+    b"org,example)/ 20160122112029 http://example.org/ text/html 200 "
+    b"VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N 198 0 a.warc.gz\n"
+)
+_CDXJ: Final = (
+    b'org,example)/ 20160122112029 {"url": "http://example.org/", "status": "200", '
+    b'"mime": "text/html", "filename": "a.warc.gz", "offset": "0", "length": "198"}\n'
+)
+_TIMEMAP_JSON: Final = (
+    b'{"original_uri": "http://example.org/", "mementos": {"list": [{"datetime": '
+    b'"2016-01-22T11:20:29Z", "uri": "http://archive.example/1"}]}}'
+)
+_ROWS: Final = (
+    b'[["urlkey","timestamp","original"],["org,example)/","20160122112029",'
+    b'"http://example.org/"],[],["key"]]'
+)
+_AVAILABLE: Final = (
+    b'{"archived_snapshots": {"closest": {"url": "http://archive.example/1", '
+    b'"timestamp": "20160122112029", "status": "200", "available": true}}}'
+)
+_ARC: Final = (
+    b"filedesc://a.arc 0.0.0.0 20160122112029 text/plain 3\nabc\n"
+    b"http://example.org/ 192.0.2.1 20160122112029 text/html 2\nhi\n"
+)
+_CHUNKED: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
+_WARC: Final = (
+    b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/\r\n"
+    b"WARC-Date: 2016-01-22T11:20:29Z\r\nContent-Type: application/http\r\n"
+    b"Content-Length: 45\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nhi\r\n\r\n"
+)
+_ANSWER: Final = (
+    b"302\nLocation: http://archive.example/web/20160122112029/http://example.org/\n"
+    b"Vary: accept-datetime\nLink: " + _LINK.replace(b"\n", b"") + b"\n\n"
+)
+_MEMENTO: Final = (
+    b"200\nMemento-Datetime: " + _DATE + b'\nLink: <http://example.org/>; rel="original"\n\n'
+)
+
+TARGETS: Final[Mapping[str, Target]] = {
+    "identifiers": Target(
+        _identifier,
+        (Malformed, NotNegotiable),
+        (
+            _PWID,
+            b"duri:2016-01:http://example.org/",
+            b"tdb:2016:http://example.org/",
+            b"pdi://oma.eop.gov.us/1997/09/01/1.html.1#char=0,10",
+            b"https://web.archive.org/web/20160122112029id_/http://example.org/?a=%C3%A9#b",
+            b"pwid:archive.org:2016-01-22T11:20:29Z:part:http://example.org/",
+            b"example.org/~a/b",
+            _DATE,
+        ),
+        (
+            *("timegate.identifiers.parse", "timegate.identifiers.parse_wrapped"),
+            "timegate.library.parse",
+            *(f"timegate.identifiers.duri.read_{n}" for n in ("common_duri", "duri", "tdb")),
+            "timegate.identifiers.pdi.read_pdi",
+            *(
+                f"timegate.identifiers.pwid.read_{n}"
+                for n in ("archive", "precision", "item_id", "item_uri")
+            ),
+            *(f"timegate.identifiers.pwid.uri.read_pwid_{n}" for n in ("uri", "http")),
+            *(f"timegate.identifiers.pwid.urn.read_{n}" for n in ("common_urn", "pwid_urn")),
+            "timegate.identifiers.replay_link.read_replay",
+            *(f"timegate.identifiers.url.read_{n}" for n in ("url", "accept_datetime")),
+            "timegate.endpoints.memento.read_stamp",
+            "archives.replay_links.fields.read_stamp",
+        ),
+    ),
+    "citations": Target(
+        _cite,
+        (Malformed,),
+        (b"https://web.archive.org/web/20160122112029/http://example.org/",),
+        (),
+    ),
+    "replay links": Target(
+        lambda octets: read_link(_text(octets), REGISTRY, Diagnosis()),
+        (Malformed,),
+        (
+            b"https://web.archive.org/web/2016*/http://example.org/",
+            b"http://archive.today/2016.01.22-112029/http://example.org/",
+            b"https://webcitation.org/5eWaHRbn4?url=http://example.org/",
+        ),
+        ("archives.replay_links.read_link",),
+    ),
+    "URIs": Target(
+        _uri,
+        (Malformed,),
+        (
+            b"http://user@EXAMPLE.org:80/a/../b?c=%7e#d",
+            b"http://[::1]/",
+            "http://bücher.example/".encode(),
+        ),
+        ("archives.uri.read_uri",),
+    ),
+    "times": Target(
+        lambda octets: read_time(_text(octets)),
+        (ValueError,),
+        (b"22 January 2016 11:20", b"2016-01-22T11:20:29+01:00", b"20160122", _DATE),
+        ("timegate.text.times.read_time",),
+    ),
+    "HTTP dates": Target(
+        lambda octets: read_http_date(_text(octets), Diagnosis()),
+        (Malformed,),
+        (_DATE, b"Thu, 31 May 2007 20:353535353535:00 GMT"),
+        ("archives.formats.httpdate.read_http_date",),
+    ),
+    "Link": Target(
+        lambda octets: parse_header(_text(octets)),
+        (),
+        (_LINK.replace(b"\n", b""),),
+        ("archives.formats.linkformat.parse_header",),
+    ),
+    "lists of captures": Target(
+        _document,
+        (Malformed,),
+        (
+            _LINK,
+            _CDX,
+            _CDXJ,
+            _TIMEMAP_JSON,
+            _ROWS,
+        ),
+        (),
+    ),
+    "UKVS": Target(
+        lambda octets: read_frequency(_text(octets)),
+        (Malformed,),
+        (b"1/2", b"10+/<3"),
+        ("archives.formats.ukvs.read_frequency",),
+    ),
+    "archives of the operator": Target(
+        _registry,
+        (BadEntry,),
+        (b'id = "a"\nkind = "memento"\ntimegate = "https://a.example/"\n',),
+        ("archives.registry.entry.read_entry",),
+    ),
+    "archives of MemGator": Target(
+        lambda octets: from_memgator(octets.decode(errors="replace"), "fuzz"),
+        (BadEntry,),
+        (
+            b'[{"id": "a", "name": "A", "timegate": "http://a/", "timemap": "http://a/"}]',
+            b"[" * 2000,
+        ),
+        (),
+    ),
+    "WARC": Target(
+        lambda octets: list(captures_in(BytesIO(octets))),
+        (),
+        (
+            _WARC,
+            _ARC,
+        ),
+        (),
+    ),
+    "CDX files": Target(
+        lambda octets: list(read_cdx_file(BytesIO(octets), "a.cdx")),
+        (),
+        (b" CDX N b a m s k S V g\n" + _CDX, _CDXJ),
+        (
+            "archives.warc_index.cdx.read_cdx_file",
+            "archives.warc_index.cdx.read_cdx_line",
+        ),
+    ),
+    "digests": Target(
+        lambda octets: read_digest(_text(octets)),
+        (),
+        (b"sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N", b"md5:" + b"0" * 32),
+        ("archives.warc.captures.read_digest",),
+    ),
+    "archived heads": Target(
+        parse_fields,
+        (),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n folded\r\n\r\n",),
+        ("archives.warc.http.parse_fields", "archives.warc.http.decode_text"),
+    ),
+    "addresses": Target(
+        lambda octets: read_address(_text(octets)),
+        (),
+        (b"192.0.2.1", b"::ffff:192.0.2.1%eth0"),
+        ("timegate.access.networks.read_address",),
+    ),
+    "BibTeX": Target(
+        lambda octets: list(read_bibtex(_text(octets), lambda _: True)),
+        (BadInput,),
+        (b"@misc{a, url = {http://example.org/}, urldate = {2016-01-22}}\n",),
+        ("timegate.batch.bibtex.read_bibtex",),
+    ),
+    "wikitext": Target(
+        lambda octets: list(read_wikitext(_text(octets), lambda _: True)),
+        (BadInput,),
+        (b"<ref>{{cite web|url=http://example.org/|access-date=22 January 2016}}</ref>",),
+        ("timegate.batch.wikitext.read_wikitext",),
+    ),
+    "HTML lists": Target(
+        lambda octets: list(read_html(_text(octets))),
+        (BadInput,),
+        (b'<p><a href="http://example.org/">a</a><!-- <a href=x> -->',),
+        ("timegate.batch.source.read_html",),
+    ),
+    "JSON lists": Target(
+        lambda octets: list(read_json(_text(octets))),
+        (BadInput,),
+        (b'["http://example.org/", {"url": "http://example.org/", "date": "2016"}]',),
+        ("timegate.batch.lines.read_json",),
+    ),
+    "JSON lines": Target(
+        lambda octets: list(read_jsonl(BytesIO(octets))),
+        (BadInput,),
+        (b'{"url": "http://example.org/"}\n"http://example.org/"\n',),
+        ("timegate.batch.lines.read_jsonl",),
+    ),
+    "plain lists": Target(
+        lambda octets: list(read_plain(BytesIO(octets))),
+        (BadInput,),
+        (b"http://example.org/ 2016\n# comment\n",),
+        ("timegate.batch.lines.read_plain",),
+    ),
+    "tables": Target(
+        _table,
+        (BadInput,),
+        (b"url,date\nhttp://example.org/,2016\n", b"url\tdate\nhttp://example.org/\t2016\n"),
+        ("timegate.batch.lines.read_table",),
+    ),
+    "journal lines": Target(from_line, (ValueError,), (b"{}", b"[]"), ()),
+    "cached answers": Target(
+        lambda octets: decode_answer(sealed(octets), "question", "a"),
+        (CorruptEntry,),
+        (
+            json.dumps(["question", None]).encode(),
+            b"\x93\xa8question\xc0\xc0",
+            b"\x9c" + b"\xa6" * 90,
+        ),
+        ("timegate.cache.encoding.decode_answer",),
+    ),
+    "CDX queries": Target(
+        _cdx_query,
+        (BadPreference,),
+        (
+            b"?url=http://example.org/*&filter=~status:2..&collapse=timestamp:6&limit=-5",
+            b"?url=example.org&matchType=domain&from=2016&to=2017&sort=closest&closest=2016",
+        ),
+        (),
+    ),
+    "preferences": Target(
+        _preferences,
+        (BadPreference,),
+        (b"tolerance=24h", b'precision=day; wait=5, archives="a b"', b"no-cache, max-age=0"),
+        (),
+    ),
+    "titles": Target(
+        lambda octets: title_in(octets, "text/html; charset=utf-16"),
+        (),
+        (b"<html><title>A &amp; B</title>", b"\xff\xfe<\x00t\x00"),
+        (),
+    ),
+    "entities": Target(
+        lambda octets: decode_entities(_text(octets)),
+        (),
+        (b"&amp;&#x26;&#99999999;&copy=1",),
+        ("timegate.text.html.decode_entities",),
+    ),
+    "pasted text": Target(
+        lambda octets: reference_in(_text(octets)),
+        (),
+        (
+            b"{{cite web|url=http://example.org/}}",
+            b"Smith (2016) http://example.org/ (accessed 22 January 2016).",
+        ),
+        (),
+    ),
+    "content codings": Target(
+        _coding,
+        (BadCoding,),
+        (
+            b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\xc8\x04\0\xac*\x93\xd8\x02\0\0\0",
+            b"x\x9c\x03\0\0\0\0\x01",
+        ),
+        (),
+    ),
+    "responses of archives": Target(
+        _response,
+        (BrokenResponse,),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+            b"HTTP/1.1 103 Early\r\n\r\n" + _CHUNKED,
+        ),
+        (),
+    ),
+    "Redis": Target(
+        lambda octets: parse_address(_text(octets)),
+        (ValueError,),
+        (b"redis://user:secret@localhost:6379/0?ssl=1", b"unix:///run/redis.sock"),
+        ("timegate.redis.address.parse_address",),
+    ),
+    **{
+        f"archives of kind {kind}": Target(
+            adapter(kind),
+            (ArchiveError,),
+            (
+                _ANSWER,
+                _MEMENTO,
+                b"200\nContent-Type: application/json\n\n" + _CDXJ,
+                b"200\n\n" + _LINK,
+                b"200\n\n" + _AVAILABLE,
+                b"404\n\n",
+            ),
+            (),
+        )
+        for kind in ("memento", "wayback", "cdx")
+    },
+}
